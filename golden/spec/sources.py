@@ -1,0 +1,21 @@
+"""Where a statement about a machine comes from, and how far it can be trusted."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["documented", "measured", "inferred", "chosen"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The standing of one numerics field.
+
+    Attributes
+    ----------
+    kind : "documented" by the vendor or a standard, "measured" on the machine or in its published logs,
+        "inferred" from other statements, or "chosen" by this project because nothing public says.
+    where : the document and section, or the reason for the choice.
+    """
+
+    kind: Kind
+    where: str
