@@ -1,0 +1,220 @@
+"""Codes and what they mean: classify, decode exactly, and round exact values back to codes.
+
+The scalar functions work in unbounded Python integers. The array functions carry values in float64, which holds every
+finite number of every format of the catalogue exactly: at most 24 significant bits, exponents from -149 to 127. All
+rounding is done here, in integers; ml_dtypes only gives arrays of codes their dtype.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+from bitpath.golden.spec.formats import BF16, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat, Specials
+from bitpath.golden.spec.rounding import Rounding
+
+DTYPES = {
+    E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
+    E4M3: np.dtype(ml_dtypes.float8_e4m3),
+    E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
+    E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
+    BF16: np.dtype(ml_dtypes.bfloat16),
+    FP16: np.dtype(np.float16),
+    FP32: np.dtype(np.float32),
+}
+"""The numpy dtype that carries codes of each format. TF32 has none."""
+
+_FORMATS = {dtype: fmt for fmt, dtype in DTYPES.items()}
+
+
+class Kind(Enum):
+    """Class of a code. It takes precedence over the other fields: a NaN's significand says nothing."""
+
+    FINITE = "finite"
+    INFINITY = "infinity"
+    NAN = "nan"
+
+
+class Overflow(Enum):
+    """What becomes of a value beyond the largest finite number."""
+
+    SPECIAL = "special"  # infinity, or NaN in a format without infinity
+    SATURATE = "saturate"  # the largest finite number, infinity too
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A code taken apart: ``(-1)**sign * significand * 2**exponent`` where ``kind`` is finite.
+
+    Attributes
+    ----------
+    kind : class of the code.
+    sign : 0 or 1.
+    significand : integer with the hidden bit; at most ``fmt.precision`` bits, 0 for a zero.
+    exponent : weight of the significand's lowest bit; subnormals and zeros have that of the smallest normal number.
+    """
+
+    kind: Kind
+    sign: int
+    significand: int
+    exponent: int
+
+    @property
+    def value(self) -> Fraction:
+        """The exact value of a finite code."""
+        if self.kind is not Kind.FINITE:
+            raise ValueError(f"value: {self.kind.value} has no exact value")
+        return (-1) ** self.sign * self.significand * Fraction(2) ** self.exponent
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is +0 or -0."""
+        return self.kind is Kind.FINITE and self.significand == 0
+
+
+def decode(fmt: FloatFormat, code: int) -> Unpacked:
+    """Take one code apart.
+
+    Raises
+    ------
+    ValueError : the code does not fit in the format's width.
+    """
+    if not 0 <= code < 1 << fmt.width:
+        raise ValueError(f"code is {code}; {fmt.name} codes are 0 to {(1 << fmt.width) - 1}")
+    sign = int(bool(code & fmt.sign_mask))
+    biased = code >> fmt.fraction_bits & fmt.exponent_mask
+    fraction = code & fmt.fraction_mask
+    magnitude = code & ~fmt.sign_mask
+    subnormal = fmt.has_subnormals and biased == 0
+    kind = Kind.FINITE
+    if magnitude > fmt.max_code:
+        kind = Kind.INFINITY if magnitude == fmt.infinity_code else Kind.NAN
+    return Unpacked(
+        kind=kind,
+        sign=sign,
+        significand=fraction if subnormal else fraction | 1 << fmt.fraction_bits,
+        exponent=(fmt.emin if subnormal else biased - fmt.bias) - fmt.fraction_bits,
+    )
+
+
+def overflow_code(fmt: FloatFormat, overflow: Overflow) -> int:
+    """Return the code, without sign, of a magnitude beyond the largest finite number.
+
+    Raises
+    ------
+    ValueError : the format has neither infinity nor NaN and `overflow` asks for one.
+    """
+    if overflow is Overflow.SATURATE:
+        return fmt.max_code
+    if fmt.specials is Specials.FINITE:
+        raise ValueError(f"overflow is {overflow}; {fmt.name} has neither infinity nor NaN and can only saturate")
+    return fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
+
+
+def codes_of(array: np.ndarray) -> np.ndarray:
+    """View an array of a float dtype as its codes, uint8, uint16 or uint32.
+
+    Raises
+    ------
+    TypeError : the dtype carries no format of the catalogue.
+    ValueError : a float4_e2m1fn array has bits above the low nibble of a byte.
+    """
+    fmt = format_of(array.dtype)
+    codes = array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    if fmt is E2M1 and np.any(codes > E2M1.sign_mask + E2M1.max_code):
+        raise ValueError("array has float4_e2m1fn bytes above 15; codes are 0 to 15, in the low nibble")
+    return codes
+
+
+def format_of(dtype: np.dtype) -> FloatFormat:
+    """Return the format that a numpy dtype carries.
+
+    Raises
+    ------
+    TypeError : the dtype carries no format of the catalogue.
+    """
+    fmt = _FORMATS.get(np.dtype(dtype))
+    if fmt is None:
+        raise TypeError(f"dtype is {np.dtype(dtype)}; allowed are {', '.join(str(known) for known in _FORMATS)}")
+    return fmt
+
+
+def decode_array(fmt: FloatFormat, codes: np.ndarray) -> np.ndarray:
+    """Return the values of an array of codes as float64, exactly; NaN codes as the quiet NaN.
+
+    Raises
+    ------
+    ValueError : a code does not fit in the format's width.
+    """
+    codes = codes.astype(np.int64)
+    if np.any((codes < 0) | (codes >= 1 << fmt.width)):
+        raise ValueError(f"codes reach from {codes.min()} to {codes.max()}; {fmt.name} codes are {fmt.width} bits")
+    biased = codes >> fmt.fraction_bits & fmt.exponent_mask
+    magnitude = codes & ~fmt.sign_mask
+    subnormal = (biased == 0) & fmt.has_subnormals
+    significand = (codes & fmt.fraction_mask) + np.where(subnormal, 0, 1 << fmt.fraction_bits)
+    exponent = np.where(subnormal, fmt.emin, biased - fmt.bias) - fmt.fraction_bits
+    values = np.ldexp(significand.astype(np.float64), exponent)
+    if fmt.specials is not Specials.FINITE:
+        values = np.where(magnitude > fmt.max_code, np.nan, values)
+    if fmt.infinity_code is not None:
+        values = np.where(magnitude == fmt.infinity_code, np.inf, values)
+    return np.where((codes & fmt.sign_mask != 0) & ~np.isnan(values), -values, values)
+
+
+def encode_array(
+    fmt: FloatFormat,
+    values: np.ndarray,
+    *,
+    rounding: Rounding = Rounding.RNE,
+    overflow: Overflow = Overflow.SPECIAL,
+) -> np.ndarray:
+    """Round exact float64 values to codes, once; the inverse of `decode_array`.
+
+    Parameters
+    ----------
+    values : float64 of any shape. NaN becomes the format's `nan_code`, infinity overflows.
+    rounding : RNE or RTZ.
+    overflow : what a magnitude becomes that exceeds the largest finite number after rounding with unbounded exponent.
+
+    Returns
+    -------
+    int64 codes of the same shape.
+
+    Raises
+    ------
+    TypeError : `values` are not float64.
+    ValueError : `rounding` is SR; or the format cannot express a value: NaN where it has none, zero, negative or below
+        the smallest number where it has neither zero nor sign, overflow where it can only saturate.
+    """
+    if values.dtype != np.float64:
+        raise TypeError(f"values are {values.dtype}; float64 is allowed")
+    if rounding is Rounding.SR:
+        raise ValueError("rounding is SR; encode_array rounds RNE or RTZ")
+    bits = values.view(np.int64)
+    negative = bits < 0
+    biased = bits >> 52 & 0x7FF
+    nan = np.isnan(values)
+    if fmt.nan_code is None and nan.any():
+        raise ValueError(f"values hold NaN, which {fmt.name} cannot express")
+    if not fmt.signed and np.any(~nan & (negative | (values < float(fmt.min_normal)))):
+        raise ValueError(f"values go below {float(fmt.min_normal)}, the smallest number of {fmt.name}")
+
+    significand = (bits & (1 << 52) - 1) + np.where(biased > 0, 1 << 52, 0)
+    exponent = np.maximum(np.maximum(biased, 1) - 1023, fmt.emin)
+    # Bits below the format's last one. 54 suffice: they leave nothing of 53 bits, and less than half a unit.
+    shift = np.minimum(exponent - np.maximum(biased, 1) + 1023 + 52 - fmt.fraction_bits, 54)
+    kept = significand >> shift
+    if rounding is Rounding.RNE:
+        rest = significand - (kept << shift)
+        half = np.int64(1) << (shift - 1)
+        kept += (rest > half) | ((rest == half) & (kept & 1 == 1))
+    # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
+    codes = (exponent + fmt.bias - 1 << fmt.fraction_bits) + kept
+    beyond = (codes > fmt.max_code) & ~nan
+    if beyond.any():
+        codes[beyond] = overflow_code(fmt, overflow)
+    codes = np.where(negative, codes | fmt.sign_mask, codes)
+    return codes if fmt.nan_code is None else np.where(nan, fmt.nan_code, codes)
