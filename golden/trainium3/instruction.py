@@ -1,0 +1,154 @@
+"""What nc_matmul_mx accepts: each documented constraint as one error.
+
+Ref: ``nki.isa.nc_matmul_mx`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
+"""
+
+from operator import index
+
+import numpy as np
+
+from bitpath.golden.codec import DTYPES
+from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.spec.rounding import Rounding
+from bitpath.golden.spec.trainium3 import (
+    MAX_MOVING_BF16,
+    MAX_MOVING_FP32,
+    MAX_STATIONARY,
+    PARTITIONS,
+    ROW_TILE_SIZES,
+    SCALE_PARTITIONS,
+    X4,
+    AccumulateFlag,
+)
+from bitpath.golden.trainium3.layout import check_partitions, element_format
+
+_ALL_FLAGS = int(AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST | AccumulateFlag.FIRST_ACCUMULATE)
+
+
+def check_operands(
+    stationary: np.ndarray, moving: np.ndarray, stationary_scale: np.ndarray, moving_scale: np.ndarray
+) -> None:
+    """Check dtypes and shapes of the four inputs against each other; N's limit is the destination's.
+
+    Raises
+    ------
+    TypeError : an element dtype other than float8_e4m3fn, float8_e5m2, float4_e2m1fn; scales other than uint8.
+    ValueError : shapes other than [P, M, 4], [P, N, 4], [P/8, M], [P/8, N]; P not 32, 64, 96 or 128; M odd or over 128.
+    """
+    for name, data, scale in (("stationary", stationary, stationary_scale), ("moving", moving, moving_scale)):
+        element_format(f"{name} dtype", data.dtype)
+        if data.ndim != 3 or data.shape[2] != X4:
+            raise ValueError(
+                f"{name} has shape {data.shape}; [P, {'M' if name == 'stationary' else 'N'}, {X4}] is allowed"
+            )
+        check_partitions(name, data.shape[0])
+        if scale.dtype != np.uint8:
+            raise TypeError(f"{name}_scale is {scale.dtype}; uint8 is allowed")
+        expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1])
+        if scale.shape != expected:
+            raise ValueError(f"{name}_scale has shape {scale.shape}; {expected} is allowed for {name} {data.shape}")
+    if stationary.shape[0] != moving.shape[0]:
+        raise ValueError(
+            f"moving spans {moving.shape[0]} partitions; {stationary.shape[0]} are allowed, as many as stationary spans"
+        )
+    columns = stationary.shape[1]
+    if columns % 2 or not 0 < columns <= MAX_STATIONARY:
+        raise ValueError(f"stationary has free size M = {columns}; even numbers from 2 to {MAX_STATIONARY} are allowed")
+
+
+def check_tiling(partitions: int, tile_position: tuple[int, int] | None, tile_size: tuple[int, int] | None) -> None:
+    """Check the row tile that an instruction of so many partitions names.
+
+    Raises
+    ------
+    ValueError : one of the two without the other, a size other than (128 | 64 | 32, 128), more partitions than rows, or
+        a position that is not (a multiple of the row size, 0) inside the array.
+    """
+    if (tile_position is None) != (tile_size is None):
+        missing, given = ("tile_position", "tile_size") if tile_position is None else ("tile_size", "tile_position")
+        raise ValueError(f"{missing} is None while {given} is not; both or neither are allowed")
+    if tile_position is None:
+        return
+    if len(tile_size) != 2 or tile_size[0] not in ROW_TILE_SIZES or tile_size[1] != PARTITIONS:
+        sizes = ", ".join(f"({rows}, {PARTITIONS})" for rows in ROW_TILE_SIZES)
+        raise ValueError(f"tile_size is {tile_size}; {sizes} are allowed")
+    rows = tile_size[0]
+    if partitions > rows:
+        raise ValueError(f"stationary spans {partitions} partitions; up to {rows} are allowed in a tile of {rows} rows")
+    starts = range(0, PARTITIONS, rows)
+    if len(tile_position) != 2 or tile_position[0] not in starts or tile_position[1] != 0:
+        positions = ", ".join(f"({start}, 0)" for start in starts)
+        raise ValueError(f"tile_position is {tile_position}; {positions} are allowed with tile_size {tile_size}")
+
+
+def accumulates(psum_accumulate_flag: int) -> bool:
+    """Return whether an instruction adds onto PSUM's content (True) or overwrites it.
+
+    Bit 0 (first, overwrite) overwrites. Without it the instruction accumulates: middle (0), last (bit 1), or first onto
+    existing content (bit 2). Bit 1 closes the group and has no effect on values, so 3, the default, overwrites.
+
+    Raises
+    ------
+    TypeError : not an integer.
+    ValueError : unknown bits, or bit 0 with bit 2, which contradict each other.
+    """
+    try:
+        bits = index(psum_accumulate_flag)
+    except TypeError:
+        raise TypeError(f"psum_accumulate_flag is {psum_accumulate_flag!r}; an integer is allowed") from None
+    if bits & ~_ALL_FLAGS:
+        raise ValueError(f"psum_accumulate_flag is {bits}; bits 0, 1 and 2 are allowed")
+    if bits & AccumulateFlag.FIRST_OVERWRITE and bits & AccumulateFlag.FIRST_ACCUMULATE:
+        raise ValueError(
+            f"psum_accumulate_flag is {bits}; bit 0 (overwrite) or bit 2 (accumulate) is allowed, not both"
+        )
+    return not bits & AccumulateFlag.FIRST_OVERWRITE
+
+
+def check_destination(
+    shape: tuple[int, int], dst: np.ndarray | None, dst_dtype: np.dtype, accumulate: bool
+) -> np.dtype:
+    """Check the destination of an M x N result and return its dtype: that of `dst` where given, else `dst_dtype`.
+
+    Raises
+    ------
+    TypeError : a dtype other than float32 and bfloat16.
+    ValueError : accumulating without `dst`, another shape, or N over one PSUM bank.
+    """
+    name, dtype = ("dst_dtype", np.dtype(dst_dtype)) if dst is None else ("dst", dst.dtype)
+    limits = {DTYPES[FP32]: MAX_MOVING_FP32, DTYPES[BF16]: MAX_MOVING_BF16}
+    if dtype not in limits:
+        raise TypeError(f"{name} is {dtype}; float32 and bfloat16 are allowed")
+    if accumulate and dst is None:
+        raise ValueError("dst is None; an accumulating psum_accumulate_flag needs PSUM's present content")
+    if dst is not None and dst.shape != shape:
+        raise ValueError(f"dst has shape {dst.shape}; {shape} is allowed")
+    if not 0 < shape[1] <= limits[dtype]:
+        raise ValueError(f"moving has free size N = {shape[1]}; 1 to {limits[dtype]} are allowed with a {dtype} dst")
+    return dtype
+
+
+def check_rounding(rounding: str, random_bits: np.ndarray | None, dtype: np.dtype, shape: tuple[int, int]) -> Rounding:
+    """Check the rounding of the PSUM write and return it.
+
+    Raises
+    ------
+    TypeError : `random_bits` is not uint16.
+    ValueError : a rounding other than "rne" and "sr", "sr" with a float32 destination, `random_bits` missing with "sr",
+        given with "rne", or of another shape.
+    """
+    if rounding not in ("rne", "sr"):
+        raise ValueError(f"rounding is {rounding!r}; 'rne' and 'sr' are allowed")
+    if rounding == "rne":
+        if random_bits is not None:
+            raise ValueError("random_bits are given; they are allowed with rounding 'sr' only")
+        return Rounding.RNE
+    if dtype != DTYPES[BF16]:
+        raise ValueError(f"rounding is 'sr' with a {dtype} dst; 'sr' is allowed with bfloat16 only")
+    if random_bits is None:
+        raise ValueError(f"random_bits is None; rounding 'sr' needs uint16 of shape {shape}")
+    if random_bits.dtype != np.uint16:
+        raise TypeError(f"random_bits is {random_bits.dtype}; uint16 is allowed")
+    if random_bits.shape != shape:
+        raise ValueError(f"random_bits has shape {random_bits.shape}; {shape} is allowed")
+    return Rounding.SR

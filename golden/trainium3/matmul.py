@@ -1,0 +1,160 @@
+"""Matrices of any size on nc_matmul_mx: quantise, cut into instructions, accumulate in PSUM.
+
+`plan_matmul` makes the list of instructions. The golden model (`run_plan`) and the RTL execute the same list, so a
+difference between the two is never one of tiling or quantisation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden.codec import DTYPES, decode_array, encode_array
+from bitpath.golden.spec.blocks import MX_FORMATS
+from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.spec.numerics import DotNumerics
+from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32, MAX_STATIONARY, PARTITIONS, QUADRANT, X4, AccumulateFlag
+from bitpath.golden.trainium3.layout import KOrder, check_k_order, to_partitions
+from bitpath.golden.trainium3.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.quantize_mx import ScaleRuleName, quantize_offline
+
+K_TILE = X4 * PARTITIONS
+"""Depth of a full instruction."""
+K_STEP = X4 * QUADRANT
+"""Depth that K is padded to a multiple of."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MatmulInstruction:
+    """One nc_matmul_mx and where its FP32 result belongs.
+
+    Attributes
+    ----------
+    stationary, moving : element tiles [P, M, 4] and [P, N, 4], float8_e4m3fn, float8_e5m2 or float4_e2m1fn.
+    stationary_scale, moving_scale : uint8 [P/8, M] and [P/8, N].
+    psum_accumulate_flag : bits of `AccumulateFlag`; the instructions of one output tile stand together, in order of K.
+    output : row and column slices of the padded output, of extents M and N.
+    """
+
+    stationary: np.ndarray
+    moving: np.ndarray
+    stationary_scale: np.ndarray
+    moving_scale: np.ndarray
+    psum_accumulate_flag: AccumulateFlag
+    output: tuple[slice, slice]
+
+
+def matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    a_format: str = "mxfp8_e4m3",
+    b_format: str = "mxfp8_e4m3",
+    scale_rule: ScaleRuleName = "ocp",
+    k_order: KOrder = "interleaved",
+    numerics: DotNumerics | None = None,
+) -> np.ndarray:
+    """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
+
+    Parameters and errors are those of `plan_matmul`; `numerics` is nc_matmul_mx's.
+    """
+    plan = plan_matmul(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
+    return run_plan(plan, numerics=numerics)[: a.shape[0], : b.shape[1]]
+
+
+def plan_matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    a_format: str = "mxfp8_e4m3",
+    b_format: str = "mxfp8_e4m3",
+    scale_rule: ScaleRuleName = "ocp",
+    k_order: KOrder = "interleaved",
+) -> list[MatmulInstruction]:
+    """Quantise two matrices and cut their product into instructions.
+
+    Elements are rounded RNE to bfloat16, then quantised. `a` is stationary and `b` moving. K is cut into tiles of 512, the
+    last one padded with zeros to a multiple of 128; M into tiles of 128, the last one padded to an even size; N into tiles
+    of 512. The tiles of K of one output tile accumulate in PSUM, in FP32.
+
+    Parameters
+    ----------
+    a, b : float32 [M, K] and [K, N], none of them 0.
+    a_format, b_format : "mxfp8_e4m3", "mxfp8_e5m2" or "mxfp4".
+    scale_rule : "ocp" or "nki05".
+    k_order : how k lies on partitions inside a tile, "interleaved" or "adjacent".
+
+    Returns
+    -------
+    Instructions, output tiles row by row. The padded output has an even number of rows, at least M, and N columns.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape, format, rule or order; NaN for mxfp4.
+    """
+    for name, matrix in (("a", a), ("b", b)):
+        if matrix.dtype != np.float32:
+            raise TypeError(f"{name} is {matrix.dtype}; float32 is allowed")
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
+    check_k_order(k_order)
+    stationary = _quantized_tiles("a_format", a_format, np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), scale_rule, k_order)
+    moving = _quantized_tiles("b_format", b_format, b, scale_rule, k_order)
+    last = len(moving) - 1
+    return [
+        MatmulInstruction(
+            stationary=x[:, rows],
+            moving=y[:, columns],
+            stationary_scale=x_scale[:, rows],
+            moving_scale=y_scale[:, columns],
+            psum_accumulate_flag=AccumulateFlag.FIRST_OVERWRITE * (k == 0) | AccumulateFlag.LAST * (k == last),
+            output=(rows, columns),
+        )
+        for rows in _cuts(a.shape[0] + a.shape[0] % 2, MAX_STATIONARY)
+        for columns in _cuts(b.shape[1], MAX_MOVING_FP32)
+        for k, ((x, x_scale), (y, y_scale)) in enumerate(zip(stationary, moving, strict=True))
+    ]
+
+
+def run_plan(plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None) -> np.ndarray:
+    """Execute the instructions of `plan_matmul`; returns the padded output, float32."""
+    psum = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.float32)
+    for each in plan:
+        psum[each.output] = nc_matmul_mx(
+            each.stationary,
+            each.moving,
+            each.stationary_scale,
+            each.moving_scale,
+            dst=psum[each.output],
+            psum_accumulate_flag=each.psum_accumulate_flag,
+            numerics=numerics,
+        )
+    return psum
+
+
+def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
+    """Round float32 of any shape to bfloat16, RNE."""
+    return encode_array(BF16, decode_array(FP32, x.view(np.uint32))).astype(np.uint16).view(ml_dtypes.bfloat16)
+
+
+def _quantized_tiles(
+    argument: str, format_name: str, matrix: np.ndarray, scale_rule: ScaleRuleName, k_order: KOrder
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Cut a matrix [K, F] along K; return for each tile elements [P, F, 4] and scales [P/8, F]."""
+    if format_name not in MX_FORMATS:
+        raise ValueError(f"{argument} is {format_name!r}; {', '.join(map(repr, MX_FORMATS))} are allowed")
+    dtype = DTYPES[MX_FORMATS[format_name].element]
+    padded = round_to_bfloat16(np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0))))
+    tiles = []
+    for rows in _cuts(padded.shape[0], K_TILE):
+        tile = to_partitions(padded[rows], k_order)
+        data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
+        tiles.append((data.reshape(tile.shape), scale))
+    return tiles
+
+
+def _cuts(size: int, step: int) -> list[slice]:
+    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
