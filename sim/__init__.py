@@ -1,1 +1,1 @@
-"""."""
+"""Everything that runs a simulator, and the ``bitpath`` command."""

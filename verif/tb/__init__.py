@@ -1,1 +1,1 @@
-"""."""
+"""Benches: cocotb modules, one a unit, loaded by the simulator."""

@@ -1,0 +1,60 @@
+# Thin verbs; what they do is written in Python (sim/bootstrap.py for the environment, the `bitpath` command for the rest).
+PYTHON ?= python3
+VENV := .venv
+BITPATH := $(VENV)/bin/python -m bitpath.sim
+PYTEST := $(VENV)/bin/python -m pytest
+REPORTS := build/reports
+
+# User settings, passed on where they are given: make run MACHINE=trainium3 SIM=icarus
+run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLOW)") $(if $(FORMAT),--format "$(FORMAT)") \
+	$(if $(SIM),--sim "$(SIM)")
+sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
+	$(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
+
+.DEFAULT_GOAL := help
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog report check clean
+
+help: ## show this list
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## make .venv with the pinned packages (at once when nothing changed)
+	@$(PYTHON) -I sim/bootstrap.py
+
+icarus: setup
+	@$(BITPATH) tools --need icarus --install
+
+run: setup ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SIM=verilator|icarus
+	@$(BITPATH) run $(run_options)
+
+test: icarus ## every test but the deep ones, two at a time
+	@mkdir -p $(REPORTS)
+	@$(PYTEST) -n 2 -m "not deep" --junitxml=$(REPORTS)/test.xml
+
+test-fast: setup ## the golden models, the house rules and other cheap tests; no simulator
+	@mkdir -p $(REPORTS)
+	@$(PYTEST) -n 2 -m "not deep and not simulator" --junitxml=$(REPORTS)/test-fast.xml
+
+test-deep: icarus ## the long tests that `make test` leaves out
+	@mkdir -p $(REPORTS)
+	@$(PYTEST) -n 2 -m deep --junitxml=$(REPORTS)/test-deep.xml
+
+sim: setup ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
+	@$(BITPATH) test-sim "$(UNIT)" $(sim_options)
+
+waves: setup ## open GTKWave on the unit's last wave: UNIT=
+	@$(BITPATH) waves "$(UNIT)"
+
+lint: setup ## ruff: rules and format
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+
+verilog: setup ## write every unit's Verilog below build/verilog
+	@$(BITPATH) emit --all --out build/verilog
+
+report: setup ## the testplans joined with the last results
+	@$(BITPATH) report
+
+check: lint test ## what CI runs
+
+clean: ## remove build/ (simulator builds, runs, waves, reports)
+	rm -rf build
