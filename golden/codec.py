@@ -109,7 +109,7 @@ def overflow_code(fmt: FloatFormat, overflow: Overflow) -> int:
     if overflow is Overflow.SATURATE:
         return fmt.max_code
     if fmt.specials is Specials.FINITE:
-        raise ValueError(f"overflow is {overflow}; {fmt.name} has neither infinity nor NaN and can only saturate")
+        raise ValueError(f"overflow is {overflow.name}; {fmt.name} has neither infinity nor NaN and can only saturate")
     return fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
 
 
@@ -217,4 +217,7 @@ def encode_array(
     if beyond.any():
         codes[beyond] = overflow_code(fmt, overflow)
     codes = np.where(negative, codes | fmt.sign_mask, codes)
-    return codes if fmt.nan_code is None else np.where(nan, fmt.nan_code, codes)
+    # NaN has no sign, that of overflow included.
+    return (
+        codes if fmt.nan_code is None else np.where(nan | (codes == fmt.nan_code | fmt.sign_mask), fmt.nan_code, codes)
+    )

@@ -21,7 +21,7 @@ def round_to_integer(value: Fraction, rounding: Rounding) -> int:
             return round(value)  # Python rounds fractions half to even
         case Rounding.RTZ:
             return int(value)
-    raise ValueError(f"rounding is {rounding}; RNE and RTZ are allowed")
+    raise ValueError(f"rounding is {rounding.name}; RNE and RTZ are allowed")
 
 
 def ulp(fmt: FloatFormat, value: Fraction) -> Fraction:
@@ -53,6 +53,8 @@ def round_to_format(
     rounded = round_to_integer(abs(value) / unit, rounding) * unit
     if rounded > fmt.max:
         code = overflow_code(fmt, overflow)
+        if code == fmt.nan_code:
+            return code
     elif rounded < fmt.min_normal:
         code = int(rounded / fmt.min_subnormal)
     else:

@@ -79,7 +79,7 @@ def psum_write(
     if destination not in (FP32, BF16):
         raise ValueError(f"destination is {destination.name}; FP32 and BF16 are allowed")
     if rounding is Rounding.RTZ:
-        raise ValueError(f"rounding is {rounding}; RNE and SR are allowed")
+        raise ValueError(f"rounding is {rounding.name}; RNE and SR are allowed")
     if not 0 <= random_bits < 1 << 16:
         raise ValueError(f"random_bits is {random_bits}; 0 to 65535 are allowed")
     total = _canonical(incoming) if present is None else _add(incoming, destination, present)

@@ -28,6 +28,9 @@ class DotNumerics:
     operands' unbiased exponents (a subnormal counts as emin) and of both scales', for p its own exponent. The sum on
     that grid is exact.
 
+    A zero sum, aligned or not, is -0 where every term and p have a negative sign, else +0. A nonzero sum that rounds to
+    zero keeps its sign.
+
     Attributes
     ----------
     terms : products per step.
