@@ -29,7 +29,10 @@ def wanted() -> str:
 
 def venv_works() -> bool:
     """Whether this Python can make environments; Debian ships that part in python3-venv."""
-    return subprocess.run([sys.executable, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([sys.executable, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def install_debian_packages() -> bool:
@@ -57,12 +60,16 @@ def make_environment() -> None:
 def main() -> None:
     """Make the environment, or stop with one line that says what is missing."""
     if sys.version_info < MINIMUM:
-        raise SystemExit(f"setup: Python 3.11 or newer is needed, this is {sys.version.split()[0]}; make PYTHON=python3.11 names another")
+        raise SystemExit(
+            f"setup: Python 3.11 or newer is needed, this is {sys.version.split()[0]}; make PYTHON=python3.11 names another"
+        )
     text = wanted()
     if STAMP.exists() and STAMP.read_text() == text:
         return
     if not venv_works() and not (install_debian_packages() and venv_works()):
-        raise SystemExit(f"setup: this Python cannot make virtual environments; run: sudo apt-get install {' '.join(DEBIAN_PACKAGES)}")
+        raise SystemExit(
+            f"setup: this Python cannot make virtual environments; run: sudo apt-get install {' '.join(DEBIAN_PACKAGES)}"
+        )
     print("setup: installing the locked packages into .venv", flush=True)
     try:
         make_environment()

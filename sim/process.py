@@ -1,0 +1,41 @@
+"""A child process with a time limit that really ends it and everything it started."""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+def run_logged(command: Sequence[str], *, env: Mapping[str, str], log: Path, timeout: float) -> int:
+    """Run to the end with the output in ``log`` and return the exit status.
+
+    Raises
+    ------
+    TimeoutError : the limit passed; the process and all its descendants have been killed.
+    """
+    with log.open("w") as output:
+        # A session of its own, so that the whole group can be signalled: the simulator is a grandchild.
+        process = subprocess.Popen(
+            command,
+            env=dict(env),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"no end after {timeout:g} s") from None
+        finally:
+            # Also after Ctrl-C, and where a child outlived its parent.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def tail(log: Path, lines: int = 25) -> str:
+    """The end of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

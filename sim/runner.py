@@ -1,0 +1,202 @@
+"""The one door to a simulator: run a bench in a built simulation and believe it only when it has checked something.
+
+``build`` comes from :mod:`bitpath.sim.build`; ``run`` starts the bench in a new folder, so that no stale result can be
+taken for fresh, and raises :class:`SimulationError` for failed tests, too few tests, too few comparisons, a bench that
+left no record, and a simulator that did not end.
+"""
+
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from cocotb_tools.check_results import get_results
+
+from bitpath.rtl.config import to_dict
+from bitpath.sim import paths, process, tools
+from bitpath.sim.build import Built, Emitter, build
+from bitpath.sim.errors import SimulationError
+
+__all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run"]
+
+RUN_SECONDS = 600
+"""Limit on a run that names none."""
+WAVE_FILES = ("*.fst", "*.vcd")
+
+
+@dataclass(frozen=True)
+class SimResult:
+    """What a run that passed did.
+
+    Attributes
+    ----------
+    folder : run.json, run.log, the results and, on request, the wave.
+    seed : what replays it.
+    tests : cocotb tests that ran, all of which passed.
+    compared : values that scoreboards compared, all of which agreed.
+    records : what each test's bench recorded: scoreboards, coverage bins, notes.
+    wave : the recorded wave, if asked for.
+    seconds : wall-clock time of the run.
+    """
+
+    folder: Path
+    seed: int
+    tests: tuple[str, ...]
+    compared: int
+    records: tuple[dict[str, Any], ...]
+    wave: Path | None
+    seconds: float
+
+
+def run(
+    built: Built,
+    bench: str,
+    *,
+    seed: int | None = None,
+    tests: str | None = None,
+    min_tests: int = 1,
+    min_compared: int = 1,
+    env: Mapping[str, str] | None = None,
+    timeout: float = RUN_SECONDS,
+) -> SimResult:
+    """Run a bench's cocotb tests and check that they passed and that they compared something.
+
+    Parameters
+    ----------
+    bench : module of cocotb tests, for example "bitpath.verif.tb.tb_psum".
+    seed : of everything random in the bench; a new one is drawn, and printed with a failure, where it is None.
+    tests : regular expression that the names of the tests to run match; None runs all.
+    min_tests, min_compared : fewer tests run, or values compared, is a failure. With ``min_compared`` 0 the bench need
+        not leave a record.
+    env : more environment variables for the bench.
+    timeout : seconds after which the simulator is killed and the run has failed.
+    """
+    seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
+    folder = _new_folder(built)
+    replay = _replay_line(built, folder, seed, tests)
+    job = {
+        "action": "test",
+        "simulator": built.simulator,
+        "top": built.top,
+        "bench": bench,
+        "folder": str(built.folder),
+        "run_folder": str(folder),
+        "results": str(folder / "results.xml"),
+        "seed": seed,
+        "filter": tests,
+        "waves": built.waves,
+        "plusargs": _wave_arguments(built, folder),
+    }
+    (folder / "job.json").write_text(json.dumps(job, indent=2))
+    variables = {
+        "BITPATH_CONFIG": json.dumps(to_dict(built.config)),
+        "BITPATH_RECORDS": str(folder / "records.jsonl"),
+        "PYTHONWARNINGS": "error::DeprecationWarning",
+        # Settings of the caller's shell must not reach cocotb behind the runner's back.
+        "WAVES": str(int(built.waves)),
+        "GUI": "0",
+    }
+    log = folder / "run.log"
+    start = time.monotonic()
+    try:
+        process.run_logged(
+            [sys.executable, "-P", "-m", "bitpath.sim.launch", str(folder / "job.json")],
+            env=_clean(tools.environment(variables | dict(env or {}))),
+            log=log,
+            timeout=timeout,
+        )
+        result = _judge(built, folder, seed, min_tests, min_compared, time.monotonic() - start)
+    except (TimeoutError, SimulationError) as error:
+        raise SimulationError(
+            f"{built.unit} on {built.simulator}, seed {seed}: {error}\n{process.tail(log)}\n"
+            f"log: {paths.shown(log)}\nreplay: {replay}"
+        ) from None
+    (folder / "run.json").write_text(json.dumps(_summary(built, bench, result), indent=2) + "\n")
+    return result
+
+
+def _new_folder(built: Built) -> Path:
+    base = paths.runs() / f"{built.unit}-{built.digest}"
+    base.mkdir(parents=True, exist_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    folder = Path(tempfile.mkdtemp(prefix=f"{stamp}-{built.simulator}-", dir=base))
+    (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
+    return folder
+
+
+def _clean(env: Mapping[str, str]) -> dict[str, str]:
+    """Without the variables by which cocotb and pytest would steer the run from outside."""
+    return {name: value for name, value in env.items() if not name.startswith(("COCOTB_", "PYTEST_"))}
+
+
+def _wave_arguments(built: Built, folder: Path) -> list[str]:
+    if not built.waves or built.simulator != "icarus":
+        return []
+    return [f"+dumpfile_path={folder / f'{built.top}.fst'}"]
+
+
+def _replay_line(built: Built, folder: Path, seed: int, tests: str | None) -> str:
+    words = [f"make sim UNIT={built.unit} SIM={built.simulator} SEED={seed}"]
+    words += [f"FILTER='{tests}'"] if tests else []
+    words += [f"CONFIG={paths.shown(folder / 'config.json')}", "WAVES=1"]
+    return " ".join(words)
+
+
+def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: int, seconds: float) -> SimResult:
+    results = folder / "results.xml"
+    try:
+        ran, failed = get_results(results)
+    except (RuntimeError, ElementTree.ParseError):
+        raise SimulationError("the simulator ended without results") from None
+    if failed:
+        raise SimulationError(f"{failed} of {ran} tests failed: {', '.join(_names(results, failed=True))}")
+    if ran < min_tests:
+        raise SimulationError(f"{ran} tests ran, at least {min_tests} must; does the filter match a test?")
+    records = _read_records(folder / "records.jsonl")
+    names = _names(results)
+    compared = sum(record["compared"] for record in records)
+    if min_compared and len(records) != ran:
+        raise SimulationError(f"{ran} tests ran and {len(records)} recorded what they compared; each must, once")
+    if compared < min_compared:
+        raise SimulationError(f"{compared} values were compared, at least {min_compared} must be")
+    mismatches = sum(record["mismatches"] for record in records)
+    if mismatches:
+        raise SimulationError(f"{mismatches} mismatches were recorded by tests that passed")
+    waves = [file for pattern in WAVE_FILES for file in sorted(folder.glob(pattern))]
+    if built.waves and not waves:
+        raise SimulationError("a wave was asked for and none was written")
+    return SimResult(folder, seed, tuple(names), compared, tuple(records), waves[0] if waves else None, seconds)
+
+
+def _names(results: Path, *, failed: bool = False) -> list[str]:
+    cases = ElementTree.parse(results).getroot().iter("testcase")
+    return [
+        str(case.get("name"))
+        for case in cases
+        if not failed or case.find("failure") is not None or case.find("error") is not None
+    ]
+
+
+def _read_records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _summary(built: Built, bench: str, result: SimResult) -> dict[str, Any]:
+    """The flat record of a run that reports are made of."""
+    return {
+        "unit": built.unit,
+        "config": to_dict(built.config),
+        "digest": built.digest,
+        "sim": built.simulator,
+        "bench": bench.rpartition(".")[2],
+        "seed": result.seed,
+        "tests": list(result.tests),
+        "compared": result.compared,
+        "wall_seconds": round(result.seconds, 2),
+    }

@@ -1,0 +1,168 @@
+"""The frame of a bench: configuration, clock and reset, the ends of its streams, and the checks at its end."""
+
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.spec.formats import FloatFormat
+from bitpath.rtl.config import from_dict
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.packing import width
+from bitpath.verif.kit.scoreboard import Scoreboard
+from bitpath.verif.kit.streams import StreamDriver, StreamMonitor
+
+PERIOD_NS = 10
+RESET_CYCLES = 2
+DRAIN_CYCLES = 1000
+"""Cycles without any new result after which what is still expected is given up."""
+
+
+def config_from_environment(config_type: type) -> Any:
+    """The configuration that the runner passed."""
+    return from_dict(config_type, json.loads(os.environ["BITPATH_CONFIG"]))
+
+
+def quiet_ports(dut: Any, signature: wiring.Signature) -> None:
+    """Set every input to 0, so that nothing unknown enters the design.
+
+    Raises unless the design's ports are as wide as the signature says: those of a stale or foreign build are not.
+    """
+    for path, member, _ in signature.flatten(signature.create()):
+        name = "__".join(map(str, path))
+        handle = getattr(dut, name, None)
+        # A constant member, such as the ready of a stream that is always ready, is not a port; nor is one of no bits.
+        if handle is None:
+            continue
+        if len(handle) != width(member.shape):
+            raise AssertionError(
+                f"port {name} is {len(handle)} bits wide, the configuration says {width(member.shape)}"
+            )
+        if member.flow is In:
+            handle.value = 0
+
+
+class Bench:
+    """What a test uses; made by :func:`bench`.
+
+    Attributes
+    ----------
+    dut : the design under test.
+    signature : its ports.
+    scoreboards, coverages : all checked at the end.
+    """
+
+    def __init__(self, dut: Any, signature: wiring.Signature):
+        self.dut = dut
+        self.signature = signature
+        self.scoreboards: list[Scoreboard] = []
+        self.coverages: list[Coverage] = []
+        self._background: dict[str, cocotb.task.Task] = {}
+
+    def payload_shape(self, name: str) -> Any:
+        """The payload of the stream port ``name``."""
+        return self.signature.members[name].signature.members["payload"].shape
+
+    def start(self, name: str, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run something for the whole test. That it ends by itself is a failure: a dead monitor sees no errors."""
+        self._background[name] = cocotb.start_soon(coroutine)
+
+    def driver(self, name: str, gaps: Iterator[bool] | None = None) -> StreamDriver:
+        """A driver of the input stream ``name``, running."""
+        shape = self.payload_shape(name)
+        driver = StreamDriver(self.dut, name, shape, gaps or pauses.never(), pauses.rng(f"{name} junk"))
+        self.start(f"driver of {name}", driver.run())
+        return driver
+
+    def monitor(self, name: str, sink: Callable[[int], None], stalls: Iterator[bool] | None = None) -> StreamMonitor:
+        """A monitor of the output stream ``name``, running."""
+        shape = self.payload_shape(name)
+        monitor = StreamMonitor(self.dut, name, shape, stalls or pauses.never(), sink)
+        self.start(f"monitor of {name}", monitor.run())
+        return monitor
+
+    def scoreboard(self, name: str, shape: Any, formats: Mapping[str, FloatFormat] | None = None) -> Scoreboard:
+        """A scoreboard that must drain by the end of the test and must have compared something."""
+        self.scoreboards.append(Scoreboard(name, shape, formats))
+        return self.scoreboards[-1]
+
+    def check_stream(
+        self, name: str, formats: Mapping[str, FloatFormat] | None = None, stalls: Iterator[bool] | None = None
+    ) -> Scoreboard:
+        """A scoreboard with a monitor of the output stream ``name`` before it."""
+        scoreboard = self.scoreboard(name, self.payload_shape(name), formats)
+        self.monitor(name, scoreboard.got, stalls)
+        return scoreboard
+
+    def coverage(self, bins: Any) -> Coverage:
+        """Coverage whose bins must all be hit by the end of the test."""
+        self.coverages.append(Coverage(bins))
+        return self.coverages[-1]
+
+    async def drain(self) -> None:
+        """Wait until nothing expected is pending, or nothing has come for :data:`DRAIN_CYCLES` cycles."""
+        idle, seen = 0, -1
+        while any(scoreboard.pending for scoreboard in self.scoreboards) and idle < DRAIN_CYCLES:
+            compared = sum(scoreboard.compared for scoreboard in self.scoreboards)
+            idle, seen = (idle + 1 if compared == seen else 0), compared
+            await RisingEdge(self.dut.clk)
+
+    def finish(self) -> None:
+        """Every check at the end of a test."""
+        for name, task in self._background.items():
+            if task.done():
+                raise AssertionError(f"{name} ended before the test")
+        for scoreboard in self.scoreboards:
+            scoreboard.finish()
+        for coverage in self.coverages:
+            coverage.finish()
+
+    def record(self) -> dict[str, Any]:
+        """What the runner reads: counts, and the coverage bins."""
+        return {
+            "compared": sum(scoreboard.compared for scoreboard in self.scoreboards),
+            "mismatches": sum(len(scoreboard.mismatches) for scoreboard in self.scoreboards),
+            "coverage": {name: count for coverage in self.coverages for name, count in coverage.counts.items()},
+        }
+
+
+@asynccontextmanager
+async def bench(dut: Any, signature: wiring.Signature, *, drain: bool = True) -> AsyncIterator[Bench]:
+    """Check and quiet the ports, start clock and reset, hand out a :class:`Bench`, then drain, check and record.
+
+    Parameters
+    ----------
+    signature : of the component that the configuration gives.
+    drain : False for a test that compares by hand and leaves nothing in flight.
+    """
+    quiet_ports(dut, signature)
+    frame = Bench(dut, signature)
+    # A combinational design has no clock.
+    if hasattr(dut, "clk"):
+        # The simulator drives it: a clock in Python would cost two callbacks a cycle.
+        Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
+        await _reset(dut)
+    yield frame
+    if drain and hasattr(dut, "clk"):
+        await frame.drain()
+    with Path(os.environ["BITPATH_RECORDS"]).open("a") as records:
+        records.write(json.dumps(frame.record()) + "\n")
+    frame.finish()
+
+
+async def _reset(dut: Any) -> None:
+    dut.rst.value = 1
+    for _ in range(RESET_CYCLES):
+        await RisingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.rst.value = 0
+    await RisingEdge(dut.clk)

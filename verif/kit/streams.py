@@ -1,0 +1,132 @@
+"""Both ends of an Amaranth stream whose ports are ``name__payload``, ``name__valid`` and ``name__ready``.
+
+Signals are driven after the rising edge and handshakes sampled at the falling one, where everything has settled and
+what is seen is what the next rising edge will take: the same on every simulator.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+from cocotb.triggers import Event, FallingEdge, RisingEdge
+
+from bitpath.verif.kit.packing import pack
+
+
+def resolved(handle: Any) -> int:
+    """The unsigned integer on a signal; X or Z on it fails the test."""
+    value = handle.value
+    if not value.is_resolvable:
+        raise AssertionError(f"{handle._name} is {value}")
+    return int(value)
+
+
+class _End:
+    def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool]):
+        self.name = name
+        self.shape = shape
+        self.pauses = pauses
+        self.clock = dut.clk
+        self.payload = getattr(dut, f"{name}__payload")
+        # A stream that is always valid or always ready has no such port.
+        self.valid = getattr(dut, f"{name}__valid", None)
+        self.ready = getattr(dut, f"{name}__ready", None)
+        self.transferred = 0
+
+
+class StreamDriver(_End):
+    """Sends payloads in order.
+
+    Parameters
+    ----------
+    pauses : consulted before each payload is offered; once offered, it stays until it is taken.
+    junk : what fills the payload while nothing is valid.
+    """
+
+    def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], junk: Random):
+        super().__init__(dut, name, shape, pauses)
+        self._junk = junk
+        self._queue: deque[int] = deque()
+        self._filled = Event()
+        self._offer(None)
+
+    @property
+    def pending(self) -> int:
+        """Payloads not yet taken."""
+        return len(self._queue)
+
+    def send(self, fields: Any) -> int:
+        """Queue a payload given by its fields, or by its integer for a plain shape; return the integer."""
+        bits = pack(self.shape, fields)
+        self.send_bits(bits)
+        return bits
+
+    def send_bits(self, bits: int) -> None:
+        """Queue a payload given as the port's integer."""
+        self._queue.append(bits)
+        self._filled.set()
+
+    async def run(self) -> None:
+        """Drive, for ever."""
+        while True:
+            if not self._queue:
+                self._filled.clear()
+                await self._filled.wait()
+                await RisingEdge(self.clock)
+            while next(self.pauses):
+                await RisingEdge(self.clock)
+            self._offer(self._queue[0])
+            await self._taken()
+            self._queue.popleft()
+            self.transferred += 1
+            self._offer(None)
+
+    async def _taken(self) -> None:
+        """Return after the rising edge at which the payload went over."""
+        while True:
+            await FallingEdge(self.clock)
+            taken = self.ready is None or resolved(self.ready)
+            await RisingEdge(self.clock)
+            if taken:
+                return
+
+    def _offer(self, bits: int | None) -> None:
+        if self.valid is not None:
+            self.valid.value = int(bits is not None)
+        # Junk while invalid, so that a design that ignores valid is caught.
+        self.payload.value = self._junk.getrandbits(len(self.payload)) if bits is None else bits
+
+
+class StreamMonitor(_End):
+    """Takes payloads and passes their integers on; also holds the sender to the rule that an offer stays until taken.
+
+    Parameters
+    ----------
+    pauses : True in a cycle in which ready is low.
+    sink : called with each payload taken.
+    """
+
+    def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], sink: Callable[[int], None]):
+        super().__init__(dut, name, shape, pauses)
+        self._sink = sink
+        if self.ready is not None:
+            self.ready.value = 0
+
+    async def run(self) -> None:
+        """Monitor, for ever."""
+        offered = None
+        while True:
+            ready = self.ready is None or not next(self.pauses)
+            if self.ready is not None:
+                self.ready.value = int(ready)
+            await FallingEdge(self.clock)
+            valid = self.valid is None or resolved(self.valid)
+            bits = resolved(self.payload) if valid else None
+            if offered is not None and bits != offered:
+                raise AssertionError(f"{self.name}: an offer of {offered:#x} changed to {bits} before it was taken")
+            offered = None if ready else bits
+            if valid and ready:
+                self.transferred += 1
+                self._sink(bits)
+            await RisingEdge(self.clock)
