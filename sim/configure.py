@@ -1,0 +1,50 @@
+"""A unit's configuration from the few settings that the command line has."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bitpath.golden.spec.trainium3 import PRESETS
+from bitpath.rtl.config import from_dict, to_dict
+from bitpath.rtl.units import find_unit
+
+
+def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> Any:
+    """The unit's default configuration with some fields set, wherever in it they stand.
+
+    Parameters
+    ----------
+    preset : name of the numerics.
+    sizes : for example rows, cols and stages; None leaves the default.
+
+    Raises
+    ------
+    ValueError : unknown unit or preset, a field that the unit has not, or a size that it does not allow.
+    """
+    config_type = find_unit(unit).config_type
+    value = to_dict(config_type())
+    changes: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    if preset is not None:
+        if preset not in PRESETS:
+            raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
+        changes["numerics"] = to_dict(PRESETS[preset].numerics)
+    for name, change in changes.items():
+        if not _replace(value, name, change):
+            raise ValueError(f"unit {unit!r} has no {'preset' if name == 'numerics' else name}")
+    return from_dict(config_type, value)
+
+
+def _replace(value: dict[str, Any], name: str, change: Any) -> bool:
+    if name in value:
+        value[name] = change
+        return True
+    return any(_replace(inner, name, change) for inner in value.values() if isinstance(inner, dict))
+
+
+def read_config(unit: str, path: Path) -> Any:
+    """The configuration in a JSON file, such as the config.json that a run leaves in its folder."""
+    try:
+        value = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
+    return from_dict(find_unit(unit).config_type, value)
