@@ -1,0 +1,36 @@
+"""The largest of several exponents."""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+
+class MaxExponent(wiring.Component):
+    """``o = max(i)`` of unsigned exponents, as a balanced tree. Combinational.
+
+    Parameters
+    ----------
+    terms, width : how many exponents, and their bits.
+
+    Members
+    -------
+    i : In(ArrayLayout(width, terms))
+    o : Out(width)
+    """
+
+    def __init__(self, terms: int, width: int):
+        self.terms, self.width = terms, width
+        super().__init__({"i": In(data.ArrayLayout(width, terms)), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        level = [self.i[k] for k in range(self.terms)]
+        while len(level) > 1:
+            winners = []
+            for a, b in zip(level[::2], level[1::2], strict=False):
+                winner = Signal(self.width, name="larger")
+                m.d.comb += winner.eq(Mux(a > b, a, b))
+                winners.append(winner)
+            level = winners + level[2 * len(winners) :]
+        m.d.comb += self.o.eq(level[0])
+        return m

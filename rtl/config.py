@@ -1,0 +1,81 @@
+"""Configurations of units: frozen dataclasses that travel as JSON and are named by their digest."""
+
+import hashlib
+import json
+import types
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from bitpath.golden.spec.formats import CATALOGUE, FloatFormat
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineConfig:
+    """When a unit computes, as against what: the RTL alone reads it.
+
+    Attributes
+    ----------
+    stages : register ranks inside the datapath; 0 is combinational.
+    """
+
+    stages: int = 0
+
+    def __post_init__(self) -> None:
+        if self.stages not in range(5):
+            raise ValueError(f"pipeline: stages is {self.stages!r}, allowed are 0 to 4")
+
+
+def to_dict(config: Any) -> Any:
+    """The plain JSON value of a configuration; a catalogued format becomes its name."""
+    if isinstance(config, FloatFormat) and CATALOGUE.get(config.name) == config:
+        return config.name
+    if is_dataclass(config):
+        return {field.name: to_dict(getattr(config, field.name)) for field in fields(config)}
+    if isinstance(config, Enum):
+        return config.value
+    if isinstance(config, tuple):
+        return [to_dict(item) for item in config]
+    return config
+
+
+def from_dict(cls: Any, value: Any) -> Any:
+    """The configuration of type ``cls`` that :func:`to_dict` made ``value`` from.
+
+    Raises
+    ------
+    ValueError : for a missing or unknown field, an unknown name, or a value of the wrong type.
+    """
+    if get_origin(cls) in (Union, types.UnionType):
+        cls = next(option for option in get_args(cls) if (option is types.NoneType) == (value is None))
+    if cls is types.NoneType:
+        return None
+    if get_origin(cls) is tuple:
+        return tuple(from_dict(get_args(cls)[0], item) for item in value)
+    if cls is FloatFormat and isinstance(value, str):
+        if value not in CATALOGUE:
+            raise ValueError(f"configuration: unknown format {value!r}, known are {', '.join(CATALOGUE)}")
+        return CATALOGUE[value]
+    if is_dataclass(cls):
+        return _dataclass_from(cls, value)
+    if issubclass(cls, Enum):
+        return cls(value)
+    if type(value) is not cls:
+        raise ValueError(f"configuration: {value!r} is not of type {cls.__name__}")
+    return value
+
+
+def _dataclass_from(cls: Any, value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError(f"configuration: {value!r} is not an object with the fields of {cls.__name__}")
+    hints = get_type_hints(cls)
+    differing = set(hints) ^ set(value)
+    if differing:
+        raise ValueError(f"configuration: {cls.__name__} has missing or unknown fields: {', '.join(sorted(differing))}")
+    return cls(**{name: from_dict(hint, value[name]) for name, hint in hints.items()})
+
+
+def digest(unit: str, config: Any) -> str:
+    """Eight hexadecimal digits that name a unit's configuration: its build folder and its Verilog module."""
+    canonical = json.dumps([unit, to_dict(config)], sort_keys=True, separators=(",", ":"), default=repr)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:8]

@@ -1,0 +1,117 @@
+"""One row of the systolic array with its SBUF partition."""
+
+from amaranth import Module, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from bitpath.golden.spec.formats import FP32
+from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.delay import Delay
+from bitpath.rtl.trainium3.config import ArrayConfig
+from bitpath.rtl.trainium3.element_map import ElementFormat, ElementMap, MapTable, OperandWord
+from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
+
+
+def control_layout(config: ArrayConfig) -> data.StructLayout:
+    """What a row does in a cycle.
+
+    ``valid``: multiply the word at ``moving_address``. ``swap``: after this cycle's word, the loaded stationary operands
+    replace the held ones. ``load``: shift in the word at ``stationary_address``; the last column's comes first.
+    """
+    address = ceil_log2(config.operand_depth)
+    return data.StructLayout(
+        {
+            "moving_address": address,
+            "stationary_address": address,
+            "moving_format": ElementFormat,
+            "stationary_format": ElementFormat,
+            "valid": 1,
+            "swap": 1,
+            "load": 1,
+        }
+    )
+
+
+class OperandRow(wiring.Component):
+    """Operand memory, element maps and ``cols`` PEs; control passes on to the row below as its partial sums do.
+
+    Operands enter the PEs in the west a cycle after their control, and move east a column a cycle; partial sums pass
+    from north to south in ``row_latency`` cycles.
+
+    Parameters
+    ----------
+    config : of the array.
+
+    Members
+    -------
+    advance : In(1), without it every register holds
+    write_address : In, write_word : In(OperandWord), write : In(1)
+    table : In(MapTable)
+    control : In(control_layout), control_south : Out(control_layout), ``row_latency`` cycles later
+    partial_north : In(ArrayLayout(32, cols)), partial_south : Out(ArrayLayout(32, cols)), FP32
+    """
+
+    def __init__(self, config: ArrayConfig):
+        self.config = config
+        control = control_layout(config)
+        partials = data.ArrayLayout(FP32.width, config.cols)
+        super().__init__(
+            {
+                "advance": In(1),
+                "write_address": In(ceil_log2(config.operand_depth)),
+                "write_word": In(OperandWord),
+                "write": In(1),
+                "table": In(MapTable),
+                "control": In(control),
+                "control_south": Out(control),
+                "partial_north": In(partials),
+                "partial_south": Out(partials),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.memory = cells = memory.Memory(shape=OperandWord, depth=config.operand_depth, init=[])
+        write = cells.write_port()
+        m.d.comb += [
+            write.addr.eq(self.write_address),
+            write.data.eq(self.write_word),
+            write.en.eq(self.write),
+        ]
+
+        # What memory shows now was asked for a cycle ago.
+        control = Signal.like(self.control)
+        with m.If(self.advance):
+            m.d.sync += control.eq(self.control)
+        operands = {}
+        for side in ("stationary", "moving"):
+            read = cells.read_port()
+            mapper = place(m, platform, f"map_{side}", ElementMap, config.dot.numerics)
+            m.d.comb += [
+                read.addr.eq(self.control[f"{side}_address"]),
+                read.en.eq(self.advance),
+                mapper.word.eq(read.data),
+                mapper.format.eq(control[f"{side}_format"]),
+                mapper.table.eq(self.table),
+            ]
+            operands[side] = mapper.o
+
+        stationary, moving, swap = operands["stationary"], operands["moving"], control.swap
+        for col in range(config.cols):
+            pe = place(m, platform, f"pe_{col}", QuadMxPe, config.dot)
+            m.d.comb += [
+                pe.advance.eq(self.advance),
+                pe.load.eq(control.load),
+                pe.stationary_west.eq(stationary),
+                pe.moving_west.eq(moving),
+                pe.swap_west.eq(swap),
+                pe.partial_north.eq(self.partial_north[col]),
+                self.partial_south[col].eq(pe.partial_south),
+            ]
+            stationary, moving, swap = pe.stationary_east, pe.moving_east, pe.swap_east
+
+        m.submodules.pass_on = pass_on = Delay(control.shape().size, config.row_latency - 1)
+        m.d.comb += [pass_on.i.eq(control), pass_on.advance.eq(self.advance), self.control_south.eq(pass_on.o)]
+        return m

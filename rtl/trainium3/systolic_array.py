@@ -1,0 +1,159 @@
+"""The systolic array of quad-MX PEs.
+
+Ref: "Trainium3 Architecture Guide for NKI", LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul_mx``, Tiling Mode.
+"""
+
+from typing import Any
+
+from amaranth import Module, Signal, Value
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from bitpath.golden.spec.formats import FP32
+from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.delay import Delay
+from bitpath.rtl.trainium3.config import ArrayConfig
+from bitpath.rtl.trainium3.element_map import MapTable, OperandWord
+from bitpath.rtl.trainium3.group_edge import GroupEdge
+from bitpath.rtl.trainium3.operand_row import OperandRow, control_layout
+
+
+class Tiling(enum.Enum, shape=2):
+    """How many tiles the rows are divided into."""
+
+    FULL = 0
+    HALVES = 1
+    QUARTERS = 2
+
+
+def tilings(config: ArrayConfig) -> list[Tiling]:
+    """The tilings that the number of row groups allows."""
+    return [tiling for tiling in Tiling if config.groups >> tiling.value]
+
+
+def tile_groups(config: ArrayConfig, tiling: Tiling) -> int:
+    """Row groups in a tile."""
+    return config.groups >> tiling.value
+
+
+def leader(config: ArrayConfig, group: int, tiling: Tiling) -> int:
+    """The first group of the tile that ``group`` belongs to: it controls the tile and gets its results."""
+    return group // tile_groups(config, tiling) * tile_groups(config, tiling)
+
+
+def operand_write_layout(config: ArrayConfig) -> data.StructLayout:
+    """One word for each row, and which row groups store theirs."""
+    return data.StructLayout(
+        {
+            "words": data.ArrayLayout(OperandWord, config.rows),
+            "address": ceil_log2(config.operand_depth),
+            "groups": config.groups,
+        }
+    )
+
+
+class SystolicArray(wiring.Component):
+    """``result[c] = partial[c] + sum over rows of dot(stationary[row][c], moving[row])``, each PE rounding as it adds.
+
+    Rows form groups, and groups form tiles as ``tiling`` says; each tile has its leading group's control, partial sums
+    and results. Operands lie in the rows' memories, and control reaches a row when the partial sums from above do. Whole
+    vectors go in and come out: skew and de-skew of the columns are inside. ``tiling`` may change while nothing is in
+    flight.
+
+    Stationary words are shifted in over ``cols`` cycles while moving words pass. A new load may begin ``cols - 1``
+    cycles after a swap: by then the swap has passed the last column.
+
+    Latency: ``tile_rows * row_latency + cols + 1`` cycles, one moving word a cycle for each tile.
+
+    Parameters
+    ----------
+    config : rows, cols, operand memory and the PE.
+
+    Members
+    -------
+    advance : In(1), without it everything but the writing of operands stands still
+    tiling : In(Tiling)
+    table : In(MapTable), for E2M1 operands
+    write : In(operand_write_layout)
+    control : In(ArrayLayout(control_layout, groups))
+    partial : In(ArrayLayout(ArrayLayout(32, cols), groups)), FP32, read with a valid control
+    result : Out(ArrayLayout(ArrayLayout(32, cols), groups)), FP32
+    result_valid : Out(groups)
+    """
+
+    def __init__(self, config: ArrayConfig):
+        self.config = config
+        columns = data.ArrayLayout(data.ArrayLayout(FP32.width, config.cols), config.groups)
+        super().__init__(
+            {
+                "advance": In(1),
+                "tiling": In(Tiling),
+                "table": In(MapTable),
+                "write": In(operand_write_layout(config)),
+                "control": In(data.ArrayLayout(control_layout(config), config.groups)),
+                "partial": In(columns),
+                "result": Out(columns),
+                "result_valid": Out(config.groups),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        edges = [place(m, platform, f"edge_{group}", GroupEdge, config) for group in range(config.groups)]
+        bottoms = []
+        for group, edge in enumerate(edges):
+            control = Signal(control_layout(config), name=f"control_{group}")
+            partial = Signal(edge.top.shape(), name=f"partial_{group}")
+            leads = {tiling for tiling in tilings(config) if leader(config, group, tiling) == group}
+            above = bottoms[-1] if bottoms else None
+            for target, index, own in ((control, 0, self.control[group]), (partial, 1, edge.top)):
+                choices = {tiling: own if tiling in leads else above[index] for tiling in tilings(config)}
+                self._select(m, target, choices)
+            bottoms.append(self._rows(m, platform, group, control, partial))
+        for group, edge in enumerate(edges):
+            self._leave(m, group, edge, bottoms)
+        return m
+
+    def _select(self, m: Module, target: Value, choices: dict[Tiling, Value]) -> None:
+        """``target`` gets the choice for the present tiling."""
+        with m.Switch(self.tiling):
+            for tiling, choice in choices.items():
+                with m.Case(tiling):
+                    m.d.comb += target.eq(choice)
+
+    def _rows(self, m: Module, platform: Any, group: int, control: Value, partial: Value) -> tuple[Value, Value]:
+        """The rows of a group below ``control`` and ``partial``; what they pass on at the bottom."""
+        for row in range(group * self.config.group_rows, (group + 1) * self.config.group_rows):
+            operand_row = place(m, platform, f"row_{row}", OperandRow, self.config)
+            m.d.comb += [
+                operand_row.advance.eq(self.advance),
+                operand_row.table.eq(self.table),
+                operand_row.write_address.eq(self.write.address),
+                operand_row.write_word.eq(self.write.words[row]),
+                operand_row.write.eq(self.write.groups[group]),
+                operand_row.control.eq(control),
+                operand_row.partial_north.eq(partial),
+            ]
+            control, partial = operand_row.control_south, operand_row.partial_south
+        return control, partial
+
+    def _leave(self, m: Module, group: int, edge: Any, bottoms: list[tuple[Value, Value]]) -> None:
+        """Results of the tile that a group leads, from the bottom of the tile's last group."""
+        config = self.config
+        leads = [tiling for tiling in tilings(config) if leader(config, group, tiling) == group]
+        last = {tiling: bottoms[group + tile_groups(config, tiling) - 1] for tiling in leads}
+        valid = Signal(name=f"valid_{group}")
+        self._select(m, edge.bottom, {tiling: partial for tiling, (_, partial) in last.items()})
+        self._select(m, valid, {tiling: control.valid for tiling, (control, _) in last.items()})
+        # The bottom's control is a cycle ahead of its partial sums, and these wait for the last column.
+        m.submodules[f"valid_delay_{group}"] = delay = Delay(1, config.cols + 1)
+        m.d.comb += [
+            edge.advance.eq(self.advance),
+            edge.partial.eq(self.partial[group]),
+            delay.advance.eq(self.advance),
+            delay.i.eq(valid),
+            self.result[group].eq(edge.result),
+            self.result_valid[group].eq(delay.o),
+        ]

@@ -1,0 +1,51 @@
+"""Every unit that can be emitted and benched, by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.lib import wiring
+
+from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, PsumConfig
+from bitpath.rtl.trainium3.psum import Psum
+from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
+from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
+from bitpath.rtl.trainium3.systolic_array import SystolicArray
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A component that stands by itself.
+
+    Attributes
+    ----------
+    name : on the command line, of its bench, and of its Verilog module.
+    config_type : the frozen dataclass that it takes; its defaults are a small instance.
+    build : makes the component from its configuration.
+    summary : one line for listings.
+    """
+
+    name: str
+    config_type: type
+    build: Callable[[Any], wiring.Component]
+    summary: str
+
+
+UNITS = {
+    unit.name: unit
+    for unit in (
+        Unit("quad_mx_dot", DotConfig, QuadMxDot, "Trainium3: four FP8 products, two scales, one partial sum"),
+        Unit("quad_mx_pe", DotConfig, QuadMxPe, "Trainium3: the dot product with its stationary operands held twice"),
+        Unit(
+            "systolic_array", ArrayConfig, SystolicArray, "Trainium3: rows x cols PEs, skewed and de-skewed, row tiling"
+        ),
+        Unit("psum", PsumConfig, Psum, "Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate"),
+    )
+}
+
+
+def find_unit(name: str) -> Unit:
+    """The unit of that name; ValueError names the known ones."""
+    if name not in UNITS:
+        raise ValueError(f"unknown unit {name!r}, known are {', '.join(UNITS)}")
+    return UNITS[name]
