@@ -1,0 +1,123 @@
+"""The runner lets nothing pass that did not check something; tried on a toy adder, on both simulators."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bitpath.sim import paths
+from bitpath.sim.runner import Emitter, SimulationError, build, run
+
+pytestmark = pytest.mark.simulator
+TOY = Path(__file__).parent / "toy"
+SIMULATORS = ("icarus", "verilator")
+GOOD = 6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, worker_id):
+    """One current folder for the module, so that its tests share builds, also between pytest's workers."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "runner"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def build_toy(simulator, *, waves=False, width=8):
+    import toy_design
+
+    return build(
+        "toy", toy_design.ToyConfig(width=width), simulator, waves=waves, emitter=Emitter(toy_design.emit, (TOY,))
+    )
+
+
+def run_toy(built, tests, **options):
+    return run(built, "toy_bench", tests=tests, env={"PYTHONPATH": str(TOY)}, **options)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_a_good_design_passes(simulator):
+    result = run_toy(build_toy(simulator), "good", min_tests=GOOD, min_compared=GOOD * 100)
+    assert len(result.tests) == GOOD
+    assert result.compared == GOOD * 100
+    assert result.wave is None
+    assert all(count for record in result.records for count in record["coverage"].values())
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_waves_on_request(simulator):
+    result = run_toy(build_toy(simulator, waves=True), "gap=0.5/stall=bursts")
+    assert result.wave.stat().st_size > 100
+    assert result.wave.is_relative_to(paths.runs())
+
+
+@pytest.mark.parametrize(
+    ("tests", "says"),
+    [
+        ("bad_mismatch", "1 of 1 tests failed: bad_mismatch"),
+        ("bad_undrained", "1 expected values never came"),
+        ("bad_surplus", "nothing more was expected"),
+        ("bad_nothing_compared", "0 values compared, at least 1 must be"),
+        ("bad_no_scoreboard", "0 values were compared, at least 1 must be"),
+        ("bad_no_record", "1 tests ran and 0 recorded what they compared"),
+        ("bad_coverage", "1 of 1 bins not hit: never hit"),
+        ("bad_dead_monitor", "a watcher ended before the test"),
+        ("bad_deprecated", "DeprecationWarning"),
+        ("matches nothing", "0 tests ran, at least 1 must"),
+    ],
+)
+def test_a_bad_run_fails(tests, says):
+    with pytest.raises(SimulationError, match=f"(?s){says}.*replay: make sim UNIT=toy SIM=icarus SEED=7 FILTER="):
+        run_toy(build_toy("icarus"), tests, seed=7)
+
+
+def test_too_few_tests_fail():
+    with pytest.raises(SimulationError, match=f"{GOOD} tests ran, at least {GOOD + 1} must"):
+        run_toy(build_toy("icarus"), "good", min_tests=GOOD + 1)
+
+
+def test_too_few_comparisons_fail():
+    with pytest.raises(SimulationError, match="100 values were compared, at least 101 must be"):
+        run_toy(build_toy("icarus"), "gap=0.0/stall=never", min_compared=101)
+
+
+def test_a_mismatch_shows_inputs_numbers_and_distance():
+    with pytest.raises(SimulationError) as caught:
+        run_toy(build_toy("icarus", width=7), "bad_mismatch", seed=3)
+    logs = "\n".join(file.read_text() for file in paths.runs().glob("toy-*/*/run.log"))
+    assert "20 mismatches in 20 values, stopped" in str(caught.value)
+    for part in ("mismatch #1, value 0, at ", "inputs    {'a': ", "got       0x", "expected  0x", "ulp apart"):
+        assert part in logs
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_a_hanging_simulator_is_killed(simulator):
+    start = time.monotonic()
+    with pytest.raises(SimulationError, match=r"(?s)no end after 5 s.*replay: make sim"):
+        run_toy(build_toy(simulator), "bad_hang", timeout=5)
+    assert time.monotonic() - start < 30
+
+
+def test_one_seed_gives_one_stimulus():
+    built = build_toy("icarus", waves=True)
+    first, second, other = (run_toy(built, "gap=0.5/stall=scattered", seed=seed) for seed in (1, 1, 2))
+    assert first.records == second.records
+    assert first.records != other.records
+
+
+def test_settings_of_the_shell_do_not_reach_the_run(monkeypatch):
+    monkeypatch.setenv("COCOTB_TEST_FILTER", "matches nothing")
+    monkeypatch.setenv("WAVES", "1")
+    assert run_toy(build_toy("icarus"), "gap=0.0/stall=never").wave is None
+
+
+def test_concurrent_builds_of_one_key_are_made_once():
+    with ThreadPoolExecutor(2) as pool:
+        seconds = [built.seconds for built in pool.map(lambda _: build_toy("icarus", width=9), range(2))]
+    assert sorted(seconds)[0] == 0
