@@ -101,8 +101,8 @@ def plan_matmul(
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
     check_k_order(k_order)
-    stationary = _quantized_tiles("a_format", a_format, np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), scale_rule, k_order)
-    moving = _quantized_tiles("b_format", b_format, b, scale_rule, k_order)
+    stationary = _quantized_tiles("a", np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format, scale_rule, k_order)
+    moving = _quantized_tiles("b", b, b_format, scale_rule, k_order)
     last = len(moving) - 1
     return [
         MatmulInstruction(
@@ -110,7 +110,7 @@ def plan_matmul(
             moving=y[:, columns],
             stationary_scale=x_scale[:, rows],
             moving_scale=y_scale[:, columns],
-            psum_accumulate_flag=AccumulateFlag.FIRST_OVERWRITE * (k == 0) | AccumulateFlag.LAST * (k == last),
+            psum_accumulate_flag=_group_flag(first=k == 0, last=k == last),
             output=(rows, columns),
         )
         for rows in _cuts(a.shape[0] + a.shape[0] % 2, MAX_STATIONARY)
@@ -141,19 +141,27 @@ def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
 
 
 def _quantized_tiles(
-    argument: str, format_name: str, matrix: np.ndarray, scale_rule: ScaleRuleName, k_order: KOrder
+    name: str, matrix: np.ndarray, format_name: str, scale_rule: ScaleRuleName, k_order: KOrder
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Cut a matrix [K, F] along K; return for each tile elements [P, F, 4] and scales [P/8, F]."""
     if format_name not in MX_FORMATS:
-        raise ValueError(f"{argument} is {format_name!r}; {', '.join(map(repr, MX_FORMATS))} are allowed")
-    dtype = DTYPES[MX_FORMATS[format_name].element]
+        raise ValueError(f"{name}_format is {format_name!r}; {', '.join(map(repr, MX_FORMATS))} are allowed")
+    element = MX_FORMATS[format_name].element
+    if element.nan_code is None and np.isnan(matrix).any():
+        raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
     padded = round_to_bfloat16(np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0))))
     tiles = []
     for rows in _cuts(padded.shape[0], K_TILE):
         tile = to_partitions(padded[rows], k_order)
-        data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
+        data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), DTYPES[element], scale_rule=scale_rule)
         tiles.append((data.reshape(tile.shape), scale))
     return tiles
+
+
+def _group_flag(*, first: bool, last: bool) -> AccumulateFlag:
+    return (AccumulateFlag.FIRST_OVERWRITE if first else AccumulateFlag(0)) | (
+        AccumulateFlag.LAST if last else AccumulateFlag(0)
+    )
 
 
 def _cuts(size: int, step: int) -> list[slice]:
