@@ -21,7 +21,7 @@ def test_several_missing_programs_are_one_line(monkeypatch):
 def test_a_python_without_shared_library_says_so(monkeypatch):
     monkeypatch.setattr(tools, "find", lambda name: name)
     monkeypatch.setattr(tools, "libpython", lambda: None)
-    with pytest.raises(MissingToolError, match="sudo apt-get install libpython3.11"):
+    with pytest.raises(MissingToolError, match=r"sudo apt-get install libpython3\.11"):
         tools.require_simulator("icarus")
 
 
