@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
+
 from bitpath.golden.spec.formats import BF16, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat, Specials
 from bitpath.golden.spec.rounding import Rounding
 
