@@ -6,11 +6,12 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, PsumConfig
+from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, PsumConfig
 from bitpath.rtl.trainium3.psum import Psum
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
 from bitpath.rtl.trainium3.systolic_array import SystolicArray
+from bitpath.rtl.trainium3.tensor_engine import TensorEngine
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ UNITS = {
             "systolic_array", ArrayConfig, SystolicArray, "Trainium3: rows x cols PEs, skewed and de-skewed, row tiling"
         ),
         Unit("psum", PsumConfig, Psum, "Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate"),
+        Unit("tensor_engine", EngineConfig, TensorEngine, "Trainium3: array, operand memory, PSUM and sequencers"),
     )
 }
 
