@@ -126,12 +126,17 @@ def _row_sums(x: _Operand, y: _Operand, p: int) -> tuple[np.ndarray, np.ndarray]
     products with such a factor are multiples of 2**-19 and their sums stay below 2**34: 53 bits. The products of two
     smaller elements are multiples of 2**-32 and their sums stay below 4. Either sum is exact in any order, fused or not.
     """
-    a, b = x.finite[p], y.finite[p]
+    a, b = x.finite[p], y.finite[p].T
     a_small, b_small = np.where(np.abs(a) < 1, a, 0.0), np.where(np.abs(b) < 1, b, 0.0)
-    large = np.hstack([a, a - a_small]) @ np.hstack([b - b_small, b_small]).T
-    small = a_small @ b_small.T
+    large = _multiply(np.hstack([a, a - a_small]), np.vstack([b - b_small, b_small]))
+    small = _multiply(a_small, b_small)
     scale = x.scale[p][:, np.newaxis] * y.scale[p]
     return small * scale, large * scale
+
+
+def _multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply matrices without BLAS, whose threads cost more than products this thin."""
+    return np.einsum("mi,in->mn", a, np.ascontiguousarray(b))
 
 
 def _aligned_terms(numerics: DotNumerics, x: _Operand, y: _Operand, p: int, partial: np.ndarray) -> list[np.ndarray]:

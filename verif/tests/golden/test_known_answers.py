@@ -107,13 +107,13 @@ def scalar_codes(fmt, codes):
 
 
 def test_matmul_is_the_scalar_tier(kat):
-    """Bits, 'extreme' scales included: up to 12 outputs of every case."""
+    """Bits, 'extreme' scales included: up to 6 outputs of every case."""
     rng = np.random.default_rng(9)
     compared = 0
     for case, arrays in matmul_cases(kat("trn_matmul_mx.npz")):
         x, y, x_scale, y_scale = operands(case, arrays)
         got = nc_matmul_mx(x, y, x_scale, y_scale).view(np.uint32)
-        for flat in rng.choice(got.size, min(12, got.size), replace=False):
+        for flat in rng.choice(got.size, min(6, got.size), replace=False):
             m, n = divmod(int(flat), got.shape[1])
             x_format, x_codes = scalar_codes(FORMATS[case["st"]], codes_of(x)[:, m].tolist())
             y_format, y_codes = scalar_codes(FORMATS[case["mv"]], codes_of(y)[:, n].tolist())
@@ -128,7 +128,7 @@ def test_matmul_is_the_scalar_tier(kat):
             )
             assert got[m, n] == steps[-1].result
             compared += 1
-    assert compared > 100
+    assert compared >= 6 * 14
 
 
 @pytest.mark.parametrize("mode", ["exact", "exact_bf16"])
