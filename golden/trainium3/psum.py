@@ -43,8 +43,8 @@ def psum_write(
     if np.dtype(dtype) == DTYPES[FP32]:
         return codes.astype(np.uint32).view(np.float32)
     if rounding is Rounding.SR:
-        finite = codes & ~FP32.sign_mask <= FP32.max_code
-        codes = codes + np.where(finite, random_bits, 0) >> 16
+        # Infinity and the one NaN have zeros where the random bits are added, so they pass unchanged.
+        codes = codes + random_bits >> 16
     else:
         codes = encode_array(BF16, decode_array(FP32, codes))
     return codes.astype(np.uint16).view(DTYPES[BF16])

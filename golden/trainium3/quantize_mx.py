@@ -96,9 +96,9 @@ def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndar
     nan = np.isnan(values)
     if fmt.nan_code is None and nan.any():
         raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
-    # The FP32 exponent field, from float64's; 0 for what FP32 holds as a subnormal or zero.
+    # The FP32 exponent field, from float64's. Below FP32's normal range it is 0 or less, which the scale's 0 absorbs.
     exponent = (values.view(np.int64) >> 52 & 0x7FF) - 1023 + FP32.bias
-    exponent = np.where(np.isfinite(values), np.maximum(exponent, 0), FP32.exponent_mask)
+    exponent = np.where(np.isfinite(values), exponent, FP32.exponent_mask)
     blocks = exponent.reshape(x.shape[0] // SCALE_PARTITIONS, SCALE_PARTITIONS, x.shape[1] // X4, X4)
     offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
     scale = np.maximum(blocks.max(axis=(1, 3)) - offset, 0)
