@@ -113,11 +113,12 @@ def run(
         )
         result = _judge(built, folder, seed, min_tests, min_compared, time.monotonic() - start)
     except (TimeoutError, SimulationError) as error:
+        _write_summary(built, bench, folder, seed, compared=0, seconds=time.monotonic() - start)
         raise SimulationError(
             f"{built.unit} on {built.simulator}, seed {seed}: {error}\n{process.tail(log)}\n"
             f"log: {paths.shown(log)}\nreplay: {replay}"
         ) from None
-    (folder / "run.json").write_text(json.dumps(_summary(built, bench, result), indent=2) + "\n")
+    _write_summary(built, bench, folder, seed, compared=result.compared, seconds=result.seconds)
     return result
 
 
@@ -175,7 +176,11 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
 
 
 def _names(results: Path, *, failed: bool = False) -> list[str]:
-    cases = ElementTree.parse(results).getroot().iter("testcase")
+    """The tests in a results file; none where the simulator left no whole one."""
+    try:
+        cases = ElementTree.parse(results).getroot().iter("testcase")
+    except (FileNotFoundError, ElementTree.ParseError):
+        return []
     return [
         str(case.get("name"))
         for case in cases
@@ -187,16 +192,19 @@ def _read_records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def _summary(built: Built, bench: str, result: SimResult) -> dict[str, Any]:
-    """The flat record of a run that reports are made of."""
-    return {
+def _write_summary(built: Built, bench: str, folder: Path, seed: int, *, compared: int, seconds: float) -> None:
+    """Leave the flat record of a run, failed or not, that reports are made of."""
+    results = folder / "results.xml"
+    record = {
         "unit": built.unit,
         "config": to_dict(built.config),
         "digest": built.digest,
         "sim": built.simulator,
         "bench": bench.rpartition(".")[2],
-        "seed": result.seed,
-        "tests": list(result.tests),
-        "compared": result.compared,
-        "wall_seconds": round(result.seconds, 2),
+        "seed": seed,
+        "tests": _names(results),
+        "failed": _names(results, failed=True),
+        "compared": compared,
+        "wall_seconds": round(seconds, 2),
     }
+    (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n")

@@ -14,7 +14,9 @@ from bitpath.sim.unit_options import SIMULATOR, unit_options
 @click.option("--seed", type=int, help="Of everything random; drawn and printed when not given.")
 @click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
 @click.option("--waves", is_flag=True, help="Record a wave; bitpath waves UNIT opens it.")
-@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Configuration as JSON, as runs leave it.")
+@click.option(
+    "--config", type=click.Path(path_type=Path, dir_okay=False), help="Configuration as JSON, as runs leave it."
+)
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds after which the run has failed.")
 @unit_options
 def command(
@@ -36,7 +38,13 @@ def command(
 
     chosen = read_config(unit, config) if config is not None else configure(unit, **settings)
     built = build(unit, chosen, simulator, waves=waves)
-    click.echo(f"{built.top} on {simulator}: built in {built.seconds:.1f} s" if built.seconds else f"{built.top}: build up to date")
+    click.echo(
+        f"{built.top} on {simulator}: built in {built.seconds:.1f} s"
+        if built.seconds
+        else f"{built.top}: build up to date"
+    )
     result = run(built, f"bitpath.verif.tb.tb_{unit}", seed=seed, tests=tests, timeout=timeout)
-    click.echo(f"{len(result.tests)} tests passed, {result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s")
+    click.echo(
+        f"{len(result.tests)} tests passed, {result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
+    )
     click.echo(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(result.folder / 'run.log')}")

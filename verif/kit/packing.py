@@ -13,7 +13,7 @@ def width(shape: Any) -> int:
 
 def pack(shape: Any, fields: Any) -> int:
     """The integer of a layout's fields (a dict, or a list for an array); an integer, for a plain shape, is checked."""
-    if isinstance(shape, data.Layout):
+    if _has_fields(shape):
         return shape.const(fields).as_bits()
     if not 0 <= fields < 1 << width(shape):
         raise ValueError(f"payload is {fields}, allowed are 0 to {(1 << width(shape)) - 1}")
@@ -22,4 +22,9 @@ def pack(shape: Any, fields: Any) -> int:
 
 def unpack(shape: Any, bits: int) -> Any:
     """The fields in an integer: a ``data.Const`` for a layout, the integer itself for a plain shape."""
-    return shape.from_bits(bits) if isinstance(shape, data.Layout) else bits
+    return shape.from_bits(bits) if _has_fields(shape) else bits
+
+
+def _has_fields(shape: Any) -> bool:
+    """Whether the shape is a layout, or a class of ``data.Struct`` or ``data.Union``, which is as good."""
+    return isinstance(shape, data.Layout) or (isinstance(shape, type) and issubclass(shape, data.View))

@@ -1,0 +1,37 @@
+"""What GTKWave shows instead of a code: the number.
+
+Formats of up to 8 bits get a filter file, one line for each code; wider ones a filter process, which GTKWave asks for
+each value (``python -m bitpath.sim.waves.filter FP32``).
+"""
+
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+from vcd.gtkw import make_translation_filter
+
+from bitpath.golden.spec.formats import FloatFormat
+from bitpath.verif.kit.values import number_text
+
+FILE_BITS = 8
+"""Widest format that gets a file; the next one in the catalogue would need 65,536 lines."""
+
+
+def write_filter_file(fmt: FloatFormat, folder: Path) -> Path:
+    """Write the file that names every code of a narrow format, for signals that are displayed in hexadecimal."""
+    lines = make_translation_filter(
+        [(code, number_text(fmt, code)) for code in range(1 << fmt.width)], "hex", fmt.width
+    )
+    path = folder / f"{fmt.name}.filter"
+    path.write_text(lines + "\n")
+    return path
+
+
+def write_filter_process(fmt: FloatFormat, folder: Path) -> Path:
+    """Write the program that GTKWave starts for a wide format; its path is all that a save file can hold."""
+    path = folder / f"{fmt.name}.process"
+    command = shlex.join([sys.executable, "-P", "-m", "bitpath.sim.waves.filter", fmt.name])
+    path.write_text(f"#!/bin/sh\nexec {command}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path

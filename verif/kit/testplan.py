@@ -1,0 +1,64 @@
+"""Testplans: what of a unit is tested, why, and by which tests.
+
+A plan is a TOML file named after its unit:
+
+    [[item]]
+    id = "ties"
+    what = "Sums half-way between two FP32 numbers"
+    why = "RNE looks at the last bit kept only here"
+    tests = ["tb_quad_mx_pe::ties", "tests/rtl/test_dot.py::test_ties"]
+
+A test is ``bench::cocotb_test``, or a pytest function with its file's path below ``verif/``.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+PLANS = Path(__file__).resolve().parents[1] / "testplans"
+_FIELDS = {"id": str, "what": str, "why": str, "tests": list}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to be tested."""
+
+    unit: str
+    id: str
+    what: str
+    why: str
+    tests: tuple[str, ...]
+
+
+def load_plan(path: Path) -> list[Item]:
+    """The items of one plan.
+
+    Raises
+    ------
+    ValueError : a field is missing, unknown, of the wrong type or empty, or two items have one id.
+    """
+    plan = tomllib.loads(path.read_text())
+    if set(plan) != {"item"}:
+        raise ValueError(
+            f"{path.name}: a plan is a list of [[item]] and nothing else, found {', '.join(sorted(plan)) or 'nothing'}"
+        )
+    items = []
+    for entry in plan["item"]:
+        where = f"{path.name}, item {entry.get('id', len(items))!r}"
+        if set(entry) != set(_FIELDS):
+            raise ValueError(f"{where}: the fields are {', '.join(_FIELDS)}, found {', '.join(entry)}")
+        for name, kind in _FIELDS.items():
+            if not isinstance(entry[name], kind) or not entry[name]:
+                raise ValueError(
+                    f"{where}: {name} is {entry[name]!r}, a {kind.__name__} with something in it is needed"
+                )
+        items.append(Item(path.stem, entry["id"], entry["what"], entry["why"], tuple(entry["tests"])))
+    repeated = {item.id for item in items if [other.id for other in items].count(item.id) > 1}
+    if repeated:
+        raise ValueError(f"{path.name}: more than one item has the id {', '.join(sorted(repeated))}")
+    return items
+
+
+def load_plans(folder: Path = PLANS) -> list[Item]:
+    """The items of every plan, by unit."""
+    return [item for path in sorted(folder.glob("*.toml")) for item in load_plan(path)]

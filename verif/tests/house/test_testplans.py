@@ -1,0 +1,49 @@
+"""Testplans are whole, and every test that they name exists."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from bitpath.verif.kit.testplan import load_plan, load_plans
+
+VERIF = Path(__file__).resolve().parents[2]
+
+
+def functions(path):
+    return {
+        node.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def exists(test):
+    file, found, name = test.partition("::")
+    path = VERIF / file if file.endswith(".py") else VERIF / "tb" / f"{file}.py"
+    return bool(found) and path.is_file() and name in functions(path)
+
+
+def test_every_named_test_exists():
+    assert not [f"{item.unit} {item.id}: {test}" for item in load_plans() for test in item.tests if not exists(test)]
+
+
+def test_a_test_that_does_not_exist_would_be_found():
+    assert exists("tests/house/test_testplans.py::test_every_named_test_exists")
+    assert not exists("tests/house/test_testplans.py::test_nosuch")
+    assert not exists("tb_nosuch::test")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "a plan is a list of"),
+        ('[[item]]\nid = "a"\n', "the fields are id, what, why, tests"),
+        ('[[item]]\nid = "a"\nwhat = "b"\nwhy = "c"\ntests = []\n', "tests is"),
+        (2 * '[[item]]\nid = "a"\nwhat = "b"\nwhy = "c"\ntests = ["d"]\n', "more than one item has the id a"),
+    ],
+)
+def test_a_broken_plan_says_what_is_wrong(tmp_path, text, says):
+    (tmp_path / "unit.toml").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        load_plan(tmp_path / "unit.toml")
