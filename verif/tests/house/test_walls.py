@@ -108,7 +108,7 @@ NAMES_GONE = {
 }
 ATTRIBUTES_GONE = {
     # cocotb 1
-    "setimmediatevalue", "signed_integer", "binstr", "buff", "kill",
+    "setimmediatevalue", "signed_integer", "binstr", "buff",
     # Amaranth 0.4
     "add_sync_process", "implies",
 }  # fmt: skip

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+LISTING = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+"""The checkout without what git ignores, above all without build folders."""
 
 
 def run(*command, cwd):
@@ -25,7 +27,7 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     # Not in the checkout: setuptools would leave its build folder there, and read what an earlier one left.
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(LISTING, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
