@@ -1,0 +1,294 @@
+"""Bench of the tensor engine: nc_matmul_mx instructions against their golden model, PSUM word for PSUM word."""
+
+from dataclasses import dataclass
+
+import cocotb
+import ml_dtypes
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden import trainium3
+from bitpath.golden.codec import codes_of
+from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.trainium3 import PARTITIONS, AccumulateFlag
+from bitpath.rtl.trainium3.config import EngineConfig
+from bitpath.rtl.trainium3.systolic_array import tilings
+from bitpath.rtl.trainium3.tensor_engine import TensorEngine
+from bitpath.verif.host.player import EnginePlayer, exact_map
+from bitpath.verif.host.tensor_engine import Matmul, destination, lower, place_words, psum_places
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import Coverage, cross
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(EngineConfig)
+SIGNATURE = TensorEngine(CONFIG).signature
+NUMERICS = CONFIG.array.dot.numerics
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+DTYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn)
+OVERWRITE = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
+FLAGS = {
+    "overwrite": OVERWRITE,
+    "first": AccumulateFlag.FIRST_OVERWRITE,
+    "middle": AccumulateFlag(0),
+    "last": AccumulateFlag.LAST,
+    "onto": AccumulateFlag.FIRST_ACCUMULATE,
+}
+"""A flag of each meaning, by a name for its bin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A matmul, what PSUM holds before it, and what golden says that it holds after."""
+
+    matmul: Matmul
+    before: np.ndarray
+    after: np.ndarray
+    random_bits: np.ndarray | None
+
+
+def operands(source: np.random.Generator, dtype: type, partitions: int, free: int) -> tuple[np.ndarray, np.ndarray]:
+    """Elements of all codes, NaN and infinity now and then, and scales near each other with a few extremes."""
+    bits = 4 if dtype is ml_dtypes.float4_e2m1fn else 8
+    codes = source.integers(0, 1 << bits, (partitions, free, 4), dtype=np.uint8)
+    elements = codes.view(dtype)
+    if bits == 8:
+        finite = np.isfinite(elements.astype(np.float32)) | (source.random(codes.shape) < 0.002)
+        elements = np.where(finite, codes, codes & 0x83).astype(np.uint8).view(dtype)
+    scale = source.integers(117, 138, (partitions // 8, free), dtype=np.uint8)
+    extreme = source.random(scale.shape) < 0.02
+    return elements, np.where(extreme, source.choice([0, 1, 253, 254, 255], scale.shape), scale).astype(np.uint8)
+
+
+def make_case(
+    source: np.random.Generator,
+    *,
+    partitions: int,
+    shape: tuple[int, int],
+    dtypes: tuple[type, type],
+    flag: AccumulateFlag = OVERWRITE,
+    bf16: bool = False,
+    stochastic: bool = False,
+    **place: int,
+) -> Case:
+    """A random matmul with its golden result."""
+    stationary, stationary_scale = operands(source, dtypes[0], partitions, shape[0])
+    moving, moving_scale = operands(source, dtypes[1], partitions, shape[1])
+    before = source.standard_normal(shape, dtype=np.float32).view(np.uint32)
+    before = before & 0xFFFF0000 if bf16 else before
+    random_bits = source.integers(0, 1 << 16, shape, dtype=np.uint16) if stochastic else None
+    dst = (before >> 16).astype(np.uint16).view(ml_dtypes.bfloat16) if bf16 else before.view(np.float32)
+    after = trainium3.nc_matmul_mx(
+        stationary,
+        moving,
+        stationary_scale,
+        moving_scale,
+        dst=dst,
+        psum_accumulate_flag=int(flag),
+        rounding="sr" if stochastic else "rne",
+        random_bits=random_bits,
+        numerics=NUMERICS,
+    )
+    codes = codes_of(after).astype(np.uint32)
+    matmul = Matmul(
+        stationary=stationary,
+        moving=moving,
+        stationary_scale=stationary_scale,
+        moving_scale=moving_scale,
+        psum_accumulate_flag=int(flag),
+        bf16=bf16,
+        stochastic=stochastic,
+        **place,
+    )
+    return Case(matmul, before, codes << 16 if bf16 else codes, random_bits)
+
+
+async def check(frame: Bench, player: EnginePlayer, cases: list[Case]) -> None:
+    """Preset PSUM, run the cases side by side, read PSUM back and compare."""
+    for case in cases:
+        await player.write(case.matmul.psum, place_words(CONFIG, case.before))
+    await player.play(lower(CONFIG, [case.matmul for case in cases]))
+    for case in cases:
+        places = range(case.matmul.psum, case.matmul.psum + psum_places(CONFIG, case.matmul.shape))
+        got = destination(CONFIG, case.matmul.shape, await player.read(places))
+        name = f"PSUM {len(frame.scoreboards)}"
+        scoreboard = frame.scoreboard(name, FP32.width, {"": FP32})
+        for (row, column), value in np.ndenumerate(case.after):
+            scoreboard.expect(int(value), f"m = {row}, n = {column}, present {int(case.before[row, column]):#010x}")
+            scoreboard.got(int(got[row, column]))
+
+
+def source_of(name: str) -> np.random.Generator:
+    """A numpy generator from the run's seed."""
+    return np.random.default_rng(pauses.rng(name).getrandbits(64))
+
+
+def largest_moving(rows: int) -> int:
+    """Moving words that PSUM holds for a few column tiles, and that make the chain and the skew overlap."""
+    return min(2 * rows + 5, CONFIG.psum_bank_depth // 2, CONFIG.chain_depth)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(gap=[0.0, 0.6])
+async def formats_and_sizes(dut, gap):
+    """Every pair of element formats, each number of partitions, row and column counts that do not fill the array."""
+    async with bench(dut, SIGNATURE) as frame:
+        stalls = pauses.scattered(gap, pauses.rng("data"))
+        player = EnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")), stalls=stalls)
+        await player.set_map(exact_map())
+        source = source_of("formats")
+        coverage = frame.coverage(cross((0, 1, 2), (0, 1, 2)) + [f"P={p}" for p in range(32, 129, 32)])
+        for index, (stationary, moving) in enumerate(np.ndindex(3, 3)):
+            partitions = 32 * (index % 4 + 1)
+            coverage.hit(stationary, moving)
+            coverage.hit(f"P={partitions}")
+            shape = (
+                2 * int(source.integers(1, CONFIG.array.cols + 1)),
+                1 + index * largest_moving(CONFIG.array.rows) // 9,
+            )
+            dtypes = (DTYPES[stationary], DTYPES[moving])
+            await check(frame, player, [make_case(source, partitions=partitions, shape=shape, dtypes=dtypes)])
+
+
+@cocotb.test(**LIMIT)
+async def accumulation(dut):
+    """Each meaning of psum_accumulate_flag onto each destination, with RNE and stochastic rounding."""
+    async with bench(dut, SIGNATURE) as frame:
+        player = EnginePlayer(frame, CONFIG)
+        source = source_of("accumulation")
+        coverage = frame.coverage(cross(FLAGS, ("fp32", "bf16 rne", "bf16 sr")))
+        randomness = RandomBits(dut)
+        frame.start("random bits", randomness.run())
+        shape = (CONFIG.array.cols, 7)
+        for name, flag in FLAGS.items():
+            for kind in ("fp32", "bf16 rne", "bf16 sr"):
+                coverage.hit(name, kind)
+                case = make_case(
+                    source,
+                    partitions=32,
+                    shape=(max(2, shape[0]), shape[1]),
+                    dtypes=DTYPES[:2],
+                    flag=flag,
+                    bf16=kind != "fp32",
+                    stochastic=kind.endswith("sr"),
+                    psum=int(source.integers(0, 8)),
+                )
+                if case.random_bits is not None:
+                    randomness.queue(place_words(CONFIG, case.random_bits.astype(np.uint32)))
+                await check(frame, player, [case])
+                if randomness.pending:
+                    raise AssertionError(f"{randomness.pending} vectors of random bits were not taken")
+
+
+class RandomBits:
+    """Feeds given vectors of random bits to the tile that row group 0 leads."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self._vectors: list[int] = []
+
+    @property
+    def pending(self) -> int:
+        return len(self._vectors)
+
+    def queue(self, words: np.ndarray) -> None:
+        """Vectors in the order in which results are written, one for each word [places, cols]."""
+        self._vectors += [int.from_bytes(word.astype("<u2").tobytes(), "little") for word in words]
+
+    async def run(self) -> None:
+        while True:
+            self.dut.random__0__payload.value = self._vectors[0] if self._vectors else 0
+            await FallingEdge(self.dut.clk)
+            if resolved(self.dut.random__0__ready):
+                self._vectors.pop(0)
+            await RisingEdge(self.dut.clk)
+
+
+def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> list[Case]:
+    """One case for each row tile, each with a destination in PSUM banks of its own where there are enough."""
+    rows = PARTITIONS // tiles
+    per_tile = CONFIG.psum_banks * CONFIG.psum_bank_depth // tiles
+    cases = []
+    for tile in range(tiles):
+        coverage.hit(tiles, tile)
+        columns = int(source.integers(1, largest_moving(CONFIG.array.rows) + 1))
+        cases.append(
+            make_case(
+                source,
+                partitions=32 * int(source.integers(1, rows // 32 + 1)),
+                shape=(max(2, CONFIG.array.cols), columns),
+                dtypes=tuple(DTYPES[k] for k in source.integers(0, 2, 2)),
+                tile_row=tile * rows,
+                tile_rows=rows,
+                psum=tile * per_tile,
+            )
+        )
+    return cases
+
+
+@cocotb.test(**LIMIT)
+async def row_tiling(dut):
+    """Tiles at work side by side, changing between full array, halves and quarters."""
+    async with bench(dut, SIGNATURE) as frame:
+        player = EnginePlayer(frame, CONFIG)
+        source = source_of("tiling")
+        choices = [1 << tiling.value for tiling in tilings(CONFIG.array)]
+        coverage = frame.coverage([f"{tiles}/{tile}" for tiles in choices for tile in range(tiles)])
+        for tiles in [*choices, *reversed(choices)]:
+            await check(frame, player, tiled_cases(source, tiles, coverage))
+
+
+@cocotb.test(**LIMIT)
+async def shared_bank(dut):
+    """Two tiles that accumulate into one place do so in the order of their instructions."""
+    async with bench(dut, SIGNATURE) as frame:
+        player = EnginePlayer(frame, CONFIG)
+        source = source_of("shared bank")
+        shape = (max(2, CONFIG.array.cols), 9)
+        first = make_case(source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=0, tile_rows=64)
+        second = make_case(
+            source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=64, tile_rows=64, flag=AccumulateFlag.LAST
+        )
+        dst = first.after.view(np.float32)
+        matmul = second.matmul
+        after = trainium3.nc_matmul_mx(
+            matmul.stationary,
+            matmul.moving,
+            matmul.stationary_scale,
+            matmul.moving_scale,
+            dst=dst,
+            psum_accumulate_flag=int(AccumulateFlag.LAST),
+            numerics=NUMERICS,
+        )
+        await player.play(lower(CONFIG, [first.matmul, matmul]))
+        places = range(psum_places(CONFIG, shape))
+        got = destination(CONFIG, shape, await player.read(places))
+        scoreboard = frame.scoreboard("PSUM", FP32.width, {"": FP32})
+        for expected, value in zip(codes_of(after).flat, got.flat, strict=True):
+            scoreboard.expect(int(expected))
+            scoreboard.got(int(value))
+
+
+@cocotb.test(**LIMIT)
+async def throughput(dut):
+    """A moving word a cycle: loads are hidden, and a tile's passes follow each other without a gap."""
+    async with bench(dut, SIGNATURE) as frame:
+        player = EnginePlayer(frame, CONFIG)
+        source = source_of("throughput")
+        array = CONFIG.array
+        passes = -(-32 // array.rows)
+        one_segment = array.operand_depth // passes - array.cols
+        columns = min(CONFIG.chain_depth, CONFIG.psum_bank_depth, one_segment)
+        case = make_case(source, partitions=32, shape=(max(2, array.cols), columns), dtypes=DTYPES[:2])
+        await check(frame, player, [case])
+        latency = array.rows * array.row_latency + array.cols + 1
+        # Beside a word a cycle: a swap a pass, the first load, the array's latency, the chain's, and the queues' ends.
+        hidden = columns >= latency + 2 * array.cols + 8
+        allowed = (
+            passes * (columns + 2) + latency + 2 * array.cols + 32 if hidden else passes * (columns + latency + 40)
+        )
+        busy = resolved(dut.busy_cycles)
+        if busy > allowed:
+            raise AssertionError(
+                f"{passes} passes of {columns} words kept the engine busy for {busy} cycles, not {allowed}"
+            )
