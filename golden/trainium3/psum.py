@@ -42,9 +42,7 @@ def psum_write(
     codes = encode_array(FP32, total)
     if np.dtype(dtype) == DTYPES[FP32]:
         return codes.astype(np.uint32).view(np.float32)
-    if rounding is Rounding.SR:
-        # Infinity and the one NaN have zeros where the random bits are added, so they pass unchanged.
-        codes = codes + random_bits >> 16
-    else:
-        codes = encode_array(BF16, decode_array(FP32, codes))
-    return codes.astype(np.uint16).view(DTYPES[BF16])
+    if rounding is Rounding.RNE:
+        return encode_array(BF16, decode_array(FP32, codes)).astype(np.uint16).view(DTYPES[BF16])
+    # Infinity and the one NaN have zeros where the random bits are added, so they pass unchanged.
+    return (codes + random_bits >> 16).astype(np.uint16).view(DTYPES[BF16])
