@@ -1,0 +1,1 @@
+"""Operands for benches: random ones by class, and directed corners that say what makes them one."""
