@@ -5,6 +5,7 @@ the tools' versions and the options. So an edit of the RTL recompiles what it ch
 """
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -179,7 +180,20 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
         options += ["--trace-fst", "-LDFLAGS", "-lz"] if tools.FST_HEADER.exists() else []
     else:
         options += VERILATOR_FAST_OPTIONS
-        lines.append(f'public_flat_rw -module "{job["top"]}" -var "*"')
+        # Of the top module only the ports: everything public may change from outside, so that its inner signals would
+        # have all that hangs on them computed twice a cycle.
+        for direction, port in _ports(job):
+            access = "rw" if direction == "input" else "rd"
+            lines.append(f'public_flat_{access} -module "{job["top"]}" -var "{port}"')
     control.write_text("\n".join(lines) + "\n")
     # cocotb takes the last source for the top module's language.
     return job | {"sources": [str(control), *job["sources"]], "build_args": options}
+
+
+def _ports(job: dict[str, Any]) -> list[tuple[str, str]]:
+    """Direction and name of the top module's ports, from the emitted Verilog."""
+    text = "".join(Path(file).read_text() for file in job["sources"])
+    body = re.search(rf"^module {job['top']}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)
+    if body is None:
+        raise SimulationError(f"the emitted Verilog has no module {job['top']}")
+    return re.findall(r"^\s*(input|output) (?:\[\d+:\d+\] )?(\w+);", body[0], re.MULTILINE)
