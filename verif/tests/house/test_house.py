@@ -60,9 +60,7 @@ def tracked():
 
 def test_no_paths_of_one_machine():
     # Spelt so that this file does not find itself.
-    machine = re.compile(
-        "|".join(["/" + "work/", "/" + "home/", "/" + "root/", "/" + "tmp/", "/" + "Users/"]).encode()
-    )
+    machine = re.compile("|".join(["/" + "work/", "/" + "home/", "/" + "root/", "/" + "tmp/", "/" + "Users/"]).encode())
     assert not [file for file in tracked() if machine.search(file.read_bytes())]
 
 
