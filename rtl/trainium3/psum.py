@@ -3,8 +3,8 @@
 Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM; ``nki.isa.nc_matmul_mx``, psum_accumulate_flag.
 """
 
-from amaranth import Cat, Module, Mux, Signal
-from amaranth.lib import data, memory, stream, wiring
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -56,7 +56,8 @@ class Psum(wiring.Component):
     Members
     -------
     write : In(write_layout), one for each lane
-    random : In(stream of 16 bits for each column, always valid), one for each lane; taken for each stochastic write
+    random : In(stream of 16 bits for each column, always valid), one for each lane; taken with a
+        stochastic write
     host : In(stream of host_layout), data : Out(stream of 32 bits for each column), an answer for each read
     """
 
@@ -80,62 +81,35 @@ class Psum(wiring.Component):
         host = self.host
         answer_free = ~self.data.valid | self.data.ready
         answers = []
-        takes = [[] for _ in range(config.lanes)]
+        for lane in range(config.lanes):
+            taken = self.write[lane]
+            m.d.comb += self.random[lane].ready.eq(taken.valid & taken.mode.bf16 & taken.mode.stochastic)
         for bank in range(config.banks):
-            m.submodules[f"bank_{bank}"] = cells = memory.Memory(shape=columns, depth=config.bank_depth, init=[])
-            write_port = cells.write_port()
-            read_port = cells.read_port(transparent_for=(write_port,))
-
-            # First cycle: the bank reads the place of the one who uses it.
             chosen = Signal(write_layout(config), name=f"chosen_{bank}")
-            lane = Signal(range(config.lanes), name=f"lane_{bank}")
-            for index in range(config.lanes):
-                with m.If(self.write[index].valid & (self.write[index].address.bank == bank)):
-                    m.d.comb += [chosen.eq(self.write[index]), lane.eq(index)]
+            random = Signal(data.ArrayLayout(DROPPED_BITS, config.cols), name=f"random_{bank}")
+            for lane in range(config.lanes):
+                with m.If(self.write[lane].valid & (self.write[lane].address.bank == bank)):
+                    m.d.comb += [chosen.eq(self.write[lane]), random.eq(self.random[lane].payload)]
             serve = Signal(name=f"serve_{bank}")
-            m.d.comb += [
-                serve.eq(host.valid & (host.p.address.bank == bank) & ~chosen.valid & answer_free),
-                read_port.addr.eq(Mux(chosen.valid, chosen.address.index, host.p.address.index)),
-            ]
+            m.d.comb += serve.eq(host.valid & (host.p.address.bank == bank) & ~chosen.valid & answer_free)
             with m.If(serve):
                 m.d.comb += host.ready.eq(1)
 
-            # Second cycle: what was there is added, and the sum written.
-            held = Signal(
-                data.StructLayout(
-                    {"address": psum_address(config), "lane": range(config.lanes), "valid": 1, "random": 1}
-                ),
-                name=f"held_{bank}",
-            )
-            host_writes = serve & host.p.write
-            m.d.sync += [
-                held.address.eq(Mux(serve, host.p.address, chosen.address)),
-                held.lane.eq(lane),
-                held.valid.eq(chosen.valid | host_writes),
-                held.random.eq(chosen.valid & chosen.mode.bf16 & chosen.mode.stochastic),
-            ]
+            present = Signal(columns, name=f"present_{bank}")
             for col in range(config.cols):
-                column = place(m, platform, f"column_{bank}_{col}", PsumColumn)
+                column = place(m, platform, f"column_{bank}_{col}", PsumColumn, config.bank_depth)
                 m.d.comb += [
+                    column.index.eq(Mux(serve, host.p.address.index, chosen.address.index)),
                     column.value.eq(Mux(serve, host.p.values[col], chosen.values[col])),
-                    column.store.eq(serve),
                     column.mode.eq(chosen.mode),
-                    column.present.eq(read_port.data[col]),
-                    write_port.data[col].eq(column.o),
+                    column.random.eq(random[col]),
+                    column.write.eq(chosen.valid | (serve & host.p.write)),
+                    column.store.eq(serve),
+                    present[col].eq(column.present),
                 ]
-                with m.Switch(held.lane):
-                    for index in range(config.lanes):
-                        with m.Case(index):
-                            m.d.comb += column.random.eq(self.random[index].payload[col])
-            m.d.comb += [write_port.addr.eq(held.address.index), write_port.en.eq(held.valid)]
-            for index in range(config.lanes):
-                takes[index].append(held.random & (held.lane == index))
-
             answering = Signal(name=f"answering_{bank}")
             m.d.sync += answering.eq(serve & ~host.p.write)
-            answers.append((answering, read_port.data))
-        for index in range(config.lanes):
-            m.d.comb += self.random[index].ready.eq(Cat(takes[index]).any())
+            answers.append((answering, present))
         self._answer(m, answers)
         return m
 

@@ -1,10 +1,10 @@
-"""One PSUM partition's arithmetic: read, add, narrow, write.
+"""One PSUM partition's share of a bank: read, add, narrow, write.
 
 Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM.
 """
 
 from amaranth import Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP32
@@ -31,31 +31,57 @@ class PsumMode(data.Struct):
 
 
 class PsumColumn(wiring.Component):
-    """``o = value``, or ``present + value`` in FP32 with RNE; for a BF16 destination rounded once more.
+    """A column of a bank: the place at ``index`` becomes ``value``, or itself plus ``value`` in FP32 with RNE.
 
-    ``value`` and ``mode`` are held for a cycle, while memory reads what is present; ``o`` follows in that cycle.
+    For a BF16 destination the result is rounded once more. The place is read in the cycle in which ``index`` is given
+    and written in the next; one that was just written is read with its new content.
+
+    Parameters
+    ----------
+    depth : places.
 
     Members
     -------
+    index : In(range(depth))
     value : In(32), FP32
     mode : In(PsumMode)
-    store : In(1), ``o`` is to be the held value as it is
-    present : In(32), in the cycle after
-    random : In(16), in the cycle after
-    o : Out(32), in the cycle after
+    random : In(16), for stochastic rounding
+    write : In(1), the place is written
+    store : In(1), ... with ``value`` as it is
+    present : Out(32), what the place held, in the next cycle
     """
 
-    value: In(FP32.width)
-    mode: In(PsumMode)
-    store: In(1)
-    present: In(FP32.width)
-    random: In(DROPPED_BITS)
-    o: Out(FP32.width)
+    def __init__(self, depth: int):
+        self.depth = depth
+        super().__init__(
+            {
+                "index": In(range(depth)),
+                "value": In(FP32.width),
+                "mode": In(PsumMode),
+                "random": In(DROPPED_BITS),
+                "write": In(1),
+                "store": In(1),
+                "present": Out(FP32.width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        value, mode, store = Signal.like(self.value), Signal.like(self.mode), Signal.like(self.store)
-        m.d.sync += [value.eq(self.value), mode.eq(self.mode), store.eq(self.store)]
+        m.submodules.cells = cells = memory.Memory(shape=FP32.width, depth=self.depth, init=[])
+        write_port = cells.write_port()
+        read_port = cells.read_port(transparent_for=(write_port,))
+        write = Signal()
+        index, value, mode, random, store = (
+            Signal.like(port, reset_less=True) for port in (self.index, self.value, self.mode, self.random, self.store)
+        )
+        m.d.sync += [
+            index.eq(self.index),
+            value.eq(self.value),
+            mode.eq(self.mode),
+            random.eq(self.random),
+            store.eq(self.store),
+            write.eq(self.write),
+        ]
 
         m.submodules.decode_value = left = Decode((FP32,))
         m.submodules.decode_present = right = Decode((FP32,))
@@ -69,7 +95,7 @@ class PsumColumn(wiring.Component):
         )
         m.d.comb += [
             left.code.eq(value),
-            right.code.eq(self.present),
+            right.code.eq(read_port.data),
             add.fixed.eq(Mux(left.o.sign, -left.o.significand, left.o.significand)),
             add.fixed_exponent.eq(left.o.exponent - offset),
             add.number.eq(right.o),
@@ -92,10 +118,15 @@ class PsumColumn(wiring.Component):
         m.submodules.narrow = narrow = Narrow()
         m.d.comb += [
             overwrite.eq(mode.flag.matches(*OVERWRITING_FLAGS)),
-            total.eq(Mux(overwrite, value, rounder.o)),
+            # A NaN takes the adder's way also where it overwrites: it leaves as the one NaN that results carry.
+            total.eq(Mux(overwrite & ~left.o.nan, value, rounder.o)),
             narrow.i.eq(total),
             narrow.stochastic.eq(mode.stochastic),
-            narrow.random.eq(self.random),
-            self.o.eq(Mux(store, value, Mux(mode.bf16, narrow.o, total))),
+            narrow.random.eq(random),
+            read_port.addr.eq(self.index),
+            write_port.addr.eq(index),
+            write_port.en.eq(write),
+            write_port.data.eq(Mux(store, value, Mux(mode.bf16, narrow.o, total))),
+            self.present.eq(read_port.data),
         ]
         return m

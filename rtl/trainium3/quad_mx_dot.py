@@ -84,7 +84,7 @@ class QuadMxDot(wiring.Component):
             if step not in ranked:
                 return list(values.values())
             held_valid = Signal(name=f"{step}_valid")
-            held = {name: Signal.like(value, name=f"{step}_{name}") for name, value in values.items()}
+            held = {name: Signal.like(value, name=f"{step}_{name}", reset_less=True) for name, value in values.items()}
             with m.If(advance):
                 m.d.sync += [held_valid.eq(valid), *(held[name].eq(value) for name, value in values.items())]
             valid = held_valid

@@ -17,10 +17,11 @@ class QuadMxPe(wiring.Component):
 
     The stationary operand is held twice. ``load`` shifts the row's second copies one PE east, behind the multiplication
     that goes on; a ``swap`` that travels with the moving operands makes the second copy the first, from the next moving
-    operand on.
+    operand on. It reads the second copy a cycle after it entered.
 
-    Latency: moving operands and swap pass east in one cycle; partial sums pass south in ``stages + 1``. Without
-    ``advance`` every register holds.
+    Latency: moving operands and swap pass east in one cycle; partial sums pass south in ``stages + 1``. The one rank that
+    every PE has is at its inputs, so that a simulator finds the same logic, over registers of its own, in all of them.
+    Without ``advance`` every register holds.
 
     Parameters
     ----------
@@ -56,22 +57,29 @@ class QuadMxPe(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dot = dot = QuadMxDot(self.config)
-        stationary = Signal(operand_layout(self.config.numerics))
+        # Operands need no reset: what is not valid is not read.
+        stationary = Signal(operand_layout(self.config.numerics), reset_less=True)
+        second = Signal.like(stationary)
+        moving = Signal.like(stationary)
+        partial = Signal.like(self.partial_north, reset_less=True)
         with m.If(self.load):
-            m.d.sync += self.stationary_east.eq(self.stationary_west)
-        with m.If(self.swap_west):
-            m.d.sync += stationary.eq(self.stationary_east)
+            m.d.sync += second.eq(self.stationary_west)
+        with m.If(self.swap_east):
+            m.d.sync += stationary.eq(second)
         m.d.sync += [
-            self.moving_east.eq(self.moving_west),
+            moving.eq(self.moving_west),
             self.swap_east.eq(self.swap_west),
-            self.partial_south.eq(dot.o.p),
+            partial.eq(self.partial_north),
         ]
         m.d.comb += [
+            self.stationary_east.eq(second),
+            self.moving_east.eq(moving),
             dot.i.p.stationary.eq(stationary),
-            dot.i.p.moving.eq(self.moving_west),
-            dot.i.p.partial.eq(self.partial_north),
+            dot.i.p.moving.eq(moving),
+            dot.i.p.partial.eq(partial),
             # The array moves in step: a PE that must wait stands still as a whole, through ``advance``.
             dot.i.valid.eq(1),
             dot.o.ready.eq(1),
+            self.partial_south.eq(dot.o.p),
         ]
         return EnableInserter(self.advance)(m)

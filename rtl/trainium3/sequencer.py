@@ -61,8 +61,8 @@ class Sequencer(wiring.Component):
         control, load, multiply = self.control, self.load, self.multiply
 
         loaded = Signal()  # the second copies hold operands that no multiplication uses yet
-        since_swap = Signal(range(cols), init=cols - 1)
-        with m.If(since_swap != cols - 1):
+        since_swap = Signal(range(cols + 1), init=cols)
+        with m.If(since_swap != cols):
             m.d.sync += since_swap.eq(since_swap + 1)
 
         column = Signal(range(cols))
@@ -70,7 +70,7 @@ class Sequencer(wiring.Component):
             control.stationary_address.eq(load.p.address + (cols - 1) - column),
             control.stationary_format.eq(load.p.format),
         ]
-        free = (since_swap == cols - 1) & (~loaded | load.p.replace)
+        free = (since_swap == cols) & (~loaded | load.p.replace)
         with m.If(load.valid & (free | column.any())):
             m.d.comb += [control.load.eq(1), load.ready.eq(column == cols - 1)]
             m.d.sync += [column.eq(column + 1), loaded.eq(column == cols - 1)]

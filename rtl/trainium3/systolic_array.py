@@ -61,7 +61,7 @@ class SystolicArray(wiring.Component):
     vectors go in and come out: skew and de-skew of the columns are inside. ``tiling`` may change while nothing is in
     flight.
 
-    Stationary words are shifted in over ``cols`` cycles while moving words pass. A new load may begin ``cols - 1``
+    Stationary words are shifted in over ``cols`` cycles while moving words pass. A new load may begin ``cols``
     cycles after a swap: by then the swap has passed the last column.
 
     Latency: ``tile_rows * row_latency + cols + 1`` cycles, one moving word a cycle for each tile.

@@ -1,0 +1,29 @@
+"""How far a result is from the same computation in float64."""
+
+import math
+
+import numpy as np
+
+
+def accuracy(result: np.ndarray, reference: np.ndarray) -> dict[str, float | None]:
+    """Fields of a report; None where the result or the reference is not finite everywhere.
+
+    Parameters
+    ----------
+    result : float32, of any shape.
+    reference : float64 of the same shape, unquantised.
+
+    Returns
+    -------
+    sqnr_db : signal to quantisation noise, ``10 log10(sum reference**2 / sum error**2)``; None for no error at all.
+    max_rel_error : largest absolute error over the largest absolute reference.
+    """
+    if not (np.isfinite(result).all() and np.isfinite(reference).all()):
+        return {"sqnr_db": None, "max_rel_error": None}
+    error = result.astype(np.float64) - reference
+    noise, signal = float(np.square(error).sum()), float(np.square(reference).sum())
+    largest = float(np.abs(reference).max())
+    return {
+        "sqnr_db": round(10 * math.log10(signal / noise), 2) if noise and signal else None,
+        "max_rel_error": float(f"{np.abs(error).max() / largest:.3g}") if largest else None,
+    }

@@ -1,0 +1,52 @@
+"""Matrices that a run multiplies: those of the real layer, or the user's."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+import bitpath.verif
+
+LAYER = Path(bitpath.verif.__file__).parent / "vectors" / "minilm_layer2.npz"
+"""Layer 2 of the sentence encoder all-MiniLM-L6-v2; see the note beside it."""
+
+
+def layer() -> tuple[np.ndarray, np.ndarray]:
+    """The feed-forward up-projection: input [128, 384] and transposed weight [384, 512], float32."""
+    with np.load(LAYER) as file:
+        return file["ffn_in"].astype(np.float32), file["ffn_up_weight"].T.astype(np.float32)
+
+
+def load(option: str, path: Path) -> np.ndarray:
+    """A user's matrix as float32, which holds every float16.
+
+    Raises
+    ------
+    ValueError : not a .npy file.
+    TypeError : a dtype that would be rounded.
+    """
+    try:
+        matrix = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError):
+        matrix = None
+    if not isinstance(matrix, np.ndarray):
+        raise ValueError(f"{option}: {path} is not a whole .npy file")
+    if matrix.dtype not in (np.float16, np.float32):
+        raise TypeError(f"{option}: {path} holds {matrix.dtype}; float32 and float16 are allowed")
+    return matrix.astype(np.float32)
+
+
+def cut(a: np.ndarray, b: np.ndarray, wanted: str) -> tuple[np.ndarray, np.ndarray]:
+    """The first rows, contraction and columns, as ``wanted`` ("MxKxN") says.
+
+    Raises
+    ------
+    ValueError : not three numbers, or beyond the matrices.
+    """
+    match = re.fullmatch(r"(\d+)x(\d+)x(\d+)", wanted)
+    if not match:
+        raise ValueError(f"--slice is {wanted!r}; MxKxN is allowed, for example 8x128x8")
+    m, k, n = map(int, match.groups())
+    if not (0 < m <= a.shape[0] and 0 < k <= a.shape[1] and 0 < n <= b.shape[1]):
+        raise ValueError(f"--slice is {wanted}; up to {a.shape[0]}x{a.shape[1]}x{b.shape[1]} is allowed")
+    return np.ascontiguousarray(a[:m, :k]), np.ascontiguousarray(b[:k, :n])

@@ -1,0 +1,34 @@
+"""A progress bar for a run whose share of work done stands in a file."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+POLL_SECONDS = 0.2
+
+
+@contextmanager
+def shown_progress(console: Console, title: str, share: Path) -> Iterator[None]:
+    """Show a bar that follows the number from 0 to 1 in the file ``share``, which another process replaces."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task(title, total=1.0)
+        done = threading.Event()
+
+        def follow() -> None:
+            while not done.wait(POLL_SECONDS):
+                if share.exists():
+                    progress.update(task, completed=json.loads(share.read_text()))
+
+        follower = threading.Thread(target=follow)
+        follower.start()
+        try:
+            yield
+        finally:
+            done.set()
+            follower.join()

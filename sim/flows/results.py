@@ -1,0 +1,51 @@
+"""What a run shows and saves."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+SHOWN = 20
+"""Mismatches shown."""
+
+COLUMNS = {
+    "machine": "machine",
+    "format": "format",
+    "sim": "simulator",
+    "outputs_compared": "compared",
+    "mismatches": "mismatches",
+    "sqnr_db": "SQNR dB",
+    "max_rel_error": "max rel. error",
+    "macs": "MACs",
+    "cycles": "cycles",
+    "mac_per_cycle": "MAC/cycle",
+    "wall_seconds": "seconds",
+}
+
+
+def show(console: Console, records: list[dict[str, Any]]) -> None:
+    """One row for each record."""
+    table = Table()
+    for heading in COLUMNS.values():
+        table.add_column(heading, justify="left" if heading in ("machine", "format", "simulator") else "right")
+    for record in records:
+        table.add_row(*("-" if record[name] is None else str(record[name]) for name in COLUMNS))
+    console.print(table)
+
+
+def explain_mismatches(console: Console, outcome: Any) -> None:
+    """The first outputs that differ, with their codes."""
+    differing = np.argwhere(outcome.rtl.view(np.uint32) != outcome.golden.view(np.uint32))
+    for m, n in differing[:SHOWN]:
+        got, expected = (matrix.view(np.uint32)[m, n] for matrix in (outcome.rtl, outcome.golden))
+        console.print(f"{outcome.record['format']}: [{m}, {n}] is {got:#010x} in RTL and {expected:#010x} in golden")
+
+
+def save(path: Path, outcome: Any) -> None:
+    """Write both results, or nothing."""
+    partial = path.with_name(f"{path.name}.partial")
+    with partial.open("wb") as file:
+        np.savez(file, result=outcome.rtl, golden=outcome.golden)
+    partial.replace(path)

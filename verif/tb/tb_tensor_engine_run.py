@@ -1,0 +1,76 @@
+"""Not a bench but a run: plays a plan on the tensor engine and leaves what PSUM held; the caller compares it.
+
+The environment names the files: BITPATH_PLAN in, BITPATH_RESULT and BITPATH_PROGRESS out.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.spec.trainium3 import AccumulateFlag
+from bitpath.golden.trainium3 import MatmulInstruction
+from bitpath.rtl.trainium3.config import EngineConfig
+from bitpath.rtl.trainium3.tensor_engine import TensorEngine
+from bitpath.verif.host.plan_file import load_plan
+from bitpath.verif.host.player import EnginePlayer, exact_map
+from bitpath.verif.host.tensor_engine import Matmul, destination, lower, psum_places
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(EngineConfig)
+
+
+def as_matmul(instruction: MatmulInstruction) -> Matmul:
+    """The instruction with its destination at the bottom of PSUM."""
+    return Matmul(
+        stationary=instruction.stationary,
+        moving=instruction.moving,
+        stationary_scale=instruction.stationary_scale,
+        moving_scale=instruction.moving_scale,
+        psum_accumulate_flag=int(instruction.psum_accumulate_flag),
+    )
+
+
+@cocotb.test()
+async def run_plan(dut):
+    """Instruction after instruction; PSUM is read when an accumulation group ends."""
+    plan = load_plan(Path(os.environ["BITPATH_PLAN"]))
+    progress = Progress(Path(os.environ["BITPATH_PROGRESS"]), len(plan))
+    output = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.uint32)
+    async with bench(dut, TensorEngine(CONFIG).signature, drain=False) as frame:
+        player = EnginePlayer(frame, CONFIG)
+        await player.set_map(exact_map())
+        for instruction in plan:
+            matmul = as_matmul(instruction)
+            segments = lower(CONFIG, [matmul])
+            progress.begin(segments, resolved(dut.retired))
+            await player.play(segments, progress.show)
+            if instruction.psum_accumulate_flag & AccumulateFlag.LAST:
+                words = await player.read(range(psum_places(CONFIG, matmul.shape)))
+                output[instruction.output] = destination(CONFIG, matmul.shape, words)
+        np.savez(os.environ["BITPATH_RESULT"], output=output, cycles=resolved(dut.busy_cycles))
+
+
+class Progress:
+    """The share of the plan that is done, for whoever reads the file."""
+
+    def __init__(self, path: Path, instructions: int):
+        self.path, self.instructions = path, instructions
+        self.begun = -1
+
+    def begin(self, segments, retired: int) -> None:
+        """The next instruction begins."""
+        self.begun += 1
+        self.base = retired
+        # About half of the instruction words are loads; the share need not be exact.
+        self.expected = max(1, sum(len(segment.instructions) for segment in segments) // 2)
+
+    def show(self, retired: int) -> None:
+        """Write the share, whole or not at all."""
+        part = min(1.0, (retired - self.base) / self.expected)
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(json.dumps((self.begun + part) / self.instructions))
+        partial.replace(self.path)
