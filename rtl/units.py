@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, PsumConfig
+from bitpath.rtl.trainium3.element_map import ElementMap
 from bitpath.rtl.trainium3.psum import Psum
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
@@ -37,6 +38,12 @@ UNITS = {
     for unit in (
         Unit("quad_mx_dot", DotConfig, QuadMxDot, "Trainium3: four FP8 products, two scales, one partial sum"),
         Unit("quad_mx_pe", DotConfig, QuadMxPe, "Trainium3: the dot product with its stationary operands held twice"),
+        Unit(
+            "element_map",
+            DotConfig,
+            lambda config: ElementMap(config.numerics),
+            "Trainium3: FP4 elements to FP8 through the programmable map",
+        ),
         Unit(
             "systolic_array", ArrayConfig, SystolicArray, "Trainium3: rows x cols PEs, skewed and de-skewed, row tiling"
         ),

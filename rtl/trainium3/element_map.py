@@ -48,7 +48,7 @@ class ElementMap(wiring.Component):
     -------
     word : In(OperandWord)
     format : In(ElementFormat)
-    table : In(MapTable)
+    fp4_table : In(MapTable)
     o : Out(operand_layout)
     """
 
@@ -59,7 +59,7 @@ class ElementMap(wiring.Component):
             {
                 "word": In(OperandWord),
                 "format": In(ElementFormat),
-                "table": In(MapTable),
+                "fp4_table": In(MapTable),
                 "o": Out(operand_layout(numerics)),
             }
         )
@@ -70,9 +70,9 @@ class ElementMap(wiring.Component):
         for k in range(len(self.o.elements)):
             fp8 = self.word.elements.word_select(k, E4M3FN.width)
             fp4 = self.word.elements.word_select(k, E2M1.width)
-            m.d.comb += self.o.elements[k].eq(Mux(is_fp4, self.table.codes[fp4], fp8))
+            m.d.comb += self.o.elements[k].eq(Mux(is_fp4, self.fp4_table.codes[fp4], fp8))
         m.d.comb += [
             self.o.scale.eq(self.word.scale),
-            self.o.format.eq(Mux(is_fp4, self.table.code_format, self.format == ElementFormat.E5M2)),
+            self.o.format.eq(Mux(is_fp4, self.fp4_table.code_format, self.format == ElementFormat.E5M2)),
         ]
         return m

@@ -47,7 +47,7 @@ class OperandRow(wiring.Component):
     -------
     advance : In(1), without it every register holds
     write_address : In, write_word : In(OperandWord), write : In(1)
-    table : In(MapTable)
+    fp4_table : In(MapTable)
     control : In(control_layout), control_south : Out(control_layout), ``row_latency`` cycles later
     partial_north : In(ArrayLayout(32, cols)), partial_south : Out(ArrayLayout(32, cols)), FP32
     """
@@ -62,7 +62,7 @@ class OperandRow(wiring.Component):
                 "write_address": In(ceil_log2(config.operand_depth)),
                 "write_word": In(OperandWord),
                 "write": In(1),
-                "table": In(MapTable),
+                "fp4_table": In(MapTable),
                 "control": In(control),
                 "control_south": Out(control),
                 "partial_north": In(partials),
@@ -94,7 +94,7 @@ class OperandRow(wiring.Component):
                 read.en.eq(self.advance),
                 mapper.word.eq(read.data),
                 mapper.format.eq(control[f"{side}_format"]),
-                mapper.table.eq(self.table),
+                mapper.fp4_table.eq(self.fp4_table),
             ]
             operands[side] = mapper.o
 

@@ -74,7 +74,7 @@ class SystolicArray(wiring.Component):
     -------
     advance : In(1), without it everything but the writing of operands stands still
     tiling : In(Tiling)
-    table : In(MapTable), for E2M1 operands
+    fp4_table : In(MapTable), for E2M1 operands
     write : In(operand_write_layout)
     control : In(ArrayLayout(control_layout, groups))
     partial : In(ArrayLayout(ArrayLayout(32, cols), groups)), FP32, read with a valid control
@@ -89,7 +89,7 @@ class SystolicArray(wiring.Component):
             {
                 "advance": In(1),
                 "tiling": In(Tiling),
-                "table": In(MapTable),
+                "fp4_table": In(MapTable),
                 "write": In(operand_write_layout(config)),
                 "control": In(data.ArrayLayout(control_layout(config), config.groups)),
                 "partial": In(columns),
@@ -129,7 +129,7 @@ class SystolicArray(wiring.Component):
             operand_row = place(m, platform, f"row_{row}", OperandRow, self.config)
             m.d.comb += [
                 operand_row.advance.eq(self.advance),
-                operand_row.table.eq(self.table),
+                operand_row.fp4_table.eq(self.fp4_table),
                 operand_row.write_address.eq(self.write.address),
                 operand_row.write_word.eq(self.write.words[row]),
                 operand_row.write.eq(self.write.groups[group]),

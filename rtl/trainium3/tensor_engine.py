@@ -82,7 +82,7 @@ class TensorEngine(wiring.Component):
         m.d.comb += [
             array.advance.eq(1),
             array.tiling.eq(dispatch.tiling),
-            array.table.eq(table),
+            array.fp4_table.eq(table),
             array.write.eq(self.write.payload),
             array.write.groups.eq(Mux(self.write.valid, self.write.payload.groups, 0)),
         ]
