@@ -1,0 +1,102 @@
+"""The benches of dot product, PE, element map and PSUM on both simulators, and that they checked what they should."""
+
+from dataclasses import replace
+
+import pytest
+
+from bitpath.golden.spec.formats import BF16, TF32
+from bitpath.golden.spec.numerics import ScaleNan
+from bitpath.golden.spec.rounding import Rounding
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.trainium3.config import DotConfig, PsumConfig
+from bitpath.sim.runner import build, run
+
+pytestmark = pytest.mark.simulator
+SEED = 20251121
+
+EXACT = TRAINIUM3_QUAD_MX.numerics
+ALIGNED = TRAINIUM3_QUAD_MX_ALIGNED.numerics
+FLUSHING = replace(
+    EXACT,
+    accumulator=TF32,
+    element_subnormals=False,
+    accumulator_subnormals=False,
+    scale_nan=ScaleNan.INFINITY,
+    overflow_to_infinity=False,
+)
+"""Every switch that the presets leave alone, the other way, and a narrower accumulator."""
+NEAREST = replace(ALIGNED, accumulator=BF16, align_rounding=Rounding.RNE, accumulator_rounding=Rounding.RNE)
+"""Aligned to nearest, into 8 bits of significand."""
+
+EXHAUSTIVE = 4 * 65536 + 4 * 4096 + 256
+"""Pairs of codes: four of FP8 formats, four of FP8 with FP4, FP4 with itself."""
+
+
+def dot(numerics, stages):
+    return DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+
+
+def bench(unit, config, simulator, *, cases, tests=None, min_tests, min_compared):
+    built = build(unit, config, simulator)
+    run(
+        built,
+        f"bitpath.verif.tb.tb_{unit}",
+        seed=SEED,
+        tests=tests,
+        min_tests=min_tests,
+        min_compared=min_compared,
+        env={"BITPATH_CASES": str(cases)},
+        timeout=300,
+    )
+
+
+@pytest.mark.parametrize(("numerics", "stages"), [(EXACT, 2), (ALIGNED, 3)], ids=["exact", "aligned"])
+def test_dot_on_verilator(numerics, stages):
+    """Random classes at every pace, every corner, every operand pair."""
+    bench(
+        "quad_mx_dot",
+        dot(numerics, stages),
+        "verilator",
+        cases=1000,
+        min_tests=15,
+        min_compared=4 * 1000 + 1500 + EXHAUSTIVE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("numerics", "stages"),
+    [(EXACT, 0), (EXACT, 1), (EXACT, 4), (ALIGNED, 0), (FLUSHING, 3), (NEAREST, 2)],
+    ids=["exact-0", "exact-1", "exact-4", "aligned-0", "flushing-3", "nearest-2"],
+)
+def test_dot_on_icarus(numerics, stages):
+    tests = "random_classes|latency|x=E2M1/y=E2M1"
+    bench(
+        "quad_mx_dot", dot(numerics, stages), "icarus", cases=150, tests=tests, min_tests=6, min_compared=4 * 150 + 276
+    )
+
+
+@pytest.mark.parametrize("numerics", [FLUSHING, NEAREST], ids=["flushing", "nearest"])
+def test_dot_corners_of_other_numerics_on_icarus(numerics):
+    bench("quad_mx_dot", dot(numerics, 2), "icarus", cases=1, tests="directed_corners", min_tests=1, min_compared=1500)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "stages", "simulator", "cases"),
+    [(EXACT, 2, "verilator", 1500), (EXACT, 0, "icarus", 80), (ALIGNED, 3, "icarus", 80), (EXACT, 4, "icarus", 80)],
+    ids=["verilator-exact-2", "icarus-exact-0", "icarus-aligned-3", "icarus-exact-4"],
+)
+def test_pe(numerics, stages, simulator, cases):
+    bench("quad_mx_pe", dot(numerics, stages), simulator, cases=cases, min_tests=6, min_compared=6 * 4 * (cases - 20))
+
+
+@pytest.mark.parametrize(("simulator", "cases"), [("icarus", 300), ("verilator", 1000)])
+def test_psum(simulator, cases):
+    """Few columns: they are all alike, and a bank's arithmetic is what takes the time."""
+    config = PsumConfig(cols=2, bank_depth=16)
+    bench("psum", config, simulator, cases=cases, min_tests=15, min_compared=4 * cases + 8 * 64 + 3 * 300)
+
+
+@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
+def test_element_map(simulator):
+    bench("element_map", DotConfig(), simulator, cases=200, min_tests=3, min_compared=500)
