@@ -102,8 +102,8 @@ def _one_unit(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
 
 
 def _deep_cancellation(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
-    """The largest products cancel and leave the smallest, 2**-32: the whole width of the fixed-point sum."""
-    top, bottom = E5M2.max_code, 1
+    """The largest products cancel and leave the smallest, down to 2**-32: the whole width of the fixed-point sum."""
+    top, bottom = E5M2.max_code, 1 if numerics.element_subnormals else 1 << E5M2.fraction_bits
     for sign in (0, 1):
         x = (top, top, bottom | sign << 7, 0)
         case = DotCase(x, E5M2, (top, top | E5M2.sign_mask, bottom, 0), E5M2)

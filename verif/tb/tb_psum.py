@@ -272,7 +272,7 @@ async def host_alone(dut, pace):
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(pace=list(PACES), busy=[0.3, 0.8])
+@cocotb.parametrize(pace=list(PACES), busy=[0.5, 0.9])
 async def lanes_beside_the_host(dut, pace, busy):
     gap, stall = PACES[pace]
     rng = pauses.rng("accesses")

@@ -58,9 +58,9 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the PE must show after a cycle; ``partial_south`` is None while its pipeline still fills."""
+    """What the PE must show after a cycle; None where nothing has come yet, for operands are not reset."""
 
-    stationary_east: int
+    stationary_east: int | None
     moving_east: int
     swap_east: int
     partial_south: int | None
@@ -79,13 +79,12 @@ def model(program: list[Cycle]) -> list[Seen]:
     for cycle in program:
         work = cycle.work
         results.append(None if held is None else step(held, work))
-        # Both take what was there before this cycle: a word loaded together with a swap waits for the next one.
-        loaded = cycle.loaded if cycle.load else second
+        # A swap comes a register later than a load: it takes a word that is loaded in the same cycle.
+        second = cycle.loaded if cycle.load else second
         held = second if cycle.swap else held
-        second = loaded
         seen.append(
             Seen(
-                side(second, "stationary") if second else 0,
+                side(second, "stationary") if second else None,
                 side(work, "moving"),
                 int(cycle.swap),
                 results[len(seen)],
