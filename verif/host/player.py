@@ -46,7 +46,8 @@ class EnginePlayer:
         self._instruction = frame.driver("instruction", gaps)
         self._host = frame.driver("host")
         self._answers: list[int] = []
-        frame.monitor("data", self._answers.append, stalls or pauses.never())
+        self._monitor = frame.monitor("data", self._answers.append, stalls or pauses.never())
+        self._monitor.hold()
 
     async def set_map(self, table: dict[str, object]) -> None:
         """Set the FP4 map."""
@@ -71,10 +72,12 @@ class EnginePlayer:
     async def read(self, places: Iterable[int]) -> np.ndarray:
         """PSUM words, uint32 [places, cols]."""
         self._answers.clear()
+        self._monitor.release()
         places = list(places)
         for place in places:
             self._host.send({"address": read_address(self.config, place), "write": 0})
         await self._settle(lambda: len(self._answers) == len(places))
+        self._monitor.hold()
         data = b"".join(word.to_bytes(4 * self.config.array.cols, "little") for word in self._answers)
         return np.frombuffer(data, "<u4").reshape(len(places), -1)
 

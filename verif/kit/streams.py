@@ -110,13 +110,28 @@ class StreamMonitor(_End):
     def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], sink: Callable[[int], None]):
         super().__init__(dut, name, shape, pauses)
         self._sink = sink
+        self._watching = Event()
+        self._watching.set()
         if self.ready is not None:
             self.ready.value = 0
+
+    def hold(self) -> None:
+        """Stop watching, with ready low, where nothing can come for long: no cycle then costs any Python."""
+        self._watching.clear()
+
+    def release(self) -> None:
+        """Watch again."""
+        self._watching.set()
 
     async def run(self) -> None:
         """Monitor, for ever."""
         offered = None
         while True:
+            if not self._watching.is_set():
+                if self.ready is not None:
+                    self.ready.value = 0
+                await self._watching.wait()
+                await RisingEdge(self.clock)
             ready = self.ready is None or not next(self.pauses)
             if self.ready is not None:
                 self.ready.value = int(ready)
