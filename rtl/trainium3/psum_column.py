@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.trainium3 import AccumulateFlag
+from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.exact_add import ExactAdd
 from bitpath.rtl.common.narrow import DROPPED_BITS, Narrow
@@ -83,8 +84,8 @@ class PsumColumn(wiring.Component):
             write.eq(self.write),
         ]
 
-        m.submodules.decode_value = left = Decode((FP32,))
-        m.submodules.decode_present = right = Decode((FP32,))
+        left = place(m, platform, "decode_value", Decode, (FP32,), subnormals=True)
+        right = place(m, platform, "decode_present", Decode, (FP32,), subnormals=True)
         offset = FP32.bias + FP32.fraction_bits
         m.submodules.add = add = ExactAdd(
             fixed_width=FP32.precision + 1,

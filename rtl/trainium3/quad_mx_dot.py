@@ -146,7 +146,7 @@ class QuadMxDot(wiring.Component):
         products = Signal(data.ArrayLayout(multipliers[0].o.shape(), numerics.terms))
         m.d.comb += [products[k].eq(multiply.o) for k, multiply in enumerate(multipliers)]
 
-        m.submodules.decode_partial = decode = Decode((FP32,), subnormals=numerics.accumulator_subnormals)
+        decode = place(m, platform, "decode_partial", Decode, (FP32,), subnormals=numerics.accumulator_subnormals)
         m.d.comb += decode.code.eq(i.partial)
 
         terms = [*(multiply.o for multiply in multipliers), decode.o]

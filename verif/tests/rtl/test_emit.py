@@ -1,0 +1,98 @@
+"""The Verilog that is emitted: lint-clean, every body once, growing with the edges of an array and not its area."""
+
+import json
+import re
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.config import PipelineConfig, from_dict
+from bitpath.rtl.emit import emit
+from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig
+from bitpath.rtl.units import UNITS
+from bitpath.sim import tools
+
+WAIVERS = {
+    "DECLFILENAME": "one file holds all modules of a unit, so that it can be handed on as one",
+    "WIDTHEXPAND": "Yosys writes a narrow operand where Verilog extends it by itself",
+    "WIDTHTRUNC": "Yosys writes the indexing of an array as a shift, of which an element's width is taken",
+    "UNUSEDSIGNAL": "wires show the fields of a layout by name, and nothing reads some of them",
+    "PROCASSINIT": "the value at power-on stands in a register's declaration",
+    "CASEINCOMPLETE": "Yosys assigns the default before the case",
+}
+"""Lint rules that the emitted Verilog breaks by its style, and why each is no fault."""
+
+SMALL_ARRAYS = (4, 8, 16)
+VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
+    ("quad_mx_dot", DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=PipelineConfig(stages=4))),
+    ("quad_mx_pe", DotConfig(pipeline=PipelineConfig(stages=2))),
+]
+
+
+def modules(text):
+    return re.findall(r"^module ([^(; ]+)", text, re.MULTILINE)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(("unit", "config"), VARIANTS, ids=lambda value: value if isinstance(value, str) else "")
+def test_lint_clean(unit, config, tmp_path):
+    tools.require("verilator")
+    emitted = emit(unit, config, tmp_path)
+    command = [str(tools.find("verilator")), "--lint-only", "-Wall", "--top-module", emitted.top]
+    command += [f"-Wno-{rule}" for rule in WAIVERS] + [str(file) for file in emitted.files]
+    done = subprocess.run(command, env=tools.environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("unit", "config"), VARIANTS, ids=lambda value: value if isinstance(value, str) else "")
+def test_names_and_bodies(unit, config, tmp_path):
+    emitted = emit(unit, config, tmp_path)
+    text = emitted.files[0].read_text()
+    names = modules(text)
+    assert emitted.top in names
+    assert len(names) == len(set(names))
+    # Yosys's own names for what has none start with a dollar sign.
+    assert all(re.fullmatch(r"[\w\\.]+", name) for name in names), names
+    bodies = [body for _, body in split(text)]
+    assert len(bodies) == len(set(bodies)), "two modules of different names have one body"
+
+
+def split(text):
+    """Pairs of a module's name and its body without the name."""
+    for part in text.split("\nmodule ")[1:]:
+        name, _, rest = part.partition("(")
+        yield name, re.sub(rf"\\?{re.escape(name.strip())}\b", "", rest.split("endmodule")[0])
+
+
+def test_the_manifest_gives_the_configuration_back(tmp_path):
+    for unit, config in VARIANTS:
+        emitted = emit(unit, config, tmp_path / unit)
+        manifest = json.loads(emitted.manifest.read_text())
+        assert from_dict(UNITS[unit].config_type, manifest["config"]) == config
+        assert manifest["top"] == emitted.top == f"{unit}_{manifest['digest']}"
+        assert (tmp_path / unit / "files.f").read_text().split() == manifest["files"]
+
+
+def array(size):
+    return ArrayConfig(rows=size, cols=size, operand_depth=16)
+
+
+def test_an_array_has_its_pe_once_and_grows_with_its_edges(tmp_path):
+    sizes = {}
+    for size in SMALL_ARRAYS:
+        text = emit("systolic_array", array(size), tmp_path / str(size)).files[0].read_text()
+        assert sum(name.startswith("quad_mx_pe_") for name in modules(text)) == 1
+        sizes[size] = len(text)
+    pe = len(emit("quad_mx_pe", array(4).dot, tmp_path / "pe").files[0].read_text())
+    small, middle, large = (sizes[size] - pe for size in SMALL_ARRAYS)
+    # As rows + cols, each step twice the one before; by area it would be four times.
+    assert 0 < large - middle < 3 * (middle - small)
+
+
+def test_another_configuration_is_another_module(tmp_path):
+    tops = {
+        emit("quad_mx_dot", replace(DotConfig(), pipeline=PipelineConfig(stages=n)), tmp_path).top for n in range(3)
+    }
+    assert len(tops) == 3
