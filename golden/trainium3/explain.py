@@ -105,7 +105,14 @@ def _sum(trace: DotTrace) -> list[str]:
             lost = term.value - aligned
             lines.append(f"  {name:<13}{_exact(aligned)}" + (f"  loses {_exact(lost)}" if lost else ""))
         lines.append(f"aligned sum  {_exact(trace.total)}")
-    return [*lines, f"exact sum    {_exact(trace.exact)} = {float(trace.exact):.17g}"]
+    lines.append(f"exact sum    {_exact(trace.exact)} = {float(trace.exact):.17g}")
+    return [*lines, f"rounding     {_rounding(trace.numerics, trace.total)}"]
+
+
+def _rounding(numerics: DotNumerics, total: Fraction) -> str:
+    last_place = ulp(numerics.accumulator, total)
+    remainder = abs(total) / last_place % 1
+    return f"{numerics.accumulator_rounding.name}, last place 2**{floor_log2(last_place)}, {float(remainder):.6g} of it remain"
 
 
 def _element(fmt: FloatFormat, code: int, x: Unpacked) -> str:

@@ -72,8 +72,8 @@ def nc_matmul_mx(
     numerics = TRAINIUM3_QUAD_MX.numerics if numerics is None else numerics
     if numerics.terms != X4:
         raise ValueError(f"numerics has {numerics.terms} terms; {X4} are allowed")
-    x, x_format = _as_fp8(numerics, "stationary", stationary)
-    y, y_format = _as_fp8(numerics, "moving", moving)
+    x, x_format = as_fp8(numerics, "stationary", stationary)
+    y, y_format = as_fp8(numerics, "moving", moving)
     result = chain_rows(
         numerics,
         x,
@@ -86,7 +86,7 @@ def nc_matmul_mx(
     return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
 
 
-def _as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndarray, FloatFormat]:
+def as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndarray, FloatFormat]:
     """Return FP8 codes and their format; FP4 is mapped to E4M3FN, which holds all its numbers, before the array."""
     fmt, codes = format_of(array.dtype), codes_of(array)
     if fmt is E2M1:

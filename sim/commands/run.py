@@ -42,8 +42,6 @@ def command(
 
     Prints a table, writes build/reports/run.json, and fails when a bit differs.
     """
-    from rich.console import Console
-
     from bitpath.sim import paths
     from bitpath.sim.flows import operands, results, trainium3_matmul
     from bitpath.verif.kit.report import write_records
@@ -52,17 +50,15 @@ def command(
     unknown = [name for name in formats if name not in FORMATS[machine]]
     if unknown:
         raise ValueError(f"format is {unknown[0]!r}; {machine} has {', '.join(FORMATS[machine])}")
-    if (a is None) != (b is None):
-        raise ValueError(f"--{'b' if b is None else 'a'} is missing; --a and --b go together")
     if output is not None and len(formats) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
-    left, right = operands.layer() if a is None else (operands.load("--a", a), operands.load("--b", b))
+    left, right = operands.pair(a, b)
     wanted = slice_ or (SLICES.get(simulator) if a is None else None)
     if wanted:
         left, right = operands.cut(left, right, wanted)
     engine = trainium3_matmul.engine_for(simulator, rows=rows, cols=cols)
 
-    console = Console()
+    console = results.console()
     outcomes = [trainium3_matmul.run_matmul(console, left, right, name, simulator, engine) for name in formats]
     records: list[dict[str, Any]] = [outcome.record for outcome in outcomes]
     write_records(paths.reports() / "run.json", records)

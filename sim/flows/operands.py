@@ -17,6 +17,13 @@ def layer() -> tuple[np.ndarray, np.ndarray]:
         return file["ffn_in"].astype(np.float32), file["ffn_up_weight"].T.astype(np.float32)
 
 
+def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
+    """The user's matrices where both are given, the layer's where none is; ValueError for one alone."""
+    if (a is None) != (b is None):
+        raise ValueError(f"--{'b' if b is None else 'a'} is missing; --a and --b go together")
+    return layer() if a is None else (load("--a", a), load("--b", b))
+
+
 def load(option: str, path: Path) -> np.ndarray:
     """A user's matrix as float32, which holds every float16.
 

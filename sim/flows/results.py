@@ -25,6 +25,16 @@ COLUMNS = {
 }
 
 
+WIDTH = 130
+"""Columns of a table that no terminal shows, as in a log."""
+
+
+def console() -> Console:
+    """A console that does not squeeze tables where there is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDTH)
+
+
 def show(console: Console, records: list[dict[str, Any]]) -> None:
     """One row for each record."""
     table = Table()

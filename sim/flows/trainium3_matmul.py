@@ -46,6 +46,13 @@ class Outcome:
     record: dict[str, Any]
 
 
+def formats_of(format_name: str) -> tuple[str, str]:
+    """Formats of activations and weights; ValueError names the known ones."""
+    if format_name not in FORMATS:
+        raise ValueError(f"format is {format_name!r}; {', '.join(FORMATS)} are allowed")
+    return FORMATS[format_name]
+
+
 def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = None) -> EngineConfig:
     """The engine that the simulator runs, with another array where a size is given."""
     engine = ENGINES[simulator]
@@ -63,9 +70,7 @@ def run_matmul(
     ValueError : an unknown format, or operands that `trainium3.plan_matmul` refuses.
     SimulationError : the simulation failed.
     """
-    if format_name not in FORMATS:
-        raise ValueError(f"format is {format_name!r}; {', '.join(FORMATS)} are allowed")
-    a_format, b_format = FORMATS[format_name]
+    a_format, b_format = formats_of(format_name)
     plan = trainium3.plan_matmul(a, b, a_format=a_format, b_format=b_format)
     with console.status(f"building the engine for {simulator}, once"):
         built = build("tensor_engine", engine, simulator)

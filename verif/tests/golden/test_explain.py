@@ -31,6 +31,7 @@ def test_exact_step():
         "   3  0x80 1.0000.000 = -0              0x38 0.0111.000 = 1               -0",
         "partial sum  0x4b800001 = 0x1.000002p+24 = 16777218, exponent 24",
         "exact sum    0x1.0000037fp+24 = 16777219.49609375",
+        "rounding     RNE, last place 2**1, 0.748047 of it remain",
         "result       0x4b800002 = 16777220",
         "error        +0.251953 ulp",
     ]

@@ -1,0 +1,56 @@
+"""``bitpath explain``: which bits a machine gives, and why, from golden's own intermediate values."""
+
+from pathlib import Path
+
+import click
+
+PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group()
+def command() -> None:
+    """Explain one dot product, bit by bit."""
+
+
+@command.command()
+@click.option("--stationary", metavar="CODES", help="One step: four element codes in hexadecimal, as 38,39,b8,01.")
+@click.option("--moving", metavar="CODES", help="One step: the four moving elements.")
+@click.option("--stationary-format", default="E4M3FN", show_default=True, help="E4M3FN or E5M2.")
+@click.option("--moving-format", default="E4M3FN", show_default=True, help="E4M3FN or E5M2.")
+@click.option("--scales", default="7f,7f", show_default=True, metavar="CODES", help="Stationary and moving E8M0 codes.")
+@click.option("--partial", default="0", show_default=True, metavar="CODE", help="Partial sum that comes in, FP32.")
+@click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
+@click.option("--row", type=int, help="With --output: one PE row of it in full.")
+@click.option("--format", "format_name", default="mxfp8_e4m3", show_default=True, help="Formats of the matrices.")
+@click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b.")
+@click.option("--b", type=PATH, help="Your own right matrix [K, N].")
+@click.option("--preset", default="trainium3_quad_mx", show_default=True, help="Numerics by name.")
+def trainium3(
+    stationary: str | None,
+    moving: str | None,
+    stationary_format: str,
+    moving_format: str,
+    scales: str,
+    partial: str,
+    place: str | None,
+    row: int | None,
+    format_name: str,
+    a: Path | None,
+    b: Path | None,
+    preset: str,
+) -> None:
+    """One step of a PE (--stationary and --moving), or a whole dot product (--output)."""
+    from bitpath.golden.spec.trainium3 import PRESETS
+    from bitpath.sim.flows import operands, trainium3_explain
+
+    if preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
+    numerics = PRESETS[preset].numerics
+    if place is not None:
+        left, right = operands.pair(a, b)
+        click.echo(trainium3_explain.dot_product(numerics, left, right, format_name, place, row))
+    elif stationary is not None and moving is not None:
+        elements = ((stationary_format, stationary), (moving_format, moving))
+        click.echo(trainium3_explain.step(numerics, elements, scales, partial))
+    else:
+        raise ValueError("nothing to explain; give --stationary and --moving, or --output")

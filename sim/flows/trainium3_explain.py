@@ -1,0 +1,95 @@
+"""What ``bitpath explain trainium3`` prints: text of the codes of one step, or of an output of a matmul."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from bitpath.golden import exact
+from bitpath.golden.spec.formats import FP32, FloatFormat
+from bitpath.golden.spec.numerics import DotNumerics
+from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS
+from bitpath.golden.trainium3 import MatmulInstruction, plan_matmul
+from bitpath.golden.trainium3.explain import explain_dot_product, explain_dot_step
+from bitpath.golden.trainium3.nc_matmul_mx import as_fp8
+from bitpath.sim.flows.trainium3_matmul import formats_of
+
+
+def step(numerics: DotNumerics, elements: Sequence[tuple[str, str]], scales: str, partial: str) -> str:
+    """One step of a PE.
+
+    Parameters
+    ----------
+    elements : format name and codes of the stationary and of the moving side.
+    scales, partial : codes.
+
+    Raises
+    ------
+    ValueError : an unknown format, or codes that are not so many hexadecimal numbers of the format's width.
+    """
+    formats = {fmt.name: fmt for fmt in numerics.element_formats}
+    sides = []
+    for name, text in elements:
+        if name not in formats:
+            raise ValueError(f"element format is {name!r}; {', '.join(formats)} are allowed")
+        sides += [_codes("elements", text, numerics.terms, formats[name]), formats[name]]
+    stationary_scale, moving_scale = _codes("--scales", scales, 2, numerics.scale_format)
+    (partial_sum,) = _codes("--partial", partial, 1, FP32)
+    return explain_dot_step(exact.trace_dot_step(numerics, *sides, stationary_scale, moving_scale, partial_sum))
+
+
+def dot_product(
+    numerics: DotNumerics, a: np.ndarray, b: np.ndarray, format_name: str, place: str, row: int | None
+) -> str:
+    """The output at ``place`` ("M,N") of ``a @ b``: each instruction's rows, and what PSUM makes of them.
+
+    Raises
+    ------
+    ValueError : a place outside the output, a row outside the array, and whatever `plan_matmul` refuses.
+    """
+    match = re.fullmatch(r"(\d+),(\d+)", place)
+    if not match or not (int(match[1]) < a.shape[0] and int(match[2]) < b.shape[1]):
+        raise ValueError(f"--output is {place!r}; M,N up to {a.shape[0] - 1},{b.shape[1] - 1} is allowed")
+    m, n = int(match[1]), int(match[2])
+    a_format, b_format = formats_of(format_name)
+    plan = plan_matmul(a, b, a_format=a_format, b_format=b_format)
+    group = [each for each in plan if _holds(each.output[0], m) and _holds(each.output[1], n)]
+    lines, psum, first_row = [], None, 0
+    for index, each in enumerate(group):
+        steps = _steps(numerics, each, m - each.output[0].start, n - each.output[1].start)
+        if row is not None and first_row <= row < first_row + len(steps):
+            return explain_dot_step(steps[row - first_row])
+        first_row += len(steps)
+        lines.append(f"nc_matmul_mx {index + 1} of {len(group)}, {len(steps)} rows, output [{m}, {n}]")
+        lines.append(explain_dot_product(steps))
+        psum = exact.psum_write(steps[-1].result, psum, FP32)
+        lines.append(f"PSUM         {psum:#010x} = {float(np.uint32(psum).view(np.float32)):.9g}")
+    if row is not None:
+        raise ValueError(f"--row is {row}; 0 to {first_row - 1} are allowed")
+    # In float64, of what was given: how far quantisation and rounding together have come from it.
+    reference = float(a[m].astype(np.float64) @ b[:, n].astype(np.float64))
+    return "\n".join([*lines, f"float64      {reference:.9g}, of the matrices before quantisation"])
+
+
+def _steps(numerics: DotNumerics, each: MatmulInstruction, m: int, n: int) -> tuple[exact.DotTrace, ...]:
+    x, x_format = as_fp8(numerics, "stationary", each.stationary[:, m])
+    y, y_format = as_fp8(numerics, "moving", each.moving[:, n])
+    scales = (
+        [int(code) for code in scale.repeat(SCALE_PARTITIONS)]
+        for scale in (each.stationary_scale[:, m], each.moving_scale[:, n])
+    )
+    return exact.trace_dot_product(numerics, x.tolist(), x_format, y.tolist(), y_format, *scales)
+
+
+def _holds(extent: slice, index: int) -> bool:
+    return extent.start <= index < extent.stop
+
+
+def _codes(name: str, text: str, count: int, fmt: FloatFormat) -> list[int]:
+    try:
+        codes = [int(word, 16) for word in text.split(",")]
+    except ValueError:
+        codes = []
+    if len(codes) != count or not all(0 <= code < 1 << fmt.width for code in codes):
+        raise ValueError(f"{name} are {text!r}; {count} hexadecimal codes of {fmt.width} bits are allowed")
+    return codes
