@@ -1,0 +1,70 @@
+"""onnxruntime#31155: a bench that a dead design passes checks nothing. Every bench must fail on one, in every test."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from amaranth import Const, Module, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+import bitpath.golden.spec
+import bitpath.rtl
+from bitpath.rtl.config import digest
+from bitpath.rtl.emit import verilog_text
+from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.runner import Emitter, SimulationError, build, run
+
+pytestmark = pytest.mark.simulator
+
+HANDSHAKES = ("valid", "ready")
+SOURCES = (Path(__file__), *(Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)))
+
+
+class Dead(wiring.Component):
+    """The ports of a unit with all outputs 0; with ``alive_handshakes`` its streams move as the unit's own do."""
+
+    def __init__(self, unit: wiring.Component, *, alive_handshakes: bool):
+        self.unit, self.alive_handshakes = unit, alive_handshakes
+        super().__init__(dict(unit.signature.members.items()))
+
+    def elaborate(self, platform):
+        m = Module()
+        # Within: what is not used of it falls away, but clock and reset stay ports.
+        m.submodules.unit = self.unit
+        inner = {path: value for path, _, value in self.unit.signature.flatten(self.unit)}
+        for path, member, value in self.signature.flatten(self):
+            if isinstance(value, Const):
+                continue
+            if member.flow is In:
+                m.d.comb += Value.cast(inner[path]).eq(Value.cast(value))
+            elif self.alive_handshakes and path[-1] in HANDSHAKES:
+                m.d.comb += Value.cast(value).eq(Value.cast(inner[path]))
+        return m
+
+
+def emitter(alive_handshakes):
+    def emit(unit, config, out):
+        top = f"{unit}_{digest(unit, config)}"
+        text, _ = verilog_text(Dead(find_unit(unit).build(config), alive_handshakes=alive_handshakes), top)
+        file = out / f"{top}.v"
+        file.write_text(text)
+        (out / "manifest.json").write_text(json.dumps({"top": top}))
+        return SimpleNamespace(top=top, files=(file,), no_inline=())
+
+    return Emitter(emit, SOURCES)
+
+
+@pytest.mark.parametrize("alive_handshakes", [False, True], ids=["all zero", "zero data"])
+@pytest.mark.parametrize("unit", [unit for unit in UNITS if importlib.util.find_spec(f"bitpath.verif.tb.tb_{unit}")])
+def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp_path, monkeypatch):
+    # A folder of its own: the key of a build does not say which of the two designs it is of.
+    monkeypatch.chdir(tmp_path)
+    built = build(unit, find_unit(unit).config_type(), "icarus", emitter=emitter(alive_handshakes))
+    with pytest.raises(SimulationError, match=re.compile(r"(\d+) of \1 tests failed")):
+        run(built, f"bitpath.verif.tb.tb_{unit}", seed=1, env={"BITPATH_CASES": "20"}, timeout=300)
+    (log,) = tmp_path.rglob("run.log")
+    assert "AttributeError" not in log.read_text(), "the bench failed of a missing port, not of what it saw"
