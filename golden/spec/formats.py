@@ -112,9 +112,7 @@ class FloatFormat:
         return Fraction(2) ** (self.emin - self.fraction_bits) if self.has_subnormals else self.min_normal
 
 
-E4M3FN = FloatFormat(
-    name="E4M3FN", exponent_bits=4, fraction_bits=3, bias=7, specials=Specials.NAN_ONLY, nan_code=0x7F
-)
+E4M3FN = FloatFormat(name="E4M3FN", exponent_bits=4, fraction_bits=3, bias=7, specials=Specials.NAN_ONLY, nan_code=0x7F)
 E4M3 = FloatFormat(name="E4M3", exponent_bits=4, fraction_bits=3, bias=7, specials=Specials.IEEE, nan_code=0x7F)
 E5M2 = FloatFormat(name="E5M2", exponent_bits=5, fraction_bits=2, bias=15, specials=Specials.IEEE, nan_code=0x7E)
 E2M1 = FloatFormat(name="E2M1", exponent_bits=2, fraction_bits=1, bias=1, specials=Specials.FINITE, nan_code=None)

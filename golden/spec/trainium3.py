@@ -53,14 +53,25 @@ def _chosen(where: str) -> Source:
 
 
 _EXACT_SOURCES = {
-    "terms": Source(kind="documented", where="ARCH3, Quad-MXFP8/MXFP4: four pairs multiplied and summed per PE and cycle"),
-    "element_formats": Source(kind="documented", where="ISA nc_matmul_mx: e4m3fn and e5m2, each operand by itself; e2m1 is mapped to FP8 before the PE (NC4)"),
+    "terms": Source(
+        kind="documented", where="ARCH3, Quad-MXFP8/MXFP4: four pairs multiplied and summed per PE and cycle"
+    ),
+    "element_formats": Source(
+        kind="documented",
+        where="ISA nc_matmul_mx: e4m3fn and e5m2, each operand by itself; e2m1 is mapped to FP8 before the PE (NC4)",
+    ),
     "scale_format": Source(kind="documented", where="ISA nc_matmul_mx: E8M0 scales as uint8"),
     "accumulator": Source(kind="documented", where="ARCH3, BF16 Matmul Results: accumulation within the array is FP32"),
-    "align_fraction_bits": _chosen("ARCH3 states FP32 accumulation and no truncation; one of 72 values in DD's log hints at one"),
+    "align_fraction_bits": _chosen(
+        "ARCH3 states FP32 accumulation and no truncation; one of 72 values in DD's log hints at one"
+    ),
     "align_rounding": _chosen("no effect on an exact sum"),
-    "accumulator_rounding": Source(kind="inferred", where="DD's device log: 71 of 72 values equal the round-to-nearest-even golden"),
-    "element_subnormals": Source(kind="documented", where="OCP MX 5.3 requires FP8 and FP4 subnormals; the vendor's goldens honour them"),
+    "accumulator_rounding": Source(
+        kind="inferred", where="DD's device log: 71 of 72 values equal the round-to-nearest-even golden"
+    ),
+    "element_subnormals": Source(
+        kind="documented", where="OCP MX 5.3 requires FP8 and FP4 subnormals; the vendor's goldens honour them"
+    ),
     "accumulator_subnormals": _chosen("no document speaks of flushing FP32 subnormals"),
     "scale_nan": Source(kind="documented", where="OCP MX 5.4: E8M0 255 is NaN; the vendor's golden computes infinity"),
     "overflow_to_infinity": _chosen("IEEE 754 round to nearest; no document says"),
@@ -99,7 +110,9 @@ TRAINIUM3_QUAD_MX_ALIGNED = Preset(
             kind="inferred",
             where="DD's device log: of the five-term alignments 14 to 18 bits, 16 makes its one odd value likeliest (p = 0.36)",
         ),
-        "align_rounding": _chosen("truncation is the cheapest hardware, and what other vendors' tensor cores are measured to do"),
+        "align_rounding": _chosen(
+            "truncation is the cheapest hardware, and what other vendors' tensor cores are measured to do"
+        ),
         "accumulator_rounding": _chosen("truncation, as for the alignment"),
     },
 )

@@ -37,6 +37,23 @@ def _product_fraction_bits(numerics: DotNumerics) -> int:
     return 2 * max(fmt.fraction_bits for fmt in numerics.element_formats)
 
 
+def _ports(
+    numerics: DotNumerics,
+    products: data.ArrayLayout,
+    partial: data.StructLayout,
+    middle: data.StructLayout,
+    total: data.StructLayout,
+) -> dict[str, wiring.Member]:
+    return {
+        "products": In(products),
+        "partial": In(partial),
+        "scale": In(_scale_bits(numerics)),
+        "middle": Out(middle),
+        "middle_held": In(middle),
+        "o": Out(total),
+    }
+
+
 class ExactSum(wiring.Component):
     """The products on one fixed-point grid, their exact sum, and that plus the partial sum.
 
@@ -71,16 +88,7 @@ class ExactSum(wiring.Component):
             offset=PARTIAL_OFFSET,
         )
         middle = data.StructLayout({"fixed": fixed, "partial": partial, "scale": _scale_bits(numerics)})
-        super().__init__(
-            {
-                "products": In(products),
-                "partial": In(partial),
-                "scale": In(_scale_bits(numerics)),
-                "middle": Out(middle),
-                "middle_held": In(middle),
-                "o": Out(self.add.o.shape()),
-            }
-        )
+        super().__init__(_ports(numerics, products, partial, middle, self.add.o.shape()))
 
     def elaborate(self, platform):
         m = Module()
@@ -145,16 +153,8 @@ class AlignedSum(wiring.Component):
                 "exponent": self.exponent_width,
             }
         )
-        super().__init__(
-            {
-                "products": In(products),
-                "partial": In(partial),
-                "scale": In(_scale_bits(numerics)),
-                "middle": Out(middle),
-                "middle_held": In(middle),
-                "o": Out(raw_sum(self.tree.o.shape().width, bits_for(self.offset) + 2)),
-            }
-        )
+        total = raw_sum(self.tree.o.shape().width, bits_for(self.offset) + 2)
+        super().__init__(_ports(numerics, products, partial, middle, total))
 
     def elaborate(self, platform):
         m = Module()
