@@ -12,15 +12,14 @@ from bitpath.sim.waves.save import last_wave, write_save_file
 @click.argument("unit")
 @click.option("--open/--no-open", "opened", default=True, help="Open GTKWave, or only write the save file.")
 def command(unit: str, opened: bool) -> None:
-    """Show the last wave of UNIT, its signals grouped by stage and its codes as numbers."""
+    """Show the last wave of UNIT from its first mismatch on, signals grouped by stage and codes as numbers."""
     wave = last_wave(unit)
     if opened:
         tools.require("gtkwave")
     save = write_save_file(unit, wave)
     click.echo(f"wave: {paths.shown(wave)}\nsave file: {paths.shown(save)}")
     if opened:
-        fit = ["--rcvar", "do_initial_zoom_fit yes"]
-        done = subprocess.run([str(tools.find("gtkwave")), *fit, str(wave), str(save)], check=False)
+        done = subprocess.run([str(tools.find("gtkwave")), str(wave), str(save)], check=False)
         if done.returncode:
             raise OSError(
                 f"gtkwave ended with status {done.returncode}; is there a display? The save file is {paths.shown(save)}"

@@ -31,7 +31,13 @@ DOT_GROUPS = (
 
 GROUPS: dict[str, tuple[Group, ...]] = {
     "quad_mx_dot": (CLOCK, INPUTS, *DOT_GROUPS, OUTPUT),
-    "quad_mx_pe": (CLOCK, PE_INPUTS, Group("held operand", r"stationary\b"), *DOT_GROUPS, PE_OUTPUTS),
+    "quad_mx_pe": (
+        CLOCK,
+        PE_INPUTS,
+        Group("held operands", r"(stationary|second|moving|partial)\b"),
+        *DOT_GROUPS,
+        PE_OUTPUTS,
+    ),
 }
 """The groups of each unit; a signal goes to the first that matches, and one that none matches is left out."""
 

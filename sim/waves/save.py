@@ -13,6 +13,7 @@ from bitpath.sim import paths
 from bitpath.sim.errors import MissingToolError
 from bitpath.sim.waves.filters import FILE_BITS, write_filter_file, write_filter_process
 from bitpath.sim.waves.groups import format_of, group_of, groups_of
+from bitpath.verif.kit.scoreboard import FIRST_MISMATCH
 
 _SCOPE = re.compile(r"\$scope \w+ (\S+) \$end")
 _VARIABLE = re.compile(r"\$var \w+ (\d+) \S+ (.+?) \$end")
@@ -20,6 +21,10 @@ _GENERATED = re.compile(r"\$")
 """Names that Yosys made up; nobody looks for them."""
 
 
+ZOOM = -14.5
+"""In GTKWave's logarithmic unit: a dozen cycles in a window, wide enough to read the numbers."""
+LEAD_PS = 100_000
+"""What is shown before the first mismatch."""
 OPEN = ("clock", "inputs", "outputs", "output", "round")
 """Groups that a user looks at first and finds open."""
 
@@ -87,6 +92,9 @@ def write_save_file(unit: str, wave: Path) -> Path:
         save.dumpfile(str(wave))
         save.savefile(str(save_path))
         save.size(1600, 900)
+        moment = _first_mismatch(folder)
+        save.timestart(max(0, moment - LEAD_PS))
+        save.zoom_markers(ZOOM, marker=moment if moment else -1)
         for title, members in groups.items():
             if not members:
                 continue
@@ -94,6 +102,12 @@ def write_save_file(unit: str, wave: Path) -> Path:
                 for name, width, bare in sorted(members, key=lambda member: member[2]):
                     _trace(save, name, bare, format_of(bare, width), filters)
     return save_path
+
+
+def _first_mismatch(folder: Path) -> int:
+    """Time of the run's first mismatch in ps; 0 where all values agreed."""
+    file = folder / FIRST_MISMATCH
+    return int(file.read_text()) if file.exists() else 0
 
 
 def _write_filter(fmt: FloatFormat, folder: Path) -> Path:

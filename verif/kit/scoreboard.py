@@ -1,7 +1,9 @@
 """In-order comparison of what came out with what golden said, bit for bit."""
 
+import os
 from collections import deque
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import cocotb
@@ -13,6 +15,15 @@ from bitpath.verif.kit.values import number_text, ulp_distance
 
 SHOWN = 20
 """Mismatches shown; after these the run stops, since what follows is noise."""
+
+FIRST_MISMATCH = "first_mismatch"
+"""File in the run's folder with the time of its first mismatch in ps, where a viewer opens the wave."""
+
+
+def _mark_first_mismatch() -> None:
+    file = Path(os.environ["BITPATH_RECORDS"]).with_name(FIRST_MISMATCH)
+    if not file.exists():
+        file.write_text(f"{get_sim_time('ps'):.0f}\n")
 
 
 class Scoreboard:
@@ -52,6 +63,7 @@ class Scoreboard:
         self.compared += 1
         if value == expected:
             return
+        _mark_first_mismatch()
         self.mismatches.append(self._describe(value, expected, inputs))
         cocotb.log.error(self.mismatches[-1])
         if len(self.mismatches) >= SHOWN:

@@ -65,6 +65,13 @@ def test_the_save_file_groups_and_translates(wave):
     assert all(Path(name).is_file() for name in named)
 
 
+def test_the_wave_opens_at_the_first_mismatch(wave):
+    (wave.parent / "first_mismatch").write_text("750000\n")
+    lines = write_save_file("quad_mx_pe", wave).read_text().splitlines()
+    assert "[timestart] 650000" in lines
+    assert any(line.startswith("*-14.5") and line.split()[1] == "750000" for line in lines)
+
+
 @pytest.mark.parametrize(
     ("fmt", "code", "number"),
     [
