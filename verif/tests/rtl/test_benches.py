@@ -95,6 +95,5 @@ def test_psum(simulator, cases):
     bench("psum", config, simulator, cases=cases, min_tests=15, min_compared=4 * cases + 8 * 64 + 3 * 300)
 
 
-@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
-def test_element_map(simulator):
-    bench("element_map", DotConfig(), simulator, cases=200, min_tests=3, min_compared=500)
+def test_element_map():
+    bench("element_map", DotConfig(), "icarus", cases=200, min_tests=4, min_compared=3 * 4 * 16 + 2 * 256 + 200)

