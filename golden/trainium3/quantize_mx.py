@@ -41,7 +41,7 @@ def quantize_mx(
     ------
     TypeError, ValueError : another dtype, shape or rule.
     """
-    _check_source(src, (BF16, FP16))
+    _check_source(src, (DTYPES[BF16], DTYPES[FP16]))
     dtype = np.dtype(dtype)
     if dtype not in (DTYPES[E4M3FN], DTYPES[E5M2]):
         raise TypeError(f"dtype is {dtype}; float8_e4m3fn and float8_e5m2 are allowed")
@@ -55,7 +55,8 @@ def quantize_offline(
 
     Parameters
     ----------
-    x : [P, F] bfloat16, float16 or float32, else as `quantize_mx`; float32 is not rounded to bfloat16 first.
+    x : [P, F] bfloat16, float16, float32 or float64, else as `quantize_mx`. It is rounded once, to the element: not to
+        bfloat16 first. A float64 beyond FP32's range counts as E = 254, and saturates.
     dtype : float8_e4m3fn, float8_e5m2 or float4_e2m1fn. For the last the offset is 2 under both rules, and NaN is an error.
     scale_rule : "ocp" or "nki05".
 
@@ -67,7 +68,7 @@ def quantize_offline(
     ------
     TypeError, ValueError : another dtype, shape or rule; NaN for float4_e2m1fn.
     """
-    _check_source(x, (BF16, FP16, FP32))
+    _check_source(x, (DTYPES[BF16], DTYPES[FP16], DTYPES[FP32], np.dtype(np.float64)))
     return _quantize(x, element_format("dtype", dtype), _scale_rule(scale_rule))
 
 
@@ -92,13 +93,13 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
-    values = decode_array(format_of(x.dtype), codes_of(x))
+    values = x if x.dtype == np.float64 else decode_array(format_of(x.dtype), codes_of(x))
     nan = np.isnan(values)
     if fmt.nan_code is None and nan.any():
         raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
     # The FP32 exponent field, from float64's. Below FP32's normal range it is 0 or less, which the scale's 0 absorbs.
-    exponent = (values.view(np.int64) >> 52 & 0x7FF) - 1023 + FP32.bias
-    exponent = np.where(np.isfinite(values), exponent, FP32.exponent_mask)
+    exponent = (np.ascontiguousarray(values).view(np.int64) >> 52 & 0x7FF) - 1023 + FP32.bias
+    exponent = np.where(np.isfinite(values), np.minimum(exponent, FP32.exponent_mask - 1), FP32.exponent_mask)
     blocks = exponent.reshape(x.shape[0] // SCALE_PARTITIONS, SCALE_PARTITIONS, x.shape[1] // X4, X4)
     offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
     scale = np.maximum(blocks.max(axis=(1, 3)) - offset, 0)
@@ -119,9 +120,9 @@ def _scale_rule(name: str) -> ScaleRule:
     return ScaleRule(name)
 
 
-def _check_source(x: np.ndarray, formats: tuple[FloatFormat, ...]) -> None:
-    if x.dtype not in {DTYPES[fmt] for fmt in formats}:
-        raise TypeError(f"source is {x.dtype}; allowed are {', '.join(str(DTYPES[fmt]) for fmt in formats)}")
+def _check_source(x: np.ndarray, dtypes: tuple[np.dtype, ...]) -> None:
+    if x.dtype not in dtypes:
+        raise TypeError(f"source is {x.dtype}; allowed are {', '.join(map(str, dtypes))}")
     _check_tile("source", x)
 
 

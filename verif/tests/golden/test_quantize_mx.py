@@ -191,8 +191,8 @@ def test_errors():
         quantize_mx(good, FP4)
     with pytest.raises(ValueError, match="scale_rule is 'floor'; 'ocp' and 'nki05' are allowed"):
         quantize_mx(good, E4, scale_rule="floor")
-    with pytest.raises(TypeError, match="source is float64; allowed are bfloat16, float16, float32"):
-        quantize_offline(good.astype(np.float64), E4)
+    with pytest.raises(TypeError, match="source is int32; allowed are bfloat16, float16, float32, float64"):
+        quantize_offline(good.astype(np.int32), E4)
     with pytest.raises(TypeError, match="dtype is float16; allowed are float8_e4m3fn, float8_e5m2, float4_e2m1fn"):
         quantize_offline(good, np.float16)
     with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
@@ -204,3 +204,25 @@ def test_errors():
         dequantize(data, scale.astype(np.int64))
     with pytest.raises(ValueError, match=r"scale has shape \(1, 4\); \(4, 1\) is allowed for data of shape \(32, 4\)"):
         dequantize(data, scale.T)
+
+
+@pytest.mark.parametrize("rule", list(ScaleRule))
+@pytest.mark.parametrize("element", [E4M3FN, E5M2, E2M1], ids=lambda fmt: fmt.name)
+def test_float64_is_rounded_once(element, rule):
+    """What float32 holds gives the same bits; what it does not is rounded from its own value, here just above a tie."""
+    rng = np.random.default_rng(5)
+    singles = np.ldexp(rng.standard_normal((32, 16)), rng.integers(-140, 120, (32, 16))).astype(np.float32)
+    expected = quantize_offline(singles, DTYPES[element], scale_rule=rule.value)
+    got = quantize_offline(singles.astype(np.float64), DTYPES[element], scale_rule=rule.value)
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
+    block = np.full((32, 4), 1 + 2.0 ** -(element.fraction_bits + 1) + 2.0**-40)
+    data, scale = quantize_offline(block, DTYPES[element], scale_rule=rule.value)
+    one_up = 1 + 2.0**-element.fraction_bits
+    np.testing.assert_array_equal(dequantize(data, scale), one_up)
+
+
+def test_float64_beyond_float32_saturates():
+    data, scale = quantize_offline(np.full((32, 4), -1e300), DTYPES[E4M3FN])
+    assert set(scale.flat) == {254 - 8}
+    assert set(codes_of(data).flat) == {0xFE}
