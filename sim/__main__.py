@@ -35,7 +35,17 @@ def cli() -> None:
 def main() -> None:
     """Run the command. A user's mistake is one sentence and status 1; BITPATH_DEBUG=1 shows where it was raised."""
     try:
-        cli(prog_name="bitpath")
+        sys.exit(cli(prog_name="bitpath", standalone_mode=False))
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        # Without click's lines on usage: the sentence says what is allowed.
+        click.echo(f"bitpath: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("bitpath: interrupted", err=True)
+        sys.exit(130)
     except USER_ERRORS as error:
         if os.environ.get("BITPATH_DEBUG") == "1":
             raise

@@ -52,14 +52,22 @@ def command(
         raise ValueError(f"format is {unknown[0]!r}; {machine} has {', '.join(FORMATS[machine])}")
     if output is not None and len(formats) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
+    if output is not None:
+        results.check_writable(output)
     left, right = operands.pair(a, b)
     wanted = slice_ or (SLICES.get(simulator) if a is None else None)
     if wanted:
         left, right = operands.cut(left, right, wanted)
     engine = trainium3_matmul.engine_for(simulator, rows=rows, cols=cols)
 
+    # Every format's plan before any simulation, so that what cannot be done is said at once.
+    plans = {name: trainium3_matmul.plan(left, right, name, engine) for name in formats}
+
     console = results.console()
-    outcomes = [trainium3_matmul.run_matmul(console, left, right, name, simulator, engine) for name in formats]
+    outcomes = [
+        trainium3_matmul.run_matmul(console, left, right, name, instructions, simulator, engine)
+        for name, instructions in plans.items()
+    ]
     records: list[dict[str, Any]] = [outcome.record for outcome in outcomes]
     write_records(paths.reports() / "run.json", records)
     results.show(console, records)

@@ -1,6 +1,8 @@
 """Matrices that a run multiplies: those of the real layer, or the user's."""
 
 import re
+import tokenize
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -29,17 +31,23 @@ def load(option: str, path: Path) -> np.ndarray:
 
     Raises
     ------
-    ValueError : not a .npy file.
+    OSError : no such file, or not readable.
+    ValueError : not a .npy file, or not a matrix.
     TypeError : a dtype that would be rounded.
     """
     try:
         matrix = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError):
+    except OSError as error:
+        raise OSError(f"{option}: {path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError, SyntaxError, MemoryError, zipfile.BadZipFile, tokenize.TokenError):
+        # What a damaged header or a length that is not there leads to.
         matrix = None
     if not isinstance(matrix, np.ndarray):
         raise ValueError(f"{option}: {path} is not a whole .npy file")
     if matrix.dtype not in (np.float16, np.float32):
         raise TypeError(f"{option}: {path} holds {matrix.dtype}; float32 and float16 are allowed")
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"{option}: {path} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
     return matrix.astype(np.float32)
 
 

@@ -1,5 +1,6 @@
 """What a run shows and saves."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def explain_mismatches(console: Console, outcome: Any) -> None:
     for m, n in differing[:SHOWN]:
         got, expected = (matrix.view(np.uint32)[m, n] for matrix in (outcome.rtl, outcome.golden))
         console.print(f"{outcome.record['format']}: [{m}, {n}] is {got:#010x} in RTL and {expected:#010x} in golden")
+
+
+def check_writable(path: Path) -> None:
+    """Raise OSError unless a file can be written there: said before a long run, not after it."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"-o: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"-o: nothing can be written to the folder {folder}")
 
 
 def save(path: Path, outcome: Any) -> None:

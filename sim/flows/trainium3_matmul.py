@@ -13,10 +13,12 @@ from bitpath.golden import trainium3
 from bitpath.rtl.config import to_dict
 from bitpath.rtl.trainium3.config import ArrayConfig, EngineConfig
 from bitpath.sim import paths
+from bitpath.sim.errors import SimulationError
 from bitpath.sim.flows.accuracy import accuracy
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.sim.runner import Built, build, run
 from bitpath.verif.host.plan_file import save_plan
+from bitpath.verif.host.tensor_engine import check_fits
 
 FORMATS = {
     "mxfp8_e4m3": ("mxfp8_e4m3", "mxfp8_e4m3"),
@@ -60,25 +62,47 @@ def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = No
     return replace(engine, array=replace(engine.array, **sizes))
 
 
-def run_matmul(
-    console: Console, a: np.ndarray, b: np.ndarray, format_name: str, simulator: str, engine: EngineConfig
-) -> Outcome:
-    """Multiply float32 [M, K] by [K, N] both ways.
+def plan(a: np.ndarray, b: np.ndarray, format_name: str, engine: EngineConfig) -> list[trainium3.MatmulInstruction]:
+    """The instructions that multiply float32 [M, K] by [K, N] on the engine; quick, so that mistakes show at once.
 
     Raises
     ------
-    ValueError : an unknown format, or operands that `trainium3.plan_matmul` refuses.
+    ValueError : an unknown format, operands that `trainium3.plan_matmul` refuses, or an engine too small for them.
+    """
+    a_format, b_format = formats_of(format_name)
+    instructions = trainium3.plan_matmul(a, b, a_format=a_format, b_format=b_format)
+    for each in instructions:
+        check_fits(engine, each.stationary.shape[0], (each.stationary.shape[1], each.moving.shape[1]))
+    return instructions
+
+
+def run_matmul(
+    console: Console,
+    a: np.ndarray,
+    b: np.ndarray,
+    format_name: str,
+    instructions: list[trainium3.MatmulInstruction],
+    simulator: str,
+    engine: EngineConfig,
+) -> Outcome:
+    """Multiply float32 [M, K] by [K, N] both ways, by the instructions of :func:`plan`.
+
+    Raises
+    ------
     SimulationError : the simulation failed.
     """
     a_format, b_format = formats_of(format_name)
-    plan = trainium3.plan_matmul(a, b, a_format=a_format, b_format=b_format)
     with console.status(f"building the engine for {simulator}, once"):
         built = build("tensor_engine", engine, simulator)
     start = time.monotonic()
     with console.status("golden"):
-        golden = trainium3.run_plan(plan, numerics=engine.array.dot.numerics)
-    rtl, cycles = _simulate(console, built, plan, format_name)
+        golden = trainium3.run_plan(instructions, numerics=engine.array.dot.numerics)
+    rtl, cycles = _simulate(console, built, instructions, format_name)
     golden, rtl = (result[: a.shape[0], : b.shape[1]] for result in (golden, rtl))
+    if not cycles:
+        raise SimulationError(f"{built.top} was never busy: it did not take the instructions")
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities are operands like others
+        reference = a.astype(np.float64) @ b.astype(np.float64)
     macs = a.shape[0] * a.shape[1] * b.shape[1]
     record = {
         "machine": "trainium3",
@@ -94,19 +118,19 @@ def run_matmul(
         "mac_per_cycle": round(macs / cycles, 1),
         "wall_seconds": round(time.monotonic() - start, 2),
         "build_seconds": round(built.seconds, 2),
-        **accuracy(rtl, a.astype(np.float64) @ b.astype(np.float64)),
+        **accuracy(rtl, reference),
     }
     return Outcome(rtl, golden, record)
 
 
 def _simulate(
-    console: Console, built: Built, plan: list[trainium3.MatmulInstruction], format_name: str
+    console: Console, built: Built, instructions: list[trainium3.MatmulInstruction], format_name: str
 ) -> tuple[np.ndarray, int]:
     """What PSUM held, float32, padded as the plan is, and the cycles for which the engine was busy."""
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="plan-") as folder:
         files = {name: Path(folder) / file for name, file in _FILES.items()}
-        save_plan(files["BITPATH_PLAN"], plan)
+        save_plan(files["BITPATH_PLAN"], instructions)
         with shown_progress(console, f"{format_name} on {built.top}", files["BITPATH_PROGRESS"]):
             run(
                 built,

@@ -66,6 +66,23 @@ def psum_places(config: EngineConfig, shape: tuple[int, int]) -> int:
     return -(-shape[0] // config.array.cols) * shape[1]
 
 
+def check_fits(config: EngineConfig, partitions: int, shape: tuple[int, int]) -> None:
+    """Raise ValueError unless the whole array can execute a matmul of these partitions and M, N from PSUM place 0 on."""
+    array = config.array
+    places, capacity = psum_places(config, shape), config.psum_banks * config.psum_bank_depth
+    if places > capacity:
+        raise ValueError(
+            f"tensor_engine: {array.rows}x{array.cols} PEs need {places} PSUM places for a result of "
+            f"{shape[0]}x{shape[1]} and have {capacity}; more columns or a smaller result would do"
+        )
+    passes = -(-partitions // array.rows)
+    if passes * (array.cols + 1) > array.operand_depth:
+        raise ValueError(
+            f"tensor_engine: {array.rows}x{array.cols} PEs need {passes * (array.cols + 1)} words of operand memory and "
+            f"have {array.operand_depth}; more rows would do"
+        )
+
+
 def lower(config: EngineConfig, matmuls: Sequence[Matmul]) -> list[Segment]:
     """Segments that execute ``matmuls`` side by side, one in each row tile; a single one may take the whole array.
 
