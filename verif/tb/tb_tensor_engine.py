@@ -1,5 +1,9 @@
-"""Bench of the tensor engine: nc_matmul_mx instructions against their golden model, PSUM word for PSUM word."""
+"""Bench of the tensor engine: nc_matmul_mx instructions against their golden model, PSUM word for PSUM word.
 
+``BITPATH_CASES`` sets the largest moving size of a matmul, in words a row of the array.
+"""
+
+import os
 from dataclasses import dataclass
 
 import cocotb
@@ -24,7 +28,8 @@ from bitpath.verif.kit.streams import resolved
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature
 NUMERICS = CONFIG.array.dot.numerics
-LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+CASES = int(os.environ.get("BITPATH_CASES", "24"))
+LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
 DTYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn)
 OVERWRITE = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
 FLAGS = {
@@ -35,6 +40,10 @@ FLAGS = {
     "onto": AccumulateFlag.FIRST_ACCUMULATE,
 }
 """A flag of each meaning, by a name for its bin."""
+
+
+FIXED_SEED, FIXED_SHAPE = 2025, (6, 5)
+"""Of the instructions that every engine runs alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +57,19 @@ class Case:
 
 
 def operands(source: np.random.Generator, dtype: type, partitions: int, free: int) -> tuple[np.ndarray, np.ndarray]:
-    """Elements of all codes, NaN and infinity now and then, and scales near each other with a few extremes."""
+    """Elements of all codes, NaN and infinity now and then, and scales near each other with a few extremes.
+
+    What is not finite is so rare that it reaches a few of the results only: each sees all partitions.
+    """
+    rare = 0.05 / partitions
     bits = 4 if dtype is ml_dtypes.float4_e2m1fn else 8
     codes = source.integers(0, 1 << bits, (partitions, free, 4), dtype=np.uint8)
     elements = codes.view(dtype)
     if bits == 8:
-        finite = np.isfinite(elements.astype(np.float32)) | (source.random(codes.shape) < 0.002)
+        finite = np.isfinite(elements.astype(np.float32)) | (source.random(codes.shape) < rare * 32)
         elements = np.where(finite, codes, codes & 0x83).astype(np.uint8).view(dtype)
     scale = source.integers(117, 138, (partitions // 8, free), dtype=np.uint8)
-    extreme = source.random(scale.shape) < 0.02
+    extreme = source.random(scale.shape) < 8 * rare
     return elements, np.where(extreme, source.choice([0, 1, 253, 254, 255], scale.shape), scale).astype(np.uint8)
 
 
@@ -103,8 +116,8 @@ def make_case(
     return Case(matmul, before, codes << 16 if bf16 else codes, random_bits)
 
 
-async def check(frame: Bench, player: EnginePlayer, cases: list[Case]) -> None:
-    """Preset PSUM, run the cases side by side, read PSUM back and compare."""
+async def check(frame: Bench, player: EnginePlayer, cases: list[Case]) -> np.ndarray:
+    """Preset PSUM, run the cases side by side, read PSUM back and compare; the last case's destination."""
     for case in cases:
         await player.write(case.matmul.psum, place_words(CONFIG, case.before))
     await player.play(lower(CONFIG, [case.matmul for case in cases]))
@@ -116,6 +129,7 @@ async def check(frame: Bench, player: EnginePlayer, cases: list[Case]) -> None:
         for (row, column), value in np.ndenumerate(case.after):
             scoreboard.expect(int(value), f"m = {row}, n = {column}, present {int(case.before[row, column]):#010x}")
             scoreboard.got(int(got[row, column]))
+    return got
 
 
 def source_of(name: str) -> np.random.Generator:
@@ -123,9 +137,9 @@ def source_of(name: str) -> np.random.Generator:
     return np.random.default_rng(pauses.rng(name).getrandbits(64))
 
 
-def largest_moving(rows: int) -> int:
-    """Moving words that PSUM holds for a few column tiles, and that make the chain and the skew overlap."""
-    return min(2 * rows + 5, CONFIG.psum_bank_depth // 2, CONFIG.chain_depth)
+def largest_moving() -> int:
+    """Moving words of the largest matmul: PSUM holds them for a few column tiles, the chain for every pass."""
+    return min(CASES, CONFIG.psum_bank_depth // 2, CONFIG.chain_depth)
 
 
 @cocotb.test(**LIMIT)
@@ -138,16 +152,21 @@ async def formats_and_sizes(dut, gap):
         await player.set_map(exact_map())
         source = source_of("formats")
         coverage = frame.coverage(cross((0, 1, 2), (0, 1, 2)) + [f"P={p}" for p in range(32, 129, 32)])
+        finite = compared = 0
         for index, (stationary, moving) in enumerate(np.ndindex(3, 3)):
-            partitions = 32 * (index % 4 + 1)
+            # The number of passes, and with it the time, grows with the partitions.
+            partitions = max(32, 32 * (index - 4))
             coverage.hit(stationary, moving)
             coverage.hit(f"P={partitions}")
-            shape = (
-                2 * int(source.integers(1, CONFIG.array.cols + 1)),
-                1 + index * largest_moving(CONFIG.array.rows) // 9,
-            )
+            shape = (2 * int(source.integers(1, CONFIG.array.cols + 1)), 1 + (index * 4 % 9) * largest_moving() // 9)
             dtypes = (DTYPES[stationary], DTYPES[moving])
-            await check(frame, player, [make_case(source, partitions=partitions, shape=shape, dtypes=dtypes)])
+            # Every other destination begins just before the end of a bank.
+            psum = index % 2 * (CONFIG.psum_bank_depth - 2)
+            case = make_case(source, partitions=partitions, shape=shape, dtypes=dtypes, psum=psum)
+            finite += np.isfinite(case.after.view(np.float32)).sum()
+            compared += case.after.size
+            await check(frame, player, [case])
+        assert 2 * finite > compared, f"{finite} of {compared} results are finite: too few show every bit"
 
 
 @cocotb.test(**LIMIT)
@@ -159,14 +178,14 @@ async def accumulation(dut):
         coverage = frame.coverage(cross(FLAGS, ("fp32", "bf16 rne", "bf16 sr")))
         randomness = RandomBits(dut)
         frame.start("random bits", randomness.run())
-        shape = (CONFIG.array.cols, 7)
+        shape = (max(2, CONFIG.array.cols), min(7, CASES))
         for name, flag in FLAGS.items():
             for kind in ("fp32", "bf16 rne", "bf16 sr"):
                 coverage.hit(name, kind)
                 case = make_case(
                     source,
                     partitions=32,
-                    shape=(max(2, shape[0]), shape[1]),
+                    shape=shape,
                     dtypes=DTYPES[:2],
                     flag=flag,
                     bf16=kind != "fp32",
@@ -211,13 +230,13 @@ def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> 
     cases = []
     for tile in range(tiles):
         coverage.hit(tiles, tile)
-        columns = int(source.integers(1, largest_moving(CONFIG.array.rows) + 1))
+        columns = int(source.integers(1, largest_moving() + 1))
         cases.append(
             make_case(
                 source,
                 partitions=32 * int(source.integers(1, rows // 32 + 1)),
                 shape=(max(2, CONFIG.array.cols), columns),
-                dtypes=tuple(DTYPES[k] for k in source.integers(0, 2, 2)),
+                dtypes=tuple(DTYPES[k] for k in source.integers(0, 3, 2)),
                 tile_row=tile * rows,
                 tile_rows=rows,
                 psum=tile * per_tile,
@@ -231,6 +250,7 @@ async def row_tiling(dut):
     """Tiles at work side by side, changing between full array, halves and quarters."""
     async with bench(dut, SIGNATURE) as frame:
         player = EnginePlayer(frame, CONFIG)
+        await player.set_map(exact_map())
         source = source_of("tiling")
         choices = [1 << tiling.value for tiling in tilings(CONFIG.array)]
         coverage = frame.coverage([f"{tiles}/{tile}" for tiles in choices for tile in range(tiles)])
@@ -244,7 +264,7 @@ async def shared_bank(dut):
     async with bench(dut, SIGNATURE) as frame:
         player = EnginePlayer(frame, CONFIG)
         source = source_of("shared bank")
-        shape = (max(2, CONFIG.array.cols), 9)
+        shape = (max(2, CONFIG.array.cols), min(9, CASES))
         first = make_case(source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=0, tile_rows=64)
         second = make_case(
             source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=64, tile_rows=64, flag=AccumulateFlag.LAST
@@ -267,6 +287,22 @@ async def shared_bank(dut):
         for expected, value in zip(codes_of(after).flat, got.flat, strict=True):
             scoreboard.expect(int(expected))
             scoreboard.got(int(value))
+
+
+@cocotb.test(**LIMIT)
+async def same_on_every_engine(dut):
+    """Instructions that depend on no configuration; whoever runs them on several engines gets one PSUM, in BITPATH_PSUM."""
+    async with bench(dut, SIGNATURE) as frame:
+        player = EnginePlayer(frame, CONFIG)
+        await player.set_map(exact_map())
+        source = np.random.default_rng(FIXED_SEED)
+        cases = [
+            make_case(source, partitions=partitions, shape=FIXED_SHAPE, dtypes=dtypes, flag=AccumulateFlag.LAST)
+            for partitions, dtypes in ((128, DTYPES[:2]), (32, (DTYPES[1], DTYPES[2])))
+        ]
+        got = [await check(frame, player, [case]) for case in cases]
+        if "BITPATH_PSUM" in os.environ:
+            np.save(os.environ["BITPATH_PSUM"], np.array(got))
 
 
 @cocotb.test(**LIMIT)
