@@ -1,0 +1,53 @@
+"""The bench of the systolic array: shapes, depths and presets on both simulators, with the counts it must reach."""
+
+import pytest
+
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig
+from bitpath.sim.runner import build, run
+
+pytestmark = pytest.mark.simulator
+SEED = 20251122
+EXACT, ALIGNED = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_QUAD_MX_ALIGNED.numerics
+ALL = 9
+"""Tests of the bench."""
+
+
+def bench(simulator, shape, numerics, stages, *, depth=64, cases, tests=None, min_tests=ALL, min_compared):
+    dot = DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+    config = ArrayConfig(rows=shape[0], cols=shape[1], operand_depth=depth, dot=dot)
+    run(
+        build("systolic_array", config, simulator),
+        "bitpath.verif.tb.tb_systolic_array",
+        seed=SEED,
+        tests=tests,
+        min_tests=min_tests,
+        min_compared=min_compared,
+        env={"BITPATH_CASES": str(cases)},
+        timeout=300,
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "numerics", "stages", "depth", "cases", "least"),
+    [
+        ((4, 4), EXACT, 2, 512, 40, 7000),
+        ((2, 2), ALIGNED, 4, 64, 40, 3000),
+        ((32, 8), EXACT, 2, 64, 24, 5000),
+    ],
+    ids=["4x4-exact-2", "2x2-aligned-4", "32x8-exact-2"],
+)
+def test_on_verilator(shape, numerics, stages, depth, cases, least):
+    """Result vectors of all columns are compared, at least ``least`` of them."""
+    bench("verilator", shape, numerics, stages, depth=depth, cases=cases, min_compared=least)
+
+
+def test_2x2_on_icarus():
+    bench("icarus", (2, 2), EXACT, 0, depth=16, cases=10, min_compared=900)
+
+
+def test_4x4_on_icarus():
+    """Icarus does about a hundred cycles of it a second: what is directed, and one pace."""
+    tests = "partial_sums_pass|every_column|latency|shortest_distance/freeze=0.3|random_tiles/pace=both"
+    bench("icarus", (4, 4), ALIGNED, 0, depth=16, cases=5, tests=tests, min_tests=5, min_compared=800)

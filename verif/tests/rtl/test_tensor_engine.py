@@ -1,0 +1,83 @@
+"""The bench of the tensor engine on both simulators, and one result from all shapes and depths."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig
+from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
+from bitpath.sim.runner import build, run
+
+pytestmark = pytest.mark.simulator
+SEED = 20251122
+ALL = 7
+"""Tests of the bench."""
+SAME = "same_on_every_engine"
+FIXED = 2 * 6 * 5
+"""Results of that test, on any engine."""
+
+
+def engine(rows, cols, stages, numerics=None):
+    dot = DotConfig(pipeline=PipelineConfig(stages=stages))
+    dot = dot if numerics is None else replace(dot, numerics=numerics)
+    return EngineConfig(array=ArrayConfig(rows=rows, cols=cols, dot=dot))
+
+
+def bench(config, simulator, *, cases, tests=None, min_tests=ALL, min_compared, **env):
+    return run(
+        build("tensor_engine", config, simulator),
+        "bitpath.verif.tb.tb_tensor_engine",
+        seed=SEED,
+        tests=tests,
+        min_tests=min_tests,
+        min_compared=min_compared,
+        env={"BITPATH_CASES": str(cases)} | env,
+        timeout=300,
+    )
+
+
+# The first two are built for `bitpath run` and its tests too.
+ON_VERILATOR = {
+    "32x8-0": ENGINES["verilator"],
+    "4x4-0": engine_for("verilator", rows=4, cols=4),
+    "2x2-2-aligned": engine(2, 2, 2, TRAINIUM3_QUAD_MX_ALIGNED.numerics),
+}
+OF_ONE_RESULT = {
+    "verilator 32x8-0": ("verilator", ENGINES["verilator"]),
+    "verilator 4x4-0": ("verilator", ON_VERILATOR["4x4-0"]),
+    "icarus 4x4-0": ("icarus", ENGINES["icarus"]),
+    "icarus 2x4-1": ("icarus", engine(2, 4, 1)),
+    "icarus 8x2-4": ("icarus", engine(8, 2, 4)),
+}
+"""Engines of one numerics."""
+
+
+@pytest.mark.parametrize(("name", "least"), [("32x8-0", 4000), ("4x4-0", 1500), ("2x2-2-aligned", 700)])
+def test_on_verilator(name, least):
+    bench(ON_VERILATOR[name], "verilator", cases=24, min_compared=least)
+
+
+def test_2x2_on_icarus():
+    bench(engine(2, 2, 2), "icarus", cases=3, tests=f"^(?!.*({SAME}|gap=0.0))", min_tests=5, min_compared=300)
+
+
+def test_4x4_on_icarus():
+    tests = "row_tiling|shared_bank|throughput"
+    bench(ENGINES["icarus"], "icarus", cases=5, tests=tests, min_tests=3, min_compared=400)
+
+
+def test_one_result_from_every_shape_and_depth(tmp_path):
+    results = {}
+    for name, (simulator, config) in OF_ONE_RESULT.items():
+        file = tmp_path / f"{len(results)}.npy"
+        ran = bench(config, simulator, cases=1, tests=SAME, min_tests=1, min_compared=FIXED, BITPATH_PSUM=str(file))
+        assert ran.compared == FIXED, f"{name} compared other instructions"
+        results[name] = np.load(file)
+    first, *others = results.values()
+    assert first.size == FIXED
+    assert len(np.unique(first)) > FIXED // 2
+    assert len(others) == len(OF_ONE_RESULT) - 1
+    assert all(np.array_equal(first, other) for other in others)
