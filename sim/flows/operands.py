@@ -2,7 +2,6 @@
 
 import re
 import tokenize
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +35,13 @@ def load(option: str, path: Path) -> np.ndarray:
     TypeError : a dtype that would be rounded.
     """
     try:
-        matrix = np.load(path, allow_pickle=False)
+        with path.open("rb") as file:
+            matrix = np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         raise OSError(f"{option}: {path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, SyntaxError, MemoryError, zipfile.BadZipFile, tokenize.TokenError):
+    except (ValueError, EOFError, SyntaxError, MemoryError, tokenize.TokenError):
         # What a damaged header or a length that is not there leads to.
-        matrix = None
-    if not isinstance(matrix, np.ndarray):
-        raise ValueError(f"{option}: {path} is not a whole .npy file")
+        raise ValueError(f"{option}: {path} is not a whole .npy file") from None
     if matrix.dtype not in (np.float16, np.float32):
         raise TypeError(f"{option}: {path} holds {matrix.dtype}; float32 and float16 are allowed")
     if matrix.ndim != 2 or 0 in matrix.shape:

@@ -1,0 +1,255 @@
+"""``bitpath run``: what it leaves, that a difference fails it, and that a mistake is one sentence and nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.golden import trainium3
+from bitpath.sim import __main__, paths
+from bitpath.sim.flows import trainium3_matmul
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORD = {
+    "machine": str,
+    "flow": str,
+    "format": str,
+    "config": dict,
+    "digest": str,
+    "sim": str,
+    "outputs_compared": int,
+    "mismatches": int,
+    "macs": int,
+    "cycles": int,
+    "mac_per_cycle": float,
+    "wall_seconds": float,
+    "sqnr_db": float,
+    "max_rel_error": float,
+}
+SMALL = ("--rows", "4", "--cols", "4")
+"""An engine that verif/tests/rtl/test_tensor_engine.py builds too."""
+
+
+@pytest.fixture
+def bitpath(tmp_path, monkeypatch, capsys):
+    """The command, in a folder of its own but with the checkout's simulator builds: status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "simulations", lambda: ROOT / "build" / "sim")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bitpath", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            __main__.main()
+        return int(exit_.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def matrices(tmp_path):
+    """Files a.npy [5, 130] and b.npy [130, 3], and what is in them."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((5, 130), (130, 3)))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    return a, b
+
+
+def same_bits(x, y):
+    return x.dtype == y.dtype == np.float32 and np.array_equal(x.view(np.uint32), y.view(np.uint32))
+
+
+@pytest.mark.simulator
+def test_a_slice_of_the_layer(bitpath, tmp_path):
+    status, out, err = bitpath("run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp4")
+    assert (status, err) == (0, "")
+    assert "mxfp4" in out
+    (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert {name: type(record[name]) for name in RECORD} == RECORD
+    assert record["outputs_compared"] == 4
+    assert record["mismatches"] == 0
+    assert record["macs"] == 2 * 128 * 2
+    assert record["mac_per_cycle"] == pytest.approx(record["macs"] / record["cycles"], abs=0.05)
+    assert len(record["digest"]) == 8
+    assert record["config"]["shape"] == [2, 128, 2]
+    assert record["sqnr_db"] > 10
+
+
+@pytest.mark.simulator
+def test_own_matrices(bitpath, matrices, tmp_path):
+    a, b = matrices
+    command = ("run", "--a", "a.npy", "--b", "b.npy", "--format", "mxfp8_e4m3", "-o", "out.npz", *SMALL)
+    assert bitpath(*command)[0] == 0
+    expected = trainium3.matmul(a, b)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    with np.load("out.npz") as saved:
+        assert set(saved) == {"result", "golden"}
+        assert same_bits(saved["result"], expected)
+        assert same_bits(saved["golden"], expected)
+        assert np.abs(saved["result"] - exact).max() < 0.1 * np.abs(exact).max()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "b.npy", "build", "out.npz"]
+    (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert record["outputs_compared"] == 15
+
+
+@pytest.mark.simulator
+def test_infinite_results_are_compared_too(bitpath, matrices):
+    """A result that is not finite has no SQNR, and is no mistake."""
+    a, _ = matrices
+    a[0, 0] = np.inf
+    a[1, :] = np.nan
+    np.save("a.npy", a)
+    command = ("run", "--a", "a.npy", "--b", "b.npy", "--format", "mxfp8_e5m2", "-o", "out.npz", *SMALL)
+    status, _, err = bitpath(*command)
+    assert (status, err) == (0, "")
+    with np.load("out.npz") as saved:
+        assert np.isnan(saved["result"][1]).all()
+    (record,) = json.loads(Path("build/reports/run.json").read_text())
+    assert (record["mismatches"], record["sqnr_db"]) == (0, None)
+
+
+@pytest.mark.simulator
+def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
+    honest = trainium3.run_plan
+
+    def flipped(*args, **kwargs):
+        result = honest(*args, **kwargs)
+        result.view(np.uint32)[1, 0] ^= 1
+        return result
+
+    monkeypatch.setattr(trainium3, "run_plan", flipped)
+    status, out, _ = bitpath("run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    assert status == 1
+    assert "[1, 0] is 0x" in out
+    (record,) = json.loads(Path("build/reports/run.json").read_text())
+    assert (record["mismatches"], record["outputs_compared"]) == (1, 4)
+
+
+def own(*more, a="a.npy", b="b.npy"):
+    return ("run", "--a", a, "--b", b, *more)
+
+
+BAD_MATRICES = {
+    "text.npy": lambda path: path.write_text("1 2 3"),
+    "empty.npy": lambda path: path.write_bytes(b""),
+    "cut.npy": lambda path: (np.save(path, np.ones((5, 130), np.float32)), path.write_bytes(path.read_bytes()[:-9])),
+    "header.npy": lambda path: (
+        np.save(path, np.ones((5, 130), np.float32)),
+        path.write_bytes(path.read_bytes().replace(b"(5,", b"(5;")),
+    ),
+    "huge.npy": lambda path: path.write_bytes(
+        b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999, 9999999)}".ljust(79)
+        + b"\n"
+    ),
+    "pickle.npy": lambda path: np.save(path, np.array([{}], object), allow_pickle=True),
+    "several.npz": lambda path: np.savez(path, a=np.ones(3)),
+    "damaged.npz": lambda path: path.write_bytes(b"PK\x03\x04 no archive"),
+    "double.npy": lambda path: np.save(path, np.ones((5, 130))),
+    "integer.npy": lambda path: np.save(path, np.ones((5, 130), np.int8)),
+    "vector.npy": lambda path: np.save(path, np.ones(130, np.float32)),
+    "stack.npy": lambda path: np.save(path, np.ones((2, 5, 130), np.float32)),
+    "none.npy": lambda path: np.save(path, np.ones((5, 0), np.float32)),
+    "deep.npy": lambda path: np.save(path, np.ones((5, 131), np.float32)),
+    "nan.npy": lambda path: np.save(path, np.full((130, 3), np.nan, np.float32)),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("run", "--format", "mxfp6"), "format is 'mxfp6'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
+        (("run", "--machine", "trainium9"), "'trainium9' is not 'trainium3'"),
+        (("run", "--flow", "attention"), "'attention' is not 'matmul'"),
+        (("run", "--sim", "vcs"), "'vcs' is not one of 'verilator', 'icarus'"),
+        (("run", "--nosuch"), "No such option"),
+        (("run", "--rows", "many"), "'many' is not a valid integer"),
+        (("run", "--rows", "3"), "rows is 3, allowed are powers of two from 2 to 128"),
+        (("run", "--cols", "256"), "cols is 256, allowed are powers of two from 2 to 128"),
+        (("run", "--cols", "0"), "cols is 0, allowed are powers of two from 2 to 128"),
+        (("run", "--rows", "2", "--cols", "2"), "2x2 PEs need 32768 PSUM places"),
+        (("run", "--rows", "2", "--cols", "128"), "words of operand memory and have 4096"),
+        (("run", "--sim", "icarus", "--slice", "128x384x512"), "4x4 PEs need 16384 PSUM places"),
+        (("run", "--slice", "8x128"), "--slice is '8x128'; MxKxN is allowed"),
+        (("run", "--slice", "0x128x8"), "--slice is 0x128x8; up to 128x384x512 is allowed"),
+        (("run", "--slice", "8x999x8"), "--slice is 8x999x8; up to 128x384x512 is allowed"),
+        (("run", "--a", "a.npy"), "--b is missing; --a and --b go together"),
+        (("run", "--b", "b.npy"), "--a is missing; --a and --b go together"),
+        (("run", "-o", "out.npz"), "-o takes the results of one format"),
+        (own("--format", "mxfp4", "-o", "nosuch/out.npz"), "-o: the folder nosuch does not exist"),
+        (own("--format", "mxfp4", "-o", "."), "'.' is a directory"),
+        (own("--slice", "6x130x3"), "--slice is 6x130x3; up to 5x130x3 is allowed"),
+        (own(a="missing.npy"), "--a: missing.npy cannot be read: No such file or directory"),
+        (own(a="."), "'.' is a directory"),
+        (own(b="b.npy", a="text.npy"), "--a: text.npy is not a whole .npy file"),
+        (own(a="empty.npy"), "--a: empty.npy is not a whole .npy file"),
+        (own(a="cut.npy"), "--a: cut.npy is not a whole .npy file"),
+        (own(a="header.npy"), "--a: header.npy is not a whole .npy file"),
+        (own(a="huge.npy"), "--a: huge.npy is not a whole .npy file"),
+        (own(a="pickle.npy"), "--a: pickle.npy is not a whole .npy file"),
+        (own(b="several.npz"), "--b: several.npz is not a whole .npy file"),
+        (own(b="damaged.npz"), "--b: damaged.npz is not a whole .npy file"),
+        (own(a="double.npy"), "--a: double.npy holds float64; float32 and float16 are allowed"),
+        (own(a="integer.npy"), "--a: integer.npy holds int8; float32 and float16 are allowed"),
+        (own(a="vector.npy"), "--a: vector.npy has shape (130,); two dimensions"),
+        (own("--slice", "1x1x1", a="vector.npy"), "--a: vector.npy has shape (130,); two dimensions"),
+        (own(a="stack.npy"), "--a: stack.npy has shape (2, 5, 130); two dimensions"),
+        (own(a="none.npy"), "--a: none.npy has shape (5, 0); two dimensions"),
+        (own(a="deep.npy"), "b has 130 rows; 131 are allowed, as many as a has columns"),
+        (own(b="nan.npy"), "b holds NaN, which float4_e2m1fn cannot express"),
+        (("test-sim", "nosuch"), "unknown unit 'nosuch', known are quad_mx_dot"),
+        (("nosuch",), "No such command 'nosuch'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_one_sentence(bitpath, matrices, tmp_path, command, says):
+    for name, make in BAD_MATRICES.items():
+        make(tmp_path / name)
+    before = sorted(tmp_path.iterdir())
+    status, out, err = bitpath(*command)
+    assert status != 0
+    assert out == ""
+    assert err.startswith("bitpath: ")
+    assert says in err
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_that_cannot_be_written_to(bitpath, matrices, monkeypatch):
+    allowed = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK and allowed(path, mode))
+    status, _, err = bitpath(*own("--format", "mxfp4", "-o", "out.npz"))
+    assert (status, err) == (1, "bitpath: -o: nothing can be written to the folder .\n")
+
+
+@pytest.mark.parametrize(
+    ("simulator", "says"),
+    [
+        ("icarus", "iverilog, vvp not found; run: sudo apt-get install iverilog"),
+        ("verilator", "g++, make, perl not found"),
+    ],
+)
+def test_a_missing_simulator(tmp_path, simulator, says):
+    """In a process of its own, with nothing on PATH."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    command = [sys.executable, "-m", "bitpath.sim", "run", "--sim", simulator, "--slice", "2x128x2"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PATH": str(empty)}, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty"]
+
+
+def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
+    """A dead engine: no results and no cycles."""
+    monkeypatch.setattr(trainium3_matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
+    monkeypatch.setattr(trainium3_matmul, "_simulate", lambda *_: (np.zeros((2, 2), np.float32), 0))
+    status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
+    assert status == 1
+    assert err == "bitpath: engine was never busy: it did not take the instructions\n"
