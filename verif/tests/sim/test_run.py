@@ -90,7 +90,8 @@ def test_own_matrices(bitpath, matrices, tmp_path):
         assert set(saved) == {"result", "golden"}
         assert same_bits(saved["result"], expected)
         assert same_bits(saved["golden"], expected)
-        assert np.abs(saved["result"] - exact).max() < 0.1 * np.abs(exact).max()
+        # 15 dB, a few less than what E4M3 leaves of such numbers: a K that is mixed up leaves none.
+        assert 30 * np.square(saved["result"] - exact).sum() < np.square(exact).sum()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "b.npy", "build", "out.npz"]
     (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
     assert record["outputs_compared"] == 15
