@@ -1,5 +1,6 @@
 """The wheel works with no checkout near."""
 
+import json
 import os
 import subprocess
 import sys
@@ -65,6 +66,20 @@ def test_emit_writes_where_it_is_told(installed, tmp_path):
     assert done.returncode == 0, done.stderr
     assert {file.suffix for file in (tmp_path / "out").iterdir()} == {".v", ".f", ".json"}
     assert [file.name for file in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.simulator
+def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
+    """Icarus: it compiles in a second or two, which is what so small a slice takes."""
+    done = run(
+        installed / "bitpath", "run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp8_e4m3", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "mxfp8_e4m3" in done.stdout
+    assert [file.name for file in tmp_path.iterdir()] == ["build"]
+    (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert (record["outputs_compared"], record["mismatches"], record["sim"]) == (4, 0, "icarus")
+    assert record["cycles"] > 0
 
 
 @pytest.mark.parametrize(
