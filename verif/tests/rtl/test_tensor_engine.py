@@ -48,8 +48,7 @@ ON_VERILATOR = {
 OF_ONE_RESULT = {
     "verilator 32x8-0": ("verilator", ENGINES["verilator"]),
     "verilator 4x4-0": ("verilator", ON_VERILATOR["4x4-0"]),
-    "icarus 4x4-0": ("icarus", ENGINES["icarus"]),
-    "icarus 2x4-1": ("icarus", engine(2, 4, 1)),
+    "icarus 2x4-2": ("icarus", engine(2, 4, 2)),
     "icarus 8x2-4": ("icarus", engine(8, 2, 4)),
 }
 """Engines of one numerics."""
