@@ -58,7 +58,8 @@ MAKE_SETTINGS = {
     # in it. Without the first, builds die of a precompiled header taken for a linker input.
     "CFG_CXXFLAGS_PCH_I": "-include",
     "CFG_LDLIBS_THREADS": "-pthread",
-    "PYTHON3": sys.executable,
+    # By one name, whichever started this process: the settings are part of a build's key.
+    "PYTHON3": str(Path(sys.executable).with_name("python3")),
     # Verilator's default is -Os, which calls what it could inline; a simulation runs longer than it compiles.
     "OPT_FAST": "-O2",
 }

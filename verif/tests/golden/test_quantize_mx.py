@@ -133,21 +133,37 @@ def sixteen_bit_tiles(shuffle):
     return codes.reshape(16, 128, 8, 4).transpose(0, 2, 1, 3).reshape(128, 512)
 
 
-@pytest.mark.parametrize("shuffle", [False, True], ids=["in_order", "shuffled"])
-@pytest.mark.parametrize("rule", ScaleRule, ids=lambda rule: rule.value)
-@pytest.mark.parametrize("element", [E4M3FN, E5M2], ids=lambda fmt: fmt.name)
-@pytest.mark.parametrize("source", [BF16, FP16], ids=lambda fmt: fmt.name)
-def test_all_patterns_against_the_scalar_tier(source, element, rule, shuffle):
+def check_all_patterns(source, element, rule, shuffle, rows):
+    """Quantise all patterns and compare the first ``rows`` partitions with the scalar tier."""
     codes = sixteen_bit_tiles(shuffle)
     if shuffle:  # without infinities and NaNs, which would set nearly every block's scale
         codes = np.where(codes & 0x7FFF > source.max_code, codes & 0x80FF, codes)
     data, scale = quantize_mx(codes.view(DTYPES[source]), DTYPES[element], scale_rule=rule.value)
     assert np.unique(codes).size > 60_000
-    # The scalar tier takes 4 s for all: once per pair of formats, a quarter for the other cases.
-    rows = slice(0, 32 if shuffle or rule is ScaleRule.NKI05 else 128)
-    expected_data, expected_scale = scalar_tile(source, codes[rows], element, rule)
-    assert np.array_equal(codes_of(data)[rows], expected_data)
+    expected_data, expected_scale = scalar_tile(source, codes[:rows], element, rule)
+    assert np.array_equal(codes_of(data)[:rows], expected_data)
     assert np.array_equal(scale[: expected_scale.shape[0]], expected_scale)
+
+
+PATTERNS = [
+    pytest.param(source, element, rule, shuffle, id=f"{source.name}-{element.name}-{rule.value}-{order}")
+    for source in (BF16, FP16)
+    for element in (E4M3FN, E5M2)
+    for rule in ScaleRule
+    for shuffle, order in ((False, "in_order"), (True, "shuffled"))
+]
+
+
+@pytest.mark.parametrize(("source", "element", "rule", "shuffle"), PATTERNS)
+def test_all_patterns_against_the_scalar_tier(source, element, rule, shuffle):
+    # The scalar tier takes 4 s for all: once per pair of formats, a quarter for the other cases.
+    check_all_patterns(source, element, rule, shuffle, 32 if shuffle or rule is ScaleRule.NKI05 else 128)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("source", "element", "rule", "shuffle"), PATTERNS)
+def test_all_patterns_whole_against_the_scalar_tier(source, element, rule, shuffle):
+    check_all_patterns(source, element, rule, shuffle, 128)
 
 
 @pytest.mark.parametrize("rule", ScaleRule, ids=lambda rule: rule.value)

@@ -97,3 +97,14 @@ def test_psum(simulator, cases):
 
 def test_element_map():
     bench("element_map", DotConfig(), "icarus", cases=200, min_tests=4, min_compared=3 * 4 * 16 + 2 * 256 + 200)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("stages", range(5))
+@pytest.mark.parametrize(
+    "numerics", [EXACT, ALIGNED, FLUSHING, NEAREST], ids=["exact", "aligned", "flushing", "nearest"]
+)
+def test_dot_volume(numerics, stages):
+    """Random classes and corners in volume, at every depth and with every switch either way."""
+    config = dot(numerics, stages)
+    bench("quad_mx_dot", config, "verilator", cases=20_000, tests="random|corners", min_tests=2, min_compared=40_000)
