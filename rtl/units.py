@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, PsumConfig
+from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, MapConfig, PsumConfig
 from bitpath.rtl.trainium3.element_map import ElementMap
 from bitpath.rtl.trainium3.psum import Psum
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
@@ -40,7 +40,7 @@ UNITS = {
         Unit("quad_mx_pe", DotConfig, QuadMxPe, "Trainium3: the dot product with its stationary operands held twice"),
         Unit(
             "element_map",
-            DotConfig,
+            MapConfig,
             lambda config: ElementMap(config.numerics),
             "Trainium3: FP4 elements to FP8 through the programmable map",
         ),
@@ -56,5 +56,6 @@ UNITS = {
 def find_unit(name: str) -> Unit:
     """The unit of that name; ValueError names the known ones."""
     if name not in UNITS:
-        raise ValueError(f"unknown unit {name!r}, known are {', '.join(UNITS)}")
+        what = f"unknown unit {name!r}" if name else "no unit named"
+        raise ValueError(f"{what}, known are {', '.join(UNITS)}")
     return UNITS[name]

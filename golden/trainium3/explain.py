@@ -66,8 +66,8 @@ def _products(step: DotTrace) -> Fraction:
 
 def _numerics(numerics: DotNumerics) -> str:
     bits = numerics.align_fraction_bits
-    alignment = "exact" if bits is None else f"aligned to {bits} fraction bits ({numerics.align_rounding.name})"
-    return f"{alignment} sum, one {numerics.accumulator_rounding.name} rounding to {numerics.accumulator.name}"
+    kind = "exact sum" if bits is None else f"sum aligned to {bits} fraction bits ({numerics.align_rounding.name})"
+    return f"{kind}, one {numerics.accumulator_rounding.name} rounding to {numerics.accumulator.name}"
 
 
 def _scales(trace: DotTrace) -> list[str]:

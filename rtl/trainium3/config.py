@@ -27,6 +27,18 @@ class DotConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MapConfig:
+    """The FP4 map at the array's edge.
+
+    Attributes
+    ----------
+    numerics : of the PEs behind it.
+    """
+
+    numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
+
+
+@dataclass(frozen=True, kw_only=True)
 class ArrayConfig:
     """A systolic array of quad-MX PEs, with the operand memory that feeds its rows.
 

@@ -46,11 +46,18 @@ def trainium3(
     if preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
     numerics = PRESETS[preset].numerics
+    given = {"--stationary": stationary, "--moving": moving}
     if place is not None:
+        mixed = [name for name, value in given.items() if value is not None]
+        if mixed:
+            raise ValueError(f"--output and {mixed[0]} explain different things; give one of them")
         left, right = operands.pair(a, b)
         click.echo(trainium3_explain.dot_product(numerics, left, right, format_name, place, row))
     elif stationary is not None and moving is not None:
-        elements = ((stationary_format, stationary), (moving_format, moving))
+        mixed = [name for name, value in {"--row": row, "--a": a, "--b": b}.items() if value is not None]
+        if mixed:
+            raise ValueError(f"{mixed[0]} goes with --output")
+        elements = (("--stationary", stationary_format, stationary), ("--moving", moving_format, moving))
         click.echo(trainium3_explain.step(numerics, elements, scales, partial))
     else:
         raise ValueError("nothing to explain; give --stationary and --moving, or --output")

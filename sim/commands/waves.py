@@ -4,6 +4,7 @@ import subprocess
 
 import click
 
+from bitpath.rtl.units import find_unit
 from bitpath.sim import paths, tools
 from bitpath.sim.waves.save import last_wave, write_save_file
 
@@ -13,7 +14,7 @@ from bitpath.sim.waves.save import last_wave, write_save_file
 @click.option("--open/--no-open", "opened", default=True, help="Open GTKWave, or only write the save file.")
 def command(unit: str, opened: bool) -> None:
     """Show the last wave of UNIT from its first mismatch on, signals grouped by stage and codes as numbers."""
-    wave = last_wave(unit)
+    wave = last_wave(find_unit(unit).name)
     if opened:
         tools.require("gtkwave")
     save = write_save_file(unit, wave)

@@ -1,6 +1,5 @@
 """What a run shows and saves."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -56,16 +55,21 @@ def explain_mismatches(console: Console, outcome: Any) -> None:
 
 def check_writable(path: Path) -> None:
     """Raise OSError unless a file can be written there: said before a long run, not after it."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"-o: the folder {folder} does not exist")
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"-o: nothing can be written to the folder {folder}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise FileNotFoundError(f"-o: {path} is not a file in a folder that exists")
+    try:
+        _partial(path).touch()
+        _partial(path).unlink()
+    except OSError as error:
+        raise PermissionError(f"-o: nothing can be written to the folder {path.parent}: {error.strerror}") from None
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f"{path.name}.partial")
 
 
 def save(path: Path, outcome: Any) -> None:
     """Write both results, or nothing."""
-    partial = path.with_name(f"{path.name}.partial")
-    with partial.open("wb") as file:
+    with _partial(path).open("wb") as file:
         np.savez(file, result=outcome.rtl, golden=outcome.golden)
-    partial.replace(path)
+    _partial(path).replace(path)

@@ -15,12 +15,12 @@ from bitpath.golden.trainium3.nc_matmul_mx import as_fp8
 from bitpath.sim.flows.trainium3_matmul import formats_of
 
 
-def step(numerics: DotNumerics, elements: Sequence[tuple[str, str]], scales: str, partial: str) -> str:
+def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales: str, partial: str) -> str:
     """One step of a PE.
 
     Parameters
     ----------
-    elements : format name and codes of the stationary and of the moving side.
+    elements : option, format name and codes of the stationary and of the moving side.
     scales, partial : codes.
 
     Raises
@@ -29,10 +29,10 @@ def step(numerics: DotNumerics, elements: Sequence[tuple[str, str]], scales: str
     """
     formats = {fmt.name: fmt for fmt in numerics.element_formats}
     sides = []
-    for name, text in elements:
+    for option, name, text in elements:
         if name not in formats:
-            raise ValueError(f"element format is {name!r}; {', '.join(formats)} are allowed")
-        sides += [_codes("elements", text, numerics.terms, formats[name]), formats[name]]
+            raise ValueError(f"{option}-format is {name!r}; {', '.join(formats)} are allowed")
+        sides += [_codes(option, text, numerics.terms, formats[name]), formats[name]]
     stationary_scale, moving_scale = _codes("--scales", scales, 2, numerics.scale_format)
     (partial_sum,) = _codes("--partial", partial, 1, FP32)
     return explain_dot_step(exact.trace_dot_step(numerics, *sides, stationary_scale, moving_scale, partial_sum))
@@ -91,5 +91,6 @@ def _codes(name: str, text: str, count: int, fmt: FloatFormat) -> list[int]:
     except ValueError:
         codes = []
     if len(codes) != count or not all(0 <= code < 1 << fmt.width for code in codes):
-        raise ValueError(f"{name} are {text!r}; {count} hexadecimal codes of {fmt.width} bits are allowed")
+        wanted = f"{count} hexadecimal codes" if count > 1 else "a hexadecimal code"
+        raise ValueError(f"{name} is {text!r}; {wanted} of {fmt.width} bits each is allowed")
     return codes

@@ -7,7 +7,7 @@ from cocotb.triggers import Timer
 
 from bitpath.golden.codec import decode
 from bitpath.golden.spec.formats import E2M1, E4M3FN, E5M2
-from bitpath.rtl.trainium3.config import DotConfig
+from bitpath.rtl.trainium3.config import MapConfig
 from bitpath.rtl.trainium3.element_map import ElementFormat, ElementMap, MapTable, OperandWord
 from bitpath.rtl.trainium3.quad_mx_dot import operand_layout
 from bitpath.verif.kit import pauses
@@ -15,7 +15,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 
-CONFIG = config_from_environment(DotConfig)
+CONFIG = config_from_environment(MapConfig)
 NUMERICS = CONFIG.numerics
 SIGNATURE = ElementMap(NUMERICS).signature
 OPERAND = operand_layout(NUMERICS)

@@ -40,7 +40,7 @@ def test_exact_step():
 def test_aligned_step():
     trace = trace_dot_step(ALIGNED, [0x38, 0, 0, 0], E4M3FN, [0x38] * 4, E4M3FN, 127, 127, 0x37FFFFFF)
     text = explain_dot_step(trace)
-    assert "aligned to 16 fraction bits (RTZ) sum, one RTZ rounding to FP32" in text
+    assert "sum aligned to 16 fraction bits (RTZ), one RTZ rounding to FP32" in text
     assert "alignment    largest exponent 0, grid 2**-16" in text
     assert "  partial sum  0x1p-16  loses 0x1.fffffcp-17" in text
     assert "aligned sum  0x1.0001p+0" in text

@@ -9,7 +9,7 @@ from bitpath.golden.spec.numerics import ScaleNan
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.config import PipelineConfig
-from bitpath.rtl.trainium3.config import DotConfig, PsumConfig
+from bitpath.rtl.trainium3.config import DotConfig, MapConfig, PsumConfig
 from bitpath.sim.runner import build, run
 
 pytestmark = pytest.mark.simulator
@@ -96,7 +96,7 @@ def test_psum(simulator, cases):
 
 
 def test_element_map():
-    bench("element_map", DotConfig(), "icarus", cases=200, min_tests=4, min_compared=3 * 4 * 16 + 2 * 256 + 200)
+    bench("element_map", MapConfig(), "icarus", cases=200, min_tests=4, min_compared=3 * 4 * 16 + 2 * 256 + 200)
 
 
 @pytest.mark.deep

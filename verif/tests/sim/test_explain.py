@@ -54,13 +54,15 @@ def test_a_contraction_of_two_instructions_shows_both(tmp_path):
             ("--output", "0,0", "--preset", "x"),
             "unknown preset 'x', known are trainium3_quad_mx, trainium3_quad_mx_aligned",
         ),
+        (("--output", "0,0", "--moving", "1"), "--output and --moving explain different things; give one of them"),
+        (("--stationary", "0,0,0,0", "--moving", "0,0,0,0", "--row", "3"), "--row goes with --output"),
         (
             ("--stationary", "1,2,3,100", "--moving", "0,0,0,0"),
-            "elements are '1,2,3,100'; 4 hexadecimal codes of 8 bits are allowed",
+            "--stationary is '1,2,3,100'; 4 hexadecimal codes of 8 bits each is allowed",
         ),
         (
             ("--stationary", "1,2,3,4", "--moving", "0,0,0,0", "--moving-format", "E2M1"),
-            "element format is 'E2M1'; E4M3FN, E5M2 are allowed",
+            "--moving-format is 'E2M1'; E4M3FN, E5M2 are allowed",
         ),
     ],
 )
