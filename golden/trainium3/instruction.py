@@ -3,12 +3,11 @@
 Ref: ``nki.isa.nc_matmul_mx`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
 """
 
-from operator import index
-
 import numpy as np
 
 from bitpath.golden.codec import DTYPES
 from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.trainium3 import (
     MAX_MOVING_BF16,
@@ -17,10 +16,19 @@ from bitpath.golden.spec.trainium3 import (
     PARTITIONS,
     ROW_TILE_SIZES,
     SCALE_PARTITIONS,
+    TRAINIUM3_QUAD_MX,
     X4,
     AccumulateFlag,
 )
-from bitpath.golden.trainium3.layout import check_partitions, element_format
+from bitpath.golden.trainium3.layout import (
+    MX_DTYPES,
+    check_array,
+    check_choice,
+    check_partitions,
+    dtype_of,
+    integer,
+    shown,
+)
 
 _ALL_FLAGS = int(AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST | AccumulateFlag.FIRST_ACCUMULATE)
 
@@ -32,18 +40,17 @@ def check_operands(
 
     Raises
     ------
-    TypeError : an element dtype other than float8_e4m3fn, float8_e5m2, float4_e2m1fn; scales other than uint8.
+    TypeError : no array; an element dtype other than float8_e4m3fn, float8_e5m2, float4_e2m1fn; scales other than uint8.
     ValueError : shapes other than [P, M, 4], [P, N, 4], [P/8, M], [P/8, N]; P not 32, 64, 96 or 128; M odd or over 128.
     """
     for name, data, scale in (("stationary", stationary, stationary_scale), ("moving", moving, moving_scale)):
-        element_format(f"{name} dtype", data.dtype)
+        check_array(name, data, *MX_DTYPES)
+        check_array(f"{name}_scale", scale, np.uint8)
         if data.ndim != 3 or data.shape[2] != X4:
             raise ValueError(
                 f"{name} has shape {data.shape}; [P, {'M' if name == 'stationary' else 'N'}, {X4}] is allowed"
             )
         check_partitions(name, data.shape[0])
-        if scale.dtype != np.uint8:
-            raise TypeError(f"{name}_scale is {scale.dtype}; uint8 is allowed")
         expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1])
         if scale.shape != expected:
             raise ValueError(f"{name}_scale has shape {scale.shape}; {expected} is allowed for {name} {data.shape}")
@@ -61,6 +68,7 @@ def check_tiling(partitions: int, tile_position: tuple[int, int] | None, tile_si
 
     Raises
     ------
+    TypeError : not a pair of integers.
     ValueError : one of the two without the other, a size other than (128 | 64 | 32, 128), more partitions than rows, or
         a position that is not (a multiple of the row size, 0) inside the array.
     """
@@ -69,6 +77,7 @@ def check_tiling(partitions: int, tile_position: tuple[int, int] | None, tile_si
         raise ValueError(f"{missing} is None while {given} is not; both or neither are allowed")
     if tile_position is None:
         return
+    tile_size, tile_position = _integers("tile_size", tile_size), _integers("tile_position", tile_position)
     if len(tile_size) != 2 or tile_size[0] not in ROW_TILE_SIZES or tile_size[1] != PARTITIONS:
         sizes = ", ".join(f"({rows}, {PARTITIONS})" for rows in ROW_TILE_SIZES)
         raise ValueError(f"tile_size is {tile_size}; {sizes} are allowed")
@@ -92,10 +101,7 @@ def accumulates(psum_accumulate_flag: int) -> bool:
     TypeError : not an integer.
     ValueError : unknown bits, or bit 0 with bit 2, which contradict each other.
     """
-    try:
-        bits = index(psum_accumulate_flag)
-    except TypeError:
-        raise TypeError(f"psum_accumulate_flag is {psum_accumulate_flag!r}; an integer is allowed") from None
+    bits = integer("psum_accumulate_flag", psum_accumulate_flag)
     if bits & ~_ALL_FLAGS:
         raise ValueError(f"psum_accumulate_flag is {bits}; bits 0, 1 and 2 are allowed")
     if bits & AccumulateFlag.FIRST_OVERWRITE and bits & AccumulateFlag.FIRST_ACCUMULATE:
@@ -112,13 +118,15 @@ def check_destination(
 
     Raises
     ------
-    TypeError : a dtype other than float32 and bfloat16.
+    TypeError : `dst` is no array, or a dtype other than float32 and bfloat16.
     ValueError : accumulating without `dst`, another shape, or N over one PSUM bank.
     """
-    name, dtype = ("dst_dtype", np.dtype(dst_dtype)) if dst is None else ("dst", dst.dtype)
     limits = {DTYPES[FP32]: MAX_MOVING_FP32, DTYPES[BF16]: MAX_MOVING_BF16}
-    if dtype not in limits:
-        raise TypeError(f"{name} is {dtype}; float32 and bfloat16 are allowed")
+    if dst is None:
+        dtype = dtype_of("dst_dtype", dst_dtype, *limits)
+    else:
+        check_array("dst", dst, *limits)
+        dtype = dst.dtype
     if accumulate and dst is None:
         raise ValueError("dst is None; an accumulating psum_accumulate_flag needs PSUM's present content")
     if dst is not None and dst.shape != shape:
@@ -133,12 +141,11 @@ def check_rounding(rounding: str, random_bits: np.ndarray | None, dtype: np.dtyp
 
     Raises
     ------
-    TypeError : `random_bits` is not uint16.
+    TypeError : `rounding` is no string, or `random_bits` no array of uint16.
     ValueError : a rounding other than "rne" and "sr", "sr" with a float32 destination, `random_bits` missing with "sr",
         given with "rne", or of another shape.
     """
-    if rounding not in ("rne", "sr"):
-        raise ValueError(f"rounding is {rounding!r}; 'rne' and 'sr' are allowed")
+    check_choice("rounding", rounding, ("rne", "sr"))
     if rounding == "rne":
         if random_bits is not None:
             raise ValueError("random_bits are given; they are allowed with rounding 'sr' only")
@@ -147,8 +154,30 @@ def check_rounding(rounding: str, random_bits: np.ndarray | None, dtype: np.dtyp
         raise ValueError(f"rounding is 'sr' with a {dtype} dst; 'sr' is allowed with bfloat16 only")
     if random_bits is None:
         raise ValueError(f"random_bits is None; rounding 'sr' needs uint16 of shape {shape}")
-    if random_bits.dtype != np.uint16:
-        raise TypeError(f"random_bits is {random_bits.dtype}; uint16 is allowed")
+    check_array("random_bits", random_bits, np.uint16)
     if random_bits.shape != shape:
         raise ValueError(f"random_bits has shape {random_bits.shape}; {shape} is allowed")
     return Rounding.SR
+
+
+def check_numerics(numerics: DotNumerics | None) -> DotNumerics:
+    """Return the numerics of the array, `TRAINIUM3_QUAD_MX`'s for None.
+
+    Raises
+    ------
+    TypeError : not a `DotNumerics`.
+    ValueError : other than four products per step.
+    """
+    if numerics is None:
+        return TRAINIUM3_QUAD_MX.numerics
+    if not isinstance(numerics, DotNumerics):
+        raise TypeError(f"numerics is {shown(numerics)}; a DotNumerics is allowed (preset.numerics)")
+    if numerics.terms != X4:
+        raise ValueError(f"numerics has {numerics.terms} terms; {X4} are allowed")
+    return numerics
+
+
+def _integers(name: str, pair: tuple[int, int]) -> tuple[int, ...]:
+    if not isinstance(pair, tuple | list):
+        raise TypeError(f"{name} is {shown(pair)}; a pair of integers is allowed")
+    return tuple(integer(f"{name}[{i}]", each) for i, each in enumerate(pair))

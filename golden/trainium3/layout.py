@@ -1,10 +1,12 @@
-"""Where elements and scales lie: x4 words, the quadrants of the scale tile, and K on partitions.
+"""Where elements and scales lie: x4 words, the quadrants of the scale tile, and K on partitions; checks of arguments.
 
 Ref: "Trainium3 Architecture Guide for NKI" and "MXFP matmul" deep dive (section Packing), AWS Neuron documentation,
 2025-12-01.
 """
 
-from typing import Literal
+from collections.abc import Collection, Iterable
+from operator import index
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -12,23 +14,10 @@ from bitpath.golden.codec import DTYPES, codes_of, format_of
 from bitpath.golden.spec.formats import E2M1, E4M3FN, E5M2, FloatFormat
 from bitpath.golden.spec.trainium3 import PARTITIONS, QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS, X4
 
-MX_ELEMENTS = (E4M3FN, E5M2, E2M1)
-"""Formats of MX elements."""
+MX_DTYPES = (DTYPES[E4M3FN], DTYPES[E5M2], DTYPES[E2M1])
+"""Dtypes of MX elements."""
 KOrder = Literal["interleaved", "adjacent"]
 """How k goes to partition p and position i of the x4 word, with P partitions: k = i * P + p, or k = 4 * p + i."""
-
-
-def element_format(name: str, dtype: np.dtype) -> FloatFormat:
-    """Return the MX element format that a dtype carries.
-
-    Raises
-    ------
-    TypeError : the dtype carries none; `name` is the argument that the sentence names.
-    """
-    dtype = np.dtype(dtype)
-    if dtype not in {DTYPES[fmt] for fmt in MX_ELEMENTS}:
-        raise TypeError(f"{name} is {dtype}; allowed are {', '.join(str(DTYPES[fmt]) for fmt in MX_ELEMENTS)}")
-    return format_of(dtype)
 
 
 def pack_x4(data: np.ndarray) -> np.ndarray:
@@ -46,10 +35,11 @@ def pack_x4(data: np.ndarray) -> np.ndarray:
     ------
     TypeError, ValueError : another dtype or shape.
     """
-    fmt = element_format("data dtype", data.dtype)
+    check_array("data", data, *MX_DTYPES)
     _check_2d("data", data)
     if data.shape[1] % X4:
         raise ValueError(f"data has {data.shape[1]} columns; a multiple of {X4} is allowed")
+    fmt = format_of(data.dtype)
     codes = codes_of(data).astype(np.uint32).reshape(data.shape[0], -1, X4)
     words = np.bitwise_or.reduce(codes << fmt.width * np.arange(X4, dtype=np.uint32), axis=-1)
     return words.astype(_word_dtype(fmt))
@@ -62,10 +52,9 @@ def unpack_x4(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     ------
     TypeError, ValueError : words other than uint32 for FP8 or uint16 for FP4, another dtype or shape.
     """
-    fmt = element_format("dtype", dtype)
+    fmt = format_of(dtype_of("dtype", dtype, *MX_DTYPES))
+    check_array("words", words, _word_dtype(fmt))
     _check_2d("words", words)
-    if words.dtype != _word_dtype(fmt):
-        raise TypeError(f"words are {words.dtype}; {_word_dtype(fmt)} is allowed for {np.dtype(dtype)}")
     codes = words[..., np.newaxis] >> (fmt.width * np.arange(X4)).astype(words.dtype) & (1 << fmt.width) - 1
     return codes.astype(np.uint8).reshape(words.shape[0], -1).view(DTYPES[fmt])
 
@@ -77,10 +66,10 @@ def scatter_scale(scale: np.ndarray, offset: int = 0) -> np.ndarray:
 
     Raises
     ------
-    TypeError, ValueError : not uint8, P not 32, 64, 96 or 128, or an offset other than 0, 4, 8 and 12.
+    TypeError, ValueError : not uint8, P not 32, 64, 96 or 128, or an offset other than the integers 0, 4, 8 and 12.
     """
+    check_array("scale", scale, np.uint8)
     _check_2d("scale", scale)
-    _check_uint8("scale", scale)
     partitions = scale.shape[0] * SCALE_PARTITIONS
     check_partitions("scale", partitions)
     tile = np.zeros((partitions, scale.shape[1]), np.uint8)
@@ -95,8 +84,8 @@ def gather_scale(tile: np.ndarray, offset: int = 0) -> np.ndarray:
     ------
     TypeError, ValueError : as `scatter_scale`.
     """
+    check_array("tile", tile, np.uint8)
     _check_2d("tile", tile)
-    _check_uint8("tile", tile)
     check_partitions("tile", tile.shape[0])
     return tile[_scale_partitions(tile.shape[0], offset)]
 
@@ -106,8 +95,9 @@ def to_partitions(x: np.ndarray, k_order: KOrder = "interleaved") -> np.ndarray:
 
     Raises
     ------
-    ValueError : another shape, P not 32, 64, 96 or 128, or an unknown order.
+    TypeError, ValueError : no array, another shape, P not 32, 64, 96 or 128, or an unknown order.
     """
+    check_array("x", x)
     _check_2d("x", x)
     check_k_order(k_order)
     if x.shape[0] % X4:
@@ -124,8 +114,9 @@ def from_partitions(tile: np.ndarray, k_order: KOrder = "interleaved") -> np.nda
 
     Raises
     ------
-    ValueError : another shape, P not 32, 64, 96 or 128, or an unknown order.
+    TypeError, ValueError : as `to_partitions`.
     """
+    check_array("tile", tile)
     if tile.ndim != 3 or tile.shape[2] != X4:
         raise ValueError(f"tile has shape {tile.shape}; [P, F, {X4}] is allowed")
     check_k_order(k_order)
@@ -141,14 +132,58 @@ def check_partitions(name: str, partitions: int) -> None:
 
 
 def check_k_order(k_order: str) -> None:
-    """Raise ValueError for an unknown order of K."""
-    if k_order not in ("interleaved", "adjacent"):
-        raise ValueError(f"k_order is {k_order!r}; 'interleaved' and 'adjacent' are allowed")
+    """Raise TypeError or ValueError for an unknown order of K."""
+    check_choice("k_order", k_order, get_args(KOrder))
+
+
+def check_array(name: str, value: np.ndarray, *dtypes: np.dtype) -> None:
+    """Raise TypeError unless an argument is a numpy array, of one of the dtypes where any are given."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} is {shown(value)}; a numpy array is allowed")
+    if dtypes and value.dtype not in dtypes:
+        raise TypeError(f"{name} is {value.dtype}; {_allowed(map(np.dtype, dtypes))}")
+
+
+def dtype_of(name: str, value: np.dtype, *dtypes: np.dtype) -> np.dtype:
+    """Return a dtype argument as numpy's object; raise TypeError unless it is one of those given."""
+    try:
+        dtype = None if value is None else np.dtype(value)  # numpy reads None as float64
+    except (TypeError, ValueError):
+        dtype = None
+    if dtype is None or dtype not in dtypes:
+        raise TypeError(f"{name} is {shown(value) if dtype is None else dtype}; {_allowed(dtypes)}")
+    return dtype
+
+
+def check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Raise TypeError for an argument that is no string, ValueError for one that is not among the choices."""
+    if not isinstance(value, str) or value not in choices:
+        error = ValueError if isinstance(value, str) else TypeError
+        raise error(f"{name} is {shown(value)}; {_allowed(map(repr, choices))}")
+
+
+def integer(name: str, value: int) -> int:
+    """Return an integer argument as Python's; raise TypeError for anything else, bool included."""
+    try:
+        return index(None if isinstance(value, bool) else value)
+    except TypeError:
+        raise TypeError(f"{name} is {shown(value)}; an integer is allowed") from None
+
+
+def shown(value: Any) -> str:
+    """Say in a sentence what a value is: itself where that is short, else its type."""
+    return repr(value) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
+
+
+def _allowed(options: Iterable[Any]) -> str:
+    *others, last = map(str, options)
+    return f"{', '.join(others)} and {last} are allowed" if others else f"{last} is allowed"
 
 
 def _scale_partitions(partitions: int, offset: int) -> np.ndarray:
+    offset = integer("offset", offset)
     if offset not in SCALE_OFFSETS:
-        raise ValueError(f"offset is {offset}; {', '.join(map(str, SCALE_OFFSETS))} are allowed")
+        raise ValueError(f"offset is {offset}; {_allowed(SCALE_OFFSETS)}")
     groups = np.arange(partitions // SCALE_PARTITIONS)
     per_quadrant = QUADRANT // SCALE_PARTITIONS
     return QUADRANT * (groups // per_quadrant) + groups % per_quadrant + offset
@@ -161,8 +196,3 @@ def _word_dtype(fmt: FloatFormat) -> np.dtype:
 def _check_2d(name: str, array: np.ndarray) -> None:
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}; two dimensions are allowed")
-
-
-def _check_uint8(name: str, array: np.ndarray) -> None:
-    if array.dtype != np.uint8:
-        raise TypeError(f"{name} is {array.dtype}; uint8 is allowed")

@@ -15,7 +15,8 @@ from bitpath.golden.spec.blocks import MX_FORMATS
 from bitpath.golden.spec.formats import BF16, FP32
 from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32, MAX_STATIONARY, PARTITIONS, QUADRANT, X4, AccumulateFlag
-from bitpath.golden.trainium3.layout import KOrder, check_k_order, to_partitions
+from bitpath.golden.trainium3.instruction import check_numerics
+from bitpath.golden.trainium3.layout import KOrder, check_array, check_choice, check_k_order, shown, to_partitions
 from bitpath.golden.trainium3.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.quantize_mx import ScaleRuleName, quantize_offline
 
@@ -57,8 +58,9 @@ def matmul(
 ) -> np.ndarray:
     """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
 
-    Parameters and errors are those of `plan_matmul`; `numerics` is nc_matmul_mx's.
+    Parameters and errors are those of `plan_matmul`; `numerics` is nc_matmul_mx's, and checked first.
     """
+    check_numerics(numerics)
     plan = plan_matmul(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
     return run_plan(plan, numerics=numerics)[: a.shape[0], : b.shape[1]]
 
@@ -94,8 +96,7 @@ def plan_matmul(
     TypeError, ValueError : another dtype, shape, format, rule or order; NaN for mxfp4.
     """
     for name, matrix in (("a", a), ("b", b)):
-        if matrix.dtype != np.float32:
-            raise TypeError(f"{name} is {matrix.dtype}; float32 is allowed")
+        check_array(name, matrix, np.float32)
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
     if a.shape[1] != b.shape[0]:
@@ -120,7 +121,16 @@ def plan_matmul(
 
 
 def run_plan(plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None) -> np.ndarray:
-    """Execute the instructions of `plan_matmul`; returns the padded output, float32."""
+    """Execute the instructions of `plan_matmul`; returns the padded output, float32.
+
+    Raises
+    ------
+    TypeError, ValueError : `plan` is no sequence or is empty; else as `nc_matmul_mx`.
+    """
+    if not isinstance(plan, Sequence):
+        raise TypeError(f"plan is {shown(plan)}; a sequence of MatmulInstruction is allowed")
+    if not plan:
+        raise ValueError("plan is empty; at least one MatmulInstruction is allowed")
     psum = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.float32)
     for each in plan:
         psum[each.output] = nc_matmul_mx(
@@ -144,8 +154,7 @@ def _quantized_tiles(
     name: str, matrix: np.ndarray, format_name: str, scale_rule: ScaleRuleName, k_order: KOrder
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Cut a matrix [K, F] along K; return for each tile elements [P, F, 4] and scales [P/8, F]."""
-    if format_name not in MX_FORMATS:
-        raise ValueError(f"{name}_format is {format_name!r}; {', '.join(map(repr, MX_FORMATS))} are allowed")
+    check_choice(f"{name}_format", format_name, MX_FORMATS)
     element = MX_FORMATS[format_name].element
     if element.nan_code is None and np.isnan(matrix).any():
         raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")

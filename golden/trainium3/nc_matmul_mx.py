@@ -11,11 +11,12 @@ import numpy as np
 from bitpath.golden.codec import codes_of, decode_array, encode_array, format_of
 from bitpath.golden.spec.formats import E2M1, E4M3FN, FloatFormat
 from bitpath.golden.spec.numerics import DotNumerics
-from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, TRAINIUM3_QUAD_MX, X4
+from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS
 from bitpath.golden.trainium3.array import chain_rows
 from bitpath.golden.trainium3.instruction import (
     accumulates,
     check_destination,
+    check_numerics,
     check_operands,
     check_rounding,
     check_tiling,
@@ -69,9 +70,7 @@ def nc_matmul_mx(
     shape = (stationary.shape[1], moving.shape[1])
     dtype = check_destination(shape, dst, dst_dtype, accumulate)
     mode = check_rounding(rounding, random_bits, dtype, shape)
-    numerics = TRAINIUM3_QUAD_MX.numerics if numerics is None else numerics
-    if numerics.terms != X4:
-        raise ValueError(f"numerics has {numerics.terms} terms; {X4} are allowed")
+    numerics = check_numerics(numerics)
     x, x_format = as_fp8(numerics, "stationary", stationary)
     y, y_format = as_fp8(numerics, "moving", moving)
     result = chain_rows(

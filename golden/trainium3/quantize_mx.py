@@ -6,14 +6,14 @@ Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule 
 1.0, section 6.3.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from bitpath.golden.codec import DTYPES, Overflow, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.spec.formats import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
 from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, X4, ScaleRule
-from bitpath.golden.trainium3.layout import check_partitions, element_format
+from bitpath.golden.trainium3.layout import MX_DTYPES, check_array, check_choice, check_partitions, dtype_of
 
 ScaleRuleName = Literal["ocp", "nki05"]
 
@@ -41,10 +41,9 @@ def quantize_mx(
     ------
     TypeError, ValueError : another dtype, shape or rule.
     """
-    _check_source(src, (DTYPES[BF16], DTYPES[FP16]))
-    dtype = np.dtype(dtype)
-    if dtype not in (DTYPES[E4M3FN], DTYPES[E5M2]):
-        raise TypeError(f"dtype is {dtype}; float8_e4m3fn and float8_e5m2 are allowed")
+    check_array("src", src, DTYPES[BF16], DTYPES[FP16])
+    _check_tile("src", src)
+    dtype = dtype_of("dtype", dtype, DTYPES[E4M3FN], DTYPES[E5M2])
     return _quantize(src, format_of(dtype), _scale_rule(scale_rule))
 
 
@@ -68,8 +67,10 @@ def quantize_offline(
     ------
     TypeError, ValueError : another dtype, shape or rule; NaN for float4_e2m1fn.
     """
-    _check_source(x, (DTYPES[BF16], DTYPES[FP16], DTYPES[FP32], np.dtype(np.float64)))
-    return _quantize(x, element_format("dtype", dtype), _scale_rule(scale_rule))
+    check_array("x", x, DTYPES[BF16], DTYPES[FP16], DTYPES[FP32], np.float64)
+    _check_tile("x", x)
+    dtype = dtype_of("dtype", dtype, *MX_DTYPES)
+    return _quantize(x, format_of(dtype), _scale_rule(scale_rule))
 
 
 def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -81,15 +82,14 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
     ------
     TypeError, ValueError : another dtype or shape.
     """
-    fmt = element_format("data dtype", data.dtype)
+    check_array("data", data, *MX_DTYPES)
+    check_array("scale", scale, np.uint8)
     _check_tile("data", data)
     expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1] // X4)
-    if scale.dtype != np.uint8:
-        raise TypeError(f"scale is {scale.dtype}; uint8 is allowed")
     if scale.shape != expected:
         raise ValueError(f"scale has shape {scale.shape}; {expected} is allowed for data of shape {data.shape}")
     factors = decode_array(E8M0, scale)
-    return decode_array(fmt, codes_of(data)) * _spread(factors)  # a power of two: exact in float64
+    return decode_array(format_of(data.dtype), codes_of(data)) * _spread(factors)  # a power of two: exact in float64
 
 
 def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
@@ -115,15 +115,8 @@ def _spread(scale: np.ndarray) -> np.ndarray:
 
 
 def _scale_rule(name: str) -> ScaleRule:
-    if name not in {rule.value for rule in ScaleRule}:
-        raise ValueError(f"scale_rule is {name!r}; 'ocp' and 'nki05' are allowed")
+    check_choice("scale_rule", name, get_args(ScaleRuleName))
     return ScaleRule(name)
-
-
-def _check_source(x: np.ndarray, dtypes: tuple[np.dtype, ...]) -> None:
-    if x.dtype not in dtypes:
-        raise TypeError(f"source is {x.dtype}; allowed are {', '.join(map(str, dtypes))}")
-    _check_tile("source", x)
 
 
 def _check_tile(name: str, tile: np.ndarray) -> None:

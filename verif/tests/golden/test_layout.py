@@ -83,14 +83,18 @@ def test_scale_groups_in_k():
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
-        (lambda: pack_x4(np.zeros((1, 4), np.uint8)), TypeError, "data dtype is uint8; allowed are float8_e4m3fn"),
+        (
+            lambda: pack_x4(np.zeros((1, 4), np.uint8)),
+            TypeError,
+            "data is uint8; float8_e4m3fn, float8_e5m2 and float4_e2m1fn are allowed",
+        ),
         (lambda: pack_x4(np.zeros((1, 6), E4)), ValueError, "data has 6 columns; a multiple of 4 is allowed"),
         (lambda: pack_x4(np.zeros(4, E4)), ValueError, r"data has shape \(4,\); two dimensions are allowed"),
-        (lambda: unpack_x4(np.zeros((1, 1), np.uint16), E4), TypeError, "words are uint16; uint32 is allowed for"),
-        (lambda: unpack_x4(np.zeros((1, 1), np.uint32), FP4), TypeError, "words are uint32; uint16 is allowed for"),
+        (lambda: unpack_x4(np.zeros((1, 1), np.uint16), E4), TypeError, "words is uint16; uint32 is allowed"),
+        (lambda: unpack_x4(np.zeros((1, 1), np.uint32), FP4), TypeError, "words is uint32; uint16 is allowed"),
         (lambda: scatter_scale(np.zeros((4, 1))), TypeError, "scale is float64; uint8 is allowed"),
         (lambda: scatter_scale(np.zeros((5, 1), np.uint8)), ValueError, "scale spans 40 partitions"),
-        (lambda: scatter_scale(np.zeros((4, 1), np.uint8), 2), ValueError, "offset is 2; 0, 4, 8, 12 are allowed"),
+        (lambda: scatter_scale(np.zeros((4, 1), np.uint8), 2), ValueError, "offset is 2; 0, 4, 8 and 12 are allowed"),
         (lambda: gather_scale(np.zeros((16, 1), np.uint8)), ValueError, "tile spans 16 partitions; 32, 64, 96 and 128"),
         (lambda: gather_scale(np.zeros((32, 1), np.uint8), 16), ValueError, "offset is 16"),
         (

@@ -165,7 +165,7 @@ def test_inputs_are_not_modified():
         ({"a": np.zeros(4, np.float32)}, ValueError, r"a has shape \(4,\); two dimensions of at least 1 are allowed"),
         ({"b": np.zeros((4, 0), np.float32)}, ValueError, r"b has shape \(4, 0\)"),
         ({"b": np.zeros((5, 2), np.float32)}, ValueError, "b has 5 rows; 4 are allowed, as many as a has columns"),
-        ({"a_format": "fp8"}, ValueError, "a_format is 'fp8'; 'mxfp8_e4m3', 'mxfp8_e5m2', 'mxfp4' are allowed"),
+        ({"a_format": "fp8"}, ValueError, "a_format is 'fp8'; 'mxfp8_e4m3', 'mxfp8_e5m2' and 'mxfp4' are allowed"),
         ({"b_format": "MXFP4"}, ValueError, "b_format is 'MXFP4'"),
         ({"scale_rule": "max"}, ValueError, "scale_rule is 'max'"),
         ({"k_order": "rows"}, ValueError, "k_order is 'rows'"),

@@ -188,12 +188,12 @@ def scales(*shape):
         (
             {"stationary": zeros(32, 2, 4, dtype=np.uint8)},
             TypeError,
-            "stationary dtype is uint8; allowed are float8_e4m3fn",
+            "stationary is uint8; float8_e4m3fn, float8_e5m2 and float4_e2m1fn are allowed",
         ),
         (
             {"moving": zeros(32, 3, 4, dtype=ml_dtypes.float8_e4m3)},
             TypeError,
-            "moving dtype is float8_e4m3; allowed are",
+            "moving is float8_e4m3; float8_e4m3fn, float8_e5m2 and",
         ),
         ({"stationary": zeros(32, 8)}, ValueError, r"stationary has shape \(32, 8\); \[P, M, 4\] is allowed"),
         ({"moving": zeros(32, 3, 2)}, ValueError, r"moving has shape \(32, 3, 2\); \[P, N, 4\] is allowed"),

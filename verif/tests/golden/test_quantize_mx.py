@@ -196,10 +196,10 @@ def test_dequantize_is_exact():
 def test_errors():
     good = tile([1.0])
     for source, error, sentence in (
-        (good.astype(np.float32), TypeError, "source is float32; allowed are bfloat16, float16"),
-        (good[:31], ValueError, "source spans 31 partitions; 32, 64, 96 and 128 are allowed"),
-        (good[:, :3], ValueError, r"source has shape \(32, 3\); \[P, F\] with F a positive multiple of 4"),
-        (good[0], ValueError, r"source has shape \(4,\)"),
+        (good.astype(np.float32), TypeError, "src is float32; bfloat16 and float16 are allowed"),
+        (good[:31], ValueError, "src spans 31 partitions; 32, 64, 96 and 128 are allowed"),
+        (good[:, :3], ValueError, r"src has shape \(32, 3\); \[P, F\] with F a positive multiple of 4"),
+        (good[0], ValueError, r"src has shape \(4,\)"),
     ):
         with pytest.raises(error, match=sentence):
             quantize_mx(source, E4)
@@ -207,9 +207,9 @@ def test_errors():
         quantize_mx(good, FP4)
     with pytest.raises(ValueError, match="scale_rule is 'floor'; 'ocp' and 'nki05' are allowed"):
         quantize_mx(good, E4, scale_rule="floor")
-    with pytest.raises(TypeError, match="source is int32; allowed are bfloat16, float16, float32, float64"):
+    with pytest.raises(TypeError, match="x is int32; bfloat16, float16, float32 and float64 are allowed"):
         quantize_offline(good.astype(np.int32), E4)
-    with pytest.raises(TypeError, match="dtype is float16; allowed are float8_e4m3fn, float8_e5m2, float4_e2m1fn"):
+    with pytest.raises(TypeError, match="dtype is float16; float8_e4m3fn, float8_e5m2 and float4_e2m1fn are allowed"):
         quantize_offline(good, np.float16)
     with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
         quantize_offline(tile([np.nan]), FP4)
