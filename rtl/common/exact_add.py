@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from bitpath.rtl.common.align import Align, Dropped
+from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.raw import raw_float, raw_sum
 
 
@@ -74,7 +75,8 @@ class ExactAdd(wiring.Component):
 
         # From the window's top; a number wholly below it has shifted out and is sticky.
         max_shift = self.window + 1
-        m.submodules.align = align = Align(self.precision, self.window, max_shift, Dropped.STICKY)
+        shape = (self.precision, self.window, max_shift, Dropped.STICKY)
+        align = place(m, platform, "align", Align, *shape)
         shift = Signal(signed(self.exponent_width + 1))
         m.d.comb += [
             shift.eq(self.max_distance - distance),

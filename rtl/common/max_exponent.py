@@ -18,6 +18,8 @@ class MaxExponent(wiring.Component):
     o : Out(width)
     """
 
+    clocked = False
+
     def __init__(self, terms: int, width: int):
         self.terms, self.width = terms, width
         super().__init__({"i": In(data.ArrayLayout(width, terms)), "o": Out(width)})

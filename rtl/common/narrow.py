@@ -24,6 +24,7 @@ class Narrow(wiring.Component):
     o : Out(32), BF16 above 16 zeros
     """
 
+    clocked = False
     i: In(FP32.width)
     stochastic: In(1)
     random: In(DROPPED_BITS)

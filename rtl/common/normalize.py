@@ -24,6 +24,8 @@ class Normalize(wiring.Component):
     o : Out(normal_sum); ``sign`` is the sum's
     """
 
+    clocked = False
+
     def __init__(self, i: data.StructLayout, precision: int):
         self.precision = precision
         self.in_width = i["magnitude"].shape.width

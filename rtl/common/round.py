@@ -27,6 +27,8 @@ class Round(wiring.Component):
     o : Out(32), the code
     """
 
+    clocked = False
+
     def __init__(
         self,
         i: data.StructLayout,

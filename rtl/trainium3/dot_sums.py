@@ -160,7 +160,7 @@ class AlignedSum(wiring.Component):
         m = Module()
         m.submodules.tree = tree = self.tree
         terms = self.numerics.terms + 1
-        m.submodules.largest = largest = MaxExponent(terms, self.exponent_width)
+        largest = place(m, platform, "largest", MaxExponent, terms, self.exponent_width)
 
         exponents = [self.products[k].exponent + self.scale for k in range(terms - 1)]
         exponents.append(self.partial.exponent + (self.offset - FP32.bias))

@@ -101,9 +101,17 @@ class PsumColumn(wiring.Component):
             add.fixed_exponent.eq(left.o.exponent - offset),
             add.number.eq(right.o),
         ]
-        m.submodules.normalize = normalize = Normalize(add.o.shape(), FP32.precision)
-        m.submodules.round = rounder = Round(
-            normalize.o.shape(), FP32, rounding=Rounding.RNE, subnormals=True, overflow_to_infinity=True
+        normalize = place(m, platform, "normalize", Normalize, add.o.shape(), FP32.precision)
+        rounder = place(
+            m,
+            platform,
+            "round",
+            Round,
+            normalize.o.shape(),
+            FP32,
+            rounding=Rounding.RNE,
+            subnormals=True,
+            overflow_to_infinity=True,
         )
         opposite = left.o.sign ^ right.o.sign
         m.d.comb += [
@@ -116,7 +124,7 @@ class PsumColumn(wiring.Component):
 
         overwrite = Signal()
         total = Signal(FP32.width)
-        m.submodules.narrow = narrow = Narrow()
+        narrow = place(m, platform, "narrow", Narrow)
         m.d.comb += [
             overwrite.eq(mode.flag.matches(*OVERWRITING_FLAGS)),
             # A NaN takes the adder's way also where it overwrites: it leaves as the one NaN that results carry.

@@ -104,11 +104,15 @@ class QuadMxDot(wiring.Component):
         m.d.comb += sums.middle_held.eq(middle)
         total, special = rank("add", total=sums.o, special=special)
 
-        m.submodules.normalize = normalize = Normalize(sums.o.shape(), numerics.accumulator.precision)
+        normalize = place(m, platform, "normalize", Normalize, sums.o.shape(), numerics.accumulator.precision)
         m.d.comb += normalize.i.eq(total)
         normal, special = rank("normalize", normal=normalize.o, special=special)
 
-        m.submodules.round = rounder = Round(
+        rounder = place(
+            m,
+            platform,
+            "round",
+            Round,
             normalize.o.shape(),
             numerics.accumulator,
             rounding=numerics.accumulator_rounding,

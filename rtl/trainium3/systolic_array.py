@@ -113,7 +113,7 @@ class SystolicArray(wiring.Component):
                 self._select(m, target, choices)
             bottoms.append(self._rows(m, platform, group, control, partial))
         for group, edge in enumerate(edges):
-            self._leave(m, group, edge, bottoms)
+            self._leave(m, platform, group, edge, bottoms)
         return m
 
     def _select(self, m: Module, target: Value, choices: dict[Tiling, Value]) -> None:
@@ -139,7 +139,7 @@ class SystolicArray(wiring.Component):
             control, partial = operand_row.control_south, operand_row.partial_south
         return control, partial
 
-    def _leave(self, m: Module, group: int, edge: Any, bottoms: list[tuple[Value, Value]]) -> None:
+    def _leave(self, m: Module, platform: Any, group: int, edge: Any, bottoms: list[tuple[Value, Value]]) -> None:
         """Results of the tile that a group leads, from the bottom of the tile's last group."""
         config = self.config
         leads = [tiling for tiling in tilings(config) if leader(config, group, tiling) == group]
@@ -148,7 +148,7 @@ class SystolicArray(wiring.Component):
         self._select(m, edge.bottom, {tiling: partial for tiling, (_, partial) in last.items()})
         self._select(m, valid, {tiling: control.valid for tiling, (control, _) in last.items()})
         # The bottom's control is a cycle ahead of its partial sums, and these wait for the last column.
-        m.submodules[f"valid_delay_{group}"] = delay = Delay(1, config.cols + 1)
+        delay = place(m, platform, f"valid_delay_{group}", Delay, 1, config.cols + 1)
         m.d.comb += [
             edge.advance.eq(self.advance),
             edge.partial.eq(self.partial[group]),

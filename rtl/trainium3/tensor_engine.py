@@ -3,12 +3,15 @@
 Ref: "Trainium3 Architecture Guide for NKI", Tensor Engine; ``nki.isa.nc_matmul_mx``.
 """
 
+from typing import Any
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.spec.formats import FP32
+from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.narrow import DROPPED_BITS
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.dispatch import IN_FLIGHT, Dispatch
@@ -90,7 +93,7 @@ class TensorEngine(wiring.Component):
         retired = []
         for group in range(self.config.array.groups):
             connect(m, flipped(self.random[group]), psum.random[group])
-            retired.append(self._tile(m, group, array, psum, dispatch))
+            retired.append(self._tile(m, platform, group, array, psum, dispatch))
         m.d.comb += self.busy.eq(self.instruction.valid | ~dispatch.idle.all())
         m.d.sync += [
             self.retired.eq(self.retired + sum(retired, Const(0, 1))),
@@ -98,11 +101,11 @@ class TensorEngine(wiring.Component):
         ]
         return m
 
-    def _tile(self, m: Module, group: int, array: SystolicArray, psum: Psum, dispatch: Dispatch):
+    def _tile(self, m: Module, platform: Any, group: int, array: SystolicArray, psum: Psum, dispatch: Dispatch):
         """What works when ``group`` leads a tile; returns the pulse of a multiplication completed."""
         config = self.config
-        m.submodules[f"sequencer_{group}"] = sequencer = Sequencer(config)
-        m.submodules[f"write_back_{group}"] = write_back = WriteBack(config)
+        sequencer = place(m, platform, f"sequencer_{group}", Sequencer, config)
+        write_back = place(m, platform, f"write_back_{group}", WriteBack, config)
         queues = []
         for name, source, sink, depth in (
             ("load", dispatch.load[group], sequencer.load, QUEUE_DEPTH),
