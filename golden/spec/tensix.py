@@ -236,7 +236,7 @@ class TensixNumerics:
     product_tie : of aligned products and of the smaller operand of ELWADD.
     sum_tie : of a group's aligned sum.
     dst_tie : of the aligned Dst operand.
-    final_tie : of the normalised result, and of the packer's roundings.
+    final_tie : of the normalised result, and of the packer's roundings, which round magnitudes.
     pre_round : with a 16-bit Dst, round the three addends to 10 fraction bits before they are added.
     empty_terms_in_maximum : a product whose fidelity field is 0 though its operands are not takes part in the maximum
         exponent.

@@ -139,8 +139,8 @@ def _add(
     total = np.zeros_like(exponent)
     for each, sign in ((a, a.sign), (b, flip * b.sign)):
         shift = np.minimum(exponent - each.exponent, LARGEST_SHIFT)
-        magnitude = shift_round(each.significand.astype(np.int64), shift, numerics.product_tie)
-        total += np.where(each.exponent == ZERO_EXPONENT, 0, sign * magnitude)
+        aligned = shift_round(sign * each.significand.astype(np.int64), shift, numerics.product_tie)
+        total += np.where(each.exponent == ZERO_EXPONENT, 0, aligned)
     if style is Style.FP16 and dst32:
         exponent = np.where(exponent > 0, exponent + 127 - 15, exponent_offset(style, dst32, 0))
     return accumulate(

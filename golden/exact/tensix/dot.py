@@ -86,8 +86,10 @@ def trace_dot16(
         else:
             # A product above the maximum is one that does not count: it is empty, and stays 0 wherever it is moved.
             terms = [
-                (-1) ** p.sign
-                * round_tie(Fraction(p.magnitude * scale) / Fraction(2) ** (highest - p.exponent), numerics.product_tie)
+                round_tie(
+                    Fraction((-1) ** p.sign * p.magnitude * scale) / Fraction(2) ** (highest - p.exponent),
+                    numerics.product_tie,
+                )
                 for p in group
             ]
             exponent = highest
@@ -166,8 +168,8 @@ def add(
     total = 0
     for each, flip in ((x, False), (y, subtract)):
         if not each.is_zero:
-            shifted = Fraction(each.significand, 1 << exponent - each.exponent)
-            total += (-1) ** (each.sign ^ flip) * round_tie(shifted, numerics.product_tie)
+            signed = (-1) ** (each.sign ^ flip) * each.significand
+            total += round_tie(Fraction(signed, 1 << exponent - each.exponent), numerics.product_tie)
     if style is Style.FP16 and dst32:
         exponent = exponent + 127 - 15 if exponent else rebias(style, dst32)
     term = total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS, exponent
