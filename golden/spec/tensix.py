@@ -395,5 +395,26 @@ CHOICES = (
         statement="The integer zero-exponent rule holds for element-wise operations too",
         source=_chosen("by analogy with MVMUL"),
     ),
+    Choice(
+        statement="BF16 accumulation in L1 reads every NaN as 1.m * 2**128 unless the other side is infinite; FP16 accumulation reads a zero exponent as zero",
+        source=_chosen(
+            "ttsim decides NaN plus finite and normal FP16 numbers; its rule is carried on to NaN plus NaN and to denormals"
+        ),
+    ),
+    Choice(
+        statement="FP16 denormals are flushed before they are rounded to 6 fraction bits in the packer",
+        source=_chosen("as ttsim does with BF16 denormals"),
+    ),
+    Choice(
+        statement="FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign",
+        source=Source(
+            kind="documented",
+            where="ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen",
+        ),
+    ),
+    Choice(
+        statement="A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign",
+        source=_ttsim("the sign is set only when the datum's own magnitude is not zero"),
+    ),
 )
 """What stands beside the presets in the README's table."""
