@@ -208,6 +208,10 @@ def test_l1_accumulation(out, odd):
         (0x3FC01FFF, "FP32", "FP32", {"dst32": True, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC01FFF),
         (0x3FC02000, "FP32", "FP32", {"dst32": True, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC00000),
         (0x80000000, "FP32", "FP32", {"dst32": True, "relu": 3, "relu_threshold": 0x3FC0}, 0),
+        # The threshold itself: mode 2 makes it zero, mode 3 keeps it.
+        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0),
+        (0x3FC1, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0x3FC1),
+        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC0),
         # FP32 to FP16 leaves a fraction under a zero exponent, and saturates to all ones.
         (0x38400000, "FP32", "FP16", {"dst32": True}, 0x0200),
         (0xC7FFFFFF, "FP32", "FP16", {"dst32": True}, 0xFFFF),
