@@ -7,8 +7,7 @@ from typing import Any
 
 from bitpath.golden.spec.formats import FloatFormat
 from bitpath.golden.spec.numerics import Preset
-from bitpath.golden.spec.sources import Source
-from bitpath.golden.spec.trainium3 import Choice
+from bitpath.golden.spec.sources import Choice, Source
 
 
 def presets_table(presets: Sequence[Preset]) -> str:

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
+from typing import Generic, TypeVar
 
 from bitpath.golden.spec.formats import FloatFormat
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.sources import Source
+
+Numerics = TypeVar("Numerics")
 
 
 class ScaleNan(Enum):
@@ -63,18 +66,18 @@ class DotNumerics:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class Preset(Generic[Numerics]):
     """Numerics with a name, and the standing of every field.
 
     Attributes
     ----------
     name : as the command line takes it.
-    numerics : the numerics dataclass.
+    numerics : the machine's numerics dataclass, for example `DotNumerics`.
     sources : for each field of ``numerics``, where its value comes from.
     """
 
     name: str
-    numerics: DotNumerics
+    numerics: Numerics
     sources: Mapping[str, Source]
 
     def __post_init__(self) -> None:

@@ -19,3 +19,11 @@ class Source:
 
     kind: Kind
     where: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A statement about a machine that this project fixes without a switch."""
+
+    statement: str
+    source: Source

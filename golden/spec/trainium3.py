@@ -5,13 +5,13 @@ and ``nki.isa.quantize_mx`` reference pages, NKI 0.3 to 0.5 (here ISA); "NeuronC
 Microscaling Formats (MX) 1.0 (here OCP MX); "MXFP matmul" deep dive with its published device log (here DD).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, IntFlag
 
 from bitpath.golden.spec.formats import E4M3FN, E5M2, E8M0, FP32
 from bitpath.golden.spec.numerics import DotNumerics, Preset, ScaleNan
 from bitpath.golden.spec.rounding import Rounding
-from bitpath.golden.spec.sources import Source
+from bitpath.golden.spec.sources import Choice, Source
 
 X4 = 4
 """Elements packed in one x4 word, and products per PE and cycle."""
@@ -120,14 +120,6 @@ TRAINIUM3_QUAD_MX_ALIGNED = Preset(
 
 PRESETS = {preset.name: preset for preset in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED)}
 """Presets by the names that the command line takes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choice:
-    """A statement about the machine that this project fixes without a switch."""
-
-    statement: str
-    source: Source
 
 
 CHOICES = (

@@ -1,0 +1,43 @@
+"""Tenstorrent Wormhole's Tensix Matrix unit, its unpackers and packers, vectorised, bit-identical to `golden.exact`."""
+
+from bitpath.golden.spec.tensix import Format
+from bitpath.golden.tensix.elementwise import elwadd, elwmul, elwsub
+from bitpath.golden.tensix.fidelity import phases
+from bitpath.golden.tensix.matmul import (
+    MatmulPlan,
+    MvmulInstruction,
+    matmul,
+    plan_matmul,
+    result_matrix,
+    run_plan,
+    tile_instructions,
+)
+from bitpath.golden.tensix.mvmul import dotpv, gapool, mvmul, mvmul_row
+from bitpath.golden.tensix.pack import pack
+from bitpath.golden.tensix.pooling import gmpool
+from bitpath.golden.tensix.unpack import unpack
+from bitpath.golden.tensix.words import from_physical, to_physical
+
+__all__ = [
+    "Format",
+    "MatmulPlan",
+    "MvmulInstruction",
+    "dotpv",
+    "elwadd",
+    "elwmul",
+    "elwsub",
+    "from_physical",
+    "gapool",
+    "gmpool",
+    "matmul",
+    "mvmul",
+    "mvmul_row",
+    "pack",
+    "phases",
+    "plan_matmul",
+    "result_matrix",
+    "run_plan",
+    "tile_instructions",
+    "to_physical",
+    "unpack",
+]

@@ -1,0 +1,148 @@
+"""The packers: Dst to L1 by early conversion, ReLU, late conversion, and a write or an accumulation.
+
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion and Packers/ReLU; ttsim v1.10.0 for what they leave open.
+"""
+
+import numpy as np
+
+from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, WORMHOLE, Format, TensixNumerics
+from bitpath.golden.tensix.arguments import format_member
+from bitpath.golden.tensix.block_floats import encode_blocks, exponent_stream_bytes, join_datums
+from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
+from bitpath.golden.tensix.l1_accumulate import ACCUMULATING_FORMATS, add_to_l1
+from bitpath.golden.tensix.relu import apply_relu, check_relu
+from bitpath.golden.tensix.unpack import L1_BYTES, as_bytes, fp32_to_fp16
+
+FLOAT_OUTPUTS = (
+    Format.FP32,
+    Format.TF32,
+    Format.BF16,
+    Format.FP16,
+    Format.FP8,
+    *BLOCK_FLOATS,
+)
+"""L1 formats that any float intermediate converts to; FP32 does not become TF32."""
+
+
+def pack(
+    dst: np.ndarray,
+    mid_format: Format | int | str,
+    out_format: Format | int | str,
+    *,
+    dst32: bool,
+    relu: int = 0,
+    relu_threshold: int = 0,
+    l1: np.ndarray | None = None,
+    unsigned: bool = False,
+    raw: bool = False,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Convert Dst words to datums in L1.
+
+    Parameters
+    ----------
+    dst : uint32 words of any shape, in order; 16-bit ones are FP16 for an intermediate format with 5 exponent bits.
+    mid_format : the intermediate format. FP32, TF32, BF16, BFP8 (8 exponent and 6 fraction bits), FP16, BFP8A (5 and 6
+        bits; 7 with `raw`), FP8 (with `raw`), INT32, INT16 or INT8.
+    out_format : a float format for a float, the intermediate format itself for an integer.
+    dst32 : whether Dst words are 32 bits wide.
+    relu : 0 none; 1 not above zero becomes zero; 2 not above the threshold becomes zero; 3 clamp to 0..threshold.
+    relu_threshold : 16-bit pattern, FP16 for an intermediate format with 5 exponent bits, else BF16; not negative.
+    l1 : uint8 bytes or uint32 words to add the result to, for FP32, BF16 and FP16; at least as long as it.
+    unsigned : whether INT8 means 0 to 255.
+    raw : convert early by copying or truncating instead of rounding: keeps denormals, NaN and -0.
+    numerics : None is `spec.tensix.WORMHOLE`.
+
+    Returns
+    -------
+    uint8 bytes; block floats have their exponent bytes first, padded to 16 with zeros.
+
+    Raises
+    ------
+    TypeError, ValueError : other dtypes, formats, modes or pairs of them; words too wide; `l1` too short.
+    """
+    numerics = WORMHOLE.numerics if numerics is None else numerics
+    mid_format, out_format = format_member("mid_format", mid_format), format_member("out_format", out_format)
+    _check(dst, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw)
+    check_relu(relu, relu_threshold, mid_format)
+    if l1 is not None and out_format not in ACCUMULATING_FORMATS:
+        allowed = ", ".join(each.name for each in ACCUMULATING_FORMATS)
+        raise ValueError(f"l1 is given with out_format {out_format.name}; accumulation allows {allowed}")
+
+    words = dst.astype(np.int64).reshape(-1)
+    values = convert_early(numerics, words, mid_format, dst32=dst32, unsigned=unsigned, raw=raw)
+    values = apply_relu(values, mid_format, relu, relu_threshold, unsigned=unsigned)
+    if out_format in BLOCK_FLOATS:
+        return _block_bytes(numerics, values, mid_format, out_format)
+    codes = values if mid_format in INTEGERS else _convert_late(values, mid_format, out_format)
+    width = L1_BYTES[out_format]
+    if l1 is not None:
+        present = as_bytes("l1", l1)
+        if len(present) < width * len(codes):
+            raise ValueError(f"l1 has {len(present)} bytes; {width * len(codes)} and more are allowed")
+        old = np.ascontiguousarray(present[: width * len(codes)]).view(f"<u{width}").astype(np.int64)
+        codes = add_to_l1(numerics, old, codes, out_format)
+    return codes.astype(f"<u{width}").view(np.uint8)
+
+
+def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bool, unsigned: bool, raw: bool) -> None:
+    if dst.dtype != np.uint32:
+        raise TypeError(f"dst is {dst.dtype}; uint32 is allowed")
+    if not dst32 and dst.size and dst.max() >> 16:
+        raise ValueError(f"dst holds words up to {dst.max():#x}; 16 bits are allowed")
+    allowed = EARLY_FORMATS[dst32, raw]
+    if mid_format not in allowed:
+        names = ", ".join(each.name for each in allowed)
+        raise ValueError(f"mid_format is {mid_format.name}; with dst32 {dst32} and raw {raw}, {names} are allowed")
+    outputs = (mid_format,) if mid_format in INTEGERS else FLOAT_OUTPUTS
+    if out_format not in outputs or (mid_format, out_format) == (Format.FP32, Format.TF32):
+        names = ", ".join(each.name for each in outputs if (mid_format, each) != (Format.FP32, Format.TF32))
+        raise ValueError(f"out_format is {out_format.name}; from {mid_format.name}, {names} are allowed")
+    if unsigned and mid_format is not Format.INT8:
+        raise ValueError(f"unsigned is True; with mid_format {mid_format.name}, False is allowed")
+    if out_format in BLOCK_FLOATS and dst.size % BLOCK:
+        raise ValueError(
+            f"dst has {dst.size} words; with out_format {out_format.name}, multiples of {BLOCK} are allowed"
+        )
+
+
+def _block_bytes(numerics: TensixNumerics, values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:
+    block = BLOCK_FLOATS[out_format]
+    if block.exponent_bits == 8:
+        words = _convert_late(values, mid_format, Format.BF16)
+    else:
+        words = _convert_late(values, mid_format, Format.FP16) & ~0b111
+    exponents, datums = encode_blocks(numerics, out_format, words.reshape(-1, BLOCK))
+    stream = np.zeros(exponent_stream_bytes(len(values)), np.uint8)
+    stream[: len(exponents)] = exponents
+    return np.concatenate([stream, join_datums(block, datums)])
+
+
+def _convert_late(values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:
+    """Convert intermediate floats, FP16 words or FP32 words, to codes of an L1 format."""
+    if mid_format in EXPONENT5_FORMATS:
+        exponent = values >> 10 & 0x1F
+        match out_format:
+            case Format.FP16:
+                return values
+            case Format.FP8:
+                return np.where(exponent == 0, values >> 15 << 7, values >> 8)
+            case Format.BF16:
+                return np.where(exponent == 0, 0, _fp16_to_fp32(values) >> 16)
+        return _fp16_to_fp32(values)
+    match out_format:
+        case Format.FP16:
+            return fp32_to_fp16(values)
+        case Format.FP8:
+            return fp32_to_fp16(values) >> 8
+        case Format.BF16 if mid_format in (Format.FP32, Format.TF32):
+            return np.where(values >> 23 & 0xFF == 0, values >> 31 << 15, values >> 16)
+        case Format.BF16:
+            return values >> 16
+    return values
+
+
+def _fp16_to_fp32(values: np.ndarray) -> np.ndarray:
+    """Widen FP16 words to FP32 words; a zero exponent stays zero, its fraction kept."""
+    exponent = values >> 10 & 0x1F
+    return values >> 15 << 31 | np.where(exponent == 0, 0, exponent + 112) << 23 | (values & 0x3FF) << 13

@@ -1,0 +1,234 @@
+"""Unpackers and packers: all codes of every format, the scalar tier, and what the known answers leave undecided."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bitpath.golden import tensix
+from bitpath.golden.exact.tensix import (
+    add_to_l1,
+    early_float,
+    early_int8,
+    late_float,
+    pack_block,
+    relu,
+    unpack_block,
+    unpack_datum,
+)
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, EXPONENT5_FORMATS, WORMHOLE, BfpRange, Format
+from bitpath.golden.tensix.block_floats import join_datums, split_datums
+from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS
+from bitpath.golden.tensix.pack import FLOAT_OUTPUTS
+from bitpath.golden.tensix.unpack import CONVERSIONS, L1_BYTES
+
+BASE = WORMHOLE.numerics
+FLUSH = replace(BASE, bfp_range=BfpRange.FLUSH, bfp_a_range=BfpRange.FLUSH)
+ALL16 = np.arange(1 << 16, dtype=np.uint32)
+
+
+def words32(rng):
+    """Any word, and words with every exponent and a fraction near a tie."""
+    any_word = rng.integers(0, 1 << 32, 3000)
+    near = rng.integers(0, 2, 3000) << 31 | rng.integers(0, 256, 3000) << 23
+    near |= rng.choice([0, 1, 0xFFF, 0x1000, 0xFFFF, 0x8000, 0x18000, 0x7F7FFF, 0x7F8000, 0x7EFFFF, 0x7FFFFF], 3000)
+    return np.concatenate([any_word, near]).astype(np.uint32)[: 6000 // 16 * 16]
+
+
+PLAIN = [(source, target) for source in L1_BYTES for target in CONVERSIONS[source]]
+
+
+@pytest.mark.parametrize(("source", "target"), PLAIN, ids=lambda each: each.name)
+def test_unpack_every_code(source, target):
+    width = L1_BYTES[source]
+    codes = words32(np.random.default_rng(31)) if width == 4 else np.arange(1 << 8 * width, dtype=np.uint32)
+    stored = codes.astype(f"<u{width}").view(np.uint8)
+    for unsigned in (False, True) if source is Format.INT8 else (False,):
+        got = tensix.unpack(stored, source, target, unsigned=unsigned, count=len(codes))
+        expected = [unpack_datum(BASE, code, source, target, unsigned=unsigned) for code in codes.tolist()]
+        assert got.tolist() == expected
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+@pytest.mark.parametrize("numerics", [BASE, FLUSH], ids=["wrap", "flush"])
+def test_unpack_every_block_float(fmt, numerics):
+    """Every datum under every exponent."""
+    block = BLOCK_FLOATS[fmt]
+    datums = np.resize(np.arange(1 << block.datum_bits), max(16, 1 << block.datum_bits)).reshape(-1, 16)
+    for exponent in range(1 << block.exponent_bits):
+        blocks = len(datums)
+        stream = np.zeros(-(-blocks // 16) * 16, np.uint8)
+        stream[:blocks] = exponent
+        l1 = np.concatenate([stream, join_datums(block, datums)])
+        got = tensix.unpack(l1, fmt, fmt, count=datums.size, numerics=numerics)
+        assert got.tolist() == unpack_block(numerics, fmt, exponent, datums.reshape(-1).tolist())
+
+
+def test_exponent_wrap_is_decided_by_a_field():
+    """A magnitude of 1 under exponent 3 leaves the range: it wraps to a huge number, or is zero of its sign."""
+    l1 = np.zeros(32, np.uint8)
+    l1[0], l1[16] = 3, 0x81
+    words = [int(tensix.unpack(l1, "BFP8", "BF16", count=16, numerics=each)[0]) for each in (BASE, FLUSH)]
+    assert words == [1 << 18 | 253 << 10, 1 << 18]
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+def test_block_floats_survive_a_round_trip(fmt):
+    """Unpacked and packed again, a block whose largest magnitude has its top bit set comes back; minus zero does not."""
+    rng = np.random.default_rng(32)
+    block = BLOCK_FLOATS[fmt]
+    datums = rng.integers(0, 1 << block.datum_bits, (64, 16))
+    datums[:, 0] |= 1 << block.magnitude_bits - 1
+    datums = np.where(datums == 1 << block.magnitude_bits, 0, datums)
+    stream = rng.integers(9, (1 << block.exponent_bits) - 1, 64).astype(np.uint8)
+    l1 = np.concatenate([stream, join_datums(block, datums)])
+    words = tensix.unpack(l1, fmt, fmt, count=1024)
+    wide = block.exponent_bits == 8
+    dst = words >> 3 if wide else words >> 18 << 15 | words & 0x7FFF
+    packed = tensix.pack(dst, "BF16" if wide else "FP16", fmt, dst32=False)
+    assert np.array_equal(packed, l1)
+    assert np.array_equal(split_datums(block, packed[64:], 1024), datums)
+
+
+def test_every_bf16_word_through_unpack_and_pack():
+    """Raw all codes come back; rounded, denormals and -0 become +0 and NaN infinity."""
+    words = tensix.unpack(ALL16.astype("<u2").view(np.uint8), "BF16", "BF16", count=1 << 16) >> 3
+    raw = tensix.pack(words, "BF16", "BF16", dst32=False, raw=True).view("<u2")
+    assert np.array_equal(raw, ALL16)
+    exponent, fraction = ALL16 >> 7 & 0xFF, ALL16 & 0x7F
+    expected = np.where(exponent == 0, 0, np.where((exponent == 255) & (fraction > 0), ALL16 & 0xFF80, ALL16))
+    assert np.array_equal(tensix.pack(words, "BF16", "BF16", dst32=False).view("<u2"), expected)
+
+
+@pytest.mark.parametrize("layout", ["SRC", "DST16_BF16", "DST16_FP16", "DST32"])
+def test_physical_orders(layout):
+    words = ALL16 if "16" in layout else np.arange(1 << 19, dtype=np.uint32)
+    words = words32(np.random.default_rng(33)) if layout == "DST32" else words
+    physical = tensix.to_physical(words, layout)
+    assert np.array_equal(tensix.from_physical(physical, layout), words)
+    if layout != "DST32":
+        assert len(np.unique(physical)) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("layout", "logical", "physical"),
+    [
+        ("SRC", 1 << 18 | 0xAB << 10 | 0x155, 1 << 18 | 0x155 << 8 | 0xAB),
+        ("DST16_BF16", 1 << 15 | 0xAB << 7 | 0x2A, 1 << 15 | 0x2A << 8 | 0xAB),
+        ("DST16_FP16", 1 << 15 | 0x15 << 10 | 0x2AB, 1 << 15 | 0x2AB << 5 | 0x15),
+        ("DST32", 0xAB << 23 | 0x2A << 16 | 0x1234, 0x2A << 24 | 0xAB << 16 | 0x1234),
+    ],
+)
+def test_physical_orders_by_hand(layout, logical, physical):
+    assert tensix.to_physical(np.array([logical], np.uint32), layout)[0] == physical
+
+
+PACKS = [
+    (dst32, mid, out)
+    for (dst32, raw), mids in EARLY_FORMATS.items()
+    if not raw
+    for mid in mids
+    for out in ((mid,) if mid in INTEGERS else FLOAT_OUTPUTS)
+    if (mid, out) != (Format.FP32, Format.TF32)
+]
+
+
+def scalar_pack(numerics, word, mid, *, dst32, mode, threshold):
+    """The intermediate code of one word, after ReLU."""
+    if mid is Format.INT8:
+        return relu(early_int8(word, unsigned=False), 8, mode, 0)
+    width = 16 if mid in (*EXPONENT5_FORMATS, Format.INT16) else 32
+    code = word if mid in INTEGERS else early_float(numerics, word, mid, dst32=dst32)
+    return relu(code, width, mode, threshold)
+
+
+@pytest.mark.parametrize(
+    ("dst32", "mid", "out"), PACKS, ids=[f"{mid.name}-{out.name}-{32 if wide else 16}" for wide, mid, out in PACKS]
+)
+def test_pack(dst32, mid, out):
+    """A random sample of words, each ReLU mode, by the scalar tier."""
+    rng = np.random.default_rng(34)
+    words = words32(rng)[::5] if dst32 else rng.permutation(ALL16)[:1200]
+    words = words[: len(words) // 16 * 16]
+    for mode in (0, 1) if mid in INTEGERS else range(4):
+        threshold = 0x3E00 if mid in EXPONENT5_FORMATS else 0x3FC0
+        threshold *= mode > 1
+        got = tensix.pack(words, mid, out, dst32=dst32, relu=mode, relu_threshold=threshold)
+        codes = [scalar_pack(BASE, word, mid, dst32=dst32, mode=mode, threshold=threshold) for word in words.tolist()]
+        if out in BLOCK_FLOATS:
+            block = BLOCK_FLOATS[out]
+            via = Format.BF16 if block.exponent_bits == 8 else Format.FP16
+            codes = [late_float(code, mid, via) for code in codes]
+            blocks = [pack_block(BASE, out, codes[i : i + 16]) for i in range(0, len(codes), 16)]
+            stream = -(-len(blocks) // 16) * 16
+            assert got[: len(blocks)].tolist() == [exponent for exponent, _ in blocks]
+            datums = split_datums(block, got[stream:], len(words))
+            assert datums.tolist() == [datums for _, datums in blocks]
+        else:
+            expected = codes if mid in INTEGERS else [late_float(code, mid, out) for code in codes]
+            assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
+
+
+@pytest.mark.parametrize("out", [Format.FP32, Format.BF16, Format.FP16], ids=lambda each: each.name)
+@pytest.mark.parametrize("odd", [True, False])
+def test_l1_accumulation(out, odd):
+    """Any codes, codes near each other's negative, and specials of every kind against each other."""
+    rng = np.random.default_rng(35)
+    numerics = replace(BASE, l1_fp16_underflow_saturates=odd)
+    width = 8 * L1_BYTES[out]
+    old = rng.integers(0, 1 << width, 6000)
+    new = rng.integers(0, 1 << width, 6000)
+    new[2000:4000] = (old[2000:4000] ^ 1 << width - 1) + rng.integers(-2, 3, 2000) & (1 << width) - 1
+    top = {Format.FP32: 0x7F800000, Format.BF16: 0x7F80, Format.FP16: 0x7C00}[out]
+    unit = {Format.FP32: 1 << 23, Format.BF16: 1 << 7, Format.FP16: 1 << 10}[out]
+    specials = np.array([0, 1, unit - 1, unit, unit + 1, 2 * unit, top - 1, top, top + 1, top + unit - 1])
+    specials = np.concatenate([specials, specials | 1 << width - 1])
+    grid = np.stack(np.meshgrid(specials, specials)).reshape(2, -1)
+    old, new = np.concatenate([old, grid[0]]), np.concatenate([new, grid[1]])
+    l1 = old.astype(f"<u{width // 8}").view(np.uint8)
+    got = tensix.pack(
+        new.astype(np.uint32), out, out, dst32=width == 32, l1=l1, raw=width == 16, numerics=numerics
+    ).view(f"<u{width // 8}")
+    expected = [add_to_l1(numerics, x, y, out) for x, y in zip(old.tolist(), new.tolist(), strict=True)]
+    assert got.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "mid", "out", "options", "expected"),
+    [
+        # A large denormal rounds up to the least normal from FP32, and is flushed first from BF16.
+        (0x007FFFFF, "BF16", "BF16", {"dst32": True}, 0x0080),
+        (0x007F, "BFP8", "BF16", {"dst32": False}, 0),
+        (0x00BF, "BFP8", "BF16", {"dst32": False}, 0x00C0),
+        # Five exponent bits and six fraction bits saturate.
+        (0x7FF7, "BFP8A", "FP16", {"dst32": False}, 0x7FF0),
+        (0x7FFF, "BFP8A", "FP16", {"dst32": False}, 0x7FF0),
+        (0x03FF, "BFP8A", "FP16", {"dst32": False}, 0),
+        # ReLU mode 3 compares 19 bits of FP32: just above the threshold passes.
+        (0x3FC01FFF, "FP32", "FP32", {"dst32": True, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC01FFF),
+        (0x3FC02000, "FP32", "FP32", {"dst32": True, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC00000),
+        (0x80000000, "FP32", "FP32", {"dst32": True, "relu": 3, "relu_threshold": 0x3FC0}, 0),
+        # The threshold itself: mode 2 makes it zero, mode 3 keeps it.
+        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0),
+        (0x3FC1, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0x3FC1),
+        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC0),
+        # FP32 to FP16 leaves a fraction under a zero exponent, and saturates to all ones.
+        (0x38400000, "FP32", "FP16", {"dst32": True}, 0x0200),
+        (0xC7FFFFFF, "FP32", "FP16", {"dst32": True}, 0xFFFF),
+        (0xC8000000, "FP32", "FP16", {"dst32": True}, 0xFFFF),
+        # A sign with magnitude 0 stays a sign.
+        (0x80000000, "INT8", "INT8", {"dst32": True}, 0x80),
+        (0x80000005, "INT8", "INT8", {"dst32": True, "unsigned": True}, 0),
+        (0x00000123, "INT8", "INT8", {"dst32": True, "raw": True}, 0x23),
+    ],
+)
+def test_what_the_known_answers_leave_undecided(word, mid, out, options, expected):
+    got = tensix.pack(np.array([word], np.uint32), mid, out, **options)
+    assert int.from_bytes(got.tobytes(), "little") == expected
+
+
+def test_rounding_of_blocks_clamps_instead_of_raising_the_exponent():
+    words = np.zeros(16, np.uint32)
+    words[0] = 0x3FFF
+    packed = tensix.pack(words, "BF16", "BFP8", dst32=False)
+    assert (packed[0], packed[16]) == (127, 127)
