@@ -1,7 +1,7 @@
 """``bitpath run``: what it leaves, that a difference fails it, and that a mistake is one sentence and nothing else."""
 
+import errno
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -180,7 +180,7 @@ BAD_MATRICES = {
         (("run", "--a", "a.npy"), "--b is missing; --a and --b go together"),
         (("run", "--b", "b.npy"), "--a is missing; --a and --b go together"),
         (("run", "-o", "out.npz"), "-o takes the results of one format"),
-        (own("--format", "mxfp4", "-o", "nosuch/out.npz"), "-o: the folder nosuch does not exist"),
+        (own("--format", "mxfp4", "-o", "nosuch/out.npz"), "-o: nosuch/out.npz is not a file in a folder that exists"),
         (own("--format", "mxfp4", "-o", "."), "'.' is a directory"),
         (own("--slice", "6x130x3"), "--slice is 6x130x3; up to 5x130x3 is allowed"),
         (own(a="missing.npy"), "--a: missing.npy cannot be read: No such file or directory"),
@@ -220,10 +220,13 @@ def test_a_mistake_is_one_sentence(bitpath, matrices, tmp_path, command, says):
 
 
 def test_a_folder_that_cannot_be_written_to(bitpath, matrices, monkeypatch):
-    allowed = os.access
-    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK and allowed(path, mode))
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    # For root every folder can be written to, so that its permissions would not do.
+    monkeypatch.setattr("pathlib.Path.touch", refuse)
     status, _, err = bitpath(*own("--format", "mxfp4", "-o", "out.npz"))
-    assert (status, err) == (1, "bitpath: -o: nothing can be written to the folder .\n")
+    assert (status, err) == (1, "bitpath: -o: nothing can be written to the folder .: Permission denied\n")
 
 
 @pytest.mark.parametrize(
