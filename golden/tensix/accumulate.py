@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import Style, TensixNumerics
+from bitpath.golden.spec.tensix import Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.rounding import shift_round
 
 SUM_FRACTION_BITS = 23

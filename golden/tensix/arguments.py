@@ -12,11 +12,10 @@ from bitpath.golden.spec.tensix import (
     PHASES,
     STYLE_FORMATS,
     STYLE_OWN_FORMAT,
-    WORMHOLE,
     Format,
     Style,
-    TensixNumerics,
 )
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, TensixNumerics
 
 Member = TypeVar("Member", bound=Enum)
 

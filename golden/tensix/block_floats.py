@@ -6,7 +6,8 @@ and the clamp.
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, BfpRange, BlockFloat, Format, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, BlockFloat, Format
+from bitpath.golden.spec.tensix_numerics import BfpRange, TensixNumerics
 from bitpath.golden.tensix.rounding import shift_round
 
 MAGNITUDE_BITS = 7

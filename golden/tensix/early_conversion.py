@@ -6,7 +6,8 @@ FP32 words and those with 5 as FP16 words, whose unused low fraction bits are 0;
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import EXPONENT5_FORMATS, Format, TensixNumerics
+from bitpath.golden.spec.tensix import EXPONENT5_FORMATS, Format
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.rounding import shift_round
 
 INTEGERS = (Format.INT32, Format.INT16, Format.INT8)

@@ -5,7 +5,8 @@ Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import BLOCK_ROWS, Format, Style, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK_ROWS, Format, Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers
 from bitpath.golden.tensix.arguments import (
     check_dst32,

@@ -7,7 +7,8 @@ import numpy as np
 
 from bitpath.golden.codec import Overflow, decode_array, encode_array
 from bitpath.golden.spec.formats import BF16, E5M2, FP16, FP32
-from bitpath.golden.spec.tensix import FACE, Format, Style, TensixNumerics
+from bitpath.golden.spec.tensix import FACE, Format, Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.accumulate import INT32_MAX
 from bitpath.golden.tensix.pack import pack
 from bitpath.golden.tensix.unpack import unpack

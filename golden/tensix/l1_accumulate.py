@@ -7,7 +7,8 @@ import numpy as np
 
 from bitpath.golden.codec import decode_array, encode_array
 from bitpath.golden.spec.formats import BF16, FP32
-from bitpath.golden.spec.tensix import Format, TensixNumerics, Tie
+from bitpath.golden.spec.tensix import Format
+from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
 from bitpath.golden.tensix.rounding import shift_round
 
 ACCUMULATING_FORMATS = (Format.FP32, Format.BF16, Format.FP16)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.arguments import check_dst32, numerics_with
 from bitpath.golden.tensix.fidelity import phases
 from bitpath.golden.tensix.host import FORMATS, MatmulFormat, check_matrix, dst_values, source_words
@@ -108,7 +109,7 @@ def plan_matmul(
     fmt : "bf16", "tf32", "fp16", "fp8" (e5m2), "bfp8", "bfp4", "bfp2" or "int8".
     fidelity : "LoFi", "HiFi2", "HiFi3" or "HiFi4".
     dst32 : width of Dst; "int8" needs True.
-    numerics : None is `spec.tensix.WORMHOLE`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
 
     Raises
     ------

@@ -6,7 +6,8 @@ Ref: tt-isa-documentation 3930471, MVMUL and DOTPV; ttsim v1.10.0 for the bits. 
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import BLOCK_ROWS, COLUMNS, Format, Style, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK_ROWS, COLUMNS, Format, Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers
 from bitpath.golden.tensix.arguments import (
     check_dst32,
@@ -61,7 +62,7 @@ def mvmul(
     phase : fidelity phase, 0 to 3.
     srca_format, srcb_format : data formats of the sources; None is the style's own.
     quirk : whether Wormhole's wrong result for a sum of -1 unit is kept; False switches it off in `numerics`.
-    numerics : None is `spec.tensix.WORMHOLE`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
 
     Returns
     -------

@@ -5,7 +5,8 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and Packers/ReLU; tt
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, WORMHOLE, Format, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, TensixNumerics
 from bitpath.golden.tensix.arguments import format_member
 from bitpath.golden.tensix.block_floats import encode_blocks, exponent_stream_bytes, join_datums
 from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
@@ -51,7 +52,7 @@ def pack(
     l1 : uint8 bytes or uint32 words to add the result to, for FP32, BF16 and FP16; at least as long as it.
     unsigned : whether INT8 means 0 to 255.
     raw : convert early by copying or truncating instead of rounding: keeps denormals, NaN and -0.
-    numerics : None is `spec.tensix.WORMHOLE`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
 
     Returns
     -------

@@ -3,7 +3,8 @@
 Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """
 
-from bitpath.golden.spec.tensix import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, WORMHOLE, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, TensixNumerics
 
 
 def dst32_rows(row: int) -> tuple[int, int]:

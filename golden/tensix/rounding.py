@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import Tie
+from bitpath.golden.spec.tensix_numerics import Tie
 
 
 def shift_round(values: np.ndarray, shift: np.ndarray | int, tie: Tie) -> np.ndarray:

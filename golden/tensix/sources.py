@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import EXPONENT5_FORMATS, Format, Masking, Style, TensixNumerics
+from bitpath.golden.spec.tensix import EXPONENT5_FORMATS, Format, Style
+from bitpath.golden.spec.tensix_numerics import Masking, TensixNumerics
 
 ZERO_EXPONENT = -4096
 """Exponent that stands for a zero operand: with any other it sums to less than any product's exponent."""

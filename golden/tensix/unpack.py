@@ -5,7 +5,8 @@ Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, WORMHOLE, Format, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, Format
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, TensixNumerics
 from bitpath.golden.tensix.arguments import format_member
 from bitpath.golden.tensix.block_floats import decode_blocks, exponent_stream_bytes, split_datums
 
@@ -57,7 +58,7 @@ def unpack(
     in_format, out_format : a pair of `CONVERSIONS`, members, hardware codes or names.
     unsigned : whether INT8 datums are 0 to 255 (else sign and 7 magnitude bits).
     count : datums, a multiple of 16 for block floats.
-    numerics : None is `spec.tensix.WORMHOLE`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
 
     Returns
     -------

@@ -12,8 +12,3 @@ def write_records(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(list(records), indent=2) + "\n")
     partial.replace(path)
-
-
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """The records of a report; none where it has not been written yet."""
-    return json.loads(path.read_text()) if path.exists() else []

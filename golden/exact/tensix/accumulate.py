@@ -9,7 +9,8 @@ from fractions import Fraction
 from math import floor
 
 from bitpath.golden.exact.rounding import floor_log2
-from bitpath.golden.spec.tensix import Style, TensixNumerics, Tie
+from bitpath.golden.spec.tensix import Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
 
 SUM_FRACTION_BITS = 23
 """Fraction bits of the addends."""

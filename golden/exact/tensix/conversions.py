@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from bitpath.golden.exact.tensix.accumulate import round_tie
-from bitpath.golden.spec.tensix import BLOCK_FLOATS, EXPONENT5_FORMATS, BfpRange, Format, TensixNumerics
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.spec.tensix_numerics import BfpRange, TensixNumerics
 
 
 def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_format: Format, *, unsigned: bool) -> int:

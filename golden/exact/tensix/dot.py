@@ -23,7 +23,8 @@ from bitpath.golden.exact.tensix.multiplier import (
     read_source,
     rebias,
 )
-from bitpath.golden.spec.tensix import Format, Style, TensixNumerics
+from bitpath.golden.spec.tensix import Format, Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from fractions import Fraction
 from bitpath.golden.codec import Kind, decode
 from bitpath.golden.exact.rounding import floor_log2, round_to_format
 from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
-from bitpath.golden.spec.tensix import Format, TensixNumerics
+from bitpath.golden.spec.tensix import Format
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 
 
 def add_to_l1(numerics: TensixNumerics, old: int, new: int, fmt: Format) -> int:

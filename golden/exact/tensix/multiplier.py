@@ -5,7 +5,8 @@ Ref: tt-isa-documentation 3930471, SrcASrcB and ELWMUL; the field table is in bo
 
 from dataclasses import dataclass
 
-from bitpath.golden.spec.tensix import EXPONENT5_FORMATS, Format, Masking, Style, TensixNumerics
+from bitpath.golden.spec.tensix import EXPONENT5_FORMATS, Format, Style
+from bitpath.golden.spec.tensix_numerics import Masking, TensixNumerics
 
 PRODUCT_FRACTION_BITS = 10
 """Fraction bits of a product of two fields, a value below 4."""

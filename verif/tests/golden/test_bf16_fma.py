@@ -11,7 +11,8 @@ from bitpath.golden.exact import round_to_format
 from bitpath.golden.exact.bf16_fma import fma
 from bitpath.golden.exact.tensix import multiply_add
 from bitpath.golden.spec.formats import BF16
-from bitpath.golden.spec.tensix import WORMHOLE, Format, Style, Tie
+from bitpath.golden.spec.tensix import Format, Style
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, Tie
 
 SPECIALS = (0, 0x8000, 1, 0x8001, 0x7F, 0x80, 0x8080, 0x3F80, 0xBF80, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC1)
 ONE = 0x3F80

@@ -16,7 +16,8 @@ from bitpath.golden.exact.tensix import (
     unpack_block,
     unpack_datum,
 )
-from bitpath.golden.spec.tensix import BLOCK_FLOATS, EXPONENT5_FORMATS, WORMHOLE, BfpRange, Format
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, BfpRange
 from bitpath.golden.tensix.block_floats import join_datums, split_datums
 from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.pack import FLOAT_OUTPUTS

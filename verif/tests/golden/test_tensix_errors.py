@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.spec.tensix import PRESETS, WORMHOLE, Format, TensixNumerics
+from bitpath.golden.spec.tensix import Format
+from bitpath.golden.spec.tensix_numerics import PRESETS, WORMHOLE, TensixNumerics
 from bitpath.golden.tensix import cycles
 
 DST, SRC_B, SRC_A = (np.zeros((rows, 16), np.uint32) for rows in (8, 8, 16))

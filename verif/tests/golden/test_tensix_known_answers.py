@@ -5,7 +5,8 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.exact.tensix import add, dot16_integer, multiply_add, trace_dot16
-from bitpath.golden.spec.tensix import STYLE_OWN_FORMAT, WORMHOLE, Format, Style
+from bitpath.golden.spec.tensix import STYLE_OWN_FORMAT, Format, Style
+from bitpath.golden.spec.tensix_numerics import WORMHOLE
 
 
 def style_of(archive, case):

@@ -5,7 +5,8 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.exact.tensix import dot16_integer, trace_dot16
-from bitpath.golden.spec.tensix import WORMHOLE, Style
+from bitpath.golden.spec.tensix import Style
+from bitpath.golden.spec.tensix_numerics import WORMHOLE
 from bitpath.golden.tensix import cycles
 from bitpath.golden.tensix.host import FORMATS
 from bitpath.golden.tensix.matmul import from_tiles, to_tiles

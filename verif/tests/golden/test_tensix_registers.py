@@ -2,7 +2,8 @@
 
 import pytest
 
-from bitpath.golden.spec.tensix import DST16_ROWS, DST32_ROWS, PRESETS
+from bitpath.golden.spec.tensix import DST16_ROWS, DST32_ROWS
+from bitpath.golden.spec.tensix_numerics import PRESETS
 from bitpath.golden.tensix import tile_instructions
 from bitpath.golden.tensix.registers import check_rows, dst32_rows
 

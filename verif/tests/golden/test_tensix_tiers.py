@@ -7,15 +7,8 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.exact.tensix import add, dot16_integer, maximum, multiply_add, trace_dot16
-from bitpath.golden.spec.tensix import (
-    PRESETS,
-    STYLE_OWN_FORMAT,
-    WORMHOLE,
-    Format,
-    Masking,
-    Style,
-    Tie,
-)
+from bitpath.golden.spec.tensix import STYLE_OWN_FORMAT, Format, Style
+from bitpath.golden.spec.tensix_numerics import PRESETS, WORMHOLE, Masking, Tie
 
 BASE = WORMHOLE.numerics
 NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
