@@ -63,6 +63,11 @@ class MatrixUnitConfig:
         _require_power_of_two("matrix_unit", "cols", self.cols, 1, COLUMNS)
 
     @property
+    def any_src_a_block(self) -> bool:
+        """Whether an instruction's SrcA rows may start at any 8-row block, or at every second one."""
+        return self.numerics.src_a_row_step == BLOCK_ROWS
+
+    @property
     def passes(self) -> int:
         """Cycles for which an instruction occupies the unit."""
         return BLOCK_ROWS // self.rows * (COLUMNS // self.cols)
