@@ -6,6 +6,9 @@ from typing import Any
 
 from amaranth.lib import wiring
 
+from bitpath.rtl.tensix.config import ConversionConfig
+from bitpath.rtl.tensix.packer import Packer
+from bitpath.rtl.tensix.unpacker import Unpacker
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, MapConfig, PsumConfig
 from bitpath.rtl.trainium3.element_map import ElementMap
 from bitpath.rtl.trainium3.psum import Psum
@@ -49,6 +52,8 @@ UNITS = {
         ),
         Unit("psum", PsumConfig, Psum, "Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate"),
         Unit("tensor_engine", EngineConfig, TensorEngine, "Trainium3: array, operand memory, PSUM and sequencers"),
+        Unit("unpacker", ConversionConfig, Unpacker, "Tensix: a row of 16 datums from L1 to SrcA, SrcB or Dst"),
+        Unit("packer", ConversionConfig, Packer, "Tensix: a row of 16 words of Dst to L1"),
     )
 }
 

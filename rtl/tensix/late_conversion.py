@@ -1,0 +1,83 @@
+"""The packer's last conversion of a datum: the intermediate format to the range and precision of the L1 format.
+
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0.
+"""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, Format
+from bitpath.rtl.common.bodies import place
+from bitpath.rtl.tensix.float_word import FIELDS, FloatWord, has_short_exponent
+from bitpath.rtl.tensix.layouts import FORMAT_BITS
+from bitpath.rtl.tensix.narrow_exponent import REBIAS, NarrowExponent
+
+BLOCK_FRACTION_BITS = 7
+"""Of the float that a block's datum is made from."""
+FRACTION_BITS = {fmt: FIELDS[fmt].fraction_bits for fmt in (Format.BF16, Format.FP16, Format.FP8)} | dict.fromkeys(
+    BLOCK_FLOATS, BLOCK_FRACTION_BITS
+)
+"""Fraction bits of the L1 formats that cut a fraction off."""
+FULL_FORMATS = (Format.FP32, Format.TF32)
+"""L1 formats with FP32's fields."""
+
+
+class LateConversion(wiring.Component):
+    """An intermediate value with the exponent and the fraction of its L1 format; for a block float, with those of the
+    float that its datum is made from. Combinational.
+
+    Exponents are rebased, the fraction is cut off, integers pass. A zero exponent loses its fraction where FP32 narrows to
+    8-bit exponents or FP16 to FP8, and its sign too where FP16 widens to anything shorter than FP32.
+
+    Members
+    -------
+    i : In(FloatWord)
+    mid_format, out_format : In(4)
+    o : Out(FloatWord)
+    """
+
+    clocked = False
+    i: In(FloatWord)
+    mid_format: In(FORMAT_BITS)
+    out_format: In(FORMAT_BITS)
+    o: Out(FloatWord)
+
+    def elaborate(self, platform):
+        m = Module()
+        from_short, to_short, to_full, zero = (
+            Signal(name=name) for name in ("from_short", "to_short", "to_full", "zero")
+        )
+        cut = Signal(FP32.fraction_bits)
+        converted = Signal(FloatWord)
+        narrow = place(m, platform, "narrow", NarrowExponent)
+        m.d.comb += [
+            from_short.eq(has_short_exponent(self.mid_format)),
+            to_short.eq(has_short_exponent(self.out_format)),
+            to_full.eq(self.out_format.matches(*FULL_FORMATS)),
+            zero.eq(~self.i.exponent.any()),
+            narrow.i.eq(self.i),
+            converted.eq(self.i),
+        ]
+        with m.Switch(self.out_format):
+            for fmt, bits in FRACTION_BITS.items():
+                with m.Case(fmt):
+                    m.d.comb += cut.eq((1 << FP32.fraction_bits - bits) - 1)
+
+        with m.If(from_short & ~to_short):
+            m.d.comb += converted.exponent.eq(Mux(zero, 0, self.i.exponent + REBIAS))
+            with m.If(zero & ~to_full):
+                m.d.comb += [converted.fraction.eq(0), converted.sign.eq(0)]
+        with m.Elif(to_short & ~from_short):
+            m.d.comb += converted.eq(narrow.o)
+        with m.Elif(zero & ~to_full & self.mid_format.matches(*FULL_FORMATS)):
+            m.d.comb += converted.fraction.eq(0)
+        with m.Elif(zero & from_short & (self.out_format == Format.FP8)):
+            m.d.comb += converted.fraction.eq(0)
+        m.d.comb += [
+            self.o.fraction.eq(converted.fraction & ~cut),
+            self.o.exponent.eq(converted.exponent),
+            self.o.sign.eq(converted.sign),
+        ]
+        return m

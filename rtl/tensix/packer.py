@@ -1,0 +1,140 @@
+"""The packer: a row of Dst to a row of 16 datums in L1, one a cycle.
+
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion and Packers/ReLU; ttsim v1.10.0 for what they leave open.
+"""
+
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, COLUMNS
+from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.max_exponent import MaxExponent
+from bitpath.rtl.tensix.block_encode import BlockEncode
+from bitpath.rtl.tensix.config import ConversionConfig
+from bitpath.rtl.tensix.early_conversion import EarlyConversion
+from bitpath.rtl.tensix.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
+from bitpath.rtl.tensix.l1_add import L1Add, L1Sum
+from bitpath.rtl.tensix.l1_code import L1Code
+from bitpath.rtl.tensix.l1_round import ACCUMULATING_FORMATS, L1Round
+from bitpath.rtl.tensix.late_conversion import LateConversion
+from bitpath.rtl.tensix.layouts import EXPONENT_BITS, PackedRow, PackRequest
+from bitpath.rtl.tensix.relu import Relu
+
+FloatRow = data.ArrayLayout(FloatWord, COLUMNS)
+SumRow = data.ArrayLayout(L1Sum, COLUMNS)
+
+
+class Packer(wiring.Component):
+    """The row's words by early conversion, ReLU and late conversion to the L1 format; then 16 to a block, or added to what
+    L1 holds, or as they are.
+
+    Register ranks stand behind the early conversion, the late conversion, the row's largest exponent and exact sums, and
+    the datums. A row appears LATENCY cycles after its request, one a cycle; all ranks stand still while a row waits.
+    Combinations that the hardware does not convert give rows without meaning.
+
+    Parameters
+    ----------
+    config : of its numerics the final tie and FP16's underflow in L1 are used.
+
+    Members
+    -------
+    i : In(stream of PackRequest)
+    o : Out(stream of PackedRow)
+    """
+
+    LATENCY = 4
+    """Cycles from a request to its row."""
+
+    def __init__(self, config: ConversionConfig):
+        self.config = config
+        super().__init__({"i": In(stream.Signature(PackRequest)), "o": Out(stream.Signature(PackedRow))})
+
+    def elaborate(self, platform):
+        m = Module()
+        request = self.i.p
+        tie = self.config.numerics.final_tie
+        advance = Signal()
+        valid = self.i.valid
+
+        def rank(step: str, **values: Value) -> list[Value]:
+            """The values behind the step's register rank."""
+            nonlocal valid
+            held_valid = Signal(name=f"{step}_valid")
+            held = {name: Signal.like(value, name=f"{step}_{name}", reset_less=True) for name, value in values.items()}
+            with m.If(advance):
+                m.d.sync += [held_valid.eq(valid), *(held[name].eq(value) for name, value in values.items())]
+            valid = held_valid
+            return list(held.values())
+
+        words = Signal(FloatRow)
+        for k in range(COLUMNS):
+            early = place(m, platform, f"early_{k}", EarlyConversion, tie)
+            m.d.comb += [early.word.eq(request.row[k]), early.control.eq(request.control), words[k].eq(early.o)]
+        control, old, words = rank("early", control=request.control, old=request.old, words=words)
+
+        converted = Signal(FloatRow)
+        for k in range(COLUMNS):
+            relu = place(m, platform, f"relu_{k}", Relu)
+            late = place(m, platform, f"late_{k}", LateConversion)
+            m.d.comb += [
+                relu.i.eq(words[k]),
+                relu.control.eq(control),
+                late.i.eq(relu.o),
+                late.mid_format.eq(control.mid_format),
+                late.out_format.eq(control.out_format),
+                converted[k].eq(late.o),
+            ]
+        control, old, words = rank("late", control=control, old=old, words=converted)
+
+        largest = place(m, platform, "largest", MaxExponent, COLUMNS, EXPONENT_BITS)
+        m.d.comb += [largest.i[k].eq(words[k].exponent) for k in range(COLUMNS)]
+        sums = self._add(m, platform, control.out_format, old, words)
+        control, shared, words, sums = rank("sum", control=control, shared=largest.o, words=words, sums=sums)
+
+        datums = Signal(data.ArrayLayout(max(DATUM_BITS.values()), COLUMNS))
+        for k in range(COLUMNS):
+            rounder = place(m, platform, f"round_{k}", L1Round, self.config.numerics.l1_fp16_underflow_saturates)
+            block = place(m, platform, f"block_{k}", BlockEncode, tie)
+            code = place(m, platform, f"code_{k}", L1Code)
+            m.d.comb += [
+                rounder.i.eq(sums[k]),
+                rounder.out_format.eq(control.out_format),
+                block.i.eq(words[k]),
+                block.shared.eq(shared),
+                block.out_format.eq(control.out_format),
+                code.i.eq(Mux(control.accumulate, rounder.o, words[k])),
+                code.block.eq(block.o),
+                code.out_format.eq(control.out_format),
+                datums[k].eq(code.o),
+            ]
+        packed = Signal(PackedRow)
+        is_block = control.out_format.matches(*BLOCK_FLOATS)
+        m.d.comb += packed.exponent.eq(Mux(is_block, shared, 0))
+        with m.Switch(control.out_format):
+            for bits in sorted(set(DATUM_BITS.values())):
+                with m.Case(*(fmt for fmt, width in DATUM_BITS.items() if width == bits)):
+                    m.d.comb += packed.datums.eq(Cat(datums[k][:bits] for k in range(COLUMNS)))
+        (packed,) = rank("write", packed=packed)
+
+        m.d.comb += [
+            self.o.p.eq(packed),
+            self.o.valid.eq(valid),
+            advance.eq(self.o.ready | ~valid),
+            self.i.ready.eq(advance),
+        ]
+        return m
+
+    def _add(self, m: Module, platform: Any, out_format: Value, old: Value, words: Value) -> Value:
+        """The sums of the row and of what L1 holds."""
+        sums = Signal(SumRow)
+        for k in range(COLUMNS):
+            add = place(m, platform, f"add_{k}", L1Add)
+            with m.Switch(out_format):
+                for fmt in ACCUMULATING_FORMATS:
+                    with m.Case(fmt):
+                        m.d.comb += add.old.eq(float_word(old.word_select(k, DATUM_BITS[fmt]), FIELDS[fmt]))
+            m.d.comb += [add.added.eq(words[k]), add.out_format.eq(out_format), sums[k].eq(add.o)]
+        return sums
