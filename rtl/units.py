@@ -6,7 +6,8 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from bitpath.rtl.tensix.config import ConversionConfig
+from bitpath.rtl.tensix.config import ConversionConfig, MatrixUnitConfig
+from bitpath.rtl.tensix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.packer import Packer
 from bitpath.rtl.tensix.unpacker import Unpacker
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, MapConfig, PsumConfig
@@ -54,6 +55,7 @@ UNITS = {
         Unit("tensor_engine", EngineConfig, TensorEngine, "Trainium3: array, operand memory, PSUM and sequencers"),
         Unit("unpacker", ConversionConfig, Unpacker, "Tensix: a row of 16 datums from L1 to SrcA, SrcB or Dst"),
         Unit("packer", ConversionConfig, Packer, "Tensix: a row of 16 words of Dst to L1"),
+        Unit("matrix_unit", MatrixUnitConfig, MatrixUnit, "Tensix: SrcA, SrcB and Dst, rows x cols dot products"),
     )
 }
 
