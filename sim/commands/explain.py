@@ -61,3 +61,68 @@ def trainium3(
         click.echo(trainium3_explain.step(numerics, elements, scales, partial))
     else:
         raise ValueError("nothing to explain; give --stationary and --moving, or --output")
+
+
+@command.command()
+@click.option("--src-a", metavar="WORDS", help="Up to 16 SrcA words (0x1fc00) or numbers (1.3125), as 1,-0.5,0x20000.")
+@click.option("--src-b", metavar="WORDS", help="The SrcB words that they meet.")
+@click.option("--dst", metavar="WORD", help="The Dst word, or number, that comes in.  [default: 0]")
+@click.option("--dst32/--dst16", default=True, show_default=True, help="Width of Dst.")
+@click.option("--style", help="BF16, TF32, FP16 or INT8.  [default: BF16]")
+@click.option("--srca-format", metavar="NAME", help="Data format of SrcA, as BFP8.  [default: the style's]")
+@click.option("--srcb-format", metavar="NAME", help="Data format of SrcB.")
+@click.option("--fidelity", help="LoFi, HiFi2, HiFi3 or HiFi4: phases run in turn.  [default: HiFi4]")
+@click.option("--phase", type=int, help="One fidelity phase, 0 to 3, alone.")
+@click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
+@click.option("--step", type=int, help="With --output: one MVMUL of it in full.")
+@click.option("--format", "format_name", help="With --output: format of the matrices, as bfp8.  [default: bf16]")
+@click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b.")
+@click.option("--b", type=PATH, help="Your own right matrix [K, N].")
+@click.option("--preset", default="tensix_wormhole", show_default=True, help="Numerics by name.")
+def tensix(
+    src_a: str | None,
+    src_b: str | None,
+    dst: str | None,
+    dst32: bool,
+    style: str | None,
+    srca_format: str | None,
+    srcb_format: str | None,
+    fidelity: str | None,
+    phase: int | None,
+    place: str | None,
+    step: int | None,
+    format_name: str | None,
+    a: Path | None,
+    b: Path | None,
+    preset: str,
+) -> None:
+    """One output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
+    from bitpath.golden.spec.tensix_numerics import PRESETS
+    from bitpath.sim.flows import operands, tensix_explain
+
+    if preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
+    numerics = PRESETS[preset].numerics
+    one = {"--src-a": src_a, "--src-b": src_b, "--dst": dst, "--style": style, "--phase": phase}
+    one |= {"--srca-format": srca_format, "--srcb-format": srcb_format}
+    whole = {"--step": step, "--format": format_name, "--a": a, "--b": b}
+    if place is not None:
+        mixed = [name for name, value in one.items() if value is not None]
+        if mixed:
+            raise ValueError(f"--output and {mixed[0]} explain different things; give one of them")
+        left, right = operands.pair(a, b)
+        click.echo(
+            tensix_explain.matmul_output(
+                numerics, left, right, format_name or "bf16", fidelity or "HiFi4", dst32, place, step
+            )
+        )
+    elif src_a is not None and src_b is not None:
+        mixed = [name for name, value in whole.items() if value is not None]
+        if mixed:
+            raise ValueError(f"{mixed[0]} goes with --output")
+        if fidelity is not None and phase is not None:
+            raise ValueError("--fidelity and --phase say the same; give one of them")
+        unit = tensix_explain.unit(numerics, style or "BF16", dst32, srca_format, srcb_format)
+        click.echo(tensix_explain.output(unit, src_a, src_b, dst or "0", fidelity or "HiFi4", phase))
+    else:
+        raise ValueError("nothing to explain; give --src-a and --src-b, or --output")

@@ -10,14 +10,32 @@ from bitpath.golden.exact.tensix.conversions import (
     unpack_block,
     unpack_datum,
 )
-from bitpath.golden.exact.tensix.dot import Dot16Trace, add, dot16_integer, multiply_add, trace_dot16
+from bitpath.golden.exact.tensix.dot import (
+    Dot16Trace,
+    IntegerDot16Trace,
+    add,
+    dot16_integer,
+    multiply_add,
+    trace_dot16,
+    trace_dot16_integer,
+)
 from bitpath.golden.exact.tensix.l1 import add_to_l1
-from bitpath.golden.exact.tensix.multiplier import Product, Source, fields, multiply, multiply_integer, read_source
+from bitpath.golden.exact.tensix.multiplier import (
+    IntegerProduct,
+    Product,
+    Source,
+    fields,
+    multiply,
+    multiply_integer,
+    read_source,
+)
 from bitpath.golden.exact.tensix.pooling import maximum
 
 __all__ = [
     "Accumulation",
     "Dot16Trace",
+    "IntegerDot16Trace",
+    "IntegerProduct",
     "Product",
     "Source",
     "accumulate",
@@ -38,6 +56,7 @@ __all__ = [
     "relu",
     "round_tie",
     "trace_dot16",
+    "trace_dot16_integer",
     "unpack_block",
     "unpack_datum",
 ]

@@ -16,7 +16,9 @@ from bitpath.golden.exact.tensix.accumulate import (
 )
 from bitpath.golden.exact.tensix.multiplier import (
     PRODUCT_FRACTION_BITS,
+    IntegerProduct,
     Product,
+    Source,
     integer_datum,
     multiply,
     multiply_integer,
@@ -33,6 +35,9 @@ class Dot16Trace:
 
     Attributes
     ----------
+    numerics, style, dst32, phase : what was asked for.
+    src_a, src_b, dst : the words given.
+    a, b : the sources as they are read.
     products : 16 products in order.
     group_exponents : the maximum exponent of each group; not above 0 makes the group 0.
     aligned : 16 signed products in units of ``2**-(10 + guard bits)`` at their group's exponent.
@@ -40,6 +45,15 @@ class Dot16Trace:
     accumulation : the addition to Dst.
     """
 
+    numerics: TensixNumerics
+    style: Style
+    dst32: bool
+    phase: int
+    src_a: tuple[int, ...]
+    src_b: tuple[int, ...]
+    dst: int
+    a: tuple[Source, ...]
+    b: tuple[Source, ...]
     products: tuple[Product, ...]
     group_exponents: tuple[int, ...]
     aligned: tuple[int, ...]
@@ -50,6 +64,28 @@ class Dot16Trace:
     def result(self) -> int:
         """The Dst word."""
         return self.accumulation.result
+
+
+@dataclass(frozen=True)
+class IntegerDot16Trace:
+    """A 16-term integer dot product.
+
+    Attributes
+    ----------
+    phase : what was asked for.
+    src_a, src_b, dst : the words given.
+    products : 16 products in order.
+    total : their sum.
+    result : the INT32 Dst word.
+    """
+
+    phase: int
+    src_a: tuple[int, ...]
+    src_b: tuple[int, ...]
+    dst: int
+    products: tuple[IntegerProduct, ...]
+    total: int
+    result: int
 
 
 def trace_dot16(
@@ -65,16 +101,10 @@ def trace_dot16(
     srcb_format: Format,
 ) -> Dot16Trace:
     """Add the dot product of 16 words of a SrcB row and a SrcA column to one float Dst word, in one fidelity phase."""
+    read_a = tuple(read_source(numerics, word, style, srca_format) for word in a)
+    read_b = tuple(read_source(numerics, word, style, srcb_format) for word in b)
     products = tuple(
-        multiply(
-            numerics,
-            read_source(numerics, x, style, srca_format),
-            read_source(numerics, y, style, srcb_format),
-            style=style,
-            dst32=dst32,
-            phase=phase,
-        )
-        for x, y in zip(a, b, strict=True)
+        multiply(numerics, x, y, style=style, dst32=dst32, phase=phase) for x, y in zip(read_a, read_b, strict=True)
     )
     scale = 1 << numerics.product_guard_bits
     exponents, aligned, sums = [], [], []
@@ -98,13 +128,36 @@ def trace_dot16(
         aligned.extend(terms)
         sums.append((sum(terms) << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS - numerics.product_guard_bits, exponent))
     accumulation = accumulate(numerics, dst, sums, style=style, dst32=dst32)
-    return Dot16Trace(products, tuple(exponents), tuple(aligned), tuple(sums), accumulation)
+    return Dot16Trace(
+        numerics=numerics,
+        style=style,
+        dst32=dst32,
+        phase=phase,
+        src_a=tuple(a),
+        src_b=tuple(b),
+        dst=dst,
+        a=read_a,
+        b=read_b,
+        products=products,
+        group_exponents=tuple(exponents),
+        aligned=tuple(aligned),
+        sums=tuple(sums),
+        accumulation=accumulation,
+    )
+
+
+def trace_dot16_integer(
+    numerics: TensixNumerics, dst: int, b: Sequence[int], a: Sequence[int], phase: int
+) -> IntegerDot16Trace:
+    """Add the dot product of 16 integer words each to one INT32 Dst word; the sum saturates once."""
+    products = tuple(multiply_integer(numerics, x, y, phase) for x, y in zip(a, b, strict=True))
+    total = sum(each.value for each in products)
+    return IntegerDot16Trace(phase, tuple(a), tuple(b), dst, products, total, accumulate_integer(dst, total))
 
 
 def dot16_integer(numerics: TensixNumerics, dst: int, b: Sequence[int], a: Sequence[int], phase: int) -> int:
-    """Add the dot product of integer words to one INT32 Dst word; the sum saturates once."""
-    total = sum(multiply_integer(numerics, x, y, phase) for x, y in zip(a, b, strict=True))
-    return accumulate_integer(dst, total)
+    """Return the Dst word of `trace_dot16_integer`."""
+    return trace_dot16_integer(numerics, dst, b, a, phase).result
 
 
 def multiply_add(
@@ -121,7 +174,7 @@ def multiply_add(
 ) -> int:
     """ELWMUL on one datum: add one product to a Dst word."""
     if style is Style.INT8:
-        return accumulate_integer(dst, multiply_integer(numerics, a, b, phase))
+        return accumulate_integer(dst, multiply_integer(numerics, a, b, phase).value)
     product = multiply(
         numerics,
         read_source(numerics, a, style, srca_format),
@@ -130,7 +183,8 @@ def multiply_add(
         dst32=dst32,
         phase=phase,
     )
-    if product.is_zero or product.exponent <= 0:
+    counts = numerics.empty_terms_in_maximum or product.magnitude
+    if product.is_zero or product.exponent <= 0 or not counts:
         empty = multiply(
             numerics,
             read_source(numerics, 0, style, srca_format),

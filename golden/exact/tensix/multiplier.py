@@ -53,6 +53,21 @@ class Product:
     is_zero: bool
 
 
+@dataclass(frozen=True)
+class IntegerProduct:
+    """A product of two integer fields, each with its weight.
+
+    Attributes
+    ----------
+    field_a, field_b : the bits taken of SrcA's and SrcB's magnitudes, in place.
+    value : their signed product.
+    """
+
+    field_a: int
+    field_b: int
+    value: int
+
+
 def read_source(numerics: TensixNumerics, word: int, style: Style, source_format: Format) -> Source:
     """Take a logical 19-bit word apart, masked as its format or the style asks."""
     exponent, fraction = word >> 10 & 0xFF, word & 0x3FF
@@ -108,9 +123,9 @@ def integer_datum(numerics: TensixNumerics, word: int) -> tuple[int, int]:
     return word >> 18 & 1, word & 0x3FF
 
 
-def multiply_integer(numerics: TensixNumerics, a: int, b: int, phase: int) -> int:
+def multiply_integer(numerics: TensixNumerics, a: int, b: int, phase: int) -> IntegerProduct:
     """Multiply the fields of two integer words in one fidelity phase, each with its weight."""
     (a_sign, a_magnitude), (b_sign, b_magnitude) = integer_datum(numerics, a), integer_datum(numerics, b)
     field_a = a_magnitude & 0x1F if phase & 1 else a_magnitude & 0xE0
     field_b = b_magnitude & 0xF if phase & 2 else b_magnitude & 0x3F0
-    return (-1) ** (a_sign ^ b_sign) * field_a * field_b
+    return IntegerProduct(field_a, field_b, (-1) ** (a_sign ^ b_sign) * field_a * field_b)

@@ -1,0 +1,261 @@
+"""What ``bitpath explain tensix`` prints: text of one MVMUL output, or of an output of a matmul."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from bitpath.golden.codec import Overflow, decode
+from bitpath.golden.exact import round_to_format
+from bitpath.golden.exact.tensix import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
+from bitpath.golden.spec.formats import FloatFormat, Specials
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, BLOCK_ROWS, COLUMNS, EXPONENT5_FORMATS, FACE, TILE, Format, Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
+from bitpath.golden.tensix import MatmulPlan, MvmulInstruction, phases, plan_matmul
+from bitpath.golden.tensix.arguments import check_dst32, check_phase, member, source_format
+from bitpath.golden.tensix.explain import explain_chain, explain_dot16
+
+SOURCE_FRACTION_BITS = {
+    Format.FP32: 7,
+    Format.TF32: 10,
+    Format.BF16: 7,
+    Format.FP16: 10,
+    Format.FP8: 2,
+} | {fmt: block.magnitude_bits - 1 for fmt, block in BLOCK_FLOATS.items()}
+"""Fraction bits that a source of each float format has; under style BF16 a format of FP32 is read as BF16."""
+SRC_BITS = 19
+INTEGER_EXPONENT = 16
+"""What the exponent field of an integer source holds where the magnitude is not zero."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """How the Matrix unit is set.
+
+    Attributes
+    ----------
+    numerics : what it computes.
+    style : how it reads its sources.
+    dst32 : width of Dst.
+    srca_format, srcb_format : of the sources.
+    """
+
+    numerics: TensixNumerics
+    style: Style
+    dst32: bool
+    srca_format: Format
+    srcb_format: Format
+
+    def trace(self, dst: int, b: Sequence[int], a: Sequence[int], phase: int) -> Dot16Trace | IntegerDot16Trace:
+        """Run one phase on one datum of Dst."""
+        if self.style is Style.INT8:
+            return trace_dot16_integer(self.numerics, dst, b, a, phase)
+        return trace_dot16(
+            self.numerics,
+            dst,
+            b,
+            a,
+            style=self.style,
+            dst32=self.dst32,
+            phase=phase,
+            srca_format=self.srca_format,
+            srcb_format=self.srcb_format,
+        )
+
+
+def unit(numerics: TensixNumerics, style: str, dst32: bool, srca_format: str | None, srcb_format: str | None) -> Unit:
+    """A unit with these settings; ValueError for those that do not go together."""
+    chosen = member("--style", style, Style)
+    check_dst32(chosen, dst32)
+    return Unit(
+        numerics=numerics,
+        style=chosen,
+        dst32=dst32,
+        srca_format=source_format("--srca-format", srca_format, chosen),
+        srcb_format=source_format("--srcb-format", srcb_format, chosen),
+    )
+
+
+def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: int | None) -> str:
+    """One datum of Dst in one phase, or in the phases of a fidelity in turn.
+
+    Parameters
+    ----------
+    src_a, src_b : up to 16 hexadecimal words (0x1fc00) or numbers (1.3125), separated by commas.
+    dst : one word or number.
+
+    Raises
+    ------
+    ValueError : something else, or a number that the format does not hold.
+    """
+    a = _sources("--src-a", src_a, each.srca_format)
+    b = _sources("--src-b", src_b, each.srcb_format)
+    word = _dst(dst, each)
+    if phase is not None:
+        check_phase(phase)
+    texts = []
+    for number in phases(fidelity) if phase is None else (phase,):
+        trace = each.trace(word, b, a, number)
+        texts.append(explain_dot16(trace))
+        word = trace.result
+    return "\n\n".join(texts)
+
+
+def matmul_output(
+    numerics: TensixNumerics,
+    a: np.ndarray,
+    b: np.ndarray,
+    format_name: str,
+    fidelity: str,
+    dst32: bool,
+    place: str,
+    step: int | None,
+) -> str:
+    """The output at ``place`` ("M,N") of ``a @ b``: a line for each MVMUL, or one of them (`step`) in full.
+
+    Raises
+    ------
+    ValueError : a place outside the output, a step that is not there, and whatever `plan_matmul` refuses.
+    """
+    match = re.fullmatch(r"(\d+),(\d+)", place)
+    if not match or not (int(match[1]) < a.shape[0] and int(match[2]) < b.shape[1]):
+        raise ValueError(f"--output is {place!r}; M,N up to {a.shape[0] - 1},{b.shape[1] - 1} is allowed")
+    m, n = int(match[1]), int(match[2])
+    # Tiles are converted one by one, so that the tile of the output is enough.
+    left, right = a[m // TILE * TILE :][:TILE], b[:, n // TILE * TILE :][:, :TILE]
+    if format_name == "int8":
+        left, right = _integers(left), _integers(right)
+    plan = plan_matmul(left, right, fmt=format_name, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    steps = _steps(numerics, plan, m % TILE, n % TILE)
+    if step is None:
+        reference = float(a[m].astype(np.float64) @ b[:, n].astype(np.float64))
+        title = f"{len(steps)} MVMULs of output [{m}, {n}], {format_name} {fidelity}"
+        return f"{title}\n{explain_chain(steps)}\nfloat64      {reference:.9g}, of the matrices before conversion"
+    if not 0 <= step < len(steps):
+        raise ValueError(f"--step is {step}; 0 to {len(steps) - 1} are allowed")
+    name, trace = steps[step]
+    return f"MVMUL {name}\n{explain_dot16(trace)}"
+
+
+def _steps(
+    numerics: TensixNumerics, plan: MatmulPlan, m: int, n: int
+) -> list[tuple[str, Dot16Trace | IntegerDot16Trace]]:
+    """The instructions that write datum [m, n] of a tile, in order, each with its place in K."""
+    each = Unit(
+        numerics=numerics,
+        style=plan.fmt.style,
+        dst32=plan.dst32,
+        srca_format=plan.fmt.register,
+        srcb_format=plan.fmt.register,
+    )
+    row = _register_row(m, n)
+    steps, word = [], 0
+    for tile in range(plan.tiles[1]):
+        for instruction in plan.instructions:
+            distance = row - instruction.dst_row
+            if not 0 <= distance < BLOCK_ROWS:
+                continue
+            b = plan.src_b[0, tile, instruction.src_b_row + distance].tolist()
+            a = plan.src_a[tile, 0, instruction.src_a_row : instruction.src_a_row + FACE, n % FACE].tolist()
+            trace = each.trace(word, b, a, instruction.phase)
+            word = trace.result
+            steps.append((_name(len(steps), tile, instruction), trace))
+    return steps
+
+
+def _register_row(m: int, n: int) -> int:
+    """The row of a tile's registers, its faces one below the other, that holds datum [m, n]."""
+    face = m // FACE * 2 + n // FACE
+    return face * FACE + m % FACE
+
+
+def _name(index: int, tile: int, instruction: MvmulInstruction) -> str:
+    # Of SrcA's faces the upper two hold the first half of a tile's K.
+    first = tile * TILE + instruction.src_a_row // (2 * FACE) * FACE
+    return f"{index:>4}  k {first:>4}-{first + FACE - 1:<4}  phase {instruction.phase}"
+
+
+def _integers(matrix: np.ndarray) -> np.ndarray:
+    whole = np.rint(matrix).astype(np.int64)
+    if np.any(whole != matrix):
+        raise ValueError("--format is int8; matrices of whole numbers, by --a and --b, are allowed with it")
+    return whole
+
+
+def _sources(option: str, text: str, fmt: Format) -> list[int]:
+    """Words of a source, padded with zeros to 16."""
+    parts = text.split(",")
+    if len(parts) > COLUMNS:
+        raise ValueError(f"{option} has {len(parts)} words; up to {COLUMNS} are allowed")
+    words = [_word(option, part, SRC_BITS, fmt.name, lambda value: _source_word(value, fmt)) for part in parts]
+    if fmt in EXPONENT5_FORMATS and any(word >> 15 & 0b111 for word in words):
+        raise ValueError(f"{option} holds exponents above 31; {fmt.name} has 5 exponent bits")
+    return words + [0] * (COLUMNS - len(words))
+
+
+def _dst(text: str, each: Unit) -> int:
+    if each.style is Style.INT8:
+        return _word("--dst", text, 32, "INT32", lambda value: _sign_magnitude(value, 31))
+    name, bits = "FP32", (8, 23)
+    if not each.dst32:
+        name, bits = ("FP16", (5, 10)) if each.style is Style.FP16 else ("BF16", (8, 7))
+    fmt = _format(*bits)
+    return _word("--dst", text, fmt.width, name, lambda value: _code(value, fmt))
+
+
+def _word(option: str, text: str, width: int, name: str, encode: Callable[[Fraction], int | None]) -> int:
+    """Read a hexadecimal word, or a number that is one exactly."""
+    word = None
+    if re.fullmatch(r"0x[0-9a-fA-F]+", text):
+        word = int(text, 16)
+        word = None if word >> width else word
+    elif re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", text):
+        word = encode(Fraction(text))
+    if word is None:
+        raise ValueError(
+            f"{option} is {text!r}; numbers that {name} holds, and words of {width} bits that begin with 0x, are allowed"
+        )
+    return word
+
+
+def _source_word(value: Fraction, fmt: Format) -> int | None:
+    """Return the logical source word of a number, None where the format does not hold it."""
+    if fmt is Format.INT8:
+        word = _sign_magnitude(value, 10)
+        return None if word is None else word >> 10 << 18 | (INTEGER_EXPONENT << 10 if value else 0) | word & 0x3FF
+    if fmt not in SOURCE_FRACTION_BITS:
+        return None
+    own = _format(5 if fmt in EXPONENT5_FORMATS else 8, SOURCE_FRACTION_BITS[fmt])
+    code = _code(value, own)
+    if code is None:
+        return None
+    # Exponent and fraction, then the fraction's missing bits.
+    magnitude = (code & ~own.sign_mask) << 10 - own.fraction_bits
+    return (1 << 18 if code & own.sign_mask else 0) | magnitude
+
+
+def _sign_magnitude(value: Fraction, bits: int) -> int | None:
+    if value.denominator != 1 or abs(value) >= 1 << bits:
+        return None
+    return (1 << bits if value < 0 else 0) | abs(int(value))
+
+
+def _format(exponent_bits: int, fraction_bits: int) -> FloatFormat:
+    """A format as the Matrix unit reads it: the largest exponent is an ordinary one."""
+    return FloatFormat(
+        name=f"e{exponent_bits}m{fraction_bits}",
+        exponent_bits=exponent_bits,
+        fraction_bits=fraction_bits,
+        bias=(1 << exponent_bits - 1) - 1,
+        specials=Specials.FINITE,
+        nan_code=None,
+    )
+
+
+def _code(value: Fraction, fmt: FloatFormat) -> int | None:
+    """Return the code of a number that the Matrix unit would read as this number, None where there is none."""
+    code = round_to_format(value, fmt, overflow=Overflow.SATURATE)
+    read_as_zero = value != 0 and abs(value) < fmt.min_normal
+    return None if read_as_zero or decode(fmt, code).value != value else code
