@@ -1,6 +1,6 @@
 """Tenstorrent Wormhole's Tensix Matrix unit: formats, word layouts, limits, numerics presets and their standing.
 
-Ref: tenstorrent/tt-isa-documentation, ``WormholeB0/TensixTile/TensixCoprocessor``, commit 3930471 (here ISA); the
+Ref: tenstorrent/tt-isa-documentation, ``WormholeB0/TensixTile/TensixCoprocessor``, commit 3930471 (here TT-ISA); the
 simulator ttsim v1.10.0, commit 56694c8 (here ttsim), whose authors state bit-exactness with silicon as its goal; issues
 of tenstorrent/tt-metal by number; its kernel library tt-llk (here LLK).
 """
@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 
 
 class Format(IntEnum):
-    """Data formats by the codes of the hardware's configuration fields. Ref: ISA Packers/FormatConversion."""
+    """Data formats by the codes of the hardware's configuration fields. Ref: TT-ISA Packers/FormatConversion."""
 
     FP32 = 0
     FP16 = 1
@@ -29,7 +29,7 @@ class Format(IntEnum):
 
 
 class Style(Enum):
-    """How the Matrix unit reads SrcA and SrcB. Ref: ISA MVMUL."""
+    """How the Matrix unit reads SrcA and SrcB. Ref: TT-ISA MVMUL."""
 
     BF16 = "BF16"
     FP16 = "FP16"
@@ -115,7 +115,7 @@ class WordLayout:
     ----------
     width : bits of the word.
     logical : the order of this project's words: sign, exponent, fraction.
-    physical : the order of the bits in the register. Ref: ISA SrcASrcB, Dst.
+    physical : the order of the bits in the register. Ref: TT-ISA SrcASrcB, Dst.
     """
 
     width: int

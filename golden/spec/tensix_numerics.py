@@ -101,24 +101,24 @@ _SOURCES = {
         kind="measured",
         where="tt-metal #38306 confirms a Wormhole bug of this sign and shape; its exact form is ttsim's",
     ),
-    "masking": _ttsim("each source by its own format; ISA MVMUL reads both by SrcA's style"),
+    "masking": _ttsim("each source by its own format; TT-ISA MVMUL reads both by SrcA's style"),
     "group": _ttsim("two groups of eight by index"),
     "product_guard_bits": _ttsim("none"),
     "product_tie": _ttsim("magnitude, away from zero"),
     "sum_tie": _ttsim("two's complement, half a unit added: to +infinity"),
     "dst_tie": _ttsim("magnitude, away from zero"),
-    "final_tie": Source(kind="measured", where="tt-metal #46101: ties away from zero, as ttsim and ISA Packers"),
+    "final_tie": Source(kind="measured", where="tt-metal #46101: ties away from zero, as ttsim and TT-ISA Packers"),
     "pre_round": Source(kind="measured", where="tt-metal #46101: 16-bit Dst rounds to 10 fraction bits, then to BF16"),
     "empty_terms_in_maximum": _ttsim("an operand with an empty field keeps its exponent"),
     "zero_terms_keep_bias": _ttsim("FP16 style with 32-bit Dst rounds a Dst far below exponent 97"),
-    "int8_zero_exponent_flush": _ttsim("exponent byte 0 counts as 0; ISA is silent"),
+    "int8_zero_exponent_flush": _ttsim("exponent byte 0 counts as 0; TT-ISA is silent"),
     "row_broadcast_writes_all": Source(
-        kind="documented", where="ISA MVMUL: the functional model leaves the other rows"
+        kind="documented", where="TT-ISA MVMUL: the functional model leaves the other rows"
     ),
     "bfp_range": _ttsim("the exponent wraps modulo 256; its comments say that silicon does"),
-    "bfp_a_range": _chosen("ISA calls it undefined; wrapping is what the 8-bit variants do"),
+    "bfp_a_range": _chosen("TT-ISA calls it undefined; wrapping is what the 8-bit variants do"),
     "l1_fp16_underflow_saturates": _ttsim("an FP16 sum with negative biased exponent becomes 0x7FFF"),
-    "src_a_row_step": _ttsim("a multiple of 16; ISA MVMUL masks with 0x38"),
+    "src_a_row_step": _ttsim("a multiple of 16; TT-ISA MVMUL masks with 0x38"),
 }
 
 WORMHOLE = Preset(
@@ -159,8 +159,8 @@ WORMHOLE_DOCUMENTED = Preset(
     numerics=replace(WORMHOLE.numerics, masking=Masking.SRCA_STYLE, src_a_row_step=8),
     sources=_SOURCES
     | {
-        "masking": Source(kind="documented", where="ISA MVMUL: both sources are read by SrcA's style"),
-        "src_a_row_step": Source(kind="documented", where="ISA MVMUL: the start row is masked with 0x38"),
+        "masking": Source(kind="documented", where="TT-ISA MVMUL: both sources are read by SrcA's style"),
+        "src_a_row_step": Source(kind="documented", where="TT-ISA MVMUL: the start row is masked with 0x38"),
     },
 )
 """The same where the vendor's documents contradict the simulator."""
@@ -171,34 +171,34 @@ PRESETS = {preset.name: preset for preset in (WORMHOLE, WORMHOLE_FIXED, WORMHOLE
 CHOICES = (
     Choice(
         statement="Stochastic rounding is left out",
-        source=_chosen("ISA says it is biased by a hardware bug, and no public model computes it"),
+        source=_chosen("TT-ISA says it is biased by a hardware bug, and no public model computes it"),
     ),
     Choice(
         statement="DOTPV computes what MVMUL computes",
-        source=Source(kind="documented", where="ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"),
+        source=Source(kind="documented", where="TT-ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"),
     ),
     Choice(
         statement="FP16A_FORCE is style FP16 with 16-bit Dst",
-        source=Source(kind="documented", where="ISA MVMUL; ttsim does not run it"),
+        source=Source(kind="documented", where="TT-ISA MVMUL; ttsim does not run it"),
     ),
     Choice(
         statement="Formats with 5-bit and 8-bit exponents do not mix in one instruction",
-        source=_chosen("ttsim refuses it; ISA reads SrcB's bits by SrcA's style"),
+        source=_chosen("ttsim refuses it; TT-ISA reads SrcB's bits by SrcA's style"),
     ),
     Choice(
         statement="FP8 is e5m2",
         source=Source(
-            kind="documented", where="ISA Packers/FormatConversion, tt-metal and ttsim; ISA SrcASrcB contradicts"
+            kind="documented", where="TT-ISA Packers/FormatConversion, tt-metal and ttsim; TT-ISA SrcASrcB contradicts"
         ),
     ),
     Choice(
         statement="ELWADD and ELWSUB run in fidelity phase 0 only",
-        source=_chosen("ISA divides by 32 and 128 in other phases, ttsim refuses them"),
+        source=_chosen("TT-ISA divides by 32 and 128 in other phases, ttsim refuses them"),
     ),
     Choice(
         statement="GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst and argmax are left out",
         source=Source(
-            kind="documented", where="ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
+            kind="documented", where="TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
         ),
     ),
     Choice(
@@ -219,7 +219,7 @@ CHOICES = (
         statement="FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign",
         source=Source(
             kind="documented",
-            where="ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen",
+            where="TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen",
         ),
     ),
     Choice(

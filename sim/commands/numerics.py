@@ -6,9 +6,10 @@ import click
 @click.command()
 def command() -> None:
     """Print the numerics of every preset, and the fixed choices, with their sources, as Markdown."""
-    from bitpath.golden.spec import trainium3
+    from bitpath.golden.spec import tensix_numerics, trainium3
     from bitpath.sim.numerics_table import choices_table, presets_table
 
-    click.echo(presets_table(list(trainium3.PRESETS.values())))
-    click.echo()
-    click.echo(choices_table(trainium3.CHOICES))
+    tables = []
+    for machine in (trainium3, tensix_numerics):
+        tables += [presets_table(list(machine.PRESETS.values())), choices_table(machine.CHOICES)]
+    click.echo("\n\n".join(tables))

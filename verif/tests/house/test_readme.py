@@ -11,10 +11,16 @@ from bitpath.sim.flows.trainium3_matmul import FORMATS
 
 README = Path(__file__).parents[3] / "README.md"
 STEP = "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --partial 3f800001"
+QUIRK = "tensix --src-a 1 --src-b 1 --dst 0xbf800001 --phase 0"
 
 
 @pytest.mark.parametrize(
-    ("part", "command", "arguments"), [("numerics", numerics.command, ""), ("explain", explain.command, STEP)]
+    ("part", "command", "arguments"),
+    [
+        ("numerics", numerics.command, ""),
+        ("explain", explain.command, STEP),
+        ("explain tensix", explain.command, QUIRK),
+    ],
 )
 def test_part_is_up_to_date(part, command, arguments):
     found = re.search(rf"<!-- {part} -->\n(.*?)\n<!-- /{part} -->", README.read_text(), re.DOTALL)
@@ -22,6 +28,11 @@ def test_part_is_up_to_date(part, command, arguments):
     printed = CliRunner().invoke(command, arguments.split())
     assert printed.exit_code == 0, printed.output
     assert found[1].strip().strip("`").strip() == printed.output.strip()
+
+
+@pytest.mark.parametrize("line", [STEP, QUIRK])
+def test_the_commands_are_shown(line):
+    assert f"bitpath explain {line}\n" in README.read_text()
 
 
 def test_the_run_table_has_every_format_and_no_mismatch():
