@@ -91,3 +91,8 @@ class TensixEngineConfig:
     def __post_init__(self) -> None:
         _require_power_of_two("tensix_engine", "operand_depth", self.operand_depth, 64, 1 << 16)
         _require_power_of_two("tensix_engine", "result_depth", self.result_depth, 64, 1 << 16)
+
+    @property
+    def conversion(self) -> ConversionConfig:
+        """Of the unpackers and the packer."""
+        return ConversionConfig(numerics=self.unit.numerics)
