@@ -17,8 +17,8 @@ from bitpath.sim.errors import SimulationError
 from bitpath.sim.flows.accuracy import accuracy
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.sim.runner import Built, build, run
-from bitpath.verif.host.plan_file import save_plan
-from bitpath.verif.host.tensor_engine import check_fits
+from bitpath.verif.host.trainium3_lowering import check_fits
+from bitpath.verif.host.trainium3_plan_file import save_plan
 
 FORMATS = {
     "mxfp8_e4m3": ("mxfp8_e4m3", "mxfp8_e4m3"),

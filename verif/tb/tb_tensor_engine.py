@@ -18,8 +18,8 @@ from bitpath.golden.spec.trainium3 import PARTITIONS, AccumulateFlag
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.systolic_array import tilings
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
-from bitpath.verif.host.player import EnginePlayer, exact_map
-from bitpath.verif.host.tensor_engine import Matmul, destination, lower, place_words, psum_places
+from bitpath.verif.host.trainium3_lowering import Matmul, destination, lower, place_words, psum_places
+from bitpath.verif.host.trainium3_player import EnginePlayer, exact_map
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross

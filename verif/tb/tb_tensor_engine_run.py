@@ -14,9 +14,9 @@ from bitpath.golden.spec.trainium3 import AccumulateFlag
 from bitpath.golden.trainium3 import MatmulInstruction
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
-from bitpath.verif.host.plan_file import load_plan
-from bitpath.verif.host.player import EnginePlayer, exact_map
-from bitpath.verif.host.tensor_engine import Matmul, destination, lower, psum_places
+from bitpath.verif.host.trainium3_lowering import Matmul, destination, lower, psum_places
+from bitpath.verif.host.trainium3_plan_file import load_plan
+from bitpath.verif.host.trainium3_player import EnginePlayer, exact_map
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 

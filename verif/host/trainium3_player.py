@@ -8,7 +8,7 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from bitpath.golden.codec import decode_array, encode_array
 from bitpath.golden.spec.formats import E2M1, E4M3FN
 from bitpath.rtl.trainium3.config import EngineConfig
-from bitpath.verif.host.tensor_engine import Segment, read_address
+from bitpath.verif.host.trainium3_lowering import Segment, read_address
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import PERIOD_NS, Bench
 from bitpath.verif.kit.streams import resolved
