@@ -114,8 +114,8 @@ def overflow_code(fmt: FloatFormat, overflow: Overflow) -> int:
     return fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
 
 
-def codes_of(array: np.ndarray) -> np.ndarray:
-    """View an array of a float dtype as its codes, uint8, uint16 or uint32.
+def codes_of(array: np.ndarray, name: str = "array") -> np.ndarray:
+    """View an array of a float dtype as its codes, uint8, uint16 or uint32; errors call it `name`.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def codes_of(array: np.ndarray) -> np.ndarray:
     fmt = format_of(array.dtype)
     codes = array.view(np.dtype(f"u{array.dtype.itemsize}"))
     if fmt is E2M1 and np.any(codes > E2M1.sign_mask + E2M1.max_code):
-        raise ValueError("array has float4_e2m1fn bytes above 15; codes are 0 to 15, in the low nibble")
+        raise ValueError(f"{name} has float4_e2m1fn bytes above 15; codes are 0 to 15, in the low nibble")
     return codes
 
 

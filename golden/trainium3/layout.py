@@ -40,7 +40,7 @@ def pack_x4(data: np.ndarray) -> np.ndarray:
     if data.shape[1] % X4:
         raise ValueError(f"data has {data.shape[1]} columns; a multiple of {X4} is allowed")
     fmt = format_of(data.dtype)
-    codes = codes_of(data).astype(np.uint32).reshape(data.shape[0], -1, X4)
+    codes = codes_of(data, "data").astype(np.uint32).reshape(data.shape[0], -1, X4)
     words = np.bitwise_or.reduce(codes << fmt.width * np.arange(X4, dtype=np.uint32), axis=-1)
     return words.astype(_word_dtype(fmt))
 

@@ -87,7 +87,7 @@ def nc_matmul_mx(
 
 def as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndarray, FloatFormat]:
     """Return FP8 codes and their format; FP4 is mapped to E4M3FN, which holds all its numbers, before the array."""
-    fmt, codes = format_of(array.dtype), codes_of(array)
+    fmt, codes = format_of(array.dtype), codes_of(array, name)
     if fmt is E2M1:
         fmt, codes = E4M3FN, encode_array(E4M3FN, decode_array(E2M1, codes))
     if fmt not in numerics.element_formats:

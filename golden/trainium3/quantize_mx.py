@@ -89,7 +89,9 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
     if scale.shape != expected:
         raise ValueError(f"scale has shape {scale.shape}; {expected} is allowed for data of shape {data.shape}")
     factors = decode_array(E8M0, scale)
-    return decode_array(format_of(data.dtype), codes_of(data)) * _spread(factors)  # a power of two: exact in float64
+    return decode_array(format_of(data.dtype), codes_of(data, "data")) * _spread(
+        factors
+    )  # a power of two: exact in float64
 
 
 def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:

@@ -129,5 +129,8 @@ def test_dtypes_and_codes():
     assert codes_of(np.array([1.0, -2.0], ml_dtypes.float8_e4m3fn)).tolist() == [0x38, 0xC0]
     with pytest.raises(TypeError, match="dtype is int32; allowed are"):
         format_of(np.int32)
-    with pytest.raises(ValueError, match="float4_e2m1fn bytes above 15"):
-        codes_of(np.array([16], np.uint8).view(ml_dtypes.float4_e2m1fn))
+    wide = np.array([16], np.uint8).view(ml_dtypes.float4_e2m1fn)
+    with pytest.raises(ValueError, match="array has float4_e2m1fn bytes above 15"):
+        codes_of(wide)
+    with pytest.raises(ValueError, match="moving has float4_e2m1fn bytes above 15"):
+        codes_of(wide, "moving")

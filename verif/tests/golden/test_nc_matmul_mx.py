@@ -195,6 +195,11 @@ def scales(*shape):
             TypeError,
             "moving is float8_e4m3; float8_e4m3fn, float8_e5m2 and",
         ),
+        (
+            {"moving": np.full((32, 3, 4), 16, np.uint8).view(ml_dtypes.float4_e2m1fn)},
+            ValueError,
+            "moving has float4_e2m1fn bytes above 15; codes are 0 to 15",
+        ),
         ({"stationary": zeros(32, 8)}, ValueError, r"stationary has shape \(32, 8\); \[P, M, 4\] is allowed"),
         ({"moving": zeros(32, 3, 2)}, ValueError, r"moving has shape \(32, 3, 2\); \[P, N, 4\] is allowed"),
         ({"stationary": zeros(48, 2, 4)}, ValueError, "stationary spans 48 partitions; 32, 64, 96 and 128 are allowed"),
