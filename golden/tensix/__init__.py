@@ -1,8 +1,10 @@
 """Tenstorrent Wormhole's Tensix Matrix unit, its unpackers and packers, vectorised, bit-identical to `golden.exact`."""
 
 from bitpath.golden.spec.tensix import Format
+from bitpath.golden.tensix.broadcast import broadcast_src_b
 from bitpath.golden.tensix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.fidelity import phases
+from bitpath.golden.tensix.host import tile_image
 from bitpath.golden.tensix.matmul import (
     MatmulPlan,
     MvmulInstruction,
@@ -22,6 +24,7 @@ __all__ = [
     "Format",
     "MatmulPlan",
     "MvmulInstruction",
+    "broadcast_src_b",
     "dotpv",
     "elwadd",
     "elwmul",
@@ -37,6 +40,7 @@ __all__ = [
     "plan_matmul",
     "result_matrix",
     "run_plan",
+    "tile_image",
     "tile_instructions",
     "to_physical",
     "unpack",

@@ -74,6 +74,8 @@ def elwmul(
     exponent = a.exponent.astype(np.int64) + b.exponent + offset
     product = (a.sign * field_a(a.significand, phase)).astype(np.int64) * b.sign * field_b(b.significand, phase)
     empty = (exponent < ANY_ZERO) | (exponent <= 0)
+    if not numerics.empty_terms_in_maximum:
+        empty |= product == 0
     zero_exponent = max(offset, 0) if numerics.zero_terms_keep_bias else 0
     total = np.where(empty, 0, product << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS)
     return accumulate(numerics, dst, [(total, np.where(empty, zero_exponent, exponent))], style=style, dst32=dst32)

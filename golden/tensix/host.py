@@ -7,8 +7,8 @@ import numpy as np
 
 from bitpath.golden.codec import Overflow, decode_array, encode_array
 from bitpath.golden.spec.formats import BF16, E5M2, FP16, FP32
-from bitpath.golden.spec.tensix import FACE, Format, Style
-from bitpath.golden.spec.tensix_numerics import TensixNumerics
+from bitpath.golden.spec.tensix import FACE, TILE, Format, Style
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, TensixNumerics
 from bitpath.golden.tensix.accumulate import INT32_MAX
 from bitpath.golden.tensix.pack import pack
 from bitpath.golden.tensix.unpack import unpack
@@ -40,6 +40,8 @@ FORMATS = {
 }
 """Formats by the names that `matmul` and the command line take."""
 LARGEST_INT8 = 127
+TILE_ROWS = TILE * TILE // FACE
+"""Register rows of a tile: its faces one below the other."""
 
 
 def check_matrix(name: str, matrix: np.ndarray, fmt: str) -> None:
@@ -83,6 +85,31 @@ def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarr
         return rounded.astype("<u2").view(np.uint8)
     words = rounded.astype(np.uint32)
     return pack(words, Format.BF16, FORMATS[fmt].register, dst32=False, raw=True, numerics=numerics)
+
+
+def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = None) -> np.ndarray:
+    """Return the L1 image of one 32x32 tile, which `unpack` with a `count` of 1024 turns into its source words.
+
+    Parameters
+    ----------
+    tile : [64, 16], its faces one below the other, as `matmul.to_tiles` gives it; dtypes are `matmul`'s.
+    fmt : a format of `matmul`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+
+    Returns
+    -------
+    uint8 bytes: 1024 datums, FP32 for "tf32"; block floats have 64 exponent bytes before them.
+
+    Raises
+    ------
+    TypeError, ValueError : another format, dtype or shape; NaN; integers out of range.
+    """
+    if fmt not in FORMATS:
+        raise ValueError(f"fmt is {fmt!r}; {', '.join(map(repr, FORMATS))} are allowed")
+    if tile.shape != (TILE_ROWS, FACE):
+        raise ValueError(f"tile has shape {tile.shape}; {(TILE_ROWS, FACE)} is allowed")
+    check_matrix("tile", tile, fmt)
+    return l1_bytes(tile, fmt, WORMHOLE.numerics if numerics is None else numerics)
 
 
 def source_words(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:

@@ -14,12 +14,10 @@ from bitpath.golden.spec.tensix import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fideli
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.arguments import check_dst32, numerics_with
 from bitpath.golden.tensix.fidelity import phases
-from bitpath.golden.tensix.host import FORMATS, MatmulFormat, check_matrix, dst_values, source_words
+from bitpath.golden.tensix.host import FORMATS, TILE_ROWS, MatmulFormat, check_matrix, dst_values, source_words
 from bitpath.golden.tensix.mvmul import mvmul
 
 MACS_PER_MVMUL = BLOCK_ROWS * FACE * FACE
-TILE_ROWS = TILE * TILE // FACE
-"""Register rows of a tile: its faces one below the other."""
 
 
 @dataclass(frozen=True, kw_only=True)

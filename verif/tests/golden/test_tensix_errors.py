@@ -12,6 +12,7 @@ DST, SRC_B, SRC_A = (np.zeros((rows, 16), np.uint32) for rows in (8, 8, 16))
 WORD = np.zeros(16, np.uint32)
 BYTES = np.zeros(64, np.uint8)
 A = np.zeros((2, 2), np.float32)
+TILE = np.zeros((64, 16), np.float32)
 
 
 def mvmul(dst=DST, src_b=SRC_B, src_a=SRC_A, style="BF16", dst32=True, phase=0, **more):
@@ -55,6 +56,11 @@ def mvmul(dst=DST, src_b=SRC_B, src_a=SRC_A, style="BF16", dst32=True, phase=0, 
             ValueError,
             "dst32 is True; with style FP16, False is allowed",
         ),
+        (lambda: tensix.broadcast_src_b(SRC_B, row=8), ValueError, "row is 8; 0 to 7 are allowed"),
+        (lambda: tensix.broadcast_src_b(SRC_A), ValueError, r"src_b has shape \(16, 16\); \[..., 8, 16\] is allowed"),
+        (lambda: tensix.tile_image(A, "bf16"), ValueError, r"tile has shape \(2, 2\); \(64, 16\) is allowed"),
+        (lambda: tensix.tile_image(TILE, "mxfp4"), ValueError, "fmt is 'mxfp4'; 'bf16', 'tf32'"),
+        (lambda: tensix.tile_image(TILE.astype(float), "fp8"), TypeError, "tile is float64; with fmt 'fp8', float32"),
         (lambda: tensix.unpack(BYTES, "BF16", "FP16"), ValueError, "out_format is FP16; from BF16, BF16 are allowed"),
         (lambda: tensix.unpack(BYTES, "BF16", "BF16"), ValueError, "l1 has 64 bytes; 512 and more are allowed"),
         (

@@ -1,14 +1,16 @@
 """Whole matrices: order of instructions, conversions, counts, and the cycle model's published figures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.exact.tensix import dot16_integer, trace_dot16
 from bitpath.golden.spec.tensix import Style
-from bitpath.golden.spec.tensix_numerics import WORMHOLE
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, BfpRange
 from bitpath.golden.tensix import cycles
-from bitpath.golden.tensix.host import FORMATS
+from bitpath.golden.tensix.host import FORMATS, source_words
 from bitpath.golden.tensix.matmul import from_tiles, to_tiles
 
 FLOATS = [name for name in FORMATS if name != "int8"]
@@ -162,3 +164,24 @@ def test_dst_hazard():
     order = tensix.tile_instructions("HiFi4")
     assert cycles.issue_cycles(order) == list(range(64))
     assert cycles.issue_cycles([order[0]] * 3) == [0, 5, 10]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("flush", [False, True])
+def test_a_tiles_image_unpacks_to_its_source_words(fmt, flush):
+    """Its size is that of the datums, and of one exponent byte for each of 64 face rows before block floats."""
+    rng = np.random.default_rng(45)
+    matrix = rng.integers(-127, 128, (32, 32)) if fmt == "int8" else matrices(rng, 32, 32, 1)[0]
+    if fmt != "int8":
+        matrix *= np.exp2(rng.integers(-140, 100, (32, 32))).astype(np.float32)
+    numerics = replace(WORMHOLE.numerics, bfp_range=BfpRange.FLUSH if flush else BfpRange.WRAP)
+    tile = to_tiles(matrix)[0, 0]
+    image = tensix.tile_image(tile, fmt, numerics)
+    bits = {"bf16": 16, "tf32": 32, "fp16": 16, "fp8": 8, "bfp8": 8, "bfp4": 4, "bfp2": 2, "int8": 8}[fmt]
+    assert image.dtype == np.uint8
+    assert len(image) == 1024 * bits // 8 + (64 if fmt.startswith("bfp") else 0)
+    register = FORMATS[fmt].register
+    words = tensix.unpack(image, "FP32" if fmt == "tf32" else register, register, count=1024, numerics=numerics)
+    assert np.array_equal(words.reshape(64, 16), source_words(tile, fmt, numerics))
+    if not flush:
+        assert np.array_equal(image, tensix.tile_image(tile, fmt))

@@ -100,7 +100,9 @@ def test_mvmul(name, style, dst32):
     assert compared >= 100
 
 
-@pytest.mark.parametrize("name", ["tensix_wormhole", "ties_even", "ties_up", "one_rounding", "zero_terms_at_0"])
+@pytest.mark.parametrize(
+    "name", ["tensix_wormhole", "ties_even", "ties_up", "one_rounding", "zero_terms_at_0", "empty_terms_out"]
+)
 @pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
 def test_elementwise(name, style, dst32):
     numerics, rng = NUMERICS[name], np.random.default_rng(22)
@@ -191,3 +193,53 @@ def test_leading_axes_broadcast():
     assert got.shape == (3, 40, 8, 16)
     for i, j in ((0, 0), (1, 31), (2, 39)):
         assert np.array_equal(got[i, j], tensix.mvmul(dst, b[i, 0], a[j], style="BF16", dst32=False, phase=0))
+
+
+@pytest.mark.parametrize("name", NUMERICS)
+@pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
+def test_elwmul_is_mvmul_with_fifteen_zero_terms(name, style, dst32):
+    """In both tiers, whatever the numerics: the datum stands at any k, all others are zero words."""
+    numerics, rng = NUMERICS[name], np.random.default_rng(26)
+    for kind in KINDS:
+        for formats in formats_of(style):
+            b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (8, 16))
+            dst = dsts(rng, style, dst32, kind, (8, 16))
+            for phase in range(4):
+                common = {"style": style, "dst32": dst32, "phase": phase}
+                common |= {"srca_format": formats[0], "srcb_format": formats[1]}
+                got = tensix.elwmul(dst, b, a, numerics=numerics, **common)
+                # Of one row, an instruction for each of its datums.
+                k, columns, row = rng.permutation(16), np.arange(16), rng.integers(8)
+                lone_b, lone_a = np.zeros((16, 8, 16), np.uint32), np.zeros((16, 16, 16), np.uint32)
+                lone_b[columns, row, k] = b[row]
+                lone_a[columns, k, columns] = a[row]
+                whole = tensix.mvmul(dst, lone_b, lone_a, numerics=numerics, **common)
+                assert np.array_equal(got[row], whole[columns, row, columns])
+                i, j = rng.integers(8), rng.integers(16)
+                terms = [[0] * 16, [0] * 16]
+                terms[0][k[j]], terms[1][k[j]] = int(b[i, j]), int(a[i, j])
+                if style is Style.INT8:
+                    assert got[i, j] == dot16_integer(numerics, int(dst[i, j]), *terms, phase)
+                else:
+                    assert got[i, j] == trace_dot16(numerics, int(dst[i, j]), *terms, **common).result
+
+
+def test_src_b_broadcasts():
+    """What an element-wise operation reads, datum by datum as the documents write it."""
+    rng = np.random.default_rng(27)
+    b = sources(rng, Style.BF16, "uniform", (2, 8, 16))
+    for row in (None, 0, 5):
+        for column_0 in (False, True):
+            got = tensix.broadcast_src_b(b, row=row, column_0=column_0)
+            for i in range(8):
+                for j in range(16):
+                    expected = b[:, i if row is None else row, 0 if column_0 else j]
+                    assert np.array_equal(got[:, i, j], expected)
+    a, dst = sources(rng, Style.BF16, "near", (8, 16)), dsts(rng, Style.BF16, True, "near", (8, 16))
+    spread = tensix.broadcast_src_b(b[0], row=3, column_0=True)
+    got = tensix.elwadd(dst, spread, a, style="BF16", dst32=True)
+    fmt = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
+    for i, j in ((0, 0), (3, 1), (7, 15)):
+        scalars = int(dst[i, j]), int(b[0, 3, 0]), int(a[i, j])
+        common = {"style": Style.BF16, "dst32": True, "subtract": False, "accumulating": True}
+        assert got[i, j] == add(BASE, *scalars, **common, **fmt)
