@@ -2,12 +2,14 @@
 
 from enum import Enum
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.rounding import Rounding
+from bitpath.golden.spec.tensix_numerics import Tie
+from bitpath.rtl.common.nearest import rounds_up
 
 
 class Dropped(Enum):
@@ -24,6 +26,11 @@ class Dropped(Enum):
         return {Rounding.RTZ: cls.TRUNCATED, Rounding.RNE: cls.NEAREST_EVEN}[rounding]
 
 
+def shift_of(distance: Value, bits: int) -> Value:
+    """A distance between exponents as a shift of so many bits: the largest where it does not fit."""
+    return distance[:bits] | distance[bits:].any().replicate(bits)
+
+
 class Align(wiring.Component):
     """``o = i >> shift`` from the top: bit ``in_width - 1`` of ``i`` lands ``shift`` places below bit ``out_width - 1``.
 
@@ -34,6 +41,8 @@ class Align(wiring.Component):
     in_width, out_width : bits of the significand, and of the grid under its highest place.
     max_shift : largest shift that is asked for.
     dropped : what becomes of bits below the grid.
+    twos_complement : whether ``i`` and ``o`` are signed numbers, rounded down by what is dropped, else magnitudes;
+        not with NEAREST_EVEN.
 
     Members
     -------
@@ -44,10 +53,18 @@ class Align(wiring.Component):
 
     clocked = False
 
-    def __init__(self, in_width: int, out_width: int, max_shift: int, dropped: Dropped):
+    def __init__(
+        self, in_width: int, out_width: int, max_shift: int, dropped: Dropped, *, twos_complement: bool = False
+    ):
+        if twos_complement and dropped is Dropped.NEAREST_EVEN:
+            raise ValueError("align: a signed number is not rounded to nearest here")
         self.in_width, self.out_width, self.max_shift, self.dropped = in_width, out_width, max_shift, dropped
+        self.twos_complement = twos_complement
+        number = signed if twos_complement else unsigned
         extra = dropped in (Dropped.STICKY, Dropped.NEAREST_EVEN)
-        super().__init__({"i": In(in_width), "shift": In(range(max_shift + 1)), "o": Out(out_width + extra)})
+        super().__init__(
+            {"i": In(number(in_width)), "shift": In(range(max_shift + 1)), "o": Out(number(out_width + extra))}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -55,12 +72,14 @@ class Align(wiring.Component):
         below = 1 if self.dropped is Dropped.NEAREST_EVEN else 0
         width = self.out_width + below
         pad = width - self.in_width
-        value = Cat(Const(0, pad), self.i) if pad >= 0 else self.i[-pad:]
+        number = signed(width) if self.twos_complement else unsigned(width)
+        value = Signal(number)
+        m.d.comb += value.eq(Cat(Const(0, pad), self.i) if pad >= 0 else self.i[-pad:])
         sticky = self.i[: max(0, -pad)].any()
         for level in range(ceil_log2(self.max_shift + 1)):
             amount = min(1 << level, width)
             take = self.shift[level]
-            shifted = Signal(width, name=f"shifted_{level}")
+            shifted = Signal(number, name=f"shifted_{level}")
             lost = Signal(name=f"lost_{level}")
             m.d.comb += [
                 shifted.eq(Mux(take, value >> amount, value)),
@@ -74,5 +93,6 @@ class Align(wiring.Component):
                 m.d.comb += self.o.eq(Cat(sticky, value))
             case Dropped.NEAREST_EVEN:
                 guard, kept = value[0], value[1:]
-                m.d.comb += self.o.eq(kept + (guard & (sticky | kept[0])))
+                up = rounds_up(Tie.EVEN, odd=kept[0], guard=guard, sticky=sticky, negative=Const(0))
+                m.d.comb += self.o.eq(kept + up)
         return m

@@ -6,6 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP32, FloatFormat
 from bitpath.golden.spec.rounding import Rounding
+from bitpath.golden.spec.tensix_numerics import Tie
+from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.common.raw import SPECIAL
 
 
@@ -72,7 +74,10 @@ class Round(wiring.Component):
 
         # The carry of a significand that rounds up to the next power of two runs into the exponent field, which is what
         # that number needs; from the largest subnormal it makes the smallest normal number.
-        increment = guard & (sticky | kept[0]) if self.rounding is Rounding.RNE else Const(0)
+        if self.rounding is Rounding.RNE:
+            increment = rounds_up(Tie.EVEN, odd=kept[0], guard=guard, sticky=sticky, negative=i.sign)
+        else:
+            increment = Const(0)
         biased = Signal(exponent_width + 1)
         rounded = Signal(exponent_width + 1 + fmt.fraction_bits)
         m.d.comb += [

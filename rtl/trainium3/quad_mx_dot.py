@@ -15,6 +15,7 @@ from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.multiply import Multiply
 from bitpath.rtl.common.normalize import Normalize
+from bitpath.rtl.common.ranks import Ranks
 from bitpath.rtl.common.raw import SPECIAL
 from bitpath.rtl.common.round import Round
 from bitpath.rtl.trainium3.config import DotConfig
@@ -74,39 +75,25 @@ class QuadMxDot(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         numerics = self.config.numerics
-        ranked = RANKS[self.config.pipeline.stages]
-        advance = Signal()
-        valid = self.i.valid
-
-        def rank(step: str, **values: Value) -> list[Value]:
-            """The values behind the step's register rank, or the values where it has none."""
-            nonlocal valid
-            if step not in ranked:
-                return list(values.values())
-            held_valid = Signal(name=f"{step}_valid")
-            held = {name: Signal.like(value, name=f"{step}_{name}", reset_less=True) for name, value in values.items()}
-            with m.If(advance):
-                m.d.sync += [held_valid.eq(valid), *(held[name].eq(value) for name, value in values.items())]
-            valid = held_valid
-            return list(held.values())
+        ranks = Ranks(m, RANKS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
 
         products, partial, special = self._multiply(m, platform)
         scale = Signal(numerics.scale_format.width + 1)  # the sum of two biased exponents
         m.d.comb += scale.eq(self.i.p.stationary.scale + self.i.p.moving.scale)
-        products, partial, scale, special = rank(
+        products, partial, scale, special = ranks.hold(
             "multiply", products=products, partial=partial, scale=scale, special=special
         )
 
         summing = ExactSum if numerics.align_fraction_bits is None else AlignedSum
         m.submodules.sum = sums = summing(numerics, products.shape(), partial.shape())
         m.d.comb += [sums.products.eq(products), sums.partial.eq(partial), sums.scale.eq(scale)]
-        middle, special = rank("sum", middle=sums.middle, special=special)
+        middle, special = ranks.hold("sum", middle=sums.middle, special=special)
         m.d.comb += sums.middle_held.eq(middle)
-        total, special = rank("add", total=sums.o, special=special)
+        total, special = ranks.hold("add", total=sums.o, special=special)
 
         normalize = place(m, platform, "normalize", Normalize, sums.o.shape(), numerics.accumulator.precision)
         m.d.comb += normalize.i.eq(total)
-        normal, special = rank("normalize", normal=normalize.o, special=special)
+        normal, special = ranks.hold("normalize", normal=normalize.o, special=special)
 
         rounder = place(
             m,
@@ -123,9 +110,8 @@ class QuadMxDot(wiring.Component):
             rounder.i.eq(normal),
             rounder.special.eq(special),
             self.o.p.eq(rounder.o),
-            self.o.valid.eq(valid),
-            advance.eq(self.o.ready | ~valid),
-            self.i.ready.eq(advance if ranked else self.o.ready),
+            self.o.valid.eq(ranks.valid),
+            self.i.ready.eq(ranks.finish()),
         ]
         return m
 
