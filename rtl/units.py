@@ -6,9 +6,18 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from bitpath.rtl.tensix.config import ConversionConfig, MatrixUnitConfig
+from bitpath.rtl.tensix.config import (
+    ConversionConfig,
+    Dot16Config,
+    MatrixUnitConfig,
+    MultiplierConfig,
+    TensixEngineConfig,
+)
+from bitpath.rtl.tensix.dot16 import Dot16
+from bitpath.rtl.tensix.fidelity_multiplier import FidelityMultiplier
 from bitpath.rtl.tensix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.packer import Packer
+from bitpath.rtl.tensix.tensix_engine import TensixEngine
 from bitpath.rtl.tensix.unpacker import Unpacker
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, MapConfig, PsumConfig
 from bitpath.rtl.trainium3.element_map import ElementMap
@@ -53,9 +62,12 @@ UNITS = {
         ),
         Unit("psum", PsumConfig, Psum, "Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate"),
         Unit("tensor_engine", EngineConfig, TensorEngine, "Trainium3: array, operand memory, PSUM and sequencers"),
+        Unit("fidelity_multiplier", MultiplierConfig, FidelityMultiplier, "Tensix: 7x5-bit multiplier and its fields"),
+        Unit("dot16", Dot16Config, Dot16, "Tensix: 16 products, added to a Dst word; the sum of two operands"),
         Unit("unpacker", ConversionConfig, Unpacker, "Tensix: a row of 16 datums from L1 to SrcA, SrcB or Dst"),
         Unit("packer", ConversionConfig, Packer, "Tensix: a row of 16 words of Dst to L1"),
         Unit("matrix_unit", MatrixUnitConfig, MatrixUnit, "Tensix: SrcA, SrcB and Dst, rows x cols dot products"),
+        Unit("tensix_engine", TensixEngineConfig, TensixEngine, "Tensix: Matrix unit, unpackers, packer and memories"),
     )
 }
 
