@@ -1,0 +1,179 @@
+"""Rows for the packer, and what golden makes of them."""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.spec.formats import BF16, FP16, FP32
+from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
+from bitpath.golden.tensix import pack as golden_pack
+from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS
+from bitpath.golden.tensix.l1_accumulate import ACCUMULATING_FORMATS
+from bitpath.golden.tensix.pack import FLOAT_OUTPUTS
+from bitpath.golden.tensix.unpack import L1_BYTES
+from bitpath.rtl.tensix.layouts import ROW_BITS, PackedRow, PackRequest
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.stimulus.tensix_words import float_code, integer, row_bits
+
+EXPONENT_STREAM = 16
+"""Bytes that the exponents of block floats in L1 are padded to."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """What the packer is to do; the fields are `golden.tensix.pack`'s arguments."""
+
+    mid_format: Format
+    out_format: Format
+    dst32: bool
+    raw: bool = False
+    unsigned: bool = False
+    relu: int = 0
+    relu_threshold: int = 0
+    accumulate: bool = False
+
+    @property
+    def bin(self) -> str:
+        """As coverage names it: without the threshold."""
+        flags = [name for name in ("dst32", "raw", "unsigned", "accumulate") if getattr(self, name)]
+        return "/".join([self.mid_format.name, self.out_format.name, f"relu{self.relu}", *flags])
+
+    @property
+    def datum_bits(self) -> int:
+        """Bits of a datum in L1."""
+        block = BLOCK_FLOATS.get(self.out_format)
+        return 8 * L1_BYTES[self.out_format] if block is None else block.datum_bits
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in L1, the exponent apart."""
+        return BLOCK * self.datum_bits // 8
+
+
+def _all_packings() -> tuple[Packing, ...]:
+    packings = []
+    for (dst32, raw), mids in EARLY_FORMATS.items():
+        for mid in mids:
+            outs = (mid,) if mid in INTEGERS else FLOAT_OUTPUTS
+            outs = [out for out in outs if (mid, out) != (Format.FP32, Format.TF32)]
+            packings += [
+                Packing(mid, out, dst32, raw, unsigned, relu, accumulate=accumulate)
+                for out in outs
+                for unsigned in ((False, True) if mid is Format.INT8 else (False,))
+                for relu in range(2 if mid in INTEGERS else 4)
+                for accumulate in ((False, True) if out in ACCUMULATING_FORMATS else (False,))
+            ]
+    return tuple(packings)
+
+
+ALL_PACKINGS = _all_packings()
+"""Every combination that golden allows, with threshold 0."""
+
+
+@dataclass(frozen=True)
+class PackRow:
+    """One request; ``old`` are the datums that L1 holds."""
+
+    packing: Packing
+    words: tuple[int, ...]
+    old: tuple[int, ...] = (0,) * BLOCK
+
+    def payload(self, junk: Random) -> int:
+        """As the packer takes it; what does not belong to the row is junk."""
+        packing = self.packing
+        old = junk.getrandbits(ROW_BITS)
+        if packing.accumulate:
+            used = 8 * packing.row_bytes
+            old = old >> used << used | row_bits(self.old, packing.datum_bits)
+        upper = [0 if packing.dst32 else junk.getrandbits(16) << 16 for _ in self.words]
+        control = {name: int(getattr(packing, name)) for name in Packing.__dataclass_fields__}
+        words = [word | above for word, above in zip(self.words, upper, strict=True)]
+        return pack(PackRequest, {"row": words, "old": old, "control": control})
+
+    def __str__(self) -> str:
+        words, old = (" ".join(f"{word:x}" for word in side) for side in (self.words, self.old))
+        threshold = f", threshold {self.packing.relu_threshold:#x}" * (self.packing.relu > 1)
+        return f"{self.packing.bin}{threshold}: {words}{f' onto {old}' * self.packing.accumulate}"
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What a row becomes: 16 datums, and a block's exponent, else 0."""
+
+    datums: tuple[int, ...]
+    exponent: int
+    datum_bits: int
+
+    @property
+    def bits(self) -> int:
+        """As the port has it."""
+        return pack(PackedRow, {"datums": row_bits(self.datums, self.datum_bits), "exponent": self.exponent})
+
+
+def expected(rows: list[PackRow], numerics: TensixNumerics) -> list[Packed]:
+    """What each row becomes; golden packs all rows that are to be packed alike at once."""
+    groups: dict[Packing, list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        groups[row.packing].append(index)
+    results: dict[int, Packed] = {}
+    for packing, indices in groups.items():
+        data = _pack(packing, [rows[index] for index in indices], numerics)
+        exponents = [0] * len(indices)
+        if packing.out_format in BLOCK_FLOATS:
+            stream = -(-len(indices) // EXPONENT_STREAM) * EXPONENT_STREAM
+            exponents, data = list(data[: len(indices)]), data[stream:]
+        size, width = packing.row_bytes, packing.datum_bits
+        for k, (index, exponent) in enumerate(zip(indices, exponents, strict=True)):
+            row = int.from_bytes(data[k * size : (k + 1) * size], "little")
+            datums = tuple(row >> width * lane & (1 << width) - 1 for lane in range(BLOCK))
+            results[index] = Packed(datums, exponent, width)
+    return [results[index] for index in range(len(rows))]
+
+
+def _pack(packing: Packing, rows: list[PackRow], numerics: TensixNumerics) -> bytes:
+    old = b"".join(row_bits(row.old, packing.datum_bits).to_bytes(packing.row_bytes, "little") for row in rows)
+    return golden_pack(
+        np.array([row.words for row in rows], np.uint32),
+        packing.mid_format,
+        packing.out_format,
+        dst32=packing.dst32,
+        relu=packing.relu,
+        relu_threshold=packing.relu_threshold,
+        l1=np.frombuffer(old, np.uint8) if packing.accumulate else None,
+        unsigned=packing.unsigned,
+        raw=packing.raw,
+        numerics=numerics,
+    ).tobytes()
+
+
+def random_row(packing: Packing, rng: Random) -> PackRow:
+    """A row by class of its words' format; a threshold near one of them; old datums that often nearly cancel."""
+    mid = packing.mid_format
+    if mid in INTEGERS:
+        return PackRow(packing, tuple(integer(rng, 16 if mid is Format.INT16 else 32) for _ in range(BLOCK)))
+    source = FP16 if mid in EXPONENT5_FORMATS else FP32
+    near = rng.getrandbits(source.exponent_bits)
+    words = [float_code(rng, source, near=near) for _ in range(BLOCK)]
+    if not packing.dst32 and source is FP32:
+        words = [word >> FP32.width - BF16.width for word in words]
+    if packing.relu > 1:
+        drop = 16 if packing.dst32 else 0
+        threshold = (rng.choice(words) >> drop) + rng.randint(-1, 1)
+        packing = replace(packing, relu_threshold=threshold & 0x7FFF)
+    old = tuple(_old(rng, packing, word) for word in words) if packing.accumulate else (0,) * BLOCK
+    return PackRow(packing, tuple(words), old)
+
+
+def _old(rng: Random, packing: Packing, word: int) -> int:
+    """A datum of L1: any, or about what cancels a word that keeps its format."""
+    code = float_code(rng, FP16 if packing.out_format is Format.FP16 else FP32)
+    if packing.out_format is Format.BF16:
+        code >>= 16
+    width = packing.datum_bits
+    if rng.getrandbits(1) or (32 if packing.dst32 else 16) < width:
+        return code
+    same = word >> 32 - width if packing.dst32 else word
+    return same + rng.randint(-1, 1) & (1 << width) - 1 ^ 1 << width - 1

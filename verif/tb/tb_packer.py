@@ -1,0 +1,110 @@
+"""Bench of the packer: every 16-bit word, directed corners, every combination of formats and flags, latency.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.spec.tensix import BLOCK, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix import unpack
+from bitpath.rtl.tensix.config import ConversionConfig
+from bitpath.rtl.tensix.packer import Packer
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.stimulus.tensix_pack import ALL_PACKINGS, Packed, Packing, PackRow, expected, random_row
+from bitpath.verif.stimulus.tensix_pack_corners import corners
+from bitpath.verif.tb.conversion_rows import PACES, Row, exchange, lone_rows, sweep
+
+CONFIG = config_from_environment(ConversionConfig)
+NUMERICS = CONFIG.numerics
+SIGNATURE = Packer(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+def with_golden(requests: list[PackRow]) -> list[Row]:
+    """Requests with what golden makes of them."""
+    return as_rows(requests, expected(requests, NUMERICS))
+
+
+def as_rows(requests: list[PackRow], results: list[Packed]) -> list[Row]:
+    """Requests and results as the ports have them."""
+    junk = pauses.rng("junk")
+    return [Row(each.payload(junk), result.bits, each) for each, result in zip(requests, results, strict=True)]
+
+
+def register_words(fmt: Format) -> np.ndarray:
+    """Every code of a 16-bit format as a 16-bit Dst word: what the unpacker leaves in Src, without the 3 lowest bits of
+    a fraction that has an 8-bit exponent beside it."""
+    src = unpack(np.arange(1 << 16, dtype="<u2").view(np.uint8), fmt, fmt, count=1 << 16)
+    return src >> 3 if fmt is Format.BF16 else src >> 18 << 15 | src & 0x7FFF
+
+
+SWEEPS = [
+    Packing(mid, out, False, raw)
+    for mid, out, raw in (
+        (Format.BF16, Format.BF16, True),
+        (Format.BF16, Format.BF16, False),
+        (Format.BF16, Format.FP16, False),
+        (Format.BFP8, Format.BF16, False),
+        (Format.FP16, Format.FP16, True),
+        (Format.FP16, Format.FP16, False),
+        (Format.FP16, Format.BF16, True),
+        (Format.BFP8A, Format.FP16, False),
+        (Format.FP8, Format.FP8, True),
+        (Format.INT16, Format.INT16, True),
+    )
+]
+"""Every early conversion of 16-bit words, copied and rounded, and the late ones between 5 and 8 exponent bits."""
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(packing=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in SWEEPS])
+async def every_word(dut, packing):
+    """All 65,536 words of a 16-bit Dst."""
+    fmt = Format.FP16 if packing.mid_format in EXPONENT5_FORMATS else Format.BF16
+    words = register_words(fmt)
+    if packing.raw and packing.mid_format is packing.out_format is fmt:
+        assert words.tolist() == list(range(1 << 16)), "a code does not come through the registers as it was"
+    rows = with_golden([PackRow(packing, tuple(row)) for row in words.reshape(-1, BLOCK).tolist()])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await sweep(frame, rows, Packer.LATENCY)
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    table = corners(NUMERICS)
+    requests = [each.row for each in table]
+    results = expected(requests, NUMERICS)
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(dict.fromkeys(each.bin for each in table))
+        for each, result in zip(table, results, strict=True):
+            if (result.datums[0], result.exponent) == (each.datum, each.exponent):
+                coverage.hit(each.bin)
+        exchange(frame, as_rows(requests, results), "both")
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_rows(dut, pace):
+    """Every combination of formats and flags at least once, in any order."""
+    rng = pauses.rng("rows")
+    order = [*ALL_PACKINGS, *rng.choices(ALL_PACKINGS, k=max(0, CASES - len(ALL_PACKINGS)))]
+    rng.shuffle(order)
+    rows = with_golden([random_row(packing, rng) for packing in order])
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([packing.bin for packing in ALL_PACKINGS])
+        for packing in order:
+            coverage.hit(packing.bin)
+        exchange(frame, rows, pace)
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("rows")
+    rows = with_golden([random_row(rng.choice(ALL_PACKINGS), rng) for _ in range(20)])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await lone_rows(frame, rows, Packer.LATENCY)
