@@ -196,7 +196,7 @@ CHOICES = (
         source=_chosen("TT-ISA divides by 32 and 128 in other phases, ttsim refuses them"),
     ),
     Choice(
-        statement="GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst and argmax are left out",
+        statement="GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst is left out but for argmax",
         source=Source(
             kind="documented", where="TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
         ),
@@ -221,6 +221,18 @@ CHOICES = (
             kind="documented",
             where="TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen",
         ),
+    ),
+    Choice(
+        statement="A word that GMPOOL's argmax returns with FP16 has the FP16 number in its upper half, in the order of a 16-bit Dst",
+        source=_chosen("TT-ISA GMPOOL gives the physical order, for which a 32-bit Dst has no logical one"),
+    ),
+    Choice(
+        statement="The packers' edge mask writes minus infinity as 0xFF800000 or, with 5 exponent bits, as all ones",
+        source=_chosen("TT-ISA EdgeMasking says infinity; FP16's is all ones"),
+    ),
+    Choice(
+        statement="The shift from INT32 to INT8 rounds as every rounding of the packers does, ties away from zero",
+        source=_chosen("TT-ISA says that the shifted-out bits are used for rounding; ttsim refuses shifts"),
     ),
     Choice(
         statement="A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign",

@@ -32,16 +32,28 @@ _KEPT_FRACTION_BITS = {
 RAW_BFP8A_FRACTION_BITS = 7
 
 
+def kept_fraction_bits(mid_format: Format, *, raw: bool) -> int:
+    """Return the fraction bits of a float intermediate format."""
+    return RAW_BFP8A_FRACTION_BITS if raw and mid_format is Format.BFP8A else _KEPT_FRACTION_BITS[mid_format]
+
+
 def convert_early(
-    numerics: TensixNumerics, words: np.ndarray, mid_format: Format, *, dst32: bool, unsigned: bool, raw: bool
+    numerics: TensixNumerics,
+    words: np.ndarray,
+    mid_format: Format,
+    *,
+    dst32: bool,
+    unsigned: bool,
+    raw: bool,
+    descale_shift: int,
 ) -> np.ndarray:
     """Convert int64 Dst words to int64 intermediate values; arguments are `pack`'s, checked."""
     if mid_format is Format.INT8:
-        return _int8(words, unsigned=unsigned, raw=raw)
+        return _int8(numerics, words, unsigned=unsigned, raw=raw, shift=descale_shift)
     if mid_format in INTEGERS or (dst32 and mid_format is Format.FP32):
         return words
     if mid_format in EXPONENT5_FORMATS:
-        kept = RAW_BFP8A_FRACTION_BITS if raw and mid_format is Format.BFP8A else _KEPT_FRACTION_BITS[mid_format]
+        kept = kept_fraction_bits(mid_format, raw=raw)
         return words >> 10 - kept << 10 - kept if raw else _round_fp16(numerics, words, 10 - kept)
     dropped = 23 - _KEPT_FRACTION_BITS[mid_format]
     wide = words if dst32 else words << 16
@@ -66,9 +78,12 @@ def _round_fp16(numerics: TensixNumerics, words: np.ndarray, dropped: int) -> np
     return np.where(magnitude >> 10 == 0, 0, words >> 15 << 15 | np.minimum(rounded, largest))
 
 
-def _int8(words: np.ndarray, *, unsigned: bool, raw: bool) -> np.ndarray:
-    """Clamp sign-magnitude integers to 8 bits, or take their low bits; the sign of a zero stays."""
+def _int8(numerics: TensixNumerics, words: np.ndarray, *, unsigned: bool, raw: bool, shift: int) -> np.ndarray:
+    """Shift, round and clamp sign-magnitude integers to 8 bits, or take their low bits; the sign of a zero stays."""
     sign, magnitude = words >> 31, words & 0x7FFFFFFF
+    if raw:
+        return magnitude & 0xFF if unsigned else sign << 7 | magnitude & 0x7F
+    magnitude = shift_round(magnitude, shift, numerics.final_tie)
     if unsigned:
-        return magnitude & 0xFF if raw else np.where(sign == 1, 0, np.minimum(magnitude, 0xFF))
-    return sign << 7 | (magnitude & 0x7F if raw else np.minimum(magnitude, 0x7F))
+        return np.where(sign == 1, 0, np.minimum(magnitude, 0xFF))
+    return sign << 7 | np.minimum(magnitude, 0x7F)

@@ -1,6 +1,7 @@
-"""The packers: Dst to L1 by early conversion, ReLU, late conversion, and a write or an accumulation.
+"""The packers: Dst to L1 by early conversion, edge mask, ReLU, exponent threshold, late conversion, and a write or an
+accumulation.
 
-Ref: tt-isa-documentation 3930471, Packers/FormatConversion and Packers/ReLU; ttsim v1.10.0 for what they leave open.
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 for what they leave open.
 """
 
 import numpy as np
@@ -10,6 +11,8 @@ from bitpath.golden.spec.tensix_numerics import WORMHOLE, TensixNumerics
 from bitpath.golden.tensix.arguments import format_member
 from bitpath.golden.tensix.block_floats import encode_blocks, exponent_stream_bytes, join_datums
 from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
+from bitpath.golden.tensix.edge_mask import apply_edge_mask, row_masks
+from bitpath.golden.tensix.exponent_threshold import apply_exponent_threshold, check_exponent_threshold
 from bitpath.golden.tensix.l1_accumulate import ACCUMULATING_FORMATS, add_to_l1
 from bitpath.golden.tensix.relu import apply_relu, check_relu
 from bitpath.golden.tensix.unpack import L1_BYTES, as_bytes, fp32_to_fp16
@@ -23,6 +26,7 @@ FLOAT_OUTPUTS = (
     *BLOCK_FLOATS,
 )
 """L1 formats that any float intermediate converts to; FP32 does not become TF32."""
+LARGEST_DESCALE_SHIFT = 31
 
 
 def pack(
@@ -36,6 +40,11 @@ def pack(
     l1: np.ndarray | None = None,
     unsigned: bool = False,
     raw: bool = False,
+    edge_mask: np.ndarray | int | None = None,
+    edge_minus_infinity: bool = False,
+    exponent_threshold: int = 0,
+    descale_shift: int = 0,
+    round_10b: bool = False,
     numerics: TensixNumerics | None = None,
 ) -> np.ndarray:
     """Convert Dst words to datums in L1.
@@ -52,6 +61,11 @@ def pack(
     l1 : uint8 bytes or uint32 words to add the result to, for FP32, BF16 and FP16; at least as long as it.
     unsigned : whether INT8 means 0 to 255.
     raw : convert early by copying or truncating instead of rounding: keeps denormals, NaN and -0.
+    edge_mask : 16 bits for each row of 16 datums, or for all rows: datums of a column whose bit is 0 are replaced.
+    edge_minus_infinity : whether they become minus infinity, for float intermediate formats; else +0.
+    exponent_threshold : after ReLU, floats of a biased exponent below it become +0; 0 to 255.
+    descale_shift : INT32 to INT8 divides by 2**shift, 0 to 31, and rounds before it clamps; not with `raw`.
+    round_10b : the intermediate format FP32, or BF16 on the way to FP16, is TF32 instead; without effect with `raw`.
     numerics : None is `spec.tensix_numerics.WORMHOLE`.
 
     Returns
@@ -64,15 +78,28 @@ def pack(
     """
     numerics = WORMHOLE.numerics if numerics is None else numerics
     mid_format, out_format = format_member("mid_format", mid_format), format_member("out_format", out_format)
+    if round_10b and not raw:
+        mid_format = _rounded_to_10_bits(mid_format, out_format)
     _check(dst, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw)
+    _check_descale_shift(descale_shift, mid_format, raw=raw)
     check_relu(relu, relu_threshold, mid_format)
+    check_exponent_threshold(exponent_threshold, mid_format)
+    if edge_minus_infinity and (edge_mask is None or mid_format in INTEGERS):
+        given = f"mid_format {mid_format.name} and edge_mask {'None' if edge_mask is None else 'given'}"
+        raise ValueError(f"edge_minus_infinity is True; with {given}, False is allowed")
     if l1 is not None and out_format not in ACCUMULATING_FORMATS:
         allowed = ", ".join(each.name for each in ACCUMULATING_FORMATS)
         raise ValueError(f"l1 is given with out_format {out_format.name}; accumulation allows {allowed}")
 
     words = dst.astype(np.int64).reshape(-1)
-    values = convert_early(numerics, words, mid_format, dst32=dst32, unsigned=unsigned, raw=raw)
+    values = convert_early(
+        numerics, words, mid_format, dst32=dst32, unsigned=unsigned, raw=raw, descale_shift=descale_shift
+    )
+    if edge_mask is not None:
+        masks = row_masks(edge_mask, dst.size)
+        values = apply_edge_mask(values, masks, mid_format, minus_infinity=edge_minus_infinity, raw=raw)
     values = apply_relu(values, mid_format, relu, relu_threshold, unsigned=unsigned)
+    values = apply_exponent_threshold(values, mid_format, exponent_threshold)
     if out_format in BLOCK_FLOATS:
         return _block_bytes(numerics, values, mid_format, out_format)
     codes = values if mid_format in INTEGERS else _convert_late(values, mid_format, out_format)
@@ -105,6 +132,22 @@ def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bo
         raise ValueError(
             f"dst has {dst.size} words; with out_format {out_format.name}, multiples of {BLOCK} are allowed"
         )
+
+
+def _rounded_to_10_bits(mid_format: Format, out_format: Format) -> Format:
+    """Return what an intermediate format becomes where 10 fraction bits are asked for."""
+    if mid_format is Format.FP32 or (mid_format is Format.BF16 and out_format is Format.FP16):
+        return Format.TF32
+    raise ValueError(
+        f"round_10b is True; with mid_format {mid_format.name} and out_format {out_format.name}, False is allowed"
+    )
+
+
+def _check_descale_shift(shift: int, mid_format: Format, *, raw: bool) -> None:
+    if not 0 <= shift <= LARGEST_DESCALE_SHIFT:
+        raise ValueError(f"descale_shift is {shift}; 0 to {LARGEST_DESCALE_SHIFT} are allowed")
+    if shift and (raw or mid_format is not Format.INT8):
+        raise ValueError(f"descale_shift is {shift}; with mid_format {mid_format.name} and raw {raw}, 0 is allowed")
 
 
 def _block_bytes(numerics: TensixNumerics, values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:

@@ -48,6 +48,7 @@ def unpack(
     *,
     unsigned: bool = False,
     count: int = 256,
+    forced_exponent: int | None = None,
     numerics: TensixNumerics | None = None,
 ) -> np.ndarray:
     """Convert datums in L1 to register words.
@@ -58,6 +59,7 @@ def unpack(
     in_format, out_format : a pair of `CONVERSIONS`, members, hardware codes or names.
     unsigned : whether INT8 datums are 0 to 255 (else sign and 7 magnitude bits).
     count : datums, a multiple of 16 for block floats.
+    forced_exponent : the unpacker's forced shared exponent, for all blocks; `l1` then holds datums without exponents.
     numerics : None is `spec.tensix_numerics.WORMHOLE`.
 
     Returns
@@ -67,7 +69,7 @@ def unpack(
     Raises
     ------
     TypeError, ValueError : another dtype, shape or pair of formats; too few bytes; `unsigned` without INT8; an exponent of
-        more than 5 bits in an 'a' variant.
+        more than 5 bits in an 'a' variant; `forced_exponent` without block floats.
     """
     numerics = WORMHOLE.numerics if numerics is None else numerics
     in_format, out_format = format_member("in_format", in_format), format_member("out_format", out_format)
@@ -80,7 +82,9 @@ def unpack(
     if count < 1:
         raise ValueError(f"count is {count}; 1 and more are allowed")
     if in_format in BLOCK_FLOATS:
-        return _block_floats(numerics, data, in_format, count)
+        return _block_floats(numerics, data, in_format, count, forced_exponent)
+    if forced_exponent is not None:
+        raise ValueError(f"forced_exponent is {forced_exponent}; with in_format {in_format.name}, None is allowed")
     width = L1_BYTES[in_format]
     words = _first_bytes(data, width * count).view(f"<u{width}").astype(np.int64)
     return _convert(words, in_format, out_format, unsigned).astype(np.uint32)
@@ -101,13 +105,21 @@ def _first_bytes(data: np.ndarray, needed: int) -> np.ndarray:
     return np.ascontiguousarray(data[:needed])
 
 
-def _block_floats(numerics: TensixNumerics, data: np.ndarray, fmt: Format, count: int) -> np.ndarray:
+def _block_floats(
+    numerics: TensixNumerics, data: np.ndarray, fmt: Format, count: int, forced_exponent: int | None
+) -> np.ndarray:
     if count % BLOCK:
         raise ValueError(f"count is {count}; with in_format {fmt.name}, multiples of {BLOCK} are allowed")
     block = BLOCK_FLOATS[fmt]
-    start = exponent_stream_bytes(count)
+    if forced_exponent is not None and not 0 <= forced_exponent < 1 << block.exponent_bits:
+        limit = (1 << block.exponent_bits) - 1
+        raise ValueError(f"forced_exponent is {forced_exponent}; for {fmt.name}, 0 to {limit} are allowed")
+    start = exponent_stream_bytes(count) if forced_exponent is None else 0
     data = _first_bytes(data, start + count * block.datum_bits // 8)
-    exponents = data[: count // BLOCK].astype(np.int64)
+    if forced_exponent is None:
+        exponents = data[: count // BLOCK].astype(np.int64)
+    else:
+        exponents = np.full(count // BLOCK, forced_exponent, np.int64)
     if np.any(exponents >> block.exponent_bits):
         raise ValueError(f"l1 holds the exponent {exponents.max()}; {fmt.name} has {block.exponent_bits} exponent bits")
     words = decode_blocks(numerics, fmt, exponents, split_datums(block, data[start:], count)).reshape(-1)

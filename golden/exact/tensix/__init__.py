@@ -4,6 +4,8 @@ from bitpath.golden.exact.tensix.accumulate import Accumulation, accumulate, acc
 from bitpath.golden.exact.tensix.conversions import (
     early_float,
     early_int8,
+    edge_mask,
+    exponent_threshold,
     late_float,
     pack_block,
     relu,
@@ -45,6 +47,8 @@ __all__ = [
     "dot16_integer",
     "early_float",
     "early_int8",
+    "edge_mask",
+    "exponent_threshold",
     "fields",
     "late_float",
     "maximum",

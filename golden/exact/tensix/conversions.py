@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from bitpath.golden.exact.tensix.accumulate import round_tie
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
-from bitpath.golden.spec.tensix_numerics import BfpRange, TensixNumerics
+from bitpath.golden.spec.tensix_numerics import BfpRange, TensixNumerics, Tie
 
 
 def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_format: Format, *, unsigned: bool) -> int:
@@ -91,9 +91,9 @@ def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst3
     return word & 0x80000000 | rounded if rounded >= 1 << 23 else 0
 
 
-def early_int8(word: int, *, unsigned: bool) -> int:
-    """Clamp one INT32 Dst word to 8 bits."""
-    sign, magnitude = word >> 31, word & 0x7FFFFFFF
+def early_int8(word: int, *, unsigned: bool, shift: int = 0, tie: Tie = Tie.AWAY) -> int:
+    """Divide the magnitude of one INT32 Dst word by ``2**shift``, round and clamp it to 8 bits."""
+    sign, magnitude = word >> 31, round_tie(Fraction(word & 0x7FFFFFFF, 1 << shift), tie)
     if unsigned:
         return 0 if sign else min(magnitude, 255)
     return sign << 7 | min(magnitude, 127)
@@ -112,6 +112,17 @@ def relu(code: int, width: int, mode: int, threshold: int) -> int:
         ignored = 13 if width == 32 else 0
         return limit if code >> ignored > limit >> ignored else code
     return 0 if code <= limit else code
+
+
+def edge_mask(code: int, column: int, mask: int, replacement: int) -> int:
+    """Replace an intermediate code where its column's bit is not set."""
+    return code if mask >> column & 1 else replacement
+
+
+def exponent_threshold(code: int, mid_format: Format, threshold: int) -> int:
+    """Replace an intermediate float by +0 where its exponent is below the threshold."""
+    exponent = code >> 10 & 0x1F if mid_format in EXPONENT5_FORMATS else code >> 23 & 0xFF
+    return 0 if exponent < threshold else code
 
 
 def late_float(code: int, mid_format: Format, out_format: Format) -> int:

@@ -10,6 +10,8 @@ from bitpath.golden.exact.tensix import (
     add_to_l1,
     early_float,
     early_int8,
+    edge_mask,
+    exponent_threshold,
     late_float,
     pack_block,
     relu,
@@ -17,7 +19,7 @@ from bitpath.golden.exact.tensix import (
     unpack_datum,
 )
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
-from bitpath.golden.spec.tensix_numerics import WORMHOLE, BfpRange
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, BfpRange, Tie
 from bitpath.golden.tensix.block_floats import join_datums, split_datums
 from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.pack import FLOAT_OUTPUTS
@@ -168,6 +170,104 @@ def test_pack(dst32, mid, out):
         else:
             expected = codes if mid in INTEGERS else [late_float(code, mid, out) for code in codes]
             assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
+
+
+PLAIN_PACKS = [(dst32, mid, out) for dst32, mid, out in PACKS if out in L1_BYTES]
+
+
+@pytest.mark.parametrize(("dst32", "mid", "out"), PLAIN_PACKS)
+def test_edge_mask_and_exponent_threshold(dst32, mid, out):
+    """In their places, before ReLU and after it, by the scalar tier; masks by row."""
+    rng = np.random.default_rng(36)
+    words = (words32(rng) if dst32 else rng.permutation(ALL16))[:480]
+    masks = rng.integers(0, 1 << 16, 30)
+    top = 31 if mid in EXPONENT5_FORMATS else 255
+    threshold = 0 if mid in INTEGERS else int(rng.integers(1, top))
+    for mode in (0, 1) if mid in INTEGERS else range(4):
+        limit = 0x3E00 if mid in EXPONENT5_FORMATS else 0x3FC0
+        limit *= mode > 1
+        options = {"relu": mode, "relu_threshold": limit, "exponent_threshold": threshold}
+        for minus_infinity in (False,) if mid in INTEGERS else (False, True):
+            got = tensix.pack(
+                words, mid, out, dst32=dst32, edge_mask=masks, edge_minus_infinity=minus_infinity, **options
+            )
+            replacement = 0
+            if minus_infinity:
+                dropped = {Format.BFP8A: 4, Format.FP8: 8}.get(mid, 0)
+                replacement = (0xFFFF >> dropped << dropped) if mid in EXPONENT5_FORMATS else 0xFF800000
+            expected = []
+            for i, word in enumerate(words.tolist()):
+                code = scalar_pack(BASE, word, mid, dst32=dst32, mode=0, threshold=0)
+                code = edge_mask(code, i % 16, int(masks[i // 16]), replacement)
+                width = 8 if mid is Format.INT8 else 16 if mid in (*EXPONENT5_FORMATS, Format.INT16) else 32
+                code = relu(code, width, mode, limit)
+                if mid not in INTEGERS:
+                    code = late_float(exponent_threshold(code, mid, threshold), mid, out)
+                expected.append(code)
+            assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+def test_a_masked_edge_of_a_block(fmt):
+    """One mask for all rows: zeros do not raise the shared exponent, minus infinity does."""
+    wide = BLOCK_FLOATS[fmt].exponent_bits == 8
+    mid, one, top = ("BF16", 0x3F80, 255) if wide else ("FP16", 0x3C00, 31)
+    words = np.full(32, one, np.uint32)
+    words[[15, 31]] = 0x7F00 if wide else 0x7800
+    kept = tensix.pack(words, mid, fmt, dst32=False, edge_mask=0x7FFF)
+    assert kept[:2].tolist() == [127 if wide else 15] * 2
+    infinite = tensix.pack(words, mid, fmt, dst32=False, edge_mask=0x7FFF, edge_minus_infinity=True)
+    assert infinite[:2].tolist() == [top] * 2
+
+
+@pytest.mark.parametrize("unsigned", [False, True])
+@pytest.mark.parametrize("tie", Tie)
+def test_descale_shift(unsigned, tie):
+    rng = np.random.default_rng(37)
+    words = np.concatenate([words32(rng)[:160], rng.integers(0, 1 << 12, 160) | rng.integers(0, 2, 160) << 31])
+    words = words.astype(np.uint32)
+    numerics = replace(BASE, final_tie=tie)
+    for shift in range(32):
+        got = tensix.pack(words, "INT8", "INT8", dst32=True, unsigned=unsigned, descale_shift=shift, numerics=numerics)
+        expected = [early_int8(word, unsigned=unsigned, shift=shift, tie=tie) for word in words.tolist()]
+        assert got.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "shift", "unsigned", "expected"),
+    [
+        *((11, 1, False, 6), (0x8000000B, 1, False, 0x86), (0x80000001, 4, False, 0x80), (0x1FF, 1, True, 255)),
+        *((0x7FFFFFFF, 31, False, 1), (0x1FC, 2, False, 127), (0x1FF, 2, False, 127), (0x8000000B, 1, True, 0)),
+    ],
+)
+def test_descale_shift_by_hand(word, shift, unsigned, expected):
+    got = tensix.pack(np.array([word], np.uint32), "INT8", "INT8", dst32=True, unsigned=unsigned, descale_shift=shift)
+    assert got.tolist() == [expected]
+
+
+@pytest.mark.parametrize("dst32", [False, True])
+def test_rounding_to_10_bits_is_an_intermediate_tf32(dst32):
+    rng = np.random.default_rng(38)
+    words = words32(rng)[:1600] if dst32 else rng.permutation(ALL16)[:1600]
+    for mid, outs in (("FP32", ("TF32", "FP32", "BF16", "FP16", "BFP8")), ("BF16", ("FP16",))):
+        for out in outs:
+            got = tensix.pack(words, mid, out, dst32=dst32, round_10b=True)
+            assert np.array_equal(got, tensix.pack(words, "TF32", out, dst32=dst32))
+    same = tensix.pack(words, "BF16", "BF16", dst32=dst32, raw=True, round_10b=True)
+    assert np.array_equal(same, tensix.pack(words, "BF16", "BF16", dst32=dst32, raw=True))
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+def test_a_forced_exponent_stands_for_all_blocks(fmt):
+    """L1 holds datums alone, and its exponents would have been this one."""
+    rng = np.random.default_rng(39)
+    block = BLOCK_FLOATS[fmt]
+    datums = rng.integers(0, 1 << block.datum_bits, (20, 16))
+    forced = (1 << block.exponent_bits) - 2
+    stream = np.full(32, forced, np.uint8)
+    got = tensix.unpack(join_datums(block, datums), fmt, fmt, count=320, forced_exponent=forced)
+    assert np.array_equal(got, tensix.unpack(np.concatenate([stream, join_datums(block, datums)]), fmt, fmt, count=320))
+    assert got.tolist() == unpack_block(BASE, fmt, forced, datums.reshape(-1).tolist())
 
 
 @pytest.mark.parametrize("out", [Format.FP32, Format.BF16, Format.FP16], ids=lambda each: each.name)

@@ -19,6 +19,10 @@ def mvmul(dst=DST, src_b=SRC_B, src_a=SRC_A, style="BF16", dst32=True, phase=0, 
     return tensix.mvmul(dst, src_b, src_a, style=style, dst32=dst32, phase=phase, **more)
 
 
+def pack(mid="BF16", out="BF16", dst=WORD, dst32=False, **more):
+    return tensix.pack(dst, mid, out, dst32=dst32, **more)
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "says"),
     [
@@ -128,6 +132,65 @@ def mvmul(dst=DST, src_b=SRC_B, src_a=SRC_A, style="BF16", dst32=True, phase=0, 
             lambda: tensix.pack(WORD, "BF16", "BF16", dst32=False, unsigned=True),
             ValueError,
             "unsigned is True; with mid_format BF16",
+        ),
+        (lambda: pack(edge_mask=1 << 16), ValueError, "edge_mask reaches from 0x10000 to 0x10000; 16 bits are allowed"),
+        (
+            lambda: pack(edge_mask=np.array([1, 2])),
+            ValueError,
+            r"edge_mask has shape \(2,\); one mask, or 1, one a row",
+        ),
+        (lambda: pack(edge_mask=np.ones(1)), TypeError, "edge_mask is float64; integers are allowed"),
+        (
+            lambda: pack(dst=WORD[:9], edge_mask=1),
+            ValueError,
+            "dst has 9 words; with an edge_mask, multiples of 16 are allowed",
+        ),
+        (
+            lambda: pack(edge_minus_infinity=True),
+            ValueError,
+            "edge_minus_infinity is True; with mid_format BF16 and edge_mask None, False is allowed",
+        ),
+        (
+            lambda: pack("INT16", "INT16", edge_mask=1, edge_minus_infinity=True),
+            ValueError,
+            "edge_minus_infinity is True; with mid_format INT16 and edge_mask given, False is allowed",
+        ),
+        (lambda: pack(exponent_threshold=256), ValueError, "exponent_threshold is 256; 0 to 255 are allowed"),
+        (
+            lambda: pack("INT16", "INT16", exponent_threshold=1),
+            ValueError,
+            "exponent_threshold is 1; with mid_format INT16, 0 is allowed",
+        ),
+        (lambda: pack(descale_shift=32), ValueError, "descale_shift is 32; 0 to 31 are allowed"),
+        (
+            lambda: pack(descale_shift=1),
+            ValueError,
+            "descale_shift is 1; with mid_format BF16 and raw False, 0 is allowed",
+        ),
+        (
+            lambda: pack("INT8", "INT8", dst32=True, raw=True, descale_shift=1),
+            ValueError,
+            "descale_shift is 1; with mid_format INT8 and raw True, 0 is allowed",
+        ),
+        (
+            lambda: pack(round_10b=True),
+            ValueError,
+            "round_10b is True; with mid_format BF16 and out_format BF16, False is allowed",
+        ),
+        (
+            lambda: tensix.unpack(BYTES, "BFP8A", "FP16", count=16, forced_exponent=32),
+            ValueError,
+            "forced_exponent is 32; for BFP8A, 0 to 31 are allowed",
+        ),
+        (
+            lambda: tensix.unpack(BYTES, "BF16", "BF16", count=16, forced_exponent=1),
+            ValueError,
+            "forced_exponent is 1; with in_format BF16, None is allowed",
+        ),
+        (
+            lambda: tensix.gmpool(DST, SRC_B, SRC_A, style="BF16", dst32=False, argmax=True),
+            ValueError,
+            "argmax is True; with dst32 False, False is allowed",
         ),
         (lambda: tensix.to_physical(WORD, "DST"), ValueError, "layout is 'DST'; 'SRC', 'DST16_BF16'"),
         (lambda: tensix.to_physical(WORD + np.uint32(1 << 19), "SRC"), ValueError, "words reach 0x80000; 19 bits"),

@@ -7,6 +7,7 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.exact.tensix import add, dot16_integer, maximum, multiply_add, trace_dot16
+from bitpath.golden.exact.tensix.pooling import next_index_phase
 from bitpath.golden.spec.tensix import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.spec.tensix_numerics import PRESETS, WORMHOLE, Masking, Tie
 
@@ -127,25 +128,68 @@ def test_elementwise(name, style, dst32):
                         assert got[cell] == expected
 
 
-@pytest.mark.parametrize(("style", "dst32"), [each for each in CONFIGURATIONS if each != (Style.FP16, True)])
-def test_gmpool(style, dst32):
+POOLS = [
+    (style, dst32, argmax)
+    for style, dst32 in CONFIGURATIONS
+    for argmax in (False, True)
+    if (dst32 if argmax else (style, dst32) != (Style.FP16, True))
+]
+
+
+@pytest.mark.parametrize(("style", "dst32", "argmax"), POOLS)
+def test_gmpool(style, dst32, argmax):
     rng = np.random.default_rng(23)
-    for kind in KINDS:
+    for kind in (*KINDS, "equal"):
         for scale in ("one", "any"):
-            a = sources(rng, style, kind, (16, 16))
-            b = sources(rng, style, kind, (8, 16))
+            a = sources(rng, style, "near" if kind == "equal" else kind, (16, 16))
+            b = sources(rng, style, "near" if kind == "equal" else kind, (8, 16))
+            if kind == "equal":
+                # Few different datums in a column; among integers zeros of both signs with an exponent.
+                choices = (
+                    a[:2].copy() if style is not Style.INT8 else np.array([[16 << 10] * 16, [1 << 18 | 16 << 10] * 16])
+                )
+                a = np.where(rng.random((16, 16)) < 0.5, *choices[:, np.newaxis]).astype(np.uint32)
             if scale == "one":
                 b[0] = (15 if style is Style.FP16 else 16 if style is Style.INT8 else 127) << 10
             if kind == "zeros":
                 a &= 0x40000
             dst = dsts(rng, style, dst32, kind, (8, 16))
             dst[0, :8] &= 0x80000000 if dst32 else 0x8000
-            got = tensix.gmpool(dst, b, a, style=style, dst32=dst32)
+            dst[0, :4] |= 0x80000000 if dst32 else 0x8000
+            got = tensix.gmpool(dst, b, a, style=style, dst32=dst32, argmax=argmax)
             for j in range(16):
-                expected = maximum(int(dst[0, j]), b[0].tolist(), a[:, j].tolist(), style=style, dst32=dst32)
-                assert got[0, j] == expected
-            assert not got[1:4].any()
+                scalars = int(dst[0, j]), b[0].tolist(), a[:, j].tolist()
+                assert got[0, j] == maximum(*scalars, style=style, dst32=dst32, argmax=argmax)
+            expected = [[next_index_phase(word) if argmax else 0 for word in row] for row in dst[1:4].tolist()]
+            assert got[1:4].tolist() == expected
             assert np.array_equal(got[4:], dst[4:])
+
+
+@pytest.mark.parametrize(
+    ("rows", "index"),
+    [
+        # Of equal maxima the last compared wins: rows 4 to 7 come before 0 to 3.
+        ((2,), 0x10 | 6),
+        ((2, 6), 0x10 | 6),
+        ((4, 7), 0x10 | 5),
+        # From row 8 on a maximum counts, but not as an index: the one before it stays.
+        ((1, 9), 0x10 | 3),
+        ((9,), 0x10 | 1),
+    ],
+)
+def test_the_index_of_a_maximum_by_hand(rows, index):
+    """Rows hold 2.0 where named, else 1.0; Dst holds 0.0 and count 0. With 2.0 in row 9 alone row 3 was the last of 1.0."""
+    a = np.full((16, 16), 127 << 10, np.uint32)
+    a[list(rows)] = 128 << 10
+    b = np.full((8, 16), 127 << 10, np.uint32)
+    dst = np.zeros((8, 16), np.uint32)
+    got = tensix.gmpool(dst, b, a, style="BF16", dst32=True, argmax=True)
+    assert np.all(got[0] == 0x4000 << 16 | 0x100 | index)
+    assert np.all(got[1:4] == 0x100)
+    again = tensix.gmpool(got, b, a & 0, style="BF16", dst32=True, argmax=True)
+    assert np.all(again[0] == 0x4000 << 16 | 0x200 | index)
+    only = tensix.gmpool(dst, b, a, style="TF32", dst32=True, argmax=True)
+    assert np.all(only[0] == 0x100 | index)
 
 
 def test_pooling_and_row_broadcast_are_products():
