@@ -9,7 +9,7 @@ import pytest
 from bitpath.golden.codec import Kind, decode
 from bitpath.golden.exact import round_to_format
 from bitpath.golden.exact.bf16_fma import fma
-from bitpath.golden.exact.tensix import multiply_add
+from bitpath.golden.exact.tensix import multiply_add, trace_dot16
 from bitpath.golden.spec.formats import BF16
 from bitpath.golden.spec.tensix import Format, Style
 from bitpath.golden.spec.tensix_numerics import WORMHOLE, Tie
@@ -75,15 +75,70 @@ def value(code):
 
 
 def test_what_denormals_as_zero_cost():
-    assert value(fma(0x0001, ONE, 0)) == Fraction(2) ** -133
-    assert matrix_unit(0x0001, ONE, 0, range(4)) == 0
+    """Of operands, of what comes in, and of the result, 2**-127."""
+    for x, y, z, exact in ((0x0001, ONE, 0, 0x0001), (0, 0, 0x8001, 0x8001), (0x0080, 0x3F00, 0, 0x0040)):
+        assert fma(x, y, z) == exact
+        assert matrix_unit(x, y, z, range(4)) == 0
+    assert value(0x0001) == Fraction(2) ** -133
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "z", "exact", "simplified"),
+    [
+        (0x7FC0, ONE, 0, 0x7FC0, 0x7F80),
+        (0x7F80, 0, 0, 0x7FC0, 0),
+        (0x7F80, ONE, 0xFF80, 0x7FC0, 0),
+        # Infinity is 2**128, and halved it is a number again.
+        (0x7F80, ONE, 0, 0x7F80, 0x7F80),
+        (0x7F80, 0x3F00, 0, 0x7F80, 0x7F00),
+    ],
+)
+def test_what_leaving_out_nan_and_infinity_costs(x, y, z, exact, simplified):
+    assert fma(x, y, z) == exact
+    assert matrix_unit(x, y, z, range(4)) == simplified
 
 
 def test_what_a_partial_significand_costs():
+    """Of the 8 bits SrcA gives 5 and then 3, SrcB 7 and then 1."""
     x = ONE | 1
     assert fma(x, ONE, 0) == x
     assert matrix_unit(x, ONE, 0, (0,)) == ONE
     assert matrix_unit(x, ONE, 0, (0, 1)) == x
+    assert matrix_unit(ONE, x, 0, (0, 1)) == ONE
+    assert matrix_unit(ONE, x, 0, (0, 1, 2)) == x
+
+
+def dot_product(xs, ys, numerics):
+    """One MVMUL output from a BF16 Dst of 0."""
+    a, b = ([code << 3 for code in [*each, *[0] * (16 - len(each))]] for each in (xs, ys))
+    formats = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
+    return trace_dot16(numerics, 0, b, a, style=Style.BF16, dst32=False, phase=0, **formats).result
+
+
+def chain(xs, ys):
+    total = 0
+    for x, y in zip(xs, ys, strict=True):
+        total = fma(x, y, total)
+    return total
+
+
+@pytest.mark.parametrize(("guard_bits", "result"), [(0, ONE + 1), (1, ONE)])
+def test_what_one_common_alignment_costs(guard_bits, result):
+    """1 and six times 2**-11: each is half a unit of 10 fraction bits, and without a guard bit is doubled."""
+    xs, ys = [ONE, *[0x3A00] * 6], [ONE] * 7
+    exact = sum(value(x) * value(y) for x, y in zip(xs, ys, strict=True))
+    assert round_to_format(exact, BF16) == chain(xs, ys) == ONE
+    assert dot_product(xs, ys, replace(WORMHOLE.numerics, product_guard_bits=guard_bits)) == result
+
+
+def test_what_one_normalisation_for_many_terms_gains():
+    """1 and fifteen times 2**-8: one by one each is a tie that goes back to 1; the unit rounds their sum once."""
+    xs, ys = [ONE, *[0x3B80] * 15], [ONE] * 16
+    assert chain(xs, ys) == ONE
+    assert dot_product(xs, ys, WORMHOLE.numerics) == ONE + 8
+    even = replace(WORMHOLE.numerics, final_tie=Tie.EVEN)
+    exact = sum(value(x) * value(y) for x, y in zip(xs, ys, strict=True))
+    assert dot_product(xs, ys, even) == round_to_format(exact, BF16)
 
 
 def test_what_one_alignment_of_ten_fraction_bits_costs():
@@ -94,6 +149,11 @@ def test_what_one_alignment_of_ten_fraction_bits_costs():
     assert [matrix_unit(each, ONE, ONE, range(4), even) for each in (tie, above)] == [ONE, ONE]
 
 
-def test_what_cheaper_rounding_costs():
+@pytest.mark.parametrize(("tie", "result"), [(Tie.AWAY, ONE + 1), (Tie.UP, ONE + 1), (Tie.EVEN, ONE)])
+def test_what_cheaper_rounding_costs(tie, result):
+    """A tie goes away from zero, for which one bit of what is dropped decides."""
     assert fma(0x3B80, ONE, ONE) == ONE
-    assert matrix_unit(0x3B80, ONE, ONE, range(4)) == ONE + 1
+    assert matrix_unit(0x3B80, ONE, ONE, range(4), replace(WORMHOLE.numerics, final_tie=tie)) == result
+    sign = BF16.sign_mask
+    negative = matrix_unit(0x3B80 | sign, ONE, ONE | sign, range(4), replace(WORMHOLE.numerics, final_tie=tie))
+    assert negative == sign | (ONE + 1 if tie is Tie.AWAY else ONE)
