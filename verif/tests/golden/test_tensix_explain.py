@@ -68,6 +68,13 @@ def test_alignment_rounding_and_fields():
     assert "result       0x3f81 = 1.0078125" in text
 
 
+def test_a_term_below_the_maximum_is_moved():
+    """-1.5 four binades below 1: 96 of 1024."""
+    lines = explain_dot16(trace(0, [ONE, 1 << 18 | ONE - (4 << 10)], [ONE, ONE | 0x200])).splitlines()
+    assert lines[4].split()[-5:] == ["11000", "1000000", "-1536", "123", "-96"]
+    assert "sum 928 in units of 2**-10 there = 0.90625" in lines[6]
+
+
 def test_guard_bits_and_groups():
     numerics = replace(WORMHOLE.numerics, group=4, product_guard_bits=3)
     text = explain_dot16(trace(0, [ONE] * 16, [ONE] * 16, numerics=numerics))
