@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.tensix import BLOCK_FLOATS
 from bitpath.golden.spec.tensix_numerics import Tie
+from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.tensix.float_word import FloatWord
 from bitpath.rtl.tensix.late_conversion import BLOCK_FRACTION_BITS
 from bitpath.rtl.tensix.layouts import EXPONENT_BITS, FORMAT_BITS
@@ -66,7 +67,8 @@ class BlockEncode(wiring.Component):
         # The shift is at least 1, so the whole part has a bit less than the significand; rounding may add it again.
         whole = shifted[MAX_SHIFT:]
         guard = shifted[MAX_SHIFT - 1]
-        up = guard & (shifted[: MAX_SHIFT - 1].any() | whole[0]) if self.tie is Tie.EVEN else guard
+        sticky = shifted[: MAX_SHIFT - 1].any()
+        up = rounds_up(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
         rounded = Signal(SIGNIFICAND_BITS)
         magnitude = Signal(MAGNITUDE_BITS)
         m.d.comb += [

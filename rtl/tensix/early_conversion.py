@@ -3,7 +3,7 @@
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0 for large denormals and FP16's saturation.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,6 +11,7 @@ from bitpath.golden.spec.formats import BF16, FP16, FP32
 from bitpath.golden.spec.tensix import DST32, Format
 from bitpath.golden.spec.tensix_numerics import Tie
 from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.tensix.clamp_integer import ClampInteger
 from bitpath.rtl.tensix.float_word import FIELDS, FloatWord, float_word, has_short_exponent
 from bitpath.rtl.tensix.layouts import PackControl
@@ -83,7 +84,7 @@ class EarlyConversion(wiring.Component):
             # A 5-bit exponent is never all ones in a field of 8.
             nan.eq(placed.exponent.all()),
             magnitude.eq(Cat(placed.fraction & ~Mux(rounds & nan, FP32.fraction_mask, 0), placed.exponent)),
-            # Infinity is a power of two, so that half a place more is no carry out of the field.
+            # Infinity has nothing to round, so that no carry leaves the field.
             rounded.eq(magnitude + Mux(rounds, self._increment(magnitude, below, half), 0)),
         ]
         # 5-bit exponents carry into the bit above, where FP32's still have room.
@@ -116,10 +117,8 @@ class EarlyConversion(wiring.Component):
                 with m.Case(fmt):
                     m.d.comb += [below.eq((1 << dropped) - 1), half.eq(1 << dropped - 1)]
 
-    def _increment(self, magnitude: Signal, below: Signal, half: Signal) -> Signal:
+    def _increment(self, magnitude: Signal, below: Signal, half: Signal) -> Value:
         """What is added before the lower bits are cut off."""
-        if self.tie is not Tie.EVEN:
-            return half
-        tie = (magnitude & below) == half
-        odd = (magnitude & (half << 1)).any()
-        return Mux(tie & ~odd, 0, half)
+        unit = half << 1
+        guard, sticky, odd = ((magnitude & bits).any() for bits in (half, below & ~half, unit))
+        return Mux(rounds_up(self.tie, odd=odd, guard=guard, sticky=sticky, negative=Const(0)), unit, 0)

@@ -9,7 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP16, FP32
 from bitpath.golden.spec.tensix import Format
+from bitpath.golden.spec.tensix_numerics import Tie
 from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.tensix.float_word import FIELDS, FloatWord
 from bitpath.rtl.tensix.l1_add import L1Sum
@@ -57,8 +59,9 @@ class L1Round(wiring.Component):
             for fmt in ACCUMULATING_FORMATS:
                 with m.Case(fmt):
                     dropped = FP32.fraction_bits - FIELDS[fmt].fraction_bits
-                    guard, rest, odd = extended[dropped + 1], extended[: dropped + 1].any(), extended[dropped + 2]
-                    m.d.comb += unit.eq(Mux(guard & (rest | odd), 1 << dropped, 0))
+                    guard, sticky, odd = extended[dropped + 1], extended[: dropped + 1].any(), extended[dropped + 2]
+                    up = rounds_up(Tie.EVEN, odd=odd, guard=guard, sticky=sticky, negative=normal.sign)
+                    m.d.comb += unit.eq(Mux(up, 1 << dropped, 0))
         exponent_bits = len(normal.exponent) + 1  # the carry of a significand that rounds up to the next power of two
         fields = Signal(FP32.fraction_bits + exponent_bits)
         exponent = Signal(signed(exponent_bits))

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, COLUMNS
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.max_exponent import MaxExponent
+from bitpath.rtl.common.ranks import Ranks
 from bitpath.rtl.tensix.block_encode import BlockEncode
 from bitpath.rtl.tensix.config import ConversionConfig
 from bitpath.rtl.tensix.early_conversion import EarlyConversion
@@ -25,6 +26,8 @@ from bitpath.rtl.tensix.relu import Relu
 
 FloatRow = data.ArrayLayout(FloatWord, COLUMNS)
 SumRow = data.ArrayLayout(L1Sum, COLUMNS)
+STEPS = ("early", "late", "sum", "write")
+"""After which steps a register rank stands."""
 
 
 class Packer(wiring.Component):
@@ -45,7 +48,7 @@ class Packer(wiring.Component):
     o : Out(stream of PackedRow)
     """
 
-    LATENCY = 4
+    LATENCY = len(STEPS)
     """Cycles from a request to its row."""
 
     def __init__(self, config: ConversionConfig):
@@ -56,24 +59,13 @@ class Packer(wiring.Component):
         m = Module()
         request = self.i.p
         tie = self.config.numerics.final_tie
-        advance = Signal()
-        valid = self.i.valid
-
-        def rank(step: str, **values: Value) -> list[Value]:
-            """The values behind the step's register rank."""
-            nonlocal valid
-            held_valid = Signal(name=f"{step}_valid")
-            held = {name: Signal.like(value, name=f"{step}_{name}", reset_less=True) for name, value in values.items()}
-            with m.If(advance):
-                m.d.sync += [held_valid.eq(valid), *(held[name].eq(value) for name, value in values.items())]
-            valid = held_valid
-            return list(held.values())
+        ranks = Ranks(m, STEPS, valid=self.i.valid, ready=self.o.ready)
 
         words = Signal(FloatRow)
         for k in range(COLUMNS):
             early = place(m, platform, f"early_{k}", EarlyConversion, tie)
             m.d.comb += [early.word.eq(request.row[k]), early.control.eq(request.control), words[k].eq(early.o)]
-        control, old, words = rank("early", control=request.control, old=request.old, words=words)
+        control, old, words = ranks.hold("early", control=request.control, old=request.old, words=words)
 
         converted = Signal(FloatRow)
         for k in range(COLUMNS):
@@ -87,12 +79,12 @@ class Packer(wiring.Component):
                 late.out_format.eq(control.out_format),
                 converted[k].eq(late.o),
             ]
-        control, old, words = rank("late", control=control, old=old, words=converted)
+        control, old, words = ranks.hold("late", control=control, old=old, words=converted)
 
         largest = place(m, platform, "largest", MaxExponent, COLUMNS, EXPONENT_BITS)
         m.d.comb += [largest.i[k].eq(words[k].exponent) for k in range(COLUMNS)]
         sums = self._add(m, platform, control.out_format, old, words)
-        control, shared, words, sums = rank("sum", control=control, shared=largest.o, words=words, sums=sums)
+        control, shared, words, sums = ranks.hold("sum", control=control, shared=largest.o, words=words, sums=sums)
 
         datums = Signal(data.ArrayLayout(max(DATUM_BITS.values()), COLUMNS))
         for k in range(COLUMNS):
@@ -117,13 +109,12 @@ class Packer(wiring.Component):
             for bits in sorted(set(DATUM_BITS.values())):
                 with m.Case(*(fmt for fmt, width in DATUM_BITS.items() if width == bits)):
                     m.d.comb += packed.datums.eq(Cat(datums[k][:bits] for k in range(COLUMNS)))
-        (packed,) = rank("write", packed=packed)
+        (packed,) = ranks.hold("write", packed=packed)
 
         m.d.comb += [
             self.o.p.eq(packed),
-            self.o.valid.eq(valid),
-            advance.eq(self.o.ready | ~valid),
-            self.i.ready.eq(advance),
+            self.o.valid.eq(ranks.valid),
+            self.i.ready.eq(ranks.finish()),
         ]
         return m
 

@@ -3,6 +3,7 @@
 A bin counts as hit only where golden gives that datum, so that a corner stated wrongly shows up as a bin not hit.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -20,18 +21,36 @@ PLUS_MINUS = ((0, "+"), (1, "-"))
 
 @dataclass(frozen=True)
 class Corner:
-    """A row, what its first datum must become, and the block's exponent."""
+    """One word for any place of a row, or a whole block; what the first word must become, and the block's exponent."""
 
     bin: str
-    row: PackRow
+    packing: Packing
+    words: tuple[int, ...]
     datum: int
     exponent: int = 0
+    old: int = 0
 
 
 def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> Corner:
-    """A corner of a single datum, among zeros."""
-    rest = (0,) * (BLOCK - 1)
-    return Corner(name, PackRow(packing, (word, *rest), (old, *rest)), datum)
+    """A corner of a single word."""
+    return Corner(name, packing, (word,), datum, old=old)
+
+
+def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
+    """Rows that hold all corners, single words of one kind side by side, and which corner stands at which place."""
+    rows, groups = [], defaultdict(list)
+    for each in table:
+        if len(each.words) == BLOCK:
+            rows.append((PackRow(each.packing, each.words), {0: each}))
+        else:
+            groups[each.packing].append(each)
+    for packing, group in groups.items():
+        for start in range(0, len(group), BLOCK):
+            part = group[start : start + BLOCK]
+            rest = (0,) * (BLOCK - len(part))
+            words, old = tuple(each.words[0] for each in part), tuple(each.old for each in part)
+            rows.append((PackRow(packing, words + rest, old + rest), dict(enumerate(part))))
+    return rows
 
 
 def corners(numerics: TensixNumerics) -> list[Corner]:
@@ -244,14 +263,14 @@ def _blocks(numerics: TensixNumerics) -> Iterator[Corner]:
                 words = tuple(each << fmt.fraction_bits - 7 for each in words)
                 datum = magnitude >> cut
                 datum |= sign << block.magnitude_bits if datum else 0
-                yield Corner(f"{out.name}/{what}/{name}", PackRow(packing, words), datum, shared)
+                yield Corner(f"{out.name}/{what}/{name}", packing, words, datum, shared)
             # No hidden bit: the fraction's 7 bits move right by one, and 63.5 goes to 64 either way.
             words = tuple((sign << fmt.exponent_bits + 7 | 0x7F) << fmt.fraction_bits - 7 for _ in range(BLOCK))
             datum = 64 >> cut
             datum |= sign << block.magnitude_bits if datum else 0
-            yield Corner(f"{out.name}/exponent 0/{name}", PackRow(packing, words), datum, 0)
+            yield Corner(f"{out.name}/exponent 0/{name}", packing, words, datum)
             minus_zero = tuple(sign << 15 for _ in range(BLOCK))
-            yield Corner(f"{out.name}/zeros/{name}", PackRow(packing, minus_zero), 0, 0)
+            yield Corner(f"{out.name}/zeros/{name}", packing, minus_zero, 0)
 
 
 def _l1_fp32(numerics: TensixNumerics) -> Iterator[Corner]:

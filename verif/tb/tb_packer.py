@@ -15,7 +15,7 @@ from bitpath.rtl.tensix.packer import Packer
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.stimulus.tensix_pack import ALL_PACKINGS, Packed, Packing, PackRow, expected, random_row
-from bitpath.verif.stimulus.tensix_pack_corners import corners
+from bitpath.verif.stimulus.tensix_pack_corners import corners, lay_out
 from bitpath.verif.tb.conversion_rows import PACES, Row, exchange, lone_rows, sweep
 
 CONFIG = config_from_environment(ConversionConfig)
@@ -76,14 +76,15 @@ async def every_word(dut, packing):
 
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
-    table = corners(NUMERICS)
-    requests = [each.row for each in table]
+    table = lay_out(corners(NUMERICS))
+    requests = [row for row, _ in table]
     results = expected(requests, NUMERICS)
     async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(dict.fromkeys(each.bin for each in table))
-        for each, result in zip(table, results, strict=True):
-            if (result.datums[0], result.exponent) == (each.datum, each.exponent):
-                coverage.hit(each.bin)
+        coverage = frame.coverage(dict.fromkeys(each.bin for _, places in table for each in places.values()))
+        for (_, places), result in zip(table, results, strict=True):
+            for place, each in places.items():
+                if (result.datums[place], result.exponent) == (each.datum, each.exponent):
+                    coverage.hit(each.bin)
         exchange(frame, as_rows(requests, results), "both")
 
 

@@ -1,4 +1,4 @@
-"""The benches of dot product, PE, element map and PSUM on both simulators, and that they checked what they should."""
+"""The benches of dot product, PE, element map, PSUM, unpacker and packer on both simulators, and that they checked what they should."""
 
 from dataclasses import replace
 
@@ -7,8 +7,10 @@ import pytest
 from bitpath.golden.spec.formats import BF16, TF32
 from bitpath.golden.spec.numerics import ScaleNan
 from bitpath.golden.spec.rounding import Rounding
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, BfpRange, Tie
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.tensix.config import ConversionConfig
 from bitpath.rtl.trainium3.config import DotConfig, MapConfig, PsumConfig
 from bitpath.sim.runner import build, run
 
@@ -97,6 +99,47 @@ def test_psum(simulator, cases):
 
 def test_element_map():
     bench("element_map", MapConfig(), "icarus", cases=200, min_tests=4, min_compared=3 * 4 * 16 + 2 * 256 + 200)
+
+
+OTHER_CONVERSIONS = ConversionConfig(
+    numerics=replace(
+        WORMHOLE.numerics,
+        bfp_range=BfpRange.FLUSH,
+        bfp_a_range=BfpRange.FLUSH,
+        final_tie=Tie.EVEN,
+        l1_fp16_underflow_saturates=False,
+    )
+)
+"""Every choice of the unpackers and packers the other way."""
+
+
+def test_unpacker_on_verilator():
+    """Every datum of up to 16 bits under every exponent, random rows at every pace, corners, latency."""
+    compared = 3 * 4096 + 4 * 16 + 2 * 4096 + 2 * 256 + 2 * 256 + 2 * 512 + 4 * 32 + 4 * 500
+    bench("unpacker", ConversionConfig(), "verilator", cases=500, min_tests=26, min_compared=compared)
+
+
+def test_unpacker_on_icarus():
+    tests = "random_rows|thirty_two|block_floats|latency|BFP[248]A?_BF16|BFP[24]A_FP16"
+    bench("unpacker", OTHER_CONVERSIONS, "icarus", cases=100, tests=tests, min_tests=10, min_compared=5000)
+
+
+def test_packer_on_verilator():
+    """Every 16-bit word through ten conversions, every combination of formats and flags at every pace, corners, latency."""
+    compared = 10 * 4096 + 4 * 848 + 200 + 20
+    bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
+
+
+def test_packer_on_icarus():
+    tests = "directed_corners|latency"
+    bench("packer", OTHER_CONVERSIONS, "icarus", cases=20, tests=tests, min_tests=2, min_compared=220)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("unit", ["unpacker", "packer"])
+@pytest.mark.parametrize("config", [ConversionConfig(), OTHER_CONVERSIONS], ids=["default", "other"])
+def test_conversions_volume(unit, config):
+    bench(unit, config, "verilator", cases=10_000, tests="random|corners|block", min_tests=4, min_compared=40_000)
 
 
 @pytest.mark.deep
