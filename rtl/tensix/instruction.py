@@ -30,7 +30,8 @@ class Instruction(data.Struct):
 
     ``broadcast_row`` makes MVMUL add the SrcB row ``src_b_row`` times SrcA to Dst rows 0, 2, 4 and 6 from ``dst_row`` on.
     ``accumulate`` is read by ELWADD and ELWSUB alone. ZEROACC leaves the 16 rows that hold ``dst_row`` undefined, which
-    reads as 0, with ``clear_all`` all of Dst. ``release_a`` and ``release_b`` give a source's bank back to its unpacker.
+    reads as 0, with ``clear_all`` all of Dst; it neither waits for the sources nor releases them. ``release_a`` and
+    ``release_b`` give a source's bank back to its unpacker.
     """
 
     opcode: Opcode

@@ -90,11 +90,13 @@ class MatrixUnit(wiring.Component):
         if not len(select.row_group):
             row_group = Const(0, 0)
         fire, last = self._issue(m, flights, address, step, src_a.readable & src_b.readable, dst)
+        reads = Signal()  # sources and Dst
         m.d.comb += [
+            reads.eq(instruction.opcode != Opcode.ZEROACC),
             src_a.block.eq(instruction.src_a_row[3:]),
             src_b.block.eq(instruction.src_b_row[3:]),
-            src_a.release.eq(fire & last & instruction.release_a),
-            src_b.release.eq(fire & last & instruction.release_b),
+            src_a.release.eq(fire & last & reads & instruction.release_a),
+            src_b.release.eq(fire & last & reads & instruction.release_b),
             dst.address.eq(address),
             select.instruction.eq(instruction),
             select.row_group.eq(row_group),
@@ -105,14 +107,15 @@ class MatrixUnit(wiring.Component):
         results = self._grid(m, platform, select, dst, row_group, column_group)
 
         in_group = Cat(select.written[row] & (row_group == row // config.rows) for row in range(BLOCK_ROWS))
-        m.d.sync += [
-            flights[0].valid.eq(fire & (instruction.opcode != Opcode.ZEROACC)),
-            flights[0].address.eq(address),
-            flights[0].rows.eq(in_group),
-            flights[0].columns.eq(1 << column_group),
-            *(older.eq(younger) for younger, older in pairwise(flights)),
+        starting = Signal(flight_layout(config))
+        m.d.comb += [
+            starting.valid.eq(fire & reads),
+            starting.address.eq(address),
+            starting.rows.eq(in_group),
+            starting.columns.eq(1 << column_group),
         ]
-        self._write(m, flights, results, dst)
+        m.d.sync += [older.eq(younger) for younger, older in pairwise([starting, *flights])]
+        self._write(m, starting, flights, results, dst)
         self._read(m, flights, dst)
         m.d.comb += self.busy.eq(self.instruction.valid | Cat(flight.valid for flight in flights).any())
         return m
@@ -184,7 +187,7 @@ class MatrixUnit(wiring.Component):
             results.append(cells.o)
         return results
 
-    def _write(self, m: Module, flights: list, results: list[Value], dst: DstRegister) -> None:
+    def _write(self, m: Module, starting: Value, flights: list, results: list[Value], dst: DstRegister) -> None:
         """Results to Dst; rows from outside where no result is due."""
         config, outside = self.config, self.write_dst
         landing = flights[-1]
@@ -192,7 +195,8 @@ class MatrixUnit(wiring.Component):
         m.d.comb += dst.write_values.eq(
             Mux(landing.valid, Cat(repeated), outside.p.values.as_value().replicate(BLOCK_ROWS))
         )
-        m.d.comb += outside.ready.eq(~landing.valid & ~_on_way(flights, outside.p.address))
+        # A pass that starts now has read its block: a row written behind its back would be lost under its result.
+        m.d.comb += outside.ready.eq(~landing.valid & ~_on_way([starting, *flights], outside.p.address))
         with m.If(landing.valid):
             m.d.comb += [
                 dst.write_address.eq(landing.address),
