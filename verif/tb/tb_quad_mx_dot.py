@@ -4,13 +4,11 @@ Expected values come from golden before anything is driven. ``BITPATH_CASES`` se
 """
 
 import os
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
 import cocotb
 import numpy as np
-from cocotb.triggers import FallingEdge, Timer
 
 from bitpath.golden.codec import decode_array, encode_array
 from bitpath.golden.exact import dot_step
@@ -19,10 +17,10 @@ from bitpath.golden.trainium3.array import chain_rows
 from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.kit.streams import resolved
-from bitpath.verif.stimulus.quad_mx import random_cases
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.stimulus.quad_mx import DotCase, random_cases
 from bitpath.verif.stimulus.quad_mx_corners import corners
 
 CONFIG = config_from_environment(DotConfig)
@@ -32,57 +30,19 @@ SIGNATURE = QuadMxDot(CONFIG).signature
 SHAPE = SIGNATURE.members["i"].signature.members["payload"].shape
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
-RESULT = {"": FP32}
-
-PACES = {
-    "full_speed": (pauses.never, pauses.never),
-    "gaps": (lambda: pauses.bursts(6, pauses.rng("i")), pauses.never),
-    "stalls": (pauses.never, lambda: pauses.bursts(6, pauses.rng("o"))),
-    "both": (lambda: pauses.scattered(0.4, pauses.rng("i")), lambda: pauses.scattered(0.4, pauses.rng("o"))),
-}
-"""How the ends of the streams pause: the input's, the output's."""
 
 
-async def exchange(frame: Bench, payloads: list[int], expected: list[int], shown: list[object], pace: str) -> None:
-    """Send payloads and compare what comes, in order."""
-    gaps, stalls = (make() for make in PACES[pace])
-    if not STAGES:
-        scoreboard = frame.scoreboard("o", FP32.width, RESULT)
-        for value in zip(expected, shown, strict=True):
-            scoreboard.expect(*value)
-        await pass_through(frame.dut, payloads, scoreboard.got, gaps, stalls)
-        return
-    driver = frame.driver("i", gaps)
-    scoreboard = frame.check_stream("o", RESULT, stalls)
-    for bits, value, inputs in zip(payloads, expected, shown, strict=True):
-        scoreboard.expect(value, inputs)
-        driver.send_bits(bits)
-
-
-async def pass_through(
-    dut, payloads: list[int], sink: Callable[[int], None], gaps: Iterator[bool], stalls: Iterator[bool]
-) -> None:
-    """Drive the combinational design, which has no clock: valid and ready pass through like the data."""
-    waiting = iter(payloads)
-    bits = next(waiting)
-    while bits is not None:
-        valid, ready = not next(gaps), not next(stalls)
-        dut.i__payload.value = bits
-        dut.i__valid.value, dut.o__ready.value = int(valid), int(ready)
-        await Timer(1, unit="ns")
-        assert (resolved(dut.o__valid), resolved(dut.i__ready)) == (valid, ready)
-        if valid and ready:
-            sink(resolved(dut.o__payload))
-            bits = next(waiting, None)
+def requests(cases: list[DotCase]) -> list[Request]:
+    """The cases with what the exact tier makes of them."""
+    return [Request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result, case) for case in cases]
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_classes(dut, pace):
-    cases = random_cases(NUMERICS, pauses.rng("operands"), CASES)
-    expected = [case.trace(NUMERICS).result for case in cases]
+    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), CASES))
     async with bench(dut, SIGNATURE) as frame:
-        await exchange(frame, [pack(SHAPE, case.fields(NUMERICS)) for case in cases], expected, cases, pace)
+        await Pipeline(frame, STAGES, FP32).exchange(sent, pace)
 
 
 @cocotb.test(**LIMIT)
@@ -94,56 +54,18 @@ async def directed_corners(dut):
         for corner, trace in zip(table, traces, strict=True):
             if corner.holds(trace):
                 coverage.hit(corner.bin)
-        payloads = [pack(SHAPE, corner.case.fields(NUMERICS)) for corner in table]
-        shown = [f"{corner.bin}: {corner.case}" for corner in table]
-        await exchange(frame, payloads, [trace.result for trace in traces], shown, "both")
-
-
-async def step(dut) -> None:
-    """To the next falling edge, past one rising edge; a moment where there is no clock."""
-    await (FallingEdge(dut.clk) if STAGES else Timer(1, unit="ns"))
+        sent = [
+            Request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result, f"{corner.bin}: {corner.case}")
+            for corner, trace in zip(table, traces, strict=True)
+        ]
+        await Pipeline(frame, STAGES, FP32).exchange(sent, "both")
 
 
 @cocotb.test(**LIMIT)
 async def latency_is_the_number_of_stages(dut):
-    cases = random_cases(NUMERICS, pauses.rng("operands"), 20)
+    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), 20))
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        scoreboard = frame.scoreboard("o", FP32.width, RESULT)
-        dut.o__ready.value = 1
-        await step(dut)
-        for case in cases:
-            scoreboard.expect(case.trace(NUMERICS).result, case)
-            dut.i__payload.value = pack(SHAPE, case.fields(NUMERICS))
-            dut.i__valid.value = 1
-            await step(dut)
-            for cycle in range(1, STAGES):
-                assert not resolved(dut.o__valid), f"a result after {cycle} cycles, not {STAGES}"
-                dut.i__valid.value = 0
-                await step(dut)
-            assert resolved(dut.o__valid), f"no result after {STAGES} cycles"
-            scoreboard.got(resolved(dut.o__payload))
-            dut.i__valid.value = 0
-            await step(dut)
-            assert not resolved(dut.o__valid), "one operand gave a second result"
-
-
-async def sweep(frame: Bench, payloads: list[int], expected: list[int]) -> None:
-    """One payload a cycle at full speed, with a single await in it; the handshakes are asserted, not awaited."""
-    dut = frame.dut
-    scoreboard = frame.scoreboard("o", FP32.width, RESULT)
-    behind = max(STAGES - 1, 0)  # cycles from the one whose end takes a payload to the one that shows its result
-    dut.o__ready.value = 1
-    await step(dut)
-    dut.i__valid.value = 1
-    for cycle in range(len(payloads) + behind):
-        if cycle < len(payloads):
-            dut.i__payload.value = payloads[cycle]
-            scoreboard.expect(expected[cycle], f"pair {cycle}")
-        await step(dut)
-        if cycle >= behind:
-            assert dut.o__valid.value, "no result"
-            scoreboard.got(resolved(dut.o__payload))
-    dut.i__valid.value = 0
+        await Pipeline(frame, STAGES, FP32).one_at_a_time(sent)
 
 
 def lane_payloads(lane: int, x: FloatFormat, y: FloatFormat) -> list[int]:
@@ -203,7 +125,9 @@ async def exhaustive(dut, x, y, lane):
         a, b = divmod(index, 1 << y.width)
         assert expected[index] == exact_product(lane, x, a, y, b), f"golden's tiers differ at pair {index}"
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await sweep(frame, payloads, expected)
+        pairs = zip(payloads, expected, strict=True)
+        sent = [Request(payload, value, f"pair {index}") for index, (payload, value) in enumerate(pairs)]
+        await Pipeline(frame, STAGES, FP32).sweep(sent)
 
 
 def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> int:

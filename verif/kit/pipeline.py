@@ -1,0 +1,119 @@
+"""What benches of pipelined units share: requests at ``i``, results at ``o``, any number of register ranks between."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cocotb.triggers import FallingEdge, Timer
+
+from bitpath.golden.spec.formats import FloatFormat
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.streams import resolved
+
+PACES = {
+    "full_speed": (pauses.never, pauses.never),
+    "gaps": (lambda: pauses.bursts(6, pauses.rng("i")), pauses.never),
+    "stalls": (pauses.never, lambda: pauses.bursts(6, pauses.rng("o"))),
+    "both": (lambda: pauses.scattered(0.4, pauses.rng("i")), lambda: pauses.scattered(0.4, pauses.rng("o"))),
+}
+"""How the ends of the streams pause: the input's, the output's."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A payload, the result that must come of it, and what to show if it does not."""
+
+    payload: int
+    expected: int
+    shown: Any
+
+
+class Pipeline:
+    """A unit whose results come ``stages`` cycles after their requests; with no stages it has no clock.
+
+    Parameters
+    ----------
+    frame : of the test.
+    stages : register ranks.
+    result : number format of the results, where they have one.
+    """
+
+    def __init__(self, frame: Bench, stages: int, result: FloatFormat | None = None):
+        self.frame, self.dut, self.stages = frame, frame.dut, stages
+        self.formats = {} if result is None else {"": result}
+
+    async def step(self) -> None:
+        """To the next falling edge, past one rising edge; a moment where there is no clock."""
+        await (FallingEdge(self.dut.clk) if self.stages else Timer(1, unit="ns"))
+
+    async def exchange(self, requests: list[Request], pace: str) -> None:
+        """Send requests and compare what comes, in order."""
+        gaps, stalls = (make() for make in PACES[pace])
+        if not self.stages:
+            scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
+            for request in requests:
+                scoreboard.expect(request.expected, request.shown)
+            await self._pass_through([request.payload for request in requests], scoreboard.got, gaps, stalls)
+            return
+        driver = self.frame.driver("i", gaps)
+        scoreboard = self.frame.check_stream("o", self.formats, stalls)
+        for request in requests:
+            scoreboard.expect(request.expected, request.shown)
+            driver.send_bits(request.payload)
+
+    async def _pass_through(
+        self, payloads: list[int], sink: Callable[[int], None], gaps: Iterator[bool], stalls: Iterator[bool]
+    ) -> None:
+        """Drive the combinational design: valid and ready pass through like the data."""
+        dut = self.dut
+        waiting = iter(payloads)
+        bits = next(waiting)
+        while bits is not None:
+            valid, ready = not next(gaps), not next(stalls)
+            dut.i__payload.value = bits
+            dut.i__valid.value, dut.o__ready.value = int(valid), int(ready)
+            await Timer(1, unit="ns")
+            assert (resolved(dut.o__valid), resolved(dut.i__ready)) == (valid, ready)
+            if valid and ready:
+                sink(resolved(dut.o__payload))
+                bits = next(waiting, None)
+
+    async def one_at_a_time(self, requests: list[Request]) -> None:
+        """Each result comes exactly as many cycles after its request as there are stages, and once."""
+        dut, stages = self.dut, self.stages
+        scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
+        dut.o__ready.value = 1
+        await self.step()
+        for request in requests:
+            scoreboard.expect(request.expected, request.shown)
+            dut.i__payload.value = request.payload
+            dut.i__valid.value = 1
+            await self.step()
+            for cycle in range(1, stages):
+                assert not resolved(dut.o__valid), f"a result after {cycle} cycles, not {stages}"
+                dut.i__valid.value = 0
+                await self.step()
+            assert resolved(dut.o__valid), f"no result after {stages} cycles"
+            scoreboard.got(resolved(dut.o__payload))
+            dut.i__valid.value = 0
+            await self.step()
+            assert not resolved(dut.o__valid), "one operand gave a second result"
+
+    async def sweep(self, requests: list[Request]) -> None:
+        """One request a cycle at full speed, with a single await in it; the handshakes are asserted, not awaited."""
+        dut = self.dut
+        scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
+        behind = max(self.stages - 1, 0)  # cycles from the one whose end takes a payload to that of its result
+        dut.o__ready.value = 1
+        await self.step()
+        dut.i__valid.value = 1
+        for cycle in range(len(requests) + behind):
+            if cycle < len(requests):
+                dut.i__payload.value = requests[cycle].payload
+                scoreboard.expect(requests[cycle].expected, requests[cycle].shown)
+            await self.step()
+            if cycle >= behind:
+                assert dut.o__valid.value, "no result"
+                scoreboard.got(resolved(dut.o__payload))
+        dut.i__valid.value = 0
