@@ -1,0 +1,86 @@
+"""Bench of the fidelity multiplier: every pair of fields in every phase, and bits outside the fields, which must not matter."""
+
+import cocotb
+from cocotb.triggers import Timer
+
+from bitpath.golden.exact.tensix import Source, fields, multiply_integer
+from bitpath.golden.spec.tensix import PHASES
+from bitpath.golden.spec.tensix_numerics import WORMHOLE
+from bitpath.rtl.tensix.config import MultiplierConfig
+from bitpath.rtl.tensix.fidelity_multiplier import MAGNITUDE_BITS, PRODUCT_BITS, FidelityMultiplier
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+
+SIGNATURE = FidelityMultiplier(config_from_environment(MultiplierConfig)).signature
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+EXPONENT = 16 << 10
+"""Of an integer datum; 0 would make it 0."""
+ALL = (1 << MAGNITUDE_BITS) - 1
+
+
+def float_product(a: int, b: int, phase: int) -> int:
+    """What two significands give."""
+    field_a, field_b = fields(Source(0, 1, a), Source(0, 1, b), phase)
+    return field_a * field_b
+
+
+def integer_product(a: int, b: int, phase: int) -> int:
+    """What two magnitudes give; golden takes 10 bits and leaves fields in their places."""
+    product = multiply_integer(WORMHOLE.numerics, EXPONENT | a & 0x3FF, EXPONENT | b & 0x3FF, phase)
+    return product.value >> (0 if phase & 1 else 5) + (0 if phase & 2 else 4)
+
+
+def places(integer: bool, phase: int) -> tuple[int, int]:
+    """Bits of the two magnitudes that are multiplied."""
+    if integer:
+        return 0x1F if phase & 1 else 0xE0, 0xF if phase & 2 else 0x3F0
+    return 0x3E if phase & 1 else 0x7C0, 0xF if phase & 2 else 0x7F0
+
+
+def spread(mask: int) -> list[int]:
+    """Every value of the bits in a mask."""
+    low = mask & -mask
+    return [value * low for value in range(mask // low + 1)]
+
+
+async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected: int) -> None:
+    """Give two magnitudes and compare what comes out."""
+    board.expect(expected, f"{a:#x} x {b:#x}, phase {phase}, {'integer' if integer else 'float'}")
+    dut.src_a.value, dut.src_b.value, dut.phase.value, dut.integer.value = a, b, phase, int(integer)
+    await Timer(1, unit="ns")
+    board.got(resolved(dut.o))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
+async def every_pair_of_fields(dut, integer, phase):
+    """Float: 2**12 pairs, in the phases whose SrcB field has 4 bits 2**9; what is outside the fields is at random."""
+    rng = pauses.rng(f"outside {integer} {phase}")
+    product = integer_product if integer else float_product
+    mask_a, mask_b = places(integer, phase)
+    pairs = [
+        (a | rng.getrandbits(MAGNITUDE_BITS) & ~mask_a, b | rng.getrandbits(MAGNITUDE_BITS) & ~mask_b)
+        for a in spread(mask_a)
+        for b in spread(mask_b)
+    ]
+    expected = [product(a, b, phase) for a, b in pairs]
+    async with bench(dut, SIGNATURE) as frame:
+        board = frame.scoreboard("o", PRODUCT_BITS)
+        for (a, b), value in zip(pairs, expected, strict=True):
+            await check(dut, board, integer, phase, a, b, value)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
+async def bits_outside_do_not_matter(dut, integer, phase):
+    """Each of them turned by itself, with all bits of both fields set, which is no zero that could hide it."""
+    product = integer_product if integer else float_product
+    expected = product(ALL, ALL, phase)
+    async with bench(dut, SIGNATURE) as frame:
+        board = frame.scoreboard("o", PRODUCT_BITS)
+        for mask, turn_a in zip(places(integer, phase), (True, False), strict=True):
+            for bit in range(MAGNITUDE_BITS):
+                if not mask >> bit & 1:
+                    a, b = (ALL ^ 1 << bit, ALL) if turn_a else (ALL, ALL ^ 1 << bit)
+                    await check(dut, board, integer, phase, a, b, expected)
