@@ -3,17 +3,24 @@
 import gc
 from fractions import Fraction
 from itertools import product
+from math import floor
 from random import Random
 
 import pytest
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.codec import Kind, decode
+from bitpath.golden.exact.tensix import round_tie
 from bitpath.golden.spec.formats import BF16, CATALOGUE, E2M1, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
+from bitpath.golden.spec.tensix_numerics import Tie
 from bitpath.rtl.common.add_tree import AddTree
-from bitpath.rtl.common.align import Align, Dropped
+from bitpath.rtl.common.align import Align, Dropped, shift_of
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.max_exponent import MaxExponent
 from bitpath.rtl.common.multiply import Multiply
+from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.common.raw import raw_float, raw_sum
 
@@ -116,18 +123,77 @@ def on_grid(i, shift, in_width, out_width):
     return Fraction(i) * Fraction(2) ** (out_width - in_width - shift)
 
 
+@pytest.mark.parametrize(("in_width", "out_width"), [(4, 4), (4, 7), (6, 3)])
+@pytest.mark.parametrize("dropped", [Dropped.TRUNCATED, Dropped.STICKY])
+def test_align_signed_numbers(evaluate, dropped, in_width, out_width):
+    """They are rounded down, to -1 where everything is dropped; sticky says whether something was."""
+    max_shift = in_width + out_width + 3
+    cases = list(product(range(-(1 << in_width - 1), 1 << in_width - 1), range(max_shift + 1)))
+    component = Align(in_width, out_width, max_shift, dropped, twos_complement=True)
+    for (i, shift), got in zip(cases, evaluate(component, [{"i": i, "shift": s} for i, s in cases]), strict=True):
+        value = on_grid(i, shift, in_width, out_width)
+        down = floor(value)
+        assert got == (2 * down + (value != down) if dropped is Dropped.STICKY else down), (i, shift)
+
+
+class Evaluated(wiring.Component):
+    """A function of one value as a component."""
+
+    def __init__(self, width, function):
+        self.function = function
+        super().__init__({"i": In(width), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(self.function(self.i))
+        return m
+
+
+def test_shift_of_saturates(evaluate):
+    vectors = [{"i": distance} for distance in range(64)]
+    results = evaluate(Evaluated(6, lambda distance: shift_of(distance, 3)), vectors)
+    assert results == [min(distance, 7) for distance in range(64)]
+
+
+@pytest.mark.parametrize("twos_complement", [False, True])
+@pytest.mark.parametrize("tie", list(Tie))
+def test_rounds_up(evaluate, tie, twos_complement):
+    """Every number of four bits kept, guard and sticky, against the exact tier's rounding."""
+
+    def rounded(i):
+        sticky, guard, kept, negative = i[0], i[1], i[2:6], i[6]
+        return rounds_up(
+            tie, odd=kept[0], guard=guard, sticky=sticky, negative=negative, twos_complement=twos_complement
+        )
+
+    results = evaluate(Evaluated(7, rounded), [{"i": i} for i in range(128)])
+    for i, up in enumerate(results):
+        kept, negative = i >> 2 & 15, i >> 6
+        rest = Fraction(i >> 1 & 1, 2) + Fraction(i & 1, 4)
+        if twos_complement:
+            kept -= 16 * negative
+            assert kept + up == round_tie(kept + rest, tie)
+        else:
+            sign = -1 if negative else 1
+            assert sign * (kept + up) == round_tie(sign * (kept + rest), tie)
+
+
 @pytest.mark.parametrize(("terms", "width"), [(1, 4), (2, 3), (3, 2), (4, 5), (5, 18), (16, 12)])
 def test_add_tree(evaluate, terms, width):
     rng = Random(f"{terms} {width}")
     top = (1 << width) - 1
-    cases = [([top] * terms, 0), ([top] * terms, (1 << terms) - 1), ([0] * terms, (1 << terms) - 1)]
-    cases += [
-        ([rng.choice((0, 1, top, rng.randint(0, top))) for _ in range(terms)], rng.getrandbits(terms))
-        for _ in range(500)
-    ]
-    results = evaluate(AddTree(terms, width), [{"magnitude": magnitude, "sign": sign} for magnitude, sign in cases])
-    for (magnitude, sign), got in zip(cases, results, strict=True):
-        assert got == sum(-x if sign >> k & 1 else x for k, x in enumerate(magnitude))
+    every = (1 << terms) - 1
+    cases = [([top] * terms, 0, 0), ([top] * terms, 0, every), ([0] * terms, 0, every)]
+    cases += [([top - 1] * terms, every, 0), ([0] * terms, every, every)]
+    for _ in range(500):
+        magnitude = [rng.choice((0, 1, top, rng.randint(0, top))) for _ in range(terms)]
+        # What is rounded up must fit.
+        up = sum(rng.getrandbits(1) << k for k, x in enumerate(magnitude) if x < top)
+        cases.append((magnitude, up, rng.getrandbits(terms)))
+    vectors = [{"magnitude": magnitude, "up": up, "sign": sign} for magnitude, up, sign in cases]
+    for (magnitude, up, sign), got in zip(cases, evaluate(AddTree(terms, width), vectors), strict=True):
+        rounded = [x + (up >> k & 1) for k, x in enumerate(magnitude)]
+        assert got == sum(-x if sign >> k & 1 else x for k, x in enumerate(rounded))
 
 
 @pytest.mark.parametrize(("terms", "width"), [(1, 4), (2, 4), (3, 3), (5, 10)])
