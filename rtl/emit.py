@@ -34,7 +34,8 @@ class Emitted:
     unit, top, digest : names of the unit and of its module, and what identifies its configuration.
     files : Verilog files.
     manifest : path of manifest.json.
-    no_inline : modules that stand in the design many times and are worth compiling once.
+    no_inline : modules that a simulator had better compile by themselves: they stand in the design many times, or
+        compose wide words that many others read.
     """
 
     unit: str
@@ -47,13 +48,14 @@ class Emitted:
 
 def _rtlil_text(component: wiring.Component, name: str, emission: Emission) -> str:
     values = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
-    # The valid of an always valid stream is a constant, and no port. Directions follow from what drives what.
-    ports = {port: (value, None) for port, value in values.items() if not isinstance(value, Const)}
+    # The valid of an always valid stream is a constant, and no port; nor is a member of no bits. Directions follow from
+    # what drives what.
+    ports = {port: (value, None) for port, value in values.items() if not isinstance(value, Const) and len(value)}
     return rtlil.convert(component, name=name, platform=emission, ports=ports, emit_src=False)
 
 
 def verilog_text(top: wiring.Component, name: str) -> tuple[str, tuple[str, ...]]:
-    """The Verilog of a component under a module name, every shared body once; and the names of the clocked bodies."""
+    """The Verilog of a component under a module name, every shared body once; and the names of those to compile apart."""
     emission = Emission()
     texts = [_rtlil_text(top, name, emission)]
     done = set()
@@ -63,8 +65,12 @@ def verilog_text(top: wiring.Component, name: str) -> tuple[str, tuple[str, ...]
             done.add(body)
     # One run of Yosys for all modules; the public function takes one component, and a run each would take seconds.
     text = verilog._convert_rtlil_text("\n".join(texts))
-    clocked = tuple(name for name, body in emission.bodies.items() if getattr(body, "clocked", True))
-    return text, clocked
+    apart = tuple(
+        name
+        for name, body in emission.bodies.items()
+        if getattr(body, "clocked", True) or getattr(body, "apart", False)
+    )
+    return text, apart
 
 
 def emit(unit: str, config: Any, out: Path) -> Emitted:

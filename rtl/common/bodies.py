@@ -36,7 +36,8 @@ class Emission:
 def place(m: Module, platform: Any, name: str, cls: type[wiring.Component], *args: Any, **kwargs: Any) -> Any:
     """Add ``cls(*args, **kwargs)`` to ``m`` as submodule ``name``, and return the interface to connect it by.
 
-    The class attribute ``clocked = False`` says that a component holds no state: its body has no clock.
+    The class attribute ``clocked = False`` says that a component holds no state: its body has no clock. ``apart = True``
+    says of such a one that a simulator had better compile it by itself, as it does the clocked bodies.
     """
     if not isinstance(platform, Emission):
         component = cls(*args, **kwargs)
@@ -48,6 +49,8 @@ def place(m: Module, platform: Any, name: str, cls: type[wiring.Component], *arg
     interface = platform.bodies[body].signature.create(path=(name,))
     ports = {}
     for path, member, value in interface.signature.flatten(interface):
+        if not len(Value.cast(value)):
+            continue  # Verilog has no port of no bits
         direction = "i" if member.flow is In else "o"
         ports[f"{direction}_{'__'.join(map(str, path))}"] = Value.cast(value)
     if getattr(cls, "clocked", True):

@@ -3,16 +3,18 @@
 Ref: tt-isa-documentation 3930471, Dst and ZEROACC.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.tensix import BLOCK_ROWS, COLUMNS, DST32_ROWS
+from bitpath.golden.spec.tensix import BLOCK_ROWS, COLUMNS, DST16_BF16, DST16_FP16, DST32, DST32_ROWS
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.tensix.instruction import DST_ROW_BITS
 from bitpath.rtl.tensix.layouts import DstRow
-from bitpath.rtl.tensix.words import HALF, dst_from_physical, dst_to_physical
+from bitpath.rtl.tensix.words import from_physical, to_physical
 
+HALF = 16
+"""Bits of a word of the 16-bit Dst; a 32-bit word takes one in each of two rows."""
 PAIRS = DST32_ROWS // BLOCK_ROWS
 """Pairs of 8-row blocks: two of 16 bits, one of 32."""
 PAIR_BITS = (PAIRS - 1).bit_length()
@@ -56,8 +58,15 @@ class DstRowToHalves(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        halves = [dst_to_physical(word, dst32=self.dst32, fp16=self.fp16) for word in self.i]
-        m.d.comb += [self.high.eq(Cat(high for high, _ in halves)), self.low.eq(Cat(low for _, low in halves))]
+        # Rows are chosen whole: a simulator takes a row at a time, and would take each of 272 words by itself.
+        wide = [to_physical(DST32, word) for word in self.i]
+        fp16, bf16 = (Cat(to_physical(layout, word[:HALF]) for word in self.i) for layout in (DST16_FP16, DST16_BF16))
+        narrow = Signal(ROW_WIDTH)
+        m.d.comb += [
+            narrow.eq(Mux(self.fp16, fp16, bf16)),
+            self.high.eq(Mux(self.dst32, Cat(word[HALF:] for word in wide), narrow)),
+            self.low.eq(Mux(self.dst32, Cat(word[:HALF] for word in wide), narrow)),
+        ]
         return m
 
 
@@ -82,9 +91,15 @@ class DstRowFromHalves(wiring.Component):
         address = self.address
         named = Signal(ROW_WIDTH)
         m.d.comb += named.eq(Mux(address.row[3], self.low, self.high))
-        for column in range(COLUMNS):
-            high, low, narrow = (each.word_select(column, HALF) for each in (self.high, self.low, named))
-            m.d.comb += self.o[column].eq(dst_from_physical(high, low, narrow, dst32=address.dst32, fp16=address.fp16))
+        columns = range(COLUMNS)
+        wide = Cat(
+            from_physical(DST32, Cat(self.low.word_select(k, HALF), self.high.word_select(k, HALF))) for k in columns
+        )
+        fp16, bf16 = (
+            Cat(Cat(from_physical(layout, named.word_select(k, HALF)), Const(0, HALF)) for k in columns)
+            for layout in (DST16_FP16, DST16_BF16)
+        )
+        m.d.comb += self.o.eq(Mux(address.dst32, wide, Mux(address.fp16, fp16, bf16)))
         return m
 
 

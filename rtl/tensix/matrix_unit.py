@@ -71,10 +71,10 @@ class MatrixUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, instruction = self.config, self.instruction.p
-        m.submodules.src_a = src_a = SrcRegister(2, any_block=config.any_src_a_block)
-        m.submodules.src_b = src_b = SrcRegister(1)
-        m.submodules.dst_register = dst = DstRegister(config.cols)
-        m.submodules.select = select = OperandSelect(config)
+        src_a = place(m, platform, "src_a", SrcRegister, 2, any_block=config.any_src_a_block)
+        src_b = place(m, platform, "src_b", SrcRegister, 1)
+        dst = place(m, platform, "dst_register", DstRegister, config.cols)
+        select = place(m, platform, "select", OperandSelect, config)
         connect(m, flipped(self.write_a), src_a.write)
         connect(m, flipped(self.write_b), src_b.write)
 

@@ -48,6 +48,9 @@ class OperandSelect(wiring.Component):
     written : Out(8), the rows of the block that the instruction writes
     """
 
+    clocked = False
+    apart = True  # else its wide outputs are composed anew for every row of cells
+
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
         elements = data.ArrayLayout(config.cols * OPERAND_BITS, config.rows)

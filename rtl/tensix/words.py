@@ -2,13 +2,10 @@
 
 from itertools import groupby
 
-from amaranth import Cat, Mux, Value
+from amaranth import Cat, Value
 from amaranth.hdl import ValueLike
 
-from bitpath.golden.spec.tensix import DST16_BF16, DST16_FP16, DST32, Segment, WordLayout
-
-HALF = 16
-"""Bits of a row of the 16-bit Dst; a 32-bit word takes one of two rows."""
+from bitpath.golden.spec.tensix import Segment, WordLayout
 
 
 def to_physical(layout: WordLayout, word: ValueLike) -> Value:
@@ -19,23 +16,6 @@ def to_physical(layout: WordLayout, word: ValueLike) -> Value:
 def from_physical(layout: WordLayout, word: ValueLike) -> Value:
     """A word in the register's bit order as a logical one."""
     return _reorder(word, layout.physical, layout.logical)
-
-
-def dst_to_physical(word: ValueLike, *, dst32: ValueLike, fp16: ValueLike) -> tuple[Value, Value]:
-    """A logical Dst word as the high and the low half of Dst hold it; a 16-bit word is the same in both."""
-    wide = to_physical(DST32, word)
-    low = Value.cast(word)[:HALF]
-    narrow = Mux(fp16, to_physical(DST16_FP16, low), to_physical(DST16_BF16, low))
-    return Mux(dst32, wide[HALF:], narrow), Mux(dst32, wide[:HALF], narrow)
-
-
-def dst_from_physical(high: Value, low: Value, narrow: Value, *, dst32: ValueLike, fp16: ValueLike) -> Value:
-    """A logical Dst word: of 32 bits from both halves, or the 16-bit word ``narrow``."""
-    return Mux(
-        dst32,
-        from_physical(DST32, Cat(low, high)),
-        Mux(fp16, from_physical(DST16_FP16, narrow), from_physical(DST16_BF16, narrow)),
-    )
 
 
 def _bits(segments: tuple[Segment, ...]) -> list[tuple[str, int]]:
