@@ -2,32 +2,35 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import click
 
-MACHINES = {"trainium3": ("matmul",)}
-"""Flows of each machine."""
-FORMATS = {"trainium3": ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4")}
-SLICES = {"icarus": "8x128x8"}
+MACHINES = ("trainium3", "tensix")
+SLICES = {"icarus": {"trainium3": "8x128x8", "tensix": "32x64x32"}}
 """What a slow simulator does of the layer when nothing is said."""
 
 PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-@click.option("--machine", type=click.Choice(list(MACHINES)), default="trainium3", show_default=True)
+@click.option("--machine", type=click.Choice(MACHINES), help="One machine; all of them when not given.")
 @click.option("--flow", type=click.Choice(["matmul"]), default="matmul", show_default=True)
-@click.option("--format", "format_name", help="One format; all of the machine's when not given.")
+@click.option(
+    "--format",
+    "format_name",
+    help="One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, bfp4, bfp2 with "
+    "lofi, hifi2, hifi3 or hifi4. Those of the real layer when not given.",
+)
 @click.option("--sim", "simulator", type=click.Choice(["verilator", "icarus"]), default="verilator", show_default=True)
 @click.option("--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns.")
 @click.option("--a", type=PATH, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b.")
 @click.option("--b", type=PATH, help="Your own right matrix [K, N].")
 @click.option("-o", "--output", type=PATH, help="Write the results as .npz: result and golden, float32.")
-@click.option("--rows", type=int, help="PEs down.")
-@click.option("--cols", type=int, help="PEs across.")
+@click.option("--rows", type=int, help="PEs or dot products down.")
+@click.option("--cols", type=int, help="PEs or dot products across.")
 def command(
-    machine: str,
+    machine: str | None,
     flow: str,
     format_name: str | None,
     simulator: str,
@@ -43,36 +46,54 @@ def command(
     Prints a table, writes build/reports/run.json, and fails when a bit differs.
     """
     from bitpath.sim import paths
-    from bitpath.sim.flows import operands, results, trainium3_matmul
+    from bitpath.sim.flows import operands, results
     from bitpath.verif.kit.report import write_records
 
-    formats = FORMATS[machine] if format_name is None else (format_name,)
-    unknown = [name for name in formats if name not in FORMATS[machine]]
-    if unknown:
-        raise ValueError(f"format is {unknown[0]!r}; {machine} has {', '.join(FORMATS[machine])}")
-    if output is not None and len(formats) > 1:
-        raise ValueError("-o takes the results of one format; name it with --format")
     if output is not None:
         results.check_writable(output)
     left, right = operands.pair(a, b)
-    wanted = slice_ or (SLICES.get(simulator) if a is None else None)
-    if wanted:
-        left, right = operands.cut(left, right, wanted)
-    engine = trainium3_matmul.engine_for(simulator, rows=rows, cols=cols)
-
-    # Every format's plan before any simulation, so that what cannot be done is said at once.
-    plans = {name: trainium3_matmul.plan(left, right, name, engine) for name in formats}
+    jobs = []
+    # Every job before any simulation, so that what cannot be done is said at once.
+    for name, module in _flows(machine, format_name).items():
+        wanted = slice_ or (SLICES.get(simulator, {}).get(name) if a is None else None)
+        cut = operands.cut(left, right, wanted) if wanted else (left, right)
+        engine = module.engine_for(simulator, rows=rows, cols=cols)
+        formats = module.FORMATS if format_name is None else (format_name,)
+        jobs += [module.Matmul(*cut, each, engine, simulator) for each in formats]
+    if output is not None and len(jobs) > 1:
+        raise ValueError("-o takes the results of one format; name it with --format")
 
     console = results.console()
-    outcomes = [
-        trainium3_matmul.run_matmul(console, left, right, name, instructions, simulator, engine)
-        for name, instructions in plans.items()
-    ]
-    records: list[dict[str, Any]] = [outcome.record for outcome in outcomes]
-    write_records(paths.reports() / "run.json", records)
+    outcomes = []
+    for job in jobs:
+        outcomes.append(job.run(console))
+        # What is complete is not lost when a later job fails.
+        write_records(paths.reports() / "run.json", [outcome.record for outcome in outcomes])
+    records = [outcome.record for outcome in outcomes]
     results.show(console, records)
     if output is not None:
         results.save(output, outcomes[0])
     for outcome in outcomes:
         results.explain_mismatches(console, outcome)
     sys.exit(any(record["mismatches"] for record in records))
+
+
+def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
+    """The flow of each machine that is run: the one named, those that have the format, or all."""
+    from bitpath.sim.flows import tensix_matmul, trainium3_matmul
+
+    flows = {"trainium3": trainium3_matmul, "tensix": tensix_matmul}
+    if machine is not None:
+        return {machine: flows[machine]}
+    if format_name is None:
+        return flows
+    found, refusals = {}, []
+    for name, flow in flows.items():
+        try:
+            flow.formats_of(format_name)
+            found[name] = flow
+        except ValueError as error:
+            refusals.append(f"{name}: {error}")
+    if not found:
+        raise ValueError("; ".join(refusals))
+    return found

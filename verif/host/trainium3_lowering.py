@@ -6,7 +6,7 @@ chained partial sum by partial sum.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
@@ -18,6 +18,7 @@ from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.element_map import ElementFormat, OperandWord
 from bitpath.rtl.trainium3.instruction import Opcode, instruction_layout
 from bitpath.rtl.trainium3.systolic_array import Tiling, operand_write_layout, tile_groups
+from bitpath.verif.host.player import Segment
 from bitpath.verif.kit.packing import pack, width
 
 WORD_BYTES = width(OperandWord) // 8
@@ -51,14 +52,6 @@ class Matmul:
     def shape(self) -> tuple[int, int]:
         """M and N."""
         return self.stationary.shape[1], self.moving.shape[1]
-
-
-@dataclass
-class Segment:
-    """Operand writes, and the instructions that may run once these are done; both as stream payloads."""
-
-    writes: list[int] = field(default_factory=list)
-    instructions: list[int] = field(default_factory=list)
 
 
 def psum_places(config: EngineConfig, shape: tuple[int, int]) -> int:
@@ -95,7 +88,7 @@ def lower(config: EngineConfig, matmuls: Sequence[Matmul]) -> list[Segment]:
     for parts in zip_longest(*lowered):
         present = [part for part in parts if part is not None]
         # Instructions are dealt in turn, so that the tiles run at the same time.
-        dealt = zip_longest(*(part.instructions for part in present))
+        dealt = zip_longest(*(part.commands for part in present))
         merged.append(
             Segment(
                 [write for part in present for write in part.writes],
@@ -182,10 +175,10 @@ class _Lowering:
                 for index in range(self.passes):
                     if held != (tile, index):
                         address = (index * len(tiles) + tile - tiles.start) * cols
-                        segment.instructions.append(self._load(address))
+                        segment.commands.append(self._load(address))
                         held = (tile, index)
                     address = moving_base + index * (stop - start) + first - start
-                    segment.instructions.append(self._multiply(address, tile, first, last, index))
+                    segment.commands.append(self._multiply(address, tile, first, last, index))
         return segment
 
     def _bank_cuts(self, tile: int, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.systolic_array import tilings
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
 from bitpath.verif.host.trainium3_lowering import Matmul, destination, lower, place_words, psum_places
-from bitpath.verif.host.trainium3_player import EnginePlayer, exact_map
+from bitpath.verif.host.trainium3_player import TensorEnginePlayer, exact_map
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
@@ -116,7 +116,7 @@ def make_case(
     return Case(matmul, before, codes << 16 if bf16 else codes, random_bits)
 
 
-async def check(frame: Bench, player: EnginePlayer, cases: list[Case]) -> np.ndarray:
+async def check(frame: Bench, player: TensorEnginePlayer, cases: list[Case]) -> np.ndarray:
     """Preset PSUM, run the cases side by side, read PSUM back and compare; the last case's destination."""
     for case in cases:
         await player.write(case.matmul.psum, place_words(CONFIG, case.before))
@@ -148,7 +148,7 @@ async def formats_and_sizes(dut, gap):
     """Every pair of element formats, each number of partitions, row and column counts that do not fill the array."""
     async with bench(dut, SIGNATURE) as frame:
         stalls = pauses.scattered(gap, pauses.rng("data"))
-        player = EnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")), stalls=stalls)
+        player = TensorEnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")), stalls=stalls)
         await player.set_map(exact_map())
         source = source_of("formats")
         coverage = frame.coverage(cross((0, 1, 2), (0, 1, 2)) + [f"P={p}" for p in range(32, 129, 32)])
@@ -173,7 +173,7 @@ async def formats_and_sizes(dut, gap):
 async def accumulation(dut):
     """Each meaning of psum_accumulate_flag onto each destination, with RNE and stochastic rounding."""
     async with bench(dut, SIGNATURE) as frame:
-        player = EnginePlayer(frame, CONFIG)
+        player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("accumulation")
         coverage = frame.coverage(cross(FLAGS, ("fp32", "bf16 rne", "bf16 sr")))
         randomness = RandomBits(dut)
@@ -250,7 +250,7 @@ def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> 
 async def row_tiling(dut):
     """Tiles at work side by side, changing between full array, halves and quarters."""
     async with bench(dut, SIGNATURE) as frame:
-        player = EnginePlayer(frame, CONFIG)
+        player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
         source = source_of("tiling")
         choices = [1 << tiling.value for tiling in tilings(CONFIG.array)]
@@ -263,7 +263,7 @@ async def row_tiling(dut):
 async def shared_bank(dut):
     """Two tiles that accumulate into one place do so in the order of their instructions."""
     async with bench(dut, SIGNATURE) as frame:
-        player = EnginePlayer(frame, CONFIG)
+        player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("shared bank")
         shape = (max(2, CONFIG.array.cols), min(9, CASES))
         first = make_case(source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=0, tile_rows=64)
@@ -294,7 +294,7 @@ async def shared_bank(dut):
 async def same_on_every_engine(dut):
     """Instructions that depend on no configuration; whoever runs them on several engines gets one PSUM, in BITPATH_PSUM."""
     async with bench(dut, SIGNATURE) as frame:
-        player = EnginePlayer(frame, CONFIG)
+        player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
         source = np.random.default_rng(FIXED_SEED)
         cases = [
@@ -310,7 +310,7 @@ async def same_on_every_engine(dut):
 async def throughput(dut):
     """A moving word a cycle: loads are hidden, and a tile's passes follow each other without a gap."""
     async with bench(dut, SIGNATURE) as frame:
-        player = EnginePlayer(frame, CONFIG)
+        player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("throughput")
         array = CONFIG.array
         passes = -(-32 // array.rows)

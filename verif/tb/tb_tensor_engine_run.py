@@ -3,7 +3,6 @@
 The environment names the files: BITPATH_PLAN in, BITPATH_RESULT and BITPATH_PROGRESS out.
 """
 
-import json
 import os
 from pathlib import Path
 
@@ -14,9 +13,10 @@ from bitpath.golden.spec.trainium3 import AccumulateFlag
 from bitpath.golden.trainium3 import MatmulInstruction
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
+from bitpath.verif.host.share import write_share
 from bitpath.verif.host.trainium3_lowering import Matmul, destination, lower, psum_places
 from bitpath.verif.host.trainium3_plan_file import load_plan
-from bitpath.verif.host.trainium3_player import EnginePlayer, exact_map
+from bitpath.verif.host.trainium3_player import TensorEnginePlayer, exact_map
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 
@@ -41,7 +41,7 @@ async def run_plan(dut):
     progress = Progress(Path(os.environ["BITPATH_PROGRESS"]), len(plan))
     output = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.uint32)
     async with bench(dut, TensorEngine(CONFIG).signature, drain=False) as frame:
-        player = EnginePlayer(frame, CONFIG)
+        player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
         for instruction in plan:
             matmul = as_matmul(instruction)
@@ -55,7 +55,7 @@ async def run_plan(dut):
 
 
 class Progress:
-    """The share of the plan that is done, for whoever reads the file."""
+    """The share of the plan that is done."""
 
     def __init__(self, path: Path, instructions: int):
         self.path, self.instructions = path, instructions
@@ -65,12 +65,10 @@ class Progress:
         """The next instruction begins."""
         self.begun += 1
         self.base = retired
-        # About half of the instruction words are loads; the share need not be exact.
-        self.expected = max(1, sum(len(segment.instructions) for segment in segments) // 2)
+        # About half of the engine's instructions are loads; the share need not be exact.
+        self.expected = max(1, sum(len(segment.commands) for segment in segments) // 2)
 
     def show(self, retired: int) -> None:
-        """Write the share, whole or not at all."""
+        """Write the share."""
         part = min(1.0, (retired - self.base) / self.expected)
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps((self.begun + part) / self.instructions))
-        partial.replace(self.path)
+        write_share(self.path, (self.begun + part) / self.instructions)

@@ -1,0 +1,83 @@
+"""One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, compare what Dst holds."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden import tensix
+from bitpath.golden.spec.tensix import Fidelity
+from bitpath.golden.tensix.host import FORMATS as ELEMENT_FORMATS
+from bitpath.rtl.tensix.config import MatrixUnitConfig, TensixEngineConfig
+from bitpath.sim.flows.matmul import MatmulJob
+from bitpath.verif.host.tensix_job_file import save_job
+from bitpath.verif.host.tensix_lowering import tile_matmul
+
+FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
+"""What runs when nothing is said."""
+
+FLOAT_FORMATS = tuple(name for name in ELEMENT_FORMATS if name != "int8")
+FIDELITIES = {fidelity.value.lower(): fidelity for fidelity in Fidelity}
+
+ENGINES = {
+    # The machine's 8x16 dot products, and all of the layer in memory at once.
+    "verilator": TensixEngineConfig(unit=MatrixUnitConfig(rows=8, cols=16), operand_depth=8192, result_depth=4096),
+    "icarus": TensixEngineConfig(),
+}
+"""The engine that each simulator runs: Icarus is some hundred times slower."""
+
+
+def formats_of(format_name: str) -> tuple[str, Fidelity]:
+    """Element format and fidelity of a name such as "bf16_hifi4"; ValueError says how names are made."""
+    element, _, fidelity = format_name.partition("_")
+    if element not in FLOAT_FORMATS or fidelity not in FIDELITIES:
+        raise ValueError(
+            f"format is {format_name!r}; one of {', '.join(FLOAT_FORMATS)}, an underscore, and one of "
+            f"{', '.join(FIDELITIES)} are allowed"
+        )
+    return element, FIDELITIES[fidelity]
+
+
+def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = None) -> TensixEngineConfig:
+    """The engine that the simulator runs, with another number of dot products where a size is given."""
+    engine = ENGINES[simulator]
+    sizes = {name: size for name, size in (("rows", rows), ("cols", cols)) if size is not None}
+    return replace(engine, unit=replace(engine.unit, **sizes))
+
+
+class Matmul(MatmulJob):
+    """A product cut into tiles; made at once, so that mistakes show before any simulation. Dst has 32 bits.
+
+    Raises
+    ------
+    ValueError : an unknown format, or operands that `tensix.plan_matmul` refuses.
+    """
+
+    machine = "tensix"
+    unit = "tensix_engine"
+    bench = "bitpath.verif.tb.tb_tensix_engine_run"
+
+    def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: TensixEngineConfig, simulator: str):
+        super().__init__(a, b, format_name, engine, simulator)
+        self.element, self.fidelity = formats_of(format_name)
+        numerics = engine.unit.numerics
+        self.plan = tensix.plan_matmul(a, b, fmt=self.element, fidelity=self.fidelity, numerics=numerics)
+
+    def settings(self) -> dict[str, Any]:
+        return {"element_format": self.element, "fidelity": self.fidelity.value, "dst32": self.plan.dst32}
+
+    def save_plan(self, path: Path) -> None:
+        numerics = self.engine.unit.numerics
+        matmul = tile_matmul(
+            self.a, self.b, fmt=self.element, fidelity=self.fidelity, dst32=self.plan.dst32, numerics=numerics
+        )
+        save_job(path, matmul)
+
+    def golden(self) -> np.ndarray:
+        numerics = self.engine.unit.numerics
+        words = tensix.run_plan(self.plan, quirk=numerics.minus_one_quirk, numerics=numerics)
+        return tensix.result_matrix(self.plan, words)
+
+    def matrix(self, output: np.ndarray) -> np.ndarray:
+        return tensix.result_matrix(self.plan, output)

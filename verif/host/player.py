@@ -1,0 +1,81 @@
+"""Plays programs on an engine inside the simulator: what the engines' hosts share."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
+
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import PERIOD_NS, Bench
+from bitpath.verif.kit.streams import resolved
+
+POLL_CYCLES = 256
+"""Between looks at ``busy``: Python must not be woken every cycle of a long operation."""
+
+
+@dataclass
+class Segment:
+    """Memory writes, and the commands that may run once these are done; both as stream payloads."""
+
+    writes: list[int] = field(default_factory=list)
+    commands: list[int] = field(default_factory=list)
+
+
+class EnginePlayer:
+    """The host's side of a bench of an engine with the streams ``write``, one for its commands, one for reads, ``data``.
+
+    Parameters
+    ----------
+    frame : the running bench.
+    commands, reads : names of the streams of commands and of requests for an answer.
+    gaps, stalls : of the commands, and of the answers.
+    """
+
+    def __init__(
+        self,
+        frame: Bench,
+        *,
+        commands: str,
+        reads: str,
+        gaps: Iterator[bool] | None = None,
+        stalls: Iterator[bool] | None = None,
+    ):
+        self.dut = frame.dut
+        self._write = frame.driver("write")
+        self._commands = frame.driver(commands, gaps)
+        self._reads = frame.driver(reads)
+        self._answers: list[int] = []
+        self._monitor = frame.monitor("data", self._answers.append, stalls or pauses.never())
+        self._monitor.hold()
+
+    async def play(self, segments: Iterable[Segment], progress: Callable[[int], None] | None = None) -> None:
+        """Run the segments; ``progress`` is called now and then with what the engine's ``retired`` counts."""
+        for segment in segments:
+            for write in segment.writes:
+                self._write.send_bits(write)
+            await self.settle(lambda: not self._write.pending)
+            for command in segment.commands:
+                self._commands.send_bits(command)
+            while self._commands.pending or resolved(self.dut.busy):
+                await Timer(POLL_CYCLES * PERIOD_NS, unit="ns")
+                await FallingEdge(self.dut.clk)
+                if progress is not None:
+                    progress(resolved(self.dut.retired))
+            await RisingEdge(self.dut.clk)
+
+    async def ask(self, requests: Iterable[Any]) -> list[int]:
+        """The answers to requests, in order, as payloads."""
+        self._answers.clear()
+        self._monitor.release()
+        requests = list(requests)
+        for request in requests:
+            self._reads.send(request)
+        await self.settle(lambda: len(self._answers) == len(requests))
+        self._monitor.hold()
+        return list(self._answers)
+
+    async def settle(self, done: Callable[[], bool]) -> None:
+        """Wait, cycle by cycle, until it is done."""
+        while not done():
+            await RisingEdge(self.dut.clk)

@@ -1,0 +1,182 @@
+"""tensix.matmul on the Tensix engine: memory images of tiles, commands, and where results lie.
+
+Neither the order of the output tiles nor the size of the memories changes a bit of the result: an output tile stays in Dst
+while its tile products follow each other in the order of K.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bitpath.golden.spec.tensix import FACE, FIDELITY_PHASES, Fidelity, Format, Style
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
+from bitpath.golden.tensix.host import FORMATS, l1_bytes
+from bitpath.golden.tensix.matmul import TILE_ROWS, to_tiles
+from bitpath.rtl.tensix.command import WORD_BYTES, command_layout
+from bitpath.rtl.tensix.config import TensixEngineConfig
+from bitpath.rtl.tensix.layouts import StyleCode
+from bitpath.rtl.tensix.tensix_engine import EngineMemory, host_write_layout
+from bitpath.verif.host.player import Segment
+from bitpath.verif.kit.packing import pack
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TileMatmul:
+    """A matrix product as tiles in L1.
+
+    Attributes
+    ----------
+    left : uint8 [M/32, K/32, n], the L1 images of the left operand's tiles.
+    right : uint8 [K/32, N/32, n].
+    fmt : a format that `tensix.matmul` takes.
+    fidelity : which phases are run.
+    dst32 : width of Dst.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    fmt: str
+    fidelity: Fidelity
+    dst32: bool
+
+    @property
+    def l1_format(self) -> Format:
+        return Format.FP32 if self.fmt == "tf32" else FORMATS[self.fmt].register
+
+    @property
+    def style(self) -> Style:
+        return FORMATS[self.fmt].style
+
+    @property
+    def result_format(self) -> Format:
+        """The L1 format that keeps Dst words as they are."""
+        if self.style is Style.INT8:
+            return Format.INT32
+        if self.dst32:
+            return Format.FP32
+        return Format.FP16 if self.style is Style.FP16 else Format.BF16
+
+    @property
+    def result_words(self) -> int:
+        """64-byte words of an output tile."""
+        return TILE_ROWS * FACE * (4 if self.dst32 else 2) // WORD_BYTES
+
+
+@dataclass
+class TileSegment(Segment):
+    """A segment, and the output tiles that it leaves in the result memory: the tile's row and column, its first word."""
+
+    results: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+def tile_matmul(
+    a: np.ndarray, b: np.ndarray, *, fmt: str, fidelity: Fidelity, dst32: bool, numerics: TensixNumerics
+) -> TileMatmul:
+    """The product of two matrices that `tensix.plan_matmul` takes, cut into tiles as it cuts them."""
+    left, right = (
+        np.array([[l1_bytes(tile, fmt, numerics) for tile in row] for row in to_tiles(matrix)]) for matrix in (a, b)
+    )
+    return TileMatmul(left=left, right=right, fmt=fmt, fidelity=fidelity, dst32=dst32)
+
+
+def memory_words(image: np.ndarray) -> list[int]:
+    """The 64-byte words of an L1 image, the last one filled up with zeros."""
+    data = image.tobytes()
+    return [int.from_bytes(data[at : at + WORD_BYTES], "little") for at in range(0, len(data), WORD_BYTES)]
+
+
+def host_writes(config: TensixEngineConfig, memory: EngineMemory, address: int, words: Iterable[int]) -> list[int]:
+    """Payloads that write words to a memory from an address on."""
+    layout = host_write_layout(config)
+    place = memory.value << layout["memory"].offset
+    return [
+        word << layout["data"].offset | address + offset << layout["address"].offset | place
+        for offset, word in enumerate(words)
+    ]
+
+
+def lower(config: TensixEngineConfig, matmul: TileMatmul) -> Iterator[TileSegment]:
+    """Segments that compute all output tiles, each with as many operand and result tiles as the memories hold."""
+    memories = {
+        EngineMemory.LEFT: _TileMemory(config.operand_depth, matmul.left),
+        EngineMemory.RIGHT: _TileMemory(config.operand_depth, matmul.right),
+    }
+    result_words = matmul.result_words
+    rows, depth = matmul.left.shape[:2]
+    segment = TileSegment()
+    for row, column in np.ndindex(rows, matmul.right.shape[1]):
+        if (len(segment.results) + 1) * result_words > config.result_depth:
+            yield segment
+            segment = TileSegment()
+        address = len(segment.results) * result_words
+        for k in range(depth):
+            places = {EngineMemory.LEFT: (row, k), EngineMemory.RIGHT: (k, column)}
+            if not all(memories[memory].has_room_for(tile) for memory, tile in places.items()):
+                yield segment
+                segment = TileSegment()
+                address = 0
+                for memory in memories.values():
+                    memory.clear()
+            addresses = {}
+            for memory, tile in places.items():
+                addresses[memory], new = memories[memory].place(tile)
+                segment.writes += host_writes(config, memory, addresses[memory], new)
+            last = k == depth - 1
+            fields = {"clear": k == 0, "stores": last, "dst_tile": (row + column) % 2, "address": address}
+            segment.commands.append(_command(config, matmul, addresses, fields))
+        segment.results.append((row, column, address))
+    yield segment
+
+
+class _TileMemory:
+    """Which tiles of an operand stand where in its memory."""
+
+    def __init__(self, depth: int, images: np.ndarray):
+        self.images = images
+        self.tile_words = -(-images.shape[-1] // WORD_BYTES)
+        self.tiles = depth // self.tile_words
+        self.addresses: dict[tuple[int, int], int] = {}
+
+    def has_room_for(self, tile: tuple[int, int]) -> bool:
+        return tile in self.addresses or len(self.addresses) < self.tiles
+
+    def place(self, tile: tuple[int, int]) -> tuple[int, list[int]]:
+        """The tile's address, and its words where they are not there yet."""
+        if tile in self.addresses:
+            return self.addresses[tile], []
+        self.addresses[tile] = len(self.addresses) * self.tile_words
+        return self.addresses[tile], memory_words(self.images[tile])
+
+    def clear(self) -> None:
+        self.addresses.clear()
+
+
+def _command(
+    config: TensixEngineConfig, matmul: TileMatmul, addresses: dict[EngineMemory, int], fields: dict[str, int]
+) -> int:
+    control = {
+        "l1_format": int(matmul.l1_format),
+        "register_format": int(FORMATS[matmul.fmt].register),
+        "unsigned": 0,
+    }
+    result = int(matmul.result_format)
+    store = {
+        "address": fields["address"],
+        # What Dst holds, as it is.
+        "control": {"mid_format": result, "out_format": result, "dst32": matmul.dst32, "raw": 1},
+        "dst_tile": fields["dst_tile"],
+        "fp16": matmul.style is Style.FP16,
+    }
+    return pack(
+        command_layout(config),
+        {
+            "left": {"address": addresses[EngineMemory.LEFT], "control": control},
+            "right": {"address": addresses[EngineMemory.RIGHT], "control": control},
+            "style": StyleCode.of(matmul.style),
+            "last_phase": len(FIDELITY_PHASES[matmul.fidelity]) - 1,
+            "clear": fields["clear"],
+            "stores": fields["stores"],
+            "store": store,
+        },
+    )
