@@ -3,6 +3,7 @@
 Ref: llvm-aie for the operations; AM027 for the lanes.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from bitpath.golden.codec import Kind, Unpacked, decode
@@ -10,49 +11,32 @@ from bitpath.golden.exact.aie_ml_v2.integers import wrap
 from bitpath.golden.spec.aie_ml_v2 import VectorOp
 from bitpath.golden.spec.formats import FloatFormat
 
+INTEGER_OPS: dict[VectorOp, Callable[[int, int, bool], tuple[int, bool]]] = {
+    VectorOp.ADD: lambda a, b, _: (a + b, False),
+    VectorOp.SUB: lambda a, b, _: (a - b, False),
+    VectorOp.SEL: lambda a, b, mask: (b if mask else a, mask),
+    VectorOp.ADDSUB: lambda a, b, mask: (a - b if mask else a + b, mask),
+    VectorOp.AND: lambda a, b, _: (a & b, False),
+    VectorOp.OR: lambda a, b, _: (a | b, False),
+    VectorOp.ABS_GTZ: lambda a, b, _: (abs(a), a > 0),
+    VectorOp.MAXDIFF_LT: lambda a, b, _: (max(a - b, 0), a < b),
+    VectorOp.SUB_LT: lambda a, b, _: (a - b, a < b),
+    VectorOp.SUB_GE: lambda a, b, _: (a - b, a >= b),
+    VectorOp.BNEG_LTZ: lambda a, b, _: (~a, a < 0),
+    VectorOp.EQZ: lambda a, b, _: (a, a == 0),
+    VectorOp.MIN_GE: lambda a, b, _: (min(a, b), a >= b),
+    VectorOp.MAX_LT: lambda a, b, _: (max(a, b), a < b),
+    VectorOp.LT: lambda a, b, _: (a, a < b),
+    VectorOp.NEG_GTZ: lambda a, b, _: (-a, a > 0),
+    VectorOp.GE: lambda a, b, _: (a, a >= b),
+}
+"""Value before it is wrapped, and bit of the mask, of a, b and the mask given."""
+
 
 def integer_op(op: VectorOp, a: int, b: int, bits: int, signed: bool, mask: bool = False) -> tuple[int, bool]:
     """Return a lane's value and its bit of the mask; `mask` picks b in SEL and the subtraction in ADDSUB."""
-    value, flag = _integer(op, a, b, mask)
+    value, flag = INTEGER_OPS[op](a, b, mask)
     return wrap(value, bits, signed), flag
-
-
-def _integer(op: VectorOp, a: int, b: int, mask: bool) -> tuple[int, bool]:
-    match op:
-        case VectorOp.ADD:
-            return a + b, False
-        case VectorOp.SUB:
-            return a - b, False
-        case VectorOp.SEL:
-            return b if mask else a, mask
-        case VectorOp.ADDSUB:
-            return a - b if mask else a + b, mask
-        case VectorOp.AND:
-            return a & b, False
-        case VectorOp.OR:
-            return a | b, False
-        case VectorOp.ABS_GTZ:
-            return abs(a), a > 0
-        case VectorOp.MAXDIFF_LT:
-            return max(a - b, 0), a < b
-        case VectorOp.SUB_LT:
-            return a - b, a < b
-        case VectorOp.SUB_GE:
-            return a - b, a >= b
-        case VectorOp.BNEG_LTZ:
-            return ~a, a < 0
-        case VectorOp.EQZ:
-            return a, a == 0
-        case VectorOp.MIN_GE:
-            return min(a, b), a >= b
-        case VectorOp.MAX_LT:
-            return max(a, b), a < b
-        case VectorOp.LT:
-            return a, a < b
-        case VectorOp.NEG_GTZ:
-            return -a, a > 0
-        case VectorOp.GE:
-            return a, a >= b
 
 
 def float_op(op: VectorOp, a: int, b: int, fmt: FloatFormat) -> tuple[int, bool]:
