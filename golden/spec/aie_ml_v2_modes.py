@@ -253,6 +253,16 @@ CONTROL_WORD = {
     "format_y": Field(low=25),
 }
 """Ref: LLVM."""
+CONTROL_REGISTERS = {
+    name: number
+    for number, name in enumerate(
+        (
+            *("crSat", "crRnd", "crFPMask", "SCDEn", "MCDEn", "UnpackSize", "PackSize", "UPSMode", "SRSMode"),
+            *("crF2IMask", "crF2FMask"),
+        )
+    )
+} | {"crBF8conf": 21, "crFP8conf": 22, "crFPConvSat": 23}
+"""Numbers of control registers; 11 to 20 are signs, 24 to 27 masks. The first generation's differ. Ref: LLVM."""
 
 
 @dataclass(frozen=True, kw_only=True)
