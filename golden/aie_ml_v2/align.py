@@ -62,16 +62,18 @@ def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: lis
     """Return the FP32 codes, uint32 [...], of lanes whose terms and accumulators broadcast."""
     groups = [] if products is None else [products]
     groups += accumulators
-    exponent = groups[0].exponent.max(axis=0)
-    for group in groups[1:]:
-        exponent = np.maximum(exponent, group.exponent.max(axis=0))
-    fraction_bits = numerics.align_fraction_bits
+    ndim = max(group.value.ndim for group in groups)
+    # A group with fewer axes is broadcast along its lanes, not along its terms.
+    exponents = [_with_axes(group.exponent, ndim) for group in groups]
+    exponent = exponents[0].max(axis=0)
+    for each in exponents[1:]:
+        exponent = np.maximum(exponent, each.max(axis=0))
     total = np.zeros_like(exponent)
-    for group in groups:
+    for group, own in zip(groups, exponents, strict=True):
         code = numerics.align_rounding if group is products else numerics.accumulator_align_rounding
-        distance = exponent - group.exponent + TERM_FRACTION_BITS - fraction_bits
-        shift = np.where(group.exponent == ABSENT, 0, np.minimum(distance, LARGEST_SHIFT))
-        total = total + shift_round(group.value, shift, code).sum(axis=0)
+        distance = exponent - own + TERM_FRACTION_BITS - numerics.align_fraction_bits
+        shift = np.where(own == ABSENT, 0, np.minimum(distance, LARGEST_SHIFT))
+        total = total + shift_round(_with_axes(group.value, ndim), shift, code).sum(axis=0)
     codes = normalise(numerics, total, exponent)
 
     nan, positive, negative = (
@@ -83,6 +85,11 @@ def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: lis
         codes = np.where(negative, FP32.infinity_code | FP32.sign_mask, codes)
         codes = np.where(nan | (positive & negative), FP32.nan_code, codes)
     return codes.astype(np.uint32)
+
+
+def _with_axes(terms: np.ndarray, ndim: int) -> np.ndarray:
+    """Return [T, ...] with so many axes in all."""
+    return terms.reshape(terms.shape[0], *(1,) * (ndim - terms.ndim), *terms.shape[1:])
 
 
 def normalise(numerics: AieNumerics, total: np.ndarray, exponent: np.ndarray) -> np.ndarray:

@@ -134,12 +134,12 @@ def plan_matmul(
         allowed = [name for name in FORMATS if _mode(name, numerics).sparse_shapes]
         raise ValueError(f"sparse is True; with fmt {fmt!r}, False is allowed, True with {', '.join(allowed)}")
     tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
-    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, rounding)
+    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, rounding, numerics)
     return MatmulPlan(
         fmt=fmt,
         mode=mode,
         tile=tile,
-        a=_convert(_tiles(a, tile.m, tile.k), fmt, rounding),
+        a=_convert(_tiles(a, tile.m, tile.k), fmt, rounding, numerics),
         b=to_sparse(right) if sparse else right,
         shape=(a.shape[0], b.shape[1]),
         numerics=numerics,
@@ -192,11 +192,11 @@ def _tiles(matrix: np.ndarray, rows: int, depth: int) -> np.ndarray:
     return padded.reshape(-1, rows, padded.shape[1] // depth, depth).swapaxes(1, 2)
 
 
-def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode | int) -> np.ndarray | MxBlocks:
+def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode | int, numerics: AieNumerics) -> np.ndarray | MxBlocks:
     if fmt in INTEGER_MODES:
         return tiles.astype(np.int64)
     if fmt in MX_FORMATS:
-        return to_mx(tiles, fmt, rounding=rounding)
+        return to_mx(tiles, fmt, rounding=rounding, numerics=numerics)
     bits = np.ascontiguousarray(tiles).view(np.uint32)
     target = FLOAT_FORMATS[fmt]
     if target is BF16:

@@ -70,7 +70,9 @@ def exp2_instruction(t: np.ndarray, *, fmt: str = "bf16") -> np.ndarray:
     target = EXP2_FORMATS[fmt]
     nan = np.isnan(t)
     # Exact in float64 within the limits: t has 24 bits, of which 10 and 11 stand for the limits and the fraction.
-    argument = np.clip(np.where(nan, 0.0, t.astype(np.float64)) - EXP2_OFFSET, -_EXPONENT_LIMIT, _EXPONENT_LIMIT)
+    argument = np.clip(
+        np.where(nan, np.float32(0), t).astype(np.float64) - EXP2_OFFSET, -_EXPONENT_LIMIT, _EXPONENT_LIMIT
+    )
     scaled = np.floor(argument * (1 << EXP2_FRACTION_BITS)).astype(np.int64)
     exponent, index = scaled >> EXP2_FRACTION_BITS, scaled & (1 << EXP2_FRACTION_BITS) - 1
     # The hidden bit of the significand adds the 1 missing in the exponent; a carry adds one more.
@@ -90,7 +92,7 @@ def tanh(x: np.ndarray) -> np.ndarray:
     check_array("x", x, np.float32)
     bits = np.ascontiguousarray(x).view(np.uint32).reshape(x.shape)
     # Above the limit float64's error is far below the distance to any tie (a test compares the numbers next to all).
-    large = encode_array(BF16, np.tanh(np.where(np.isnan(x), 0.0, x.astype(np.float64))))
+    large = encode_array(BF16, np.tanh(np.where(np.isnan(x), np.float32(0), x).astype(np.float64)))
     small = f32_to_bf16(bits, rounding=RoundingCode.SYMMETRIC_ZERO)
     codes = np.where(np.abs(x) < TANH_IS_ARGUMENT, small, large)
     return np.where(np.isnan(x), BF16.nan_code, codes).astype(np.uint16).view(DTYPES[BF16])
