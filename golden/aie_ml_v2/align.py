@@ -72,7 +72,8 @@ def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: lis
     for group, own in zip(groups, exponents, strict=True):
         code = numerics.align_rounding if group is products else numerics.accumulator_align_rounding
         distance = exponent - own + TERM_FRACTION_BITS - numerics.align_fraction_bits
-        shift = np.where(own == ABSENT, 0, np.minimum(distance, LARGEST_SHIFT))
+        # What takes no part in the maximum is 0, which stays 0 at any distance.
+        shift = np.minimum(distance, LARGEST_SHIFT)
         total = total + shift_round(_with_axes(group.value, ndim), shift, code).sum(axis=0)
     codes = normalise(numerics, total, exponent)
 
