@@ -17,6 +17,7 @@ FIELD_A_BITS = 5
 FIELD_B_BITS = 7
 PRODUCT_BITS = FIELD_A_BITS + FIELD_B_BITS
 """Of a product, which has 10 fraction bits where its operands are floats."""
+NOTHING_TO_CHOOSE = MultiplierConfig()
 LOW_FIELD_B_BITS = 4
 """Of SrcB's low field; in a float it stands at the top of the field that is multiplied."""
 
@@ -24,14 +25,8 @@ LOW_FIELD_B_BITS = 4
 class FidelityMultiplier(wiring.Component):
     """``o = field_a * field_b``, unsigned, of the fields that the phase takes of two magnitudes. Combinational.
 
-    ======================  ==========================  ===========================
-    phase                   SrcA's field                SrcB's field
-    ======================  ==========================  ===========================
-    bit 0 clear, bit 1 ...  float 10:6, integer 7:5
-    bit 0 set, bit 1 ...    float 5:1, integer 4:0
-    ..., bit 1 clear                                    float 10:4, integer 9:4
-    ..., bit 1 set                                      float 3:0 and 000, integer 3:0
-    ======================  ==========================  ===========================
+    Bit 0 of the phase chooses SrcA's field: a float's bits 10:6, and 5:1 where it is set; an integer's 7:5, and 4:0.
+    Bit 1 chooses SrcB's: a float's bits 10:4, and 3:0 above three zeros where it is set; an integer's 9:4, and 3:0.
 
     Parameters
     ----------
@@ -47,7 +42,7 @@ class FidelityMultiplier(wiring.Component):
 
     clocked = False
 
-    def __init__(self, config: MultiplierConfig = MultiplierConfig()):  # noqa: B008
+    def __init__(self, config: MultiplierConfig = NOTHING_TO_CHOOSE):
         self.config = config
         super().__init__(
             {
