@@ -64,7 +64,7 @@ class Dot16(wiring.Component):
         groups = COLUMNS // numerics.group
         ranks = Ranks(m, RANKS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
 
-        m.submodules.products = multiply = Products(numerics)
+        m.submodules.multiply = multiply = Products(numerics)
         m.d.comb += [multiply.src_a.eq(i.src_a), multiply.src_b.eq(i.src_b), multiply.control.eq(i.control)]
         products, exponents, dst, control = ranks.hold(
             "multiply", products=multiply.products, exponents=multiply.exponents, dst=i.dst, control=i.control
