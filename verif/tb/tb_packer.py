@@ -14,8 +14,9 @@ from bitpath.rtl.tensix.config import ConversionConfig
 from bitpath.rtl.tensix.packer import Packer
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.stimulus.tensix_corner import lay_out
 from bitpath.verif.stimulus.tensix_pack import ALL_PACKINGS, Packed, Packing, PackRow, expected, random_row
-from bitpath.verif.stimulus.tensix_pack_corners import corners, lay_out
+from bitpath.verif.stimulus.tensix_pack_corners import corners
 from bitpath.verif.tb.conversion_rows import PACES, Row, exchange, lone_rows, sweep
 
 CONFIG = config_from_environment(ConversionConfig)

@@ -1,0 +1,41 @@
+"""A directed corner of the packer: a word, and the datum that the rules say it must become; corners laid out in rows."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from bitpath.golden.spec.tensix import BLOCK
+from bitpath.verif.stimulus.tensix_pack import Packing, PackRow
+
+
+@dataclass(frozen=True)
+class Corner:
+    """One word for any place of a row, or a whole block; what the first word must become, and the block's exponent."""
+
+    bin: str
+    packing: Packing
+    words: tuple[int, ...]
+    datum: int
+    exponent: int = 0
+    old: int = 0
+
+
+def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> Corner:
+    """A corner of a single word."""
+    return Corner(name, packing, (word,), datum, old=old)
+
+
+def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
+    """Rows that hold all corners, single words of one kind side by side, and which corner stands at which place."""
+    rows, groups = [], defaultdict(list)
+    for each in table:
+        if len(each.words) == BLOCK:
+            rows.append((PackRow(each.packing, each.words), {0: each}))
+        else:
+            groups[each.packing].append(each)
+    for packing, group in groups.items():
+        for start in range(0, len(group), BLOCK):
+            part = group[start : start + BLOCK]
+            rest = (0,) * (BLOCK - len(part))
+            words, old = tuple(each.words[0] for each in part), tuple(each.old for each in part)
+            rows.append((PackRow(packing, words + rest, old + rest), dict(enumerate(part))))
+    return rows
