@@ -4,12 +4,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from bitpath.golden.spec.tensix import BLOCK
-from bitpath.verif.stimulus.tensix_pack import Packing, PackRow
+from bitpath.verif.stimulus.tensix_pack import ALL_COLUMNS, Packing, PackRow
 
 
 @dataclass(frozen=True)
 class Corner:
-    """One word for any place of a row, or a whole block; what the first word must become, and the block's exponent."""
+    """One word for any place of a row, or a whole row; what the word, or the one at ``place``, must become, and the block's
+    exponent."""
 
     bin: str
     packing: Packing
@@ -17,6 +18,8 @@ class Corner:
     datum: int
     exponent: int = 0
     old: int = 0
+    edge_mask: int = ALL_COLUMNS
+    place: int = 0
 
 
 def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> Corner:
@@ -26,12 +29,13 @@ def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> 
 
 def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
     """Rows that hold all corners, single words of one kind side by side, and which corner stands at which place."""
-    rows, groups = [], defaultdict(list)
+    whole, groups = defaultdict(dict), defaultdict(list)
     for each in table:
         if len(each.words) == BLOCK:
-            rows.append((PackRow(each.packing, each.words), {0: each}))
+            whole[PackRow(each.packing, each.words, edge_mask=each.edge_mask)][each.place] = each
         else:
             groups[each.packing].append(each)
+    rows = list(whole.items())
     for packing, group in groups.items():
         for start in range(0, len(group), BLOCK):
             part = group[start : start + BLOCK]

@@ -12,6 +12,7 @@ from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
 from bitpath.verif.stimulus.tensix_corner import Corner, corner
 from bitpath.verif.stimulus.tensix_l1_corners import l1_corners
 from bitpath.verif.stimulus.tensix_pack import Packing
+from bitpath.verif.stimulus.tensix_step_corners import step_corners
 
 ONE = FP32.bias << FP32.fraction_bits
 ONE16 = BF16.bias << BF16.fraction_bits
@@ -22,7 +23,18 @@ PLUS_MINUS = ((0, "+"), (1, "-"))
 
 def corners(numerics: TensixNumerics) -> list[Corner]:
     """All corners."""
-    makers = (_ties, _specials, _denormals, _narrowing, _saturation, _relu, _integers, _blocks, l1_corners)
+    makers = (
+        _ties,
+        _specials,
+        _denormals,
+        _narrowing,
+        _saturation,
+        _relu,
+        _integers,
+        _blocks,
+        step_corners,
+        l1_corners,
+    )
     return [each for maker in makers for each in maker(numerics)]
 
 
