@@ -30,10 +30,9 @@ DOT_GROUPS = (
 )
 
 TENSIX_DOT_GROUPS = (
-    Group("operands", r"(dot\.)?products\.src_"),
-    Group("fields and products", r"(dot\.)?products\.(multiply_|products|(?!largest|distance|exponents|rebiased))"),
-    Group("group exponents and shifts", r"(dot\.)?(products\.|multiply_exponents)"),
-    Group("group sums", r"(dot\.)?(group_sum_|multiply_products|sums)"),
+    Group("fields and products", r"(dot\.)?multiply\.(multiply_|products)"),
+    Group("group exponents and shifts", r"(dot\.)?(multiply\.|multiply_exponents)"),
+    Group("group sums", r"(dot\.)?(group_sum_|multiply_|sums)"),
     Group("align to Dst", r"(dot\.)?(dst_align|sum_)"),
     Group("add Dst", r"(dot\.)?(dst_add|add_)"),
     Group("normalize", r"(dot\.)?(dst_normalize|normalize_)"),
@@ -94,15 +93,11 @@ FORMATS: tuple[tuple[str, int, FloatFormat], ...] = (
     (r".*(elements\[\d+\]|code)$", E4M3FN.width, E4M3FN),
     (r".*(partial|partial_(north|south)|payload|value|present|total|data)(\[\d+\])?$", FP32.width, FP32),
     (r".*(narrow\.o|bf16)$", BF16.width, BF16),
-    (
-        r".*(\bi\.dst|dot\.(i__payload\.)?dst|[io]__payload\.dst|dst_round\.o|(?<!select)\.o__payload)$",
-        FP32.width,
-        FP32,
-    ),
+    (r".*(payload\.dst|_dst|dst_round\.o)$", FP32.width, FP32),
     (r".*(read_[ab]_\d+_\d+\.word|write_[ab]__payload\.values\[\d+\])$", TF32.width, TF32),
 )
-"""Name, width and format of signals that are numbers. Source words of Tensix are shown as TF32, which BF16 ones are too. Elements are shown as E4M3FN and again as E5M2, since which of the
-two they are is chosen at run time."""
+"""Name, width and format of signals that are numbers. Elements are shown as E4M3FN and again as E5M2, since which of the
+two they are is chosen at run time; words of SrcA and SrcB as TF32, which those of BF16 are too."""
 
 
 def groups_of(unit: str) -> tuple[Group, ...]:
