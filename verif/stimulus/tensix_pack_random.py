@@ -14,7 +14,7 @@ from bitpath.verif.stimulus.tensix_words import float_code, integer
 
 @dataclass(frozen=True)
 class Combination:
-    """A packing, of which thresholds and shifts that are not 0 may become any, and whether some columns are masked."""
+    """A packing, whose exponent threshold may become any if it is not 0, and whether some columns are masked."""
 
     packing: Packing
     masked: bool
@@ -41,7 +41,7 @@ def _combinations() -> Iterator[Combination]:
     for packing in (*ALL_PACKINGS, *_to_10_bits()):
         if packing.mid_format in INTEGERS:
             shifts = packing.mid_format is Format.INT8 and not packing.raw
-            variants = [replace(packing, descale_shift=shift) for shift in range(1 + shifts)]
+            variants = [replace(packing, descale_shift=shift) for shift in range(1 + shifts * LARGEST_DESCALE_SHIFT)]
         else:
             variants = [replace(packing, exponent_threshold=threshold) for threshold in (0, 1)]
         for each in variants:
@@ -52,7 +52,7 @@ def _combinations() -> Iterator[Combination]:
 
 
 COMBINATIONS = tuple(_combinations())
-"""Every combination that golden allows."""
+"""Every combination that golden allows, with every shift of its own."""
 
 
 def random_row(combination: Combination, rng: Random) -> PackRow:
@@ -61,8 +61,6 @@ def random_row(combination: Combination, rng: Random) -> PackRow:
     mask = _mask(rng) if combination.masked else ALL_COLUMNS
     mid = packing.mid_format
     if mid in INTEGERS:
-        if packing.descale_shift:
-            packing = replace(packing, descale_shift=rng.randint(1, LARGEST_DESCALE_SHIFT))
         words = tuple(_integer(rng, packing) for _ in range(BLOCK))
         return PackRow(packing, words, edge_mask=mask)
     source = FP16 if mid in EXPONENT5_FORMATS else FP32
