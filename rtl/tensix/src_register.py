@@ -79,7 +79,9 @@ class SrcRegister(wiring.Component):
             # Block b and the next: an odd first block stands in the second memory.
             swapped = self.block[0]
             cells = [Mux(swapped, cells[1], cells[0]), Mux(swapped, cells[0], cells[1])]
-        physical = Cat(cells)
+        # A signal, so that each word is a slice of it and not of the choice written out again.
+        physical = Signal(self.blocks * BLOCK_ROWS * COLUMNS * SRC.width)
+        m.d.comb += physical.eq(Cat(cells))
         words = (physical.word_select(index, SRC.width) for index in range(self.blocks * BLOCK_ROWS * COLUMNS))
         m.d.comb += self.o.eq(Cat(from_physical(SRC, word) for word in words))
         return m
