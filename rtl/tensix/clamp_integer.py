@@ -31,7 +31,7 @@ class ClampInteger(wiring.Component):
     -------
     word : In(32), sign and magnitude
     shift : In(5), not used where ``raw``
-    unsigned : In(1)
+    is_unsigned : In(1)
     raw : In(1)
     magnitude : Out(8)
     sign : Out(1)
@@ -45,7 +45,7 @@ class ClampInteger(wiring.Component):
             {
                 "word": In(DST32.width),
                 "shift": In(DESCALE_SHIFT_BITS),
-                "unsigned": In(1),
+                "is_unsigned": In(1),
                 "raw": In(1),
                 "magnitude": Out(UNSIGNED_BITS),
                 "sign": Out(1),
@@ -70,13 +70,13 @@ class ClampInteger(wiring.Component):
             beyond.eq(
                 whole[UNSIGNED_BITS:].any()
                 | rounded[UNSIGNED_BITS]
-                | (~self.unsigned & rounded[SIGNED_BITS:UNSIGNED_BITS].any())
+                | (~self.is_unsigned & rounded[SIGNED_BITS:UNSIGNED_BITS].any())
             ),
-            largest.eq(Mux(self.unsigned, (1 << UNSIGNED_BITS) - 1, (1 << SIGNED_BITS) - 1)),
-            self.sign.eq(negative & ~self.unsigned),
+            largest.eq(Mux(self.is_unsigned, (1 << UNSIGNED_BITS) - 1, (1 << SIGNED_BITS) - 1)),
+            self.sign.eq(negative & ~self.is_unsigned),
         ]
         with m.If(self.raw):
             m.d.comb += self.magnitude.eq(magnitude & largest)
-        with m.Elif(~(self.unsigned & negative)):
+        with m.Elif(~(self.is_unsigned & negative)):
             m.d.comb += self.magnitude.eq(Mux(beyond, largest, rounded))
         return m

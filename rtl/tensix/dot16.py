@@ -108,12 +108,14 @@ class Dot16(wiring.Component):
             normalize.exponent.eq(exponent),
             normalize.dst32.eq(control.dst32),
         ]
-        normal, integer, control = ranks.hold("normalize", normal=normalize.o, integer=total.magnitude, control=control)
+        normal, magnitude, control = ranks.hold(
+            "normalize", normal=normalize.o, magnitude=total.magnitude, control=control
+        )
 
         m.submodules.dst_round = rounder = DstRound(numerics, normalize.o.shape())
         m.d.comb += [
             rounder.normal.eq(normal),
-            rounder.integer.eq(integer),
+            rounder.magnitude.eq(magnitude),
             rounder.control.eq(control),
             self.o.p.eq(rounder.o),
             self.o.valid.eq(ranks.valid),

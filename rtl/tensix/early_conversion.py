@@ -74,7 +74,7 @@ class EarlyConversion(wiring.Component):
         m.d.comb += [
             clamp.word.eq(self.word),
             clamp.shift.eq(control.descale_shift),
-            clamp.unsigned.eq(control.unsigned),
+            clamp.is_unsigned.eq(control.unsigned),
             clamp.raw.eq(control.raw),
         ]
 

@@ -36,7 +36,7 @@ class FidelityMultiplier(wiring.Component):
     -------
     src_a, src_b : In(11), magnitudes of operands
     phase : In(2)
-    integer : In(1), else a float
+    is_integer : In(1), else a float
     o : Out(12)
     """
 
@@ -49,7 +49,7 @@ class FidelityMultiplier(wiring.Component):
                 "src_a": In(MAGNITUDE_BITS),
                 "src_b": In(MAGNITUDE_BITS),
                 "phase": In(PHASE_BITS),
-                "integer": In(1),
+                "is_integer": In(1),
                 "o": Out(PRODUCT_BITS),
             }
         )
@@ -61,7 +61,7 @@ class FidelityMultiplier(wiring.Component):
         field_a = Signal(FIELD_A_BITS)
         field_b = Signal(FIELD_B_BITS)
         moved_up = Cat(Const(0, FIELD_B_BITS - LOW_FIELD_B_BITS), b[:LOW_FIELD_B_BITS])
-        with m.If(self.integer):
+        with m.If(self.is_integer):
             m.d.comb += [
                 field_a.eq(Mux(low_a, a[0:5], a[5:8])),
                 field_b.eq(Mux(low_b, b[:LOW_FIELD_B_BITS], b[4:10])),

@@ -40,7 +40,7 @@ class SrcRegister(wiring.Component):
     readable : Out(1), the bank is the Matrix unit's
     block : In(3), the first 8-row block read
     o : Out(8 or 16 rows), logical words
-    release : In(1), the bank goes to the unpacker
+    released : In(1), the bank goes to the unpacker
     """
 
     def __init__(self, blocks: int, *, any_block: bool = False):
@@ -51,7 +51,7 @@ class SrcRegister(wiring.Component):
                 "readable": Out(1),
                 "block": In(range(SRC_ROWS // BLOCK_ROWS)),
                 "o": Out(blocks * BLOCK_ROWS * SrcRow.size),
-                "release": In(1),
+                "released": In(1),
             }
         )
 
@@ -69,7 +69,7 @@ class SrcRegister(wiring.Component):
         ]
         with m.If(stored & p.last):
             m.d.sync += [matrix_unit_owns.bit_select(write_bank, 1).eq(1), write_bank.eq(~write_bank)]
-        with m.If(self.release):
+        with m.If(self.released):
             m.d.sync += [matrix_unit_owns.bit_select(read_bank, 1).eq(0), read_bank.eq(~read_bank)]
 
         row = Signal(SRC.width * COLUMNS)
