@@ -26,6 +26,12 @@ class PipelineConfig:
             raise ValueError(f"pipeline: stages is {self.stages!r}, allowed are 0 to 4")
 
 
+def require_power_of_two(unit: str, name: str, value: int, low: int, high: int) -> None:
+    """Raise ValueError unless a field of a unit's configuration is a power of two from ``low`` to ``high``."""
+    if not (low <= value <= high and value & (value - 1) == 0):
+        raise ValueError(f"{unit}: {name} is {value}, allowed are powers of two from {low} to {high}")
+
+
 def to_dict(config: Any) -> Any:
     """The plain JSON value of a configuration; a catalogued format becomes its name."""
     if isinstance(config, FloatFormat) and CATALOGUE.get(config.name) == config:

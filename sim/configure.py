@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bitpath.golden.spec.trainium3 import PRESETS
+from bitpath.golden.spec import tensix_numerics, trainium3
 from bitpath.rtl.config import from_dict, to_dict
 from bitpath.rtl.units import find_unit
+
+PRESETS = trainium3.PRESETS | tensix_numerics.PRESETS
+"""Presets of all machines, by name."""
 
 
 def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> Any:
@@ -19,7 +22,8 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
 
     Raises
     ------
-    ValueError : unknown unit or preset, a field that the unit has not, or a size that it does not allow.
+    ValueError : unknown unit or preset, a preset of another machine, a field that the unit has not, or a size that it does
+        not allow.
     """
     config_type = find_unit(unit).config_type
     value = to_dict(config_type())
@@ -28,10 +32,21 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
         if preset not in PRESETS:
             raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
         changes["numerics"] = to_dict(PRESETS[preset].numerics)
+        present = _find(value, "numerics")
+        if present is not None and present.keys() != changes["numerics"].keys():
+            raise ValueError(f"preset {preset!r} is not of unit {unit!r}'s machine")
     for name, change in changes.items():
         if not _replace(value, name, change):
             raise ValueError(f"unit {unit!r} has no {'preset' if name == 'numerics' else name}")
     return from_dict(config_type, value)
+
+
+def _find(value: dict[str, Any], name: str) -> Any:
+    """The field of that name, wherever it stands; None where there is none."""
+    if name in value:
+        return value[name]
+    found = (_find(inner, name) for inner in value.values() if isinstance(inner, dict))
+    return next((each for each in found if each is not None), None)
 
 
 def _replace(value: dict[str, Any], name: str, change: Any) -> bool:

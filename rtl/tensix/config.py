@@ -4,12 +4,7 @@ from dataclasses import dataclass, field
 
 from bitpath.golden.spec.tensix import BLOCK_ROWS, COLUMNS
 from bitpath.golden.spec.tensix_numerics import WORMHOLE, TensixNumerics
-from bitpath.rtl.config import PipelineConfig
-
-
-def _require_power_of_two(unit: str, name: str, value: int, low: int, high: int) -> None:
-    if not (low <= value <= high and value & (value - 1) == 0):
-        raise ValueError(f"{unit}: {name} is {value}, allowed are powers of two from {low} to {high}")
+from bitpath.rtl.config import PipelineConfig, require_power_of_two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +54,8 @@ class MatrixUnitConfig:
     numerics: TensixNumerics = WORMHOLE.numerics
 
     def __post_init__(self) -> None:
-        _require_power_of_two("matrix_unit", "rows", self.rows, 1, BLOCK_ROWS)
-        _require_power_of_two("matrix_unit", "cols", self.cols, 1, COLUMNS)
+        require_power_of_two("matrix_unit", "rows", self.rows, 1, BLOCK_ROWS)
+        require_power_of_two("matrix_unit", "cols", self.cols, 1, COLUMNS)
 
     @property
     def any_src_a_block(self) -> bool:
@@ -89,8 +84,8 @@ class TensixEngineConfig:
     result_depth: int = 256
 
     def __post_init__(self) -> None:
-        _require_power_of_two("tensix_engine", "operand_depth", self.operand_depth, 64, 1 << 16)
-        _require_power_of_two("tensix_engine", "result_depth", self.result_depth, 64, 1 << 16)
+        require_power_of_two("tensix_engine", "operand_depth", self.operand_depth, 64, 1 << 16)
+        require_power_of_two("tensix_engine", "result_depth", self.result_depth, 64, 1 << 16)
 
     @property
     def conversion(self) -> ConversionConfig:

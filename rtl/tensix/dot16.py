@@ -64,7 +64,7 @@ class Dot16(wiring.Component):
         groups = COLUMNS // numerics.group
         ranks = Ranks(m, RANKS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
 
-        m.submodules.products = multiply = Products(numerics)
+        m.submodules.multiply = multiply = Products(numerics)
         m.d.comb += [multiply.src_a.eq(i.src_a), multiply.src_b.eq(i.src_b), multiply.control.eq(i.control)]
         products, exponents, dst, control = ranks.hold(
             "multiply", products=multiply.products, exponents=multiply.exponents, dst=i.dst, control=i.control
@@ -108,12 +108,14 @@ class Dot16(wiring.Component):
             normalize.exponent.eq(exponent),
             normalize.dst32.eq(control.dst32),
         ]
-        normal, integer, control = ranks.hold("normalize", normal=normalize.o, integer=total.magnitude, control=control)
+        normal, magnitude, control = ranks.hold(
+            "normalize", normal=normalize.o, magnitude=total.magnitude, control=control
+        )
 
         m.submodules.dst_round = rounder = DstRound(numerics, normalize.o.shape())
         m.d.comb += [
             rounder.normal.eq(normal),
-            rounder.integer.eq(integer),
+            rounder.magnitude.eq(magnitude),
             rounder.control.eq(control),
             self.o.p.eq(rounder.o),
             self.o.valid.eq(ranks.valid),

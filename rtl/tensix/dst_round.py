@@ -31,7 +31,7 @@ class DstRound(wiring.Component):
     Members
     -------
     normal : In(normal_sum)
-    integer : In(32), a magnitude with the normalised sum's sign
+    magnitude : In(32), of an integer, with the normalised sum's sign
     control : In(DotControl)
     o : Out(32), a 16-bit word in the low half
     """
@@ -43,7 +43,7 @@ class DstRound(wiring.Component):
         super().__init__(
             {
                 "normal": In(normal),
-                "integer": In(INTEGER_BITS + 1),
+                "magnitude": In(INTEGER_BITS + 1),
                 "control": In(DotControl),
                 "o": Out(DST32.width),
             }
@@ -72,8 +72,8 @@ class DstRound(wiring.Component):
         half_beyond = exponent[FP16.exponent_bits :].any()
 
         with m.If(control.style == StyleCode.INT8):
-            too_large = self.integer[INTEGER_BITS].replicate(INTEGER_BITS)
-            m.d.comb += self.o.eq(Cat(self.integer[:INTEGER_BITS] | too_large, normal.sign))
+            too_large = self.magnitude[INTEGER_BITS].replicate(INTEGER_BITS)
+            m.d.comb += self.o.eq(Cat(self.magnitude[:INTEGER_BITS] | too_large, normal.sign))
         with m.Elif(~nothing):
             with m.If(control.dst32):
                 m.d.comb += self.o.eq(Cat(Mux(beyond, FP32.infinity_code, _code(rounded, FP32)), normal.sign))

@@ -70,8 +70,13 @@ class EarlyConversion(wiring.Component):
         with m.Else():
             m.d.comb += placed.eq(float_word(self.word, BF16))
 
-        clamp = place(m, platform, "clamp", ClampInteger)
-        m.d.comb += [clamp.word.eq(self.word), clamp.unsigned.eq(control.unsigned), clamp.raw.eq(control.raw)]
+        clamp = place(m, platform, "clamp", ClampInteger, self.tie)
+        m.d.comb += [
+            clamp.word.eq(self.word),
+            clamp.shift.eq(control.descale_shift),
+            clamp.is_unsigned.eq(control.unsigned),
+            clamp.raw.eq(control.raw),
+        ]
 
         below, half = self._places(m)
         # Of FP32 all fraction bits are kept, so that nothing is rounded; like integers it passes.

@@ -17,6 +17,7 @@ FIELD_A_BITS = 5
 FIELD_B_BITS = 7
 PRODUCT_BITS = FIELD_A_BITS + FIELD_B_BITS
 """Of a product, which has 10 fraction bits where its operands are floats."""
+NOTHING_TO_CHOOSE = MultiplierConfig()
 LOW_FIELD_B_BITS = 4
 """Of SrcB's low field; in a float it stands at the top of the field that is multiplied."""
 
@@ -24,14 +25,8 @@ LOW_FIELD_B_BITS = 4
 class FidelityMultiplier(wiring.Component):
     """``o = field_a * field_b``, unsigned, of the fields that the phase takes of two magnitudes. Combinational.
 
-    ======================  ==========================  ===========================
-    phase                   SrcA's field                SrcB's field
-    ======================  ==========================  ===========================
-    bit 0 clear, bit 1 ...  float 10:6, integer 7:5
-    bit 0 set, bit 1 ...    float 5:1, integer 4:0
-    ..., bit 1 clear                                    float 10:4, integer 9:4
-    ..., bit 1 set                                      float 3:0 and 000, integer 3:0
-    ======================  ==========================  ===========================
+    Bit 0 of the phase chooses SrcA's field: a float's bits 10:6, and 5:1 where it is set; an integer's 7:5, and 4:0.
+    Bit 1 chooses SrcB's: a float's bits 10:4, and 3:0 above three zeros where it is set; an integer's 9:4, and 3:0.
 
     Parameters
     ----------
@@ -41,20 +36,20 @@ class FidelityMultiplier(wiring.Component):
     -------
     src_a, src_b : In(11), magnitudes of operands
     phase : In(2)
-    integer : In(1), else a float
+    is_integer : In(1), else a float
     o : Out(12)
     """
 
     clocked = False
 
-    def __init__(self, config: MultiplierConfig = MultiplierConfig()):  # noqa: B008
+    def __init__(self, config: MultiplierConfig = NOTHING_TO_CHOOSE):
         self.config = config
         super().__init__(
             {
                 "src_a": In(MAGNITUDE_BITS),
                 "src_b": In(MAGNITUDE_BITS),
                 "phase": In(PHASE_BITS),
-                "integer": In(1),
+                "is_integer": In(1),
                 "o": Out(PRODUCT_BITS),
             }
         )
@@ -66,7 +61,7 @@ class FidelityMultiplier(wiring.Component):
         field_a = Signal(FIELD_A_BITS)
         field_b = Signal(FIELD_B_BITS)
         moved_up = Cat(Const(0, FIELD_B_BITS - LOW_FIELD_B_BITS), b[:LOW_FIELD_B_BITS])
-        with m.If(self.integer):
+        with m.If(self.is_integer):
             m.d.comb += [
                 field_a.eq(Mux(low_a, a[0:5], a[5:8])),
                 field_b.eq(Mux(low_b, b[:LOW_FIELD_B_BITS], b[4:10])),

@@ -13,6 +13,8 @@ ROW_BITS = COLUMNS * DST32.width
 """Of a row of 16 datums in L1, at their widest."""
 EXPONENT_BITS = 8
 """Of the exponent that a block of 16 shares in L1."""
+DESCALE_SHIFT_BITS = 5
+"""Of the packer's shift from INT32 to INT8; a magnitude has 31 bits."""
 
 
 class StyleCode(enum.Enum, shape=2):
@@ -60,7 +62,12 @@ class UnpackControl(data.Struct):
 
 
 class PackControl(data.Struct):
-    """Arguments of ``golden.tensix.pack``; ``accumulate`` adds to what L1 held."""
+    """Arguments of ``golden.tensix.pack``; ``accumulate`` adds to what L1 held.
+
+    All that is 0 is off. ``edge_minus_infinity`` is what a row's masked floats become, else +0; ``exponent_threshold``
+    makes floats of a smaller exponent +0, and is 0 for integers; ``descale_shift`` is about INT32 to INT8 without
+    ``raw``; ``round_10b`` makes the intermediate format FP32, or BF16 on the way to FP16, TF32, but with ``raw``.
+    """
 
     mid_format: FORMAT_BITS
     out_format: FORMAT_BITS
@@ -70,6 +77,10 @@ class PackControl(data.Struct):
     relu: 2
     relu_threshold: 16
     accumulate: 1
+    edge_minus_infinity: 1
+    exponent_threshold: EXPONENT_BITS
+    descale_shift: DESCALE_SHIFT_BITS
+    round_10b: 1
 
 
 SrcRow = data.ArrayLayout(SRC.width, COLUMNS)
@@ -87,10 +98,14 @@ class UnpackRequest(data.Struct):
 
 
 class PackRequest(data.Struct):
-    """A row of Dst, and what L1 holds where it will go (read with ``accumulate`` only)."""
+    """A row of Dst, and what L1 holds where it will go (read with ``accumulate`` only).
+
+    A bit of ``masked`` has the edge mask replace the datum of its column, the first in bit 0.
+    """
 
     row: DstRow
     old: ROW_BITS
+    masked: COLUMNS
     control: PackControl
 
 

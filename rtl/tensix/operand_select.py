@@ -146,8 +146,9 @@ class OperandSelect(wiring.Component):
         base = instruction.dst_row[0]
         for row in range(BLOCK_ROWS):
             with m.If(self._broadcasts()):
-                between = (row > base) & (row < base + BLOCK_ROWS - 1) & self.config.numerics.row_broadcast_writes_all
-                m.d.comb += self.written[row].eq((base == row % 2) | between)
+                between = Mux(base, 1 < row < BLOCK_ROWS, 0 < row < BLOCK_ROWS - 1)
+                all_between = between & self.config.numerics.row_broadcast_writes_all
+                m.d.comb += self.written[row].eq((base == row % 2) | all_between)
             with m.Elif(instruction.opcode == Opcode.GAPOOL):
                 m.d.comb += self.written[row].eq(instruction.dst_row[2] == row // POOL_ROWS)
             with m.Else():

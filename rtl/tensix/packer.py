@@ -1,6 +1,6 @@
 """The packer: a row of Dst to a row of 16 datums in L1, one a cycle.
 
-Ref: tt-isa-documentation 3930471, Packers/FormatConversion and Packers/ReLU; ttsim v1.10.0 for what they leave open.
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 for what they leave open.
 """
 
 from typing import Any
@@ -9,19 +9,21 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.tensix import BLOCK_FLOATS, COLUMNS
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, COLUMNS, Format
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.max_exponent import MaxExponent
 from bitpath.rtl.common.ranks import Ranks
 from bitpath.rtl.tensix.block_encode import BlockEncode
 from bitpath.rtl.tensix.config import ConversionConfig
 from bitpath.rtl.tensix.early_conversion import EarlyConversion
+from bitpath.rtl.tensix.edge_mask import EdgeMask
+from bitpath.rtl.tensix.exponent_threshold import ExponentThreshold
 from bitpath.rtl.tensix.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
 from bitpath.rtl.tensix.l1_add import L1Add, L1Sum
 from bitpath.rtl.tensix.l1_code import L1Code
 from bitpath.rtl.tensix.l1_round import ACCUMULATING_FORMATS, L1Round
 from bitpath.rtl.tensix.late_conversion import LateConversion
-from bitpath.rtl.tensix.layouts import EXPONENT_BITS, PackedRow, PackRequest
+from bitpath.rtl.tensix.layouts import EXPONENT_BITS, PackControl, PackedRow, PackRequest
 from bitpath.rtl.tensix.relu import Relu
 
 FloatRow = data.ArrayLayout(FloatWord, COLUMNS)
@@ -31,10 +33,10 @@ STEPS = ("early", "late", "sum", "write")
 
 
 class Packer(wiring.Component):
-    """The row's words by early conversion, ReLU and late conversion to the L1 format; then 16 to a block, or added to what
-    L1 holds, or as they are.
+    """The row's words by early conversion, edge mask, ReLU, exponent threshold and late conversion to the L1 format; then 16
+    to a block, or added to what L1 holds, or as they are.
 
-    Register ranks stand behind the early conversion, the late conversion, the row's largest exponent and exact sums, and
+    Register ranks stand behind the edge mask, the late conversion, the row's largest exponent and exact sums, and
     the datums. A row appears LATENCY cycles after its request, one a cycle; all ranks stand still while a row waits.
     Combinations that the hardware does not convert give rows without meaning.
 
@@ -61,20 +63,25 @@ class Packer(wiring.Component):
         tie = self.config.numerics.final_tie
         ranks = Ranks(m, STEPS, valid=self.i.valid, ready=self.o.ready)
 
-        words = Signal(FloatRow)
+        control = self._control(m)
+        mask = place(m, platform, "mask", EdgeMask)
+        m.d.comb += [mask.masked.eq(request.masked), mask.control.eq(control)]
         for k in range(COLUMNS):
             early = place(m, platform, f"early_{k}", EarlyConversion, tie)
-            m.d.comb += [early.word.eq(request.row[k]), early.control.eq(request.control), words[k].eq(early.o)]
-        control, old, words = ranks.hold("early", control=request.control, old=request.old, words=words)
+            m.d.comb += [early.word.eq(request.row[k]), early.control.eq(control), mask.i[k].eq(early.o)]
+        control, old, words = ranks.hold("early", control=control, old=request.old, words=mask.o)
 
         converted = Signal(FloatRow)
         for k in range(COLUMNS):
             relu = place(m, platform, f"relu_{k}", Relu)
+            threshold = place(m, platform, f"threshold_{k}", ExponentThreshold)
             late = place(m, platform, f"late_{k}", LateConversion)
             m.d.comb += [
                 relu.i.eq(words[k]),
                 relu.control.eq(control),
-                late.i.eq(relu.o),
+                threshold.i.eq(relu.o),
+                threshold.threshold.eq(control.exponent_threshold),
+                late.i.eq(threshold.o),
                 late.mid_format.eq(control.mid_format),
                 late.out_format.eq(control.out_format),
                 converted[k].eq(late.o),
@@ -117,6 +124,16 @@ class Packer(wiring.Component):
             self.i.ready.eq(ranks.finish()),
         ]
         return m
+
+    def _control(self, m: Module) -> Signal:
+        """The request's control, whose intermediate format is TF32 where rounding to 10 fraction bits makes it so."""
+        asked = self.i.p.control
+        control = Signal(PackControl)
+        m.d.comb += control.eq(asked)
+        bf16_to_fp16 = (asked.mid_format == Format.BF16) & (asked.out_format == Format.FP16)
+        with m.If(asked.round_10b & ~asked.raw & ((asked.mid_format == Format.FP32) | bf16_to_fp16)):
+            m.d.comb += control.mid_format.eq(Format.TF32)
+        return control
 
     def _add(self, m: Module, platform: Any, out_format: Value, old: Value, words: Value) -> Value:
         """The sums of the row and of what L1 holds."""

@@ -110,7 +110,7 @@ class Products(wiring.Component):
                 multiply.src_a.eq(a.magnitude),
                 multiply.src_b.eq(b.magnitude),
                 multiply.phase.eq(control.phase),
-                multiply.integer.eq(control.style == StyleCode.INT8),
+                multiply.is_integer.eq(control.style == StyleCode.INT8),
                 product.magnitude.eq(multiply.o),
                 product.sign.eq(a.sign ^ b.sign),
                 zeros[k].eq(~(a.magnitude[-1] & b.magnitude[-1])),

@@ -40,7 +40,7 @@ class SrcRegister(wiring.Component):
     readable : Out(1), the bank is the Matrix unit's
     block : In(3), the first 8-row block read
     o : Out(8 or 16 rows), logical words
-    release : In(1), the bank goes to the unpacker
+    released : In(1), the bank goes to the unpacker
     """
 
     def __init__(self, blocks: int, *, any_block: bool = False):
@@ -51,7 +51,7 @@ class SrcRegister(wiring.Component):
                 "readable": Out(1),
                 "block": In(range(SRC_ROWS // BLOCK_ROWS)),
                 "o": Out(blocks * BLOCK_ROWS * SrcRow.size),
-                "release": In(1),
+                "released": In(1),
             }
         )
 
@@ -69,7 +69,7 @@ class SrcRegister(wiring.Component):
         ]
         with m.If(stored & p.last):
             m.d.sync += [matrix_unit_owns.bit_select(write_bank, 1).eq(1), write_bank.eq(~write_bank)]
-        with m.If(self.release):
+        with m.If(self.released):
             m.d.sync += [matrix_unit_owns.bit_select(read_bank, 1).eq(0), read_bank.eq(~read_bank)]
 
         row = Signal(SRC.width * COLUMNS)
@@ -79,7 +79,9 @@ class SrcRegister(wiring.Component):
             # Block b and the next: an odd first block stands in the second memory.
             swapped = self.block[0]
             cells = [Mux(swapped, cells[1], cells[0]), Mux(swapped, cells[0], cells[1])]
-        physical = Cat(cells)
+        # A signal, so that each word is a slice of it and not of the choice written out again.
+        physical = Signal(self.blocks * BLOCK_ROWS * COLUMNS * SRC.width)
+        m.d.comb += physical.eq(Cat(cells))
         words = (physical.word_select(index, SRC.width) for index in range(self.blocks * BLOCK_ROWS * COLUMNS))
         m.d.comb += self.o.eq(Cat(from_physical(SRC, word) for word in words))
         return m

@@ -4,12 +4,7 @@ from dataclasses import dataclass, field
 
 from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32, PARTITIONS, TRAINIUM3_QUAD_MX
-from bitpath.rtl.config import PipelineConfig
-
-
-def _require_power_of_two(unit: str, name: str, value: int, low: int, high: int) -> None:
-    if not (low <= value <= high and value & (value - 1) == 0):
-        raise ValueError(f"{unit}: {name} is {value}, allowed are powers of two from {low} to {high}")
+from bitpath.rtl.config import PipelineConfig, require_power_of_two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +50,9 @@ class ArrayConfig:
     dot: DotConfig = field(default_factory=DotConfig)
 
     def __post_init__(self) -> None:
-        _require_power_of_two("systolic_array", "rows", self.rows, 2, PARTITIONS)
-        _require_power_of_two("systolic_array", "cols", self.cols, 2, PARTITIONS)
-        _require_power_of_two("systolic_array", "operand_depth", self.operand_depth, 2, 1 << 16)
+        require_power_of_two("systolic_array", "rows", self.rows, 2, PARTITIONS)
+        require_power_of_two("systolic_array", "cols", self.cols, 2, PARTITIONS)
+        require_power_of_two("systolic_array", "operand_depth", self.operand_depth, 2, 1 << 16)
 
     @property
     def groups(self) -> int:
@@ -91,8 +86,8 @@ class PsumConfig:
     bank_depth: int = 64
 
     def __post_init__(self) -> None:
-        _require_power_of_two("psum", "banks", self.banks, 2, 8)
-        _require_power_of_two("psum", "bank_depth", self.bank_depth, 2, 1 << 16)
+        require_power_of_two("psum", "banks", self.banks, 2, 8)
+        require_power_of_two("psum", "bank_depth", self.bank_depth, 2, 1 << 16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +108,9 @@ class EngineConfig:
     chain_depth: int = 64
 
     def __post_init__(self) -> None:
-        _require_power_of_two("tensor_engine", "chain_depth", self.chain_depth, 2, MAX_MOVING_FP32)
-        _require_power_of_two("tensor_engine", "psum_banks", self.psum_banks, 2, 8)
-        _require_power_of_two("tensor_engine", "psum_bank_depth", self.psum_bank_depth, 2, 1 << 16)
+        require_power_of_two("tensor_engine", "chain_depth", self.chain_depth, 2, MAX_MOVING_FP32)
+        require_power_of_two("tensor_engine", "psum_banks", self.psum_banks, 2, 8)
+        require_power_of_two("tensor_engine", "psum_bank_depth", self.psum_bank_depth, 2, 1 << 16)
 
     @property
     def psum(self) -> PsumConfig:

@@ -1,5 +1,6 @@
 """``bitpath run``: the main job, real tensors through golden and RTL."""
 
+import contextlib
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -87,13 +88,12 @@ def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType
         return {machine: flows[machine]}
     if format_name is None:
         return flows
-    found, refusals = {}, []
+    found = {}
     for name, flow in flows.items():
-        try:
+        with contextlib.suppress(ValueError):
             flow.formats_of(format_name)
             found[name] = flow
-        except ValueError as error:
-            refusals.append(f"{name}: {error}")
     if not found:
-        raise ValueError("; ".join(refusals))
+        known = "; ".join(f"{name} has {flow.FORMAT_NAMES}" for name, flow in flows.items())
+        raise ValueError(f"format is {format_name!r}; {known}")
     return found

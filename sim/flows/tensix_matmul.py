@@ -19,6 +19,7 @@ FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 
 FLOAT_FORMATS = tuple(name for name in ELEMENT_FORMATS if name != "int8")
 FIDELITIES = {fidelity.value.lower(): fidelity for fidelity in Fidelity}
+FORMAT_NAMES = f"{', '.join(FLOAT_FORMATS)}, each followed by _{', _'.join(FIDELITIES)}"
 
 ENGINES = {
     # The machine's 8x16 dot products, and all of the layer in memory at once.
@@ -29,13 +30,10 @@ ENGINES = {
 
 
 def formats_of(format_name: str) -> tuple[str, Fidelity]:
-    """Element format and fidelity of a name such as "bf16_hifi4"; ValueError says how names are made."""
+    """Element format and fidelity of a name such as "bf16_hifi4"; ValueError names the known ones."""
     element, _, fidelity = format_name.partition("_")
     if element not in FLOAT_FORMATS or fidelity not in FIDELITIES:
-        raise ValueError(
-            f"format is {format_name!r}; one of {', '.join(FLOAT_FORMATS)}, an underscore, and one of "
-            f"{', '.join(FIDELITIES)} are allowed"
-        )
+        raise ValueError(f"format is {format_name!r}; tensix has {FORMAT_NAMES}")
     return element, FIDELITIES[fidelity]
 
 

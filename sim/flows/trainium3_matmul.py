@@ -18,6 +18,7 @@ FORMATS = {
     "mxfp4": ("mxfp8_e4m3", "mxfp4"),
 }
 """Formats of activations and weights; with mxfp4 the weights alone have it, since QuantizeMX makes FP8 only."""
+FORMAT_NAMES = ", ".join(FORMATS)
 
 ENGINES = {
     # A whole instruction in operand memory and PSUM at once.
@@ -32,7 +33,7 @@ ENGINES = {
 def formats_of(format_name: str) -> tuple[str, str]:
     """Formats of activations and weights; ValueError names the known ones."""
     if format_name not in FORMATS:
-        raise ValueError(f"format is {format_name!r}; {', '.join(FORMATS)} are allowed")
+        raise ValueError(f"format is {format_name!r}; trainium3 has {FORMAT_NAMES}")
     return FORMATS[format_name]
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from bitpath.golden.spec.formats import BF16, E4M3FN, E8M0, FP32, FloatFormat
+from bitpath.golden.spec.formats import BF16, E4M3FN, E8M0, FP32, TF32, FloatFormat
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,16 @@ DOT_GROUPS = (
     Group("round", r"(dot\.)?round"),
 )
 
+TENSIX_DOT_GROUPS = (
+    Group("fields and products", r"(dot\.)?multiply\.(multiply_|products)"),
+    Group("group exponents and shifts", r"(dot\.)?(multiply\.|multiply_exponents)"),
+    Group("group sums", r"(dot\.)?(group_sum_|multiply_|sums)"),
+    Group("align to Dst", r"(dot\.)?(dst_align|sum_)"),
+    Group("add Dst", r"(dot\.)?(dst_add|add_)"),
+    Group("normalize", r"(dot\.)?(dst_normalize|normalize_)"),
+    Group("round", r"(dot\.)?dst_round"),
+)
+
 GROUPS: dict[str, tuple[Group, ...]] = {
     "quad_mx_dot": (CLOCK, INPUTS, *DOT_GROUPS, OUTPUT),
     "quad_mx_pe": (
@@ -37,6 +47,40 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("held operands", r"(stationary|second|moving|partial)\b"),
         *DOT_GROUPS,
         PE_OUTPUTS,
+    ),
+    "dot16": (CLOCK, INPUTS, *TENSIX_DOT_GROUPS, OUTPUT),
+    "unpacker": (CLOCK, INPUTS, Group("datums", r"datum_"), OUTPUT),
+    "packer": (
+        CLOCK,
+        INPUTS,
+        Group("early conversion", r"early_"),
+        Group("ReLU", r"relu_"),
+        Group("late conversion", r"late_"),
+        Group("block", r"block"),
+        Group("add to L1", r"(add_|round_|code_)"),
+        OUTPUT,
+    ),
+    "matrix_unit": (
+        CLOCK,
+        Group("instruction", r"instruction__"),
+        Group("unpackers", r"write_[ab]__"),
+        Group("Dst from and to outside", r"(write_dst|read_dst|dst)__"),
+        Group("on the way to Dst", r"(starting|flight_|fire|step)"),
+        Group("SrcA and SrcB", r"src_[ab]\."),
+        Group("operands of this pass", r"select\."),
+        Group("Dst", r"dst_register\."),
+        Group("first dot product", r"cells_0\.cell_0\."),
+        Group("first row of dot products", r"cells_0\."),
+    ),
+    "tensix_engine": (
+        CLOCK,
+        Group("commands", r"(command__|busy|retired)"),
+        Group("host", r"(write|read|data)__"),
+        Group("loads", r"(left|right)\."),
+        Group("sequencer", r"sequencer\."),
+        Group("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+        Group("first dot product", r"unit\.cells_0\.cell_0\."),
+        Group("packer and results", r"(storer|results)\."),
     ),
 }
 """The groups of each unit; a signal goes to the first that matches, and one that none matches is left out."""
@@ -49,9 +93,11 @@ FORMATS: tuple[tuple[str, int, FloatFormat], ...] = (
     (r".*(elements\[\d+\]|code)$", E4M3FN.width, E4M3FN),
     (r".*(partial|partial_(north|south)|payload|value|present|total|data)(\[\d+\])?$", FP32.width, FP32),
     (r".*(narrow\.o|bf16)$", BF16.width, BF16),
+    (r".*(payload\.dst|_dst|dst_round\.o)$", FP32.width, FP32),
+    (r".*(read_[ab]_\d+_\d+\.word|write_[ab]__payload\.values\[\d+\])$", TF32.width, TF32),
 )
 """Name, width and format of signals that are numbers. Elements are shown as E4M3FN and again as E5M2, since which of the
-two they are is chosen at run time."""
+two they are is chosen at run time; words of SrcA and SrcB as TF32, which those of BF16 are too."""
 
 
 def groups_of(unit: str) -> tuple[Group, ...]:

@@ -6,10 +6,12 @@ while its tile products follow each other in the order of K.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
 
 import numpy as np
 
-from bitpath.golden.spec.tensix import FACE, FIDELITY_PHASES, Fidelity, Format, Style
+from bitpath.golden.spec.tensix import DST32_ROWS, FACE, FIDELITY_PHASES, Fidelity, Format, Style
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.host import FORMATS, l1_bytes
 from bitpath.golden.tensix.matmul import TILE_ROWS, to_tiles
@@ -98,35 +100,118 @@ def host_writes(config: TensixEngineConfig, memory: EngineMemory, address: int, 
 
 def lower(config: TensixEngineConfig, matmul: TileMatmul) -> Iterator[TileSegment]:
     """Segments that compute all output tiles, each with as many operand and result tiles as the memories hold."""
-    memories = {
-        EngineMemory.LEFT: _TileMemory(config.operand_depth, matmul.left),
-        EngineMemory.RIGHT: _TileMemory(config.operand_depth, matmul.right),
-    }
-    result_words = matmul.result_words
-    rows, depth = matmul.left.shape[:2]
-    segment = TileSegment()
-    for row, column in np.ndindex(rows, matmul.right.shape[1]):
-        if (len(segment.results) + 1) * result_words > config.result_depth:
-            yield segment
-            segment = TileSegment()
-        address = len(segment.results) * result_words
+    rows, depth, columns = *matmul.left.shape[:2], matmul.right.shape[1]
+    most = min(DST32_ROWS // TILE_ROWS, config.result_depth // matmul.result_words)
+    program = _Program(config, matmul)
+    for group in output_groups(rows, columns, most):
+        if not program.has_room_for(len(group)):
+            yield program.take()
         for k in range(depth):
-            places = {EngineMemory.LEFT: (row, k), EngineMemory.RIGHT: (k, column)}
-            if not all(memories[memory].has_room_for(tile) for memory, tile in places.items()):
-                yield segment
-                segment = TileSegment()
-                address = 0
-                for memory in memories.values():
-                    memory.clear()
-            addresses = {}
-            for memory, tile in places.items():
-                addresses[memory], new = memories[memory].place(tile)
-                segment.writes += host_writes(config, memory, addresses[memory], new)
-            last = k == depth - 1
-            fields = {"clear": k == 0, "stores": last, "dst_tile": (row + column) % 2, "address": address}
-            segment.commands.append(_command(config, matmul, addresses, fields))
-        segment.results.append((row, column, address))
-    yield segment
+            for dst_tile, (row, column) in enumerate(group):
+                if not program.has_operands(row, k, column):
+                    yield program.take()
+                program.multiply(row, k, column, dst_tile, first=k == 0, last=k == depth - 1)
+    yield program.take()
+
+
+class _Program:
+    """The segment that is being written."""
+
+    def __init__(self, config: TensixEngineConfig, matmul: TileMatmul):
+        self.config, self.matmul = config, matmul
+        self.memories = {
+            EngineMemory.LEFT: _TileMemory(config.operand_depth, matmul.left),
+            EngineMemory.RIGHT: _TileMemory(config.operand_depth, matmul.right),
+        }
+        self._begin()
+
+    def _begin(self) -> None:
+        self.segment = TileSegment()
+        self.commands: list[dict[str, Any]] = []
+        self.used: list[dict[EngineMemory, tuple[int, int]]] = []
+        for memory in self.memories.values():
+            memory.clear()
+
+    def take(self) -> TileSegment:
+        """The segment so far; a new one begins."""
+        # An operand tile that the next product uses too stays in its register.
+        for command, mine, following in zip(self.commands, self.used, self.used[1:], strict=False):
+            command["keep_left"] = mine[EngineMemory.LEFT] == following[EngineMemory.LEFT]
+            command["keep_right"] = mine[EngineMemory.RIGHT] == following[EngineMemory.RIGHT]
+        segment = self.segment
+        segment.commands = [pack(command_layout(self.config), command) for command in self.commands]
+        self._begin()
+        return segment
+
+    def has_room_for(self, tiles: int) -> bool:
+        """Whether so many output tiles more fit in the result memory."""
+        return (len(self.segment.results) + tiles) * self.matmul.result_words <= self.config.result_depth
+
+    def has_operands(self, row: int, k: int, column: int) -> bool:
+        """Whether a product's operands are in the memories, or fit in."""
+        places = _places(row, k, column)
+        return all(self.memories[memory].has_room_for(tile) for memory, tile in places.items())
+
+    def multiply(self, row: int, k: int, column: int, dst_tile: int, *, first: bool, last: bool) -> None:
+        """Add a tile product to a Dst tile; the ``first`` one of an output tile clears it and the ``last`` one stores it."""
+        matmul = self.matmul
+        places = _places(row, k, column)
+        addresses = {}
+        for memory, tile in places.items():
+            addresses[memory], new = self.memories[memory].place(tile)
+            self.segment.writes += host_writes(self.config, memory, addresses[memory], new)
+        address = len(self.segment.results) * matmul.result_words if last else 0
+        if last:
+            self.segment.results.append((row, column, address))
+        control = {
+            "l1_format": int(matmul.l1_format),
+            "register_format": int(FORMATS[matmul.fmt].register),
+            "unsigned": 0,
+        }
+        result = int(matmul.result_format)
+        self.used.append(places)
+        self.commands.append(
+            {
+                "left": {"address": addresses[EngineMemory.LEFT], "control": control},
+                "right": {"address": addresses[EngineMemory.RIGHT], "control": control},
+                "style": StyleCode.of(matmul.style),
+                "last_phase": len(FIDELITY_PHASES[matmul.fidelity]) - 1,
+                "clear": first,
+                "stores": last,
+                "store": {
+                    "address": address,
+                    # What Dst holds, as it is.
+                    "control": {"mid_format": result, "out_format": result, "dst32": matmul.dst32, "raw": 1},
+                    "dst_tile": dst_tile,
+                    "fp16": matmul.style is Style.FP16,
+                },
+            }
+        )
+
+
+def _places(row: int, k: int, column: int) -> dict[EngineMemory, tuple[int, int]]:
+    """The operand tiles of a product."""
+    return {EngineMemory.LEFT: (row, k), EngineMemory.RIGHT: (k, column)}
+
+
+def output_groups(rows: int, columns: int, most: int) -> Iterator[list[tuple[int, int]]]:
+    """Groups of at most ``most`` output tiles that are computed side by side, in an order that saves loads.
+
+    A square of tiles is walked as a staircase: from one tile to the next either the row or the column stays, so that each
+    product brings one new operand tile, from the two sides in turn. Other shapes are walked to and fro.
+    """
+    side = max(1, most // 2)
+    for top, left in product(range(0, rows, side), range(0, columns, side)):
+        height, width = min(side, rows - top), min(side, columns - left)
+        if height == width:
+            walks = [
+                [(i, (i + step) % width) for i in range(height) for step in (start, start + 1)[: width - start]]
+                for start in range(0, width, 2)
+            ]
+        else:
+            walk = [(i, j if i % 2 == 0 else width - 1 - j) for i in range(height) for j in range(width)]
+            walks = [walk[start : start + most] for start in range(0, len(walk), most)]
+        yield from ([(top + i, left + j) for i, j in walk] for walk in walks)
 
 
 class _TileMemory:
@@ -150,33 +235,3 @@ class _TileMemory:
 
     def clear(self) -> None:
         self.addresses.clear()
-
-
-def _command(
-    config: TensixEngineConfig, matmul: TileMatmul, addresses: dict[EngineMemory, int], fields: dict[str, int]
-) -> int:
-    control = {
-        "l1_format": int(matmul.l1_format),
-        "register_format": int(FORMATS[matmul.fmt].register),
-        "unsigned": 0,
-    }
-    result = int(matmul.result_format)
-    store = {
-        "address": fields["address"],
-        # What Dst holds, as it is.
-        "control": {"mid_format": result, "out_format": result, "dst32": matmul.dst32, "raw": 1},
-        "dst_tile": fields["dst_tile"],
-        "fp16": matmul.style is Style.FP16,
-    }
-    return pack(
-        command_layout(config),
-        {
-            "left": {"address": addresses[EngineMemory.LEFT], "control": control},
-            "right": {"address": addresses[EngineMemory.RIGHT], "control": control},
-            "style": StyleCode.of(matmul.style),
-            "last_phase": len(FIDELITY_PHASES[matmul.fidelity]) - 1,
-            "clear": fields["clear"],
-            "stores": fields["stores"],
-            "store": store,
-        },
-    )

@@ -1,13 +1,13 @@
 """Rows for the packer, and what golden makes of them."""
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from random import Random
+from typing import Any
 
 import numpy as np
 
-from bitpath.golden.spec.formats import BF16, FP16, FP32
-from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, COLUMNS, Format
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix import pack as golden_pack
 from bitpath.golden.tensix.early_conversion import EARLY_FORMATS, INTEGERS
@@ -16,15 +16,27 @@ from bitpath.golden.tensix.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.unpack import L1_BYTES
 from bitpath.rtl.tensix.layouts import ROW_BITS, PackedRow, PackRequest
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.stimulus.tensix_words import float_code, integer, row_bits
+from bitpath.verif.stimulus.tensix_words import row_bits
 
 EXPONENT_STREAM = 16
 """Bytes that the exponents of block floats in L1 are padded to."""
+ALL_COLUMNS = (1 << COLUMNS) - 1
+"""The edge mask that replaces nothing."""
+FLAGS = (
+    "dst32",
+    "raw",
+    "unsigned",
+    "accumulate",
+    "edge_minus_infinity",
+    "exponent_threshold",
+    "descale_shift",
+    "round_10b",
+)
 
 
 @dataclass(frozen=True)
 class Packing:
-    """What the packer is to do; the fields are `golden.tensix.pack`'s arguments."""
+    """What the packer is to do with rows; the fields are `golden.tensix.pack`'s arguments, but for ``accumulate``."""
 
     mid_format: Format
     out_format: Format
@@ -34,12 +46,21 @@ class Packing:
     relu: int = 0
     relu_threshold: int = 0
     accumulate: bool = False
+    edge_minus_infinity: bool = False
+    exponent_threshold: int = 0
+    descale_shift: int = 0
+    round_10b: bool = False
 
     @property
     def bin(self) -> str:
-        """As coverage names it: without the threshold."""
-        flags = [name for name in ("dst32", "raw", "unsigned", "accumulate") if getattr(self, name)]
+        """As coverage names it: of thresholds and shifts only whether there are any."""
+        flags = [name for name in FLAGS if getattr(self, name)]
         return "/".join([self.mid_format.name, self.out_format.name, f"relu{self.relu}", *flags])
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Of `golden.tensix.pack`, without the words, the edge mask and L1."""
+        return {name: value for name, value in asdict(self).items() if name != "accumulate"}
 
     @property
     def datum_bits(self) -> int:
@@ -70,16 +91,17 @@ def _all_packings() -> tuple[Packing, ...]:
 
 
 ALL_PACKINGS = _all_packings()
-"""Every combination that golden allows, with threshold 0."""
+"""Every combination of formats, ReLU and accumulation that golden allows, with threshold 0 and all other steps off."""
 
 
 @dataclass(frozen=True)
 class PackRow:
-    """One request; ``old`` are the datums that L1 holds."""
+    """One request; ``old`` are the datums that L1 holds, ``edge_mask`` has a bit for each column that stays."""
 
     packing: Packing
     words: tuple[int, ...]
     old: tuple[int, ...] = (0,) * BLOCK
+    edge_mask: int = ALL_COLUMNS
 
     def payload(self, junk: Random) -> int:
         """As the packer takes it; what does not belong to the row is junk."""
@@ -89,14 +111,18 @@ class PackRow:
             used = 8 * packing.row_bytes
             old = old >> used << used | row_bits(self.old, packing.datum_bits)
         upper = [0 if packing.dst32 else junk.getrandbits(16) << 16 for _ in self.words]
-        control = {name: int(getattr(packing, name)) for name in Packing.__dataclass_fields__}
+        control = {name: int(value) for name, value in asdict(packing).items()}
         words = [word | above for word, above in zip(self.words, upper, strict=True)]
-        return pack(PackRequest, {"row": words, "old": old, "control": control})
+        return pack(PackRequest, {"row": words, "old": old, "masked": self.edge_mask ^ ALL_COLUMNS, "control": control})
 
     def __str__(self) -> str:
         words, old = (" ".join(f"{word:x}" for word in side) for side in (self.words, self.old))
-        threshold = f", threshold {self.packing.relu_threshold:#x}" * (self.packing.relu > 1)
-        return f"{self.packing.bin}{threshold}: {words}{f' onto {old}' * self.packing.accumulate}"
+        numbers = {
+            name: getattr(self.packing, name) for name in ("relu_threshold", "exponent_threshold", "descale_shift")
+        }
+        shown = "".join(f", {name} {value:#x}" for name, value in numbers.items() if value)
+        mask = f", edge mask {self.edge_mask:#06x}" * (self.edge_mask != ALL_COLUMNS)
+        return f"{self.packing.bin}{shown}{mask}: {words}{f' onto {old}' * self.packing.accumulate}"
 
 
 @dataclass(frozen=True)
@@ -137,43 +163,8 @@ def _pack(packing: Packing, rows: list[PackRow], numerics: TensixNumerics) -> by
     old = b"".join(row_bits(row.old, packing.datum_bits).to_bytes(packing.row_bytes, "little") for row in rows)
     return golden_pack(
         np.array([row.words for row in rows], np.uint32),
-        packing.mid_format,
-        packing.out_format,
-        dst32=packing.dst32,
-        relu=packing.relu,
-        relu_threshold=packing.relu_threshold,
+        **packing.arguments,
         l1=np.frombuffer(old, np.uint8) if packing.accumulate else None,
-        unsigned=packing.unsigned,
-        raw=packing.raw,
+        edge_mask=np.array([row.edge_mask for row in rows]),
         numerics=numerics,
     ).tobytes()
-
-
-def random_row(packing: Packing, rng: Random) -> PackRow:
-    """A row by class of its words' format; a threshold near one of them; old datums that often nearly cancel."""
-    mid = packing.mid_format
-    if mid in INTEGERS:
-        return PackRow(packing, tuple(integer(rng, 16 if mid is Format.INT16 else 32) for _ in range(BLOCK)))
-    source = FP16 if mid in EXPONENT5_FORMATS else FP32
-    near = rng.getrandbits(source.exponent_bits)
-    words = [float_code(rng, source, near=near) for _ in range(BLOCK)]
-    if not packing.dst32 and source is FP32:
-        words = [word >> FP32.width - BF16.width for word in words]
-    if packing.relu > 1:
-        drop = 16 if packing.dst32 else 0
-        threshold = (rng.choice(words) >> drop) + rng.randint(-1, 1)
-        packing = replace(packing, relu_threshold=threshold & 0x7FFF)
-    old = tuple(_old(rng, packing, word) for word in words) if packing.accumulate else (0,) * BLOCK
-    return PackRow(packing, tuple(words), old)
-
-
-def _old(rng: Random, packing: Packing, word: int) -> int:
-    """A datum of L1: any, or about what cancels a word that keeps its format."""
-    code = float_code(rng, FP16 if packing.out_format is Format.FP16 else FP32)
-    if packing.out_format is Format.BF16:
-        code >>= 16
-    width = packing.datum_bits
-    if rng.getrandbits(1) or (32 if packing.dst32 else 16) < width:
-        return code
-    same = word >> 32 - width if packing.dst32 else word
-    return same + rng.randint(-1, 1) & (1 << width) - 1 ^ 1 << width - 1

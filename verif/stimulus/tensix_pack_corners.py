@@ -3,14 +3,16 @@
 A bin counts as hit only where golden gives that datum, so that a corner stated wrongly shows up as a bin not hit.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bitpath.golden.spec.formats import BF16, FP16, FP32
 from bitpath.golden.spec.tensix import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
-from bitpath.verif.stimulus.tensix_pack import Packing, PackRow
+from bitpath.verif.stimulus.tensix_corner import Corner, corner
+from bitpath.verif.stimulus.tensix_l1_corners import l1_corners
+from bitpath.verif.stimulus.tensix_pack import Packing
+from bitpath.verif.stimulus.tensix_step_corners import step_corners
 
 ONE = FP32.bias << FP32.fraction_bits
 ONE16 = BF16.bias << BF16.fraction_bits
@@ -19,44 +21,21 @@ REBIAS = FP32.bias - FP16.bias
 PLUS_MINUS = ((0, "+"), (1, "-"))
 
 
-@dataclass(frozen=True)
-class Corner:
-    """One word for any place of a row, or a whole block; what the first word must become, and the block's exponent."""
-
-    bin: str
-    packing: Packing
-    words: tuple[int, ...]
-    datum: int
-    exponent: int = 0
-    old: int = 0
-
-
-def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> Corner:
-    """A corner of a single word."""
-    return Corner(name, packing, (word,), datum, old=old)
-
-
-def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
-    """Rows that hold all corners, single words of one kind side by side, and which corner stands at which place."""
-    rows, groups = [], defaultdict(list)
-    for each in table:
-        if len(each.words) == BLOCK:
-            rows.append((PackRow(each.packing, each.words), {0: each}))
-        else:
-            groups[each.packing].append(each)
-    for packing, group in groups.items():
-        for start in range(0, len(group), BLOCK):
-            part = group[start : start + BLOCK]
-            rest = (0,) * (BLOCK - len(part))
-            words, old = tuple(each.words[0] for each in part), tuple(each.old for each in part)
-            rows.append((PackRow(packing, words + rest, old + rest), dict(enumerate(part))))
-    return rows
-
-
 def corners(numerics: TensixNumerics) -> list[Corner]:
     """All corners."""
-    makers = (_ties, _specials, _denormals, _narrowing, _saturation, _relu, _integers, _blocks, _l1_fp32, _l1_bf16)
-    return [each for maker in (*makers, _l1_fp16) for each in maker(numerics)]
+    makers = (
+        _ties,
+        _specials,
+        _denormals,
+        _narrowing,
+        _saturation,
+        _relu,
+        _integers,
+        _blocks,
+        step_corners,
+        l1_corners,
+    )
+    return [each for maker in makers for each in maker(numerics)]
 
 
 ROUNDINGS = (
@@ -271,96 +250,3 @@ def _blocks(numerics: TensixNumerics) -> Iterator[Corner]:
             yield Corner(f"{out.name}/exponent 0/{name}", packing, words, datum)
             minus_zero = tuple(sign << 15 for _ in range(BLOCK))
             yield Corner(f"{out.name}/zeros/{name}", packing, minus_zero, 0)
-
-
-def _l1_fp32(numerics: TensixNumerics) -> Iterator[Corner]:
-    packing = Packing(Format.FP32, Format.FP32, True, accumulate=True)
-    infinity, nan, minus = FP32.infinity_code, FP32.nan_code, FP32.sign_mask
-    least, top = 1 << 23, FP32.max_code
-    table = (
-        ("tie to even", ONE, ONE - (24 << 23), ONE),
-        ("tie up from odd", ONE | 1, ONE - (24 << 23), ONE + 2),
-        ("above the tie", ONE, (ONE - (24 << 23)) | 1, ONE + 1),
-        ("below a power of two", ONE, minus | ONE - (25 << 23), ONE),
-        ("borrow", ONE, minus | ONE - (24 << 23), ONE - 1),
-        ("far apart", ONE, ONE - (60 << 23), ONE),
-        ("cancel all", ONE | 5, minus | ONE | 5, 0),
-        ("cancel to one place", ONE | 1, minus | ONE, ONE - (23 << 23)),
-        ("zeros", 0, minus, 0),
-        ("minus zeros", minus, minus, minus),
-        ("denormals are zero", FP32.fraction_mask, FP32.fraction_mask, 0),
-        ("minus denormals are minus zero", minus | 1, minus | 5, minus),
-        ("denormal result is zero", least | 1, minus | least, 0),
-        ("minus denormal result is minus zero", minus | least | 1, least, minus),
-        ("least result stays", least * 2, minus | least, least),
-        ("overflow", top, top, infinity),
-        ("minus overflow", minus | top, minus | top, minus | infinity),
-        ("half a place above the largest", top, top - (24 << 23) & ~FP32.fraction_mask, infinity),
-        ("infinity", infinity, minus | ONE, infinity),
-        ("minus infinity", ONE, minus | infinity, minus | infinity),
-        ("equal infinities", minus | infinity, minus | infinity, minus | infinity),
-        ("opposite infinities", infinity, minus | infinity, nan),
-        ("NaN", infinity | 1, ONE, nan),
-        ("minus NaN", ONE, minus | nan | 1, nan),
-        ("NaN and infinity", minus | nan, infinity, nan),
-    )
-    for name, old, word, datum in table:
-        yield corner(f"L1 FP32/{name}", packing, word, datum, old)
-    yield corner("L1 FP32/ReLU before the sum", replace(packing, relu=1), minus | ONE, ONE, ONE)
-
-
-def _l1_bf16(numerics: TensixNumerics) -> Iterator[Corner]:
-    packing = Packing(Format.BF16, Format.BF16, False, raw=True, accumulate=True)
-    infinity, nan, minus, one = BF16.infinity_code, BF16.nan_code, BF16.sign_mask, ONE16
-    least, top = 1 << 7, BF16.max_code
-    table = (
-        ("tie to even", one, one - (8 << 7), one),
-        ("tie up from odd", one | 1, one - (8 << 7), one + 2),
-        ("above the tie", one, (one - (8 << 7)) | 1, one + 1),
-        ("cancel all", one | 5, minus | one | 5, 0),
-        ("minus zeros", minus, minus, minus),
-        ("zeros", 0, minus, 0),
-        ("underflow", least | 1, minus | least, 0),
-        ("underflow of minus", minus | least | 1, least, minus),
-        ("denormals are zero", 0x7F, 0x7F, 0),
-        ("overflow", top, top, infinity),
-        ("minus overflow", minus | top, minus | top, minus | infinity),
-        ("opposite infinities", infinity, minus | infinity, nan),
-        ("equal infinities", minus | infinity, minus | infinity, minus | infinity),
-        ("infinity and a number", infinity, minus | top, infinity),
-        ("infinity and NaN", minus | infinity, infinity | 1, minus | infinity),
-        ("NaN and infinity", infinity | 1, minus | infinity, minus | infinity),
-        ("NaN is a number: overflow", infinity | 0x40, one, infinity),
-        ("NaN is a number: cancels", infinity | 1, minus | infinity | 1, 0),
-        # (1 + 2**-7) * 2**128 less (2 - 2**-7) * 2**127 is 3 * 2**120.
-        ("NaN is a number: back in range", infinity | 1, minus | top, 121 + BF16.bias << 7 | 0x40),
-    )
-    for name, old, word, datum in table:
-        yield corner(f"L1 BF16/{name}", packing, word, datum, old)
-
-
-def _l1_fp16(numerics: TensixNumerics) -> Iterator[Corner]:
-    packing = Packing(Format.FP16, Format.FP16, False, raw=True, accumulate=True)
-    minus, one, largest = 1 << 15, FP16.bias << 10, 0x7FFF
-    odd = numerics.l1_fp16_underflow_saturates
-    least = 1 << 10
-    table = (
-        ("tie to even", one, one - (11 << 10), one),
-        ("tie up from odd", one | 1, one - (11 << 10), one + 2),
-        ("above the tie", one, (one - (11 << 10)) | 1, one + 1),
-        ("overflow", largest, largest, largest),
-        ("minus overflow", minus | largest, minus | largest, minus | largest),
-        ("top binade is ordinary", 30 << 10, 30 << 10, 31 << 10),
-        ("no infinity", 31 << 10, minus | one, 31 << 10),
-        ("minus zeros", minus, minus, minus),
-        ("zeros", 0, minus, 0),
-        ("denormals are zero", 0x3FF, 0x3FF, 0),
-        ("cancel below exponent 30", 29 << 10 | 3, minus | 29 << 10 | 3, 0),
-        ("cancel at exponent 30", 30 << 10 | 3, minus | 30 << 10 | 3, largest if odd else 0),
-        ("cancel at exponent 31", minus | 31 << 10, 31 << 10, largest if odd else 0),
-        ("underflow to exponent 0", least | 0x200, minus | least * 2, minus),
-        ("underflow below exponent 0", least | 1, minus | least, largest if odd else 0),
-        ("minus underflow below exponent 0", minus | least | 1, least, minus | largest if odd else minus),
-    )
-    for name, old, word, datum in table:
-        yield corner(f"L1 FP16/{name}", packing, word, datum, old)

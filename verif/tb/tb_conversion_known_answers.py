@@ -17,9 +17,9 @@ from bitpath.rtl.tensix.unpacker import Unpacker
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import Pipeline, Request
 from bitpath.verif.stimulus.tensix_pack import Packed, Packing, PackRow
 from bitpath.verif.stimulus.tensix_unpack import Conversion, UnpackRow
-from bitpath.verif.tb.conversion_rows import Row, exchange
 
 CONFIG = config_from_environment(ConversionConfig)
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
@@ -58,9 +58,9 @@ async def unpacked(dut):
         exponents, datums = split(conversion.l1_format, conversion.datum_bits, little_endian(l1))
         for exponent, row, words in zip(exponents, datums.tolist(), src.reshape(ROWS, BLOCK).tolist(), strict=True):
             request = UnpackRow(conversion, tuple(row), exponent)
-            rows.append(Row(request.payload(junk), pack(DstRow, words), request))
+            rows.append(Request(request.payload(junk), pack(DstRow, words), request))
     async with bench(dut, Unpacker(CONFIG).signature) as frame:
-        exchange(frame, rows, "both")
+        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
 
 @cocotb.test(**LIMIT)
@@ -85,6 +85,6 @@ async def packed(dut):
         for k, words in enumerate(dst.reshape(ROWS, BLOCK).tolist()):
             request = PackRow(packing, tuple(words), tuple(old[k].tolist()))
             result = Packed(tuple(datums[k].tolist()), exponents[k], bits)
-            rows.append(Row(request.payload(junk), result.bits, request))
+            rows.append(Request(request.payload(junk), result.bits, request))
     async with bench(dut, Packer(CONFIG).signature) as frame:
-        exchange(frame, rows, "both")
+        await Pipeline(frame, Packer.LATENCY).exchange(rows, "both")

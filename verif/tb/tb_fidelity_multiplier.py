@@ -47,7 +47,7 @@ def spread(mask: int) -> list[int]:
 async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected: int) -> None:
     """Give two magnitudes and compare what comes out."""
     board.expect(expected, f"{a:#x} x {b:#x}, phase {phase}, {'integer' if integer else 'float'}")
-    dut.src_a.value, dut.src_b.value, dut.phase.value, dut.integer.value = a, b, phase, int(integer)
+    dut.src_a.value, dut.src_b.value, dut.phase.value, dut.is_integer.value = a, b, phase, int(integer)
     await Timer(1, unit="ns")
     board.got(resolved(dut.o))
 

@@ -1,4 +1,4 @@
-"""Bench of the packer: every 16-bit word, directed corners, every combination of formats and flags, latency.
+"""Bench of the packer: every 16-bit word, directed corners, every combination of formats and steps, latency.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
@@ -14,9 +14,11 @@ from bitpath.rtl.tensix.config import ConversionConfig
 from bitpath.rtl.tensix.packer import Packer
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.stimulus.tensix_pack import ALL_PACKINGS, Packed, Packing, PackRow, expected, random_row
-from bitpath.verif.stimulus.tensix_pack_corners import corners, lay_out
-from bitpath.verif.tb.conversion_rows import PACES, Row, exchange, lone_rows, sweep
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.stimulus.tensix_corner import lay_out
+from bitpath.verif.stimulus.tensix_pack import Packed, Packing, PackRow, expected
+from bitpath.verif.stimulus.tensix_pack_corners import corners
+from bitpath.verif.stimulus.tensix_pack_random import COMBINATIONS, random_row
 
 CONFIG = config_from_environment(ConversionConfig)
 NUMERICS = CONFIG.numerics
@@ -25,15 +27,15 @@ CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
-def with_golden(requests: list[PackRow]) -> list[Row]:
+def with_golden(requests: list[PackRow]) -> list[Request]:
     """Requests with what golden makes of them."""
     return as_rows(requests, expected(requests, NUMERICS))
 
 
-def as_rows(requests: list[PackRow], results: list[Packed]) -> list[Row]:
+def as_rows(requests: list[PackRow], results: list[Packed]) -> list[Request]:
     """Requests and results as the ports have them."""
     junk = pauses.rng("junk")
-    return [Row(each.payload(junk), result.bits, each) for each, result in zip(requests, results, strict=True)]
+    return [Request(each.payload(junk), result.bits, each) for each, result in zip(requests, results, strict=True)]
 
 
 def register_words(fmt: Format) -> np.ndarray:
@@ -71,7 +73,7 @@ async def every_word(dut, packing):
         assert words.tolist() == list(range(1 << 16)), "a code does not come through the registers as it was"
     rows = with_golden([PackRow(packing, tuple(row)) for row in words.reshape(-1, BLOCK).tolist()])
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await sweep(frame, rows, Packer.LATENCY)
+        await Pipeline(frame, Packer.LATENCY).sweep(rows)
 
 
 @cocotb.test(**LIMIT)
@@ -85,27 +87,31 @@ async def directed_corners(dut):
             for place, each in places.items():
                 if (result.datums[place], result.exponent) == (each.datum, each.exponent):
                     coverage.hit(each.bin)
-        exchange(frame, as_rows(requests, results), "both")
+        await Pipeline(frame, Packer.LATENCY).exchange(as_rows(requests, results), "full_speed")
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_rows(dut, pace):
-    """Every combination of formats and flags at least once, in any order."""
+    """Every combination of formats and steps, in any order.
+
+    They are dealt out to the paces; those with the same formats stand side by side, so that most formats go at every pace.
+    """
     rng = pauses.rng("rows")
-    order = [*ALL_PACKINGS, *rng.choices(ALL_PACKINGS, k=max(0, CASES - len(ALL_PACKINGS)))]
+    share = COMBINATIONS[list(PACES).index(pace) :: len(PACES)]
+    order = [*share, *rng.choices(share, k=max(0, CASES - len(share)))]
     rng.shuffle(order)
-    rows = with_golden([random_row(packing, rng) for packing in order])
+    rows = with_golden([random_row(combination, rng) for combination in order])
     async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage([packing.bin for packing in ALL_PACKINGS])
-        for packing in order:
-            coverage.hit(packing.bin)
-        exchange(frame, rows, pace)
+        coverage = frame.coverage([combination.bin for combination in share])
+        for combination in order:
+            coverage.hit(combination.bin)
+        await Pipeline(frame, Packer.LATENCY).exchange(rows, pace)
 
 
 @cocotb.test(**LIMIT)
 async def latency(dut):
     rng = pauses.rng("rows")
-    rows = with_golden([random_row(rng.choice(ALL_PACKINGS), rng) for _ in range(20)])
+    rows = with_golden([random_row(rng.choice(COMBINATIONS), rng) for _ in range(20)])
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await lone_rows(frame, rows, Packer.LATENCY)
+        await Pipeline(frame, Packer.LATENCY).one_at_a_time(rows)

@@ -17,6 +17,7 @@ from bitpath.rtl.tensix.unpacker import Unpacker
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.stimulus.tensix_unpack import (
     ALL_CONVERSIONS,
     Conversion,
@@ -25,7 +26,6 @@ from bitpath.verif.stimulus.tensix_unpack import (
     expected,
     random_row,
 )
-from bitpath.verif.tb.conversion_rows import PACES, Row, exchange, lone_rows, sweep
 
 CONFIG = config_from_environment(ConversionConfig)
 NUMERICS = CONFIG.numerics
@@ -36,11 +36,11 @@ EXHAUSTED = [conversion for conversion in ALL_CONVERSIONS if conversion.datum_bi
 REBIAS = FP32.bias - FP16.bias
 
 
-def with_golden(requests: list[UnpackRow]) -> list[Row]:
+def with_golden(requests: list[UnpackRow]) -> list[Request]:
     """Requests with what golden makes of them."""
     junk = pauses.rng("junk")
     results = expected(requests, NUMERICS)
-    return [Row(each.payload(junk), result, each) for each, result in zip(requests, results, strict=True)]
+    return [Request(each.payload(junk), result, each) for each, result in zip(requests, results, strict=True)]
 
 
 @cocotb.test(**LIMIT)
@@ -49,7 +49,7 @@ async def every_datum(dut, conversion):
     """All codes, and for block floats all of them under all exponents, the wrapping and the largest ones among them."""
     rows = with_golden(every_row(conversion))
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await sweep(frame, rows, Unpacker.LATENCY)
+        await Pipeline(frame, Unpacker.LATENCY).sweep(rows)
 
 
 @cocotb.test(**LIMIT)
@@ -64,7 +64,7 @@ async def random_rows(dut, pace):
         coverage = frame.coverage([conversion.bin for conversion in ALL_CONVERSIONS])
         for conversion in order:
             coverage.hit(conversion.bin)
-        exchange(frame, rows, pace)
+        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, pace)
 
 
 def fp32_corners() -> list[tuple[str, Format, int, int]]:
@@ -116,7 +116,7 @@ async def thirty_two_bits(dut):
         for row, (name, place, word) in zip(rows, words, strict=True):
             if unpack(DstRow, row.expected)[place] == word:
                 coverage.hit(name)
-        exchange(frame, rows, "both")
+        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
 
 def block_corners() -> list[tuple[str, Format, int, int, int]]:
@@ -156,7 +156,7 @@ async def block_floats(dut):
         for row, (name, *_, word) in zip(rows, table, strict=True):
             if unpack(DstRow, row.expected)[0] == word:
                 coverage.hit(name)
-        exchange(frame, rows, "both")
+        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
 
 @cocotb.test(**LIMIT)
@@ -164,4 +164,4 @@ async def latency(dut):
     rng = pauses.rng("rows")
     rows = with_golden([random_row(rng.choice(ALL_CONVERSIONS), rng) for _ in range(20)])
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await lone_rows(frame, rows, Unpacker.LATENCY)
+        await Pipeline(frame, Unpacker.LATENCY).one_at_a_time(rows)

@@ -125,14 +125,14 @@ def test_unpacker_on_icarus():
 
 
 def test_packer_on_verilator():
-    """Every 16-bit word through ten conversions, every combination of formats and flags at every pace, corners, latency."""
-    compared = 10 * 4096 + 4 * 848 + 200 + 20
+    """Every 16-bit word through ten conversions, every combination of formats and steps over four paces, corners, latency."""
+    compared = 10 * 4096 + 6448 + 390 + 20
     bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
 
 
 def test_packer_on_icarus():
     tests = "directed_corners|latency"
-    bench("packer", OTHER_CONVERSIONS, "icarus", cases=20, tests=tests, min_tests=2, min_compared=220)
+    bench("packer", OTHER_CONVERSIONS, "icarus", cases=20, tests=tests, min_tests=2, min_compared=410)
 
 
 @pytest.mark.deep

@@ -57,7 +57,7 @@ def test_a_contraction_of_two_instructions_shows_both(tmp_path):
         ((), "nothing to explain; give --stationary and --moving, or --output"),
         (("--output", "128,0"), "--output is '128,0'; M,N up to 127,511 is allowed"),
         (("--output", "0,0", "--row", "96"), "--row is 96; 0 to 95 are allowed"),
-        (("--output", "0,0", "--format", "fp9"), "format is 'fp9'; mxfp8_e4m3, mxfp8_e5m2, mxfp4 are allowed"),
+        (("--output", "0,0", "--format", "fp9"), "format is 'fp9'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
         (("--output", "0,0", "--a", "x.npy"), "--b is missing; --a and --b go together"),
         (
             ("--output", "0,0", "--preset", "x"),

@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.golden import trainium3
 from bitpath.sim import __main__, paths
-from bitpath.sim.flows import trainium3_matmul
+from bitpath.sim.flows import matmul, results, tensix_matmul, trainium3_matmul
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORD = {
@@ -77,6 +77,48 @@ def test_a_slice_of_the_layer(bitpath, tmp_path):
     assert len(record["digest"]) == 8
     assert record["config"]["shape"] == [2, 128, 2]
     assert record["sqnr_db"] > 10
+
+
+@pytest.mark.simulator
+def test_every_machine_where_none_is_named(bitpath, monkeypatch):
+    """One format of each; run.json has them in the machines' order."""
+    monkeypatch.setattr(trainium3_matmul, "FORMATS", {"mxfp4": trainium3_matmul.FORMATS["mxfp4"]})
+    monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
+    status, _, err = bitpath("run", "--sim", "icarus", "--slice", "2x32x2")
+    assert (status, err) == (0, "")
+    records = json.loads(Path("build/reports/run.json").read_text())
+    assert [(record["machine"], record["format"]) for record in records] == [
+        ("trainium3", "mxfp4"),
+        ("tensix", "bf16_lofi"),
+    ]
+    for record in records:
+        assert {name: type(record[name]) for name in RECORD} == RECORD
+        assert (record["outputs_compared"], record["mismatches"]) == (4, 0)
+    assert records[1]["config"]["fidelity"] == "LoFi"
+    assert records[1]["sqnr_db"] > 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "machines"),
+    [
+        (("--format", "bfp4_hifi2"), ["tensix"]),
+        (("--format", "mxfp4"), ["trainium3"]),
+        (("--machine", "tensix"), ["tensix"] * 3),
+        ((), ["trainium3"] * 3 + ["tensix"] * 3),
+    ],
+)
+def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machines):
+    """Which jobs there are; none is simulated."""
+    ran = []
+
+    def run(job, _):
+        ran.append(job.machine)
+        zeros = np.zeros((2, 2), np.float32)
+        return matmul.Outcome(zeros, zeros, dict.fromkeys(results.COLUMNS, 0) | {"machine": job.machine})
+
+    monkeypatch.setattr(matmul.MatmulJob, "run", run)
+    assert bitpath("run", "--slice", "2x128x2", *arguments)[0] == 0
+    assert ran == machines
 
 
 @pytest.mark.simulator
@@ -162,8 +204,13 @@ BAD_MATRICES = {
 @pytest.mark.parametrize(
     ("command", "says"),
     [
+        (("run", "--machine", "tensix", "--format", "bf16"), "format is 'bf16'; tensix has bf16, tf32, fp16"),
+        (
+            ("run", "--machine", "tensix", "--rows", "3"),
+            "matrix_unit: rows is 3, allowed are powers of two from 1 to 8",
+        ),
         (("run", "--format", "mxfp6"), "format is 'mxfp6'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
-        (("run", "--machine", "trainium9"), "'trainium9' is not 'trainium3'"),
+        (("run", "--machine", "trainium9"), "'trainium9' is not one of 'trainium3', 'tensix'"),
         (("run", "--flow", "attention"), "'attention' is not 'matmul'"),
         (("run", "--sim", "vcs"), "'vcs' is not one of 'verilator', 'icarus'"),
         (("run", "--nosuch"), "No such option"),
@@ -252,8 +299,8 @@ def test_a_missing_simulator(tmp_path, simulator, says):
 
 def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
     """A dead engine: no results and no cycles."""
-    monkeypatch.setattr(trainium3_matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
-    monkeypatch.setattr(trainium3_matmul, "_simulate", lambda *_: (np.zeros((2, 2), np.float32), 0))
+    monkeypatch.setattr(matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
+    monkeypatch.setattr(matmul.MatmulJob, "_play", lambda *_: (np.zeros((2, 2), np.uint32), 0))
     status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
     assert status == 1
     assert err == "bitpath: engine was never busy: it did not take the instructions\n"
