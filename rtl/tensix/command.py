@@ -87,8 +87,9 @@ def command_layout(config: TensixEngineConfig) -> data.StructLayout:
     """One command: ``dst_tile += left @ right`` in the fidelity phases 0 to ``last_phase``.
 
     ``left`` goes to SrcB and ``right`` to SrcA. A tile that is kept is also the next command's, whose own load of that
-    side is ignored. With ``clear`` the Dst tile starts at 0; with ``stores`` it is packed to the result memory
-    afterwards. ``store.control.dst32`` is the width of Dst whether or not the tile is stored.
+    side is ignored but for ``register_format``, by which the Matrix unit reads the tile. With ``clear`` the Dst tile starts
+    at 0; with ``stores`` it is packed to the result memory afterwards. ``store.control.dst32`` is the width of Dst whether
+    or not the tile is stored.
     """
     return data.StructLayout(
         {

@@ -42,7 +42,9 @@ class TensixEngine(wiring.Component):
     products by a bank, packing runs behind them. What a command computes depends on the operands alone, not on the number
     of dot products.
 
-    Throughput: the longest of 64 cycles for a tile's rows (65 for block floats), and 16 instructions for each phase.
+    Throughput: the longest of 64 cycles for a tile's rows (65 for block floats), 16 instructions for each phase, after 4
+    cycles where the Dst tile is cleared (5 right behind a product into the same one), and 71 cycles and an instruction for
+    a tile that is stored. A product into the tile that is being stored waits for these 71.
 
     Parameters
     ----------

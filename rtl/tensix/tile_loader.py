@@ -76,8 +76,8 @@ class TileLoader(wiring.Component):
             read.en.eq(advance),
             load.ready.eq(advance & ~asks_exponents & (row == TILE_ROWS - 1)),
         ]
-        held = Signal(data.StructLayout({"row": TILE_ROW_BITS, "log": log.shape(), "is_exponents": 1}))
-        held_control = Signal.like(load.p.control)
+        held = Signal(data.StructLayout({"row": TILE_ROW_BITS, "log": log.shape(), "is_exponents": 1}), reset_less=True)
+        held_control = Signal.like(load.p.control, reset_less=True)
         held_valid = Signal()
         with m.If(advance):
             m.d.sync += [
@@ -95,7 +95,7 @@ class TileLoader(wiring.Component):
                 with m.If(load.ready):
                     m.d.sync += exponents_asked.eq(0)
 
-        exponents = Signal(WORD_BITS)
+        exponents = Signal(WORD_BITS, reset_less=True)
         request = unpacker.i
         m.d.comb += [
             advance.eq(~held_valid | held.is_exponents | request.ready),

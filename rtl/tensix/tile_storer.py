@@ -62,7 +62,7 @@ class TileStorer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.packer = packer = Packer(self.config.conversion)
-        held = Signal(store_layout(self.config))
+        held = Signal(store_layout(self.config), reset_less=True)
         busy = Signal()
         log = Signal(range(MAX_ROWS_PER_WORD_LOG2 + 1))
         exponents_first = Signal()
@@ -85,8 +85,8 @@ class TileStorer(wiring.Component):
 
         # A row from Dst waits a cycle for what L1 holds.
         row = Signal(TILE_ROW_BITS)
-        waiting = Signal(DstRow)
-        waiting_row = Signal(TILE_ROW_BITS)
+        waiting = Signal(DstRow, reset_less=True)
+        waiting_row = Signal(TILE_ROW_BITS, reset_less=True)
         waiting_valid = Signal()
         base = held.address + exponents_first
         m.d.comb += [
@@ -94,6 +94,7 @@ class TileStorer(wiring.Component):
             packer.i.valid.eq(waiting_valid),
             packer.i.p.row.eq(waiting),
             packer.i.p.control.eq(held.control),
+            packer.i.p.masked.eq(0),  # tiles are stored whole
             # The row that stands still keeps asking, so that its word stays.
             self.old_address.eq(base + (Mux(self.dst.ready, row, waiting_row) >> log)),
         ]
@@ -102,15 +103,18 @@ class TileStorer(wiring.Component):
             with m.If(self.dst.valid):
                 m.d.sync += row.eq(row + 1)
 
+        # A signal of its own: Verilog's `always @*` would never give the constant beside it its value.
+        old = Signal(WORD_BITS)
+        m.d.comb += packer.i.p.old.eq(old)
         written = Signal(range(TILE_ROWS + 1))
-        exponents = Signal(WORD_BITS)
+        exponents = Signal(WORD_BITS, reset_less=True)
         m.d.comb += [packer.o.ready.eq(1), self.write.address.eq(base + (written[:TILE_ROW_BITS] >> log))]
         for log2 in range(MAX_ROWS_PER_WORD_LOG2 + 1):
             with m.If(log == log2):
                 place = written[:log2]
                 row_bytes = WORD_BYTES >> log2
                 m.d.comb += [
-                    packer.i.p.old.eq(self.old.word_select(waiting_row[:log2], WORD_BITS >> log2)),
+                    old.eq(self.old.word_select(waiting_row[:log2], WORD_BITS >> log2)),
                     self.write.data.eq(packer.o.p.datums[: WORD_BITS >> log2].replicate(1 << log2)),
                 ]
                 with m.If(packer.o.valid):

@@ -1,0 +1,147 @@
+"""Products to the Tensix engine and its result memory back, both sides of the comparison, for its benches."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.tensix.command import WORD_BITS, WORD_BYTES
+from bitpath.rtl.tensix.config import TensixEngineConfig
+from bitpath.rtl.tensix.tensix_engine import EngineMemory, TensixEngine
+from bitpath.verif.host.player import Segment
+from bitpath.verif.host.tensix_lowering import host_writes, memory_words
+from bitpath.verif.host.tensix_player import TensixPlayer
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tb.tensix_engine_model import EngineModel, Product, command_bits
+
+MEETINGS = ("a word waits for the packer", "a word goes over while products run", "an answer waits")
+"""What the host may meet at a busy engine."""
+SIDES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
+
+
+def source_of(name: str) -> np.random.Generator:
+    """A numpy generator from the run's seed."""
+    return np.random.default_rng(pauses.rng(name).getrandbits(64))
+
+
+class Session:
+    """Queues products while the operand memories have room for their tiles, runs them, and compares all results.
+
+    Golden executes a product as it is queued, before anything is driven. Every word of the result memory is compared,
+    those too that no product wrote.
+
+    Parameters
+    ----------
+    frame : of the test.
+    config : of the engine.
+    gap, stall : how often commands and answers pause.
+    """
+
+    def __init__(self, frame: Bench, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0):
+        self.config, self.dut = config, frame.dut
+        self.player = TensixPlayer(
+            frame,
+            gaps=pauses.scattered(gap, pauses.rng("command")),
+            stalls=pauses.scattered(stall, pauses.rng("data")),
+        )
+        self.board = frame.scoreboard("result memory", WORD_BITS)
+        self._junk = source_of("junk")
+        self.results = self._junk.integers(0, 256, config.result_depth * WORD_BYTES, dtype=np.uint8)
+        self.model = EngineModel(config, self.results)
+        self._segment = Segment()
+        self._kept = dict.fromkeys(SIDES, False)
+        self._next = dict.fromkeys(SIDES, 0)
+        self.products = 0
+
+    async def preset(self) -> None:
+        """What `results` holds to the result memory."""
+        writes = host_writes(self.config, EngineMemory.RESULT, 0, memory_words(self.results))
+        await self.player.play([Segment(writes=writes)])
+
+    async def run(self, products: Iterable[Product]) -> None:
+        """Queue products, then run what is queued and compare."""
+        for product in products:
+            await self.queue(product)
+        await self.flush()
+
+    async def queue(self, product: Product) -> None:
+        """Place the tiles and queue the command; what was queued before runs first where there is no room."""
+        images = {side: memory_words(getattr(product, side).image) for side, kept in self._kept.items() if not kept}
+        if any(self._next[side] + len(words) > self.config.operand_depth for side, words in images.items()):
+            await self.flush()
+        addresses: dict[str, int | None] = dict.fromkeys(SIDES)
+        for side, words in images.items():
+            addresses[side] = self._next[side]
+            self._segment.writes += host_writes(self.config, SIDES[side], self._next[side], words)
+            self._next[side] += len(words)
+        self.model.execute(product)
+        self.products += 1
+        self._kept = {side: getattr(product, f"keep_{side}") for side in SIDES}
+        self._segment.commands.append(command_bits(self.config, product, addresses, self._junk))
+
+    def take_segment(self) -> Segment:
+        """What is queued, for a test that drives it itself."""
+        segment, self._segment = self._segment, Segment()
+        self._next = dict.fromkeys(SIDES, 0)
+        return segment
+
+    async def flush(self) -> np.ndarray:
+        """Run what is queued and compare the result memory, which is returned, uint8."""
+        await self.player.play([self.take_segment()])
+        retired = resolved(self.dut.retired)
+        assert retired == self.products, f"{retired} products are counted, {self.products} were sent"
+        return await self.compare()
+
+    async def compare(self, addresses: range | None = None) -> np.ndarray:
+        """Words of the result memory, all where none are named, against golden's; returns what came, uint8."""
+        addresses = range(self.config.result_depth) if addresses is None else addresses
+        expected = memory_words(self.results.reshape(-1, WORD_BYTES)[addresses.start : addresses.stop])
+        received = await self.player.read(addresses.start, len(addresses))
+        for address, right, real in zip(addresses, expected, memory_words(received), strict=True):
+            self.board.expect(right, f"word {address}, written by {self.model.written.get(address, 'nothing')}")
+            self.board.got(real)
+        return received
+
+    def forget(self) -> None:
+        """What a reset forgets: Dst and kept tiles, but not the memories."""
+        self.model = EngineModel(self.config, self.results)
+        self.take_segment()
+        self._kept = dict.fromkeys(SIDES, False)
+        self.products = 0
+
+
+async def expect_rest(dut: Any) -> None:
+    """An engine with nothing to do takes words and commands, counts nothing, answers nothing."""
+    await FallingEdge(dut.clk)
+    seen = {name: resolved(getattr(dut, name)) for name in ("write__ready", "command__ready", "read__ready")}
+    assert all(seen.values()), f"an engine at rest is not ready: {seen}"
+    seen = {name: resolved(getattr(dut, name)) for name in ("busy", "retired", "busy_cycles", "data__valid")}
+    assert not any(seen.values()), f"an engine at rest shows {seen}"
+    await RisingEdge(dut.clk)
+
+
+async def watch_host(dut: Any, coverage: Coverage) -> None:
+    """Count what the host meets, bins of `MEETINGS`, for ever."""
+    while True:
+        await FallingEdge(dut.clk)
+        if resolved(dut.write__valid) and resolved(dut.busy):
+            coverage.hit(MEETINGS[resolved(dut.write__ready)])
+        if resolved(dut.data__valid) and not resolved(dut.data__ready):
+            coverage.hit(MEETINGS[2])
+
+
+@asynccontextmanager
+async def engine(
+    dut: Any, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0
+) -> AsyncIterator[tuple[Bench, Session]]:
+    """The frame of a bench around an engine at rest, whose result memory holds random bytes."""
+    async with bench(dut, TensixEngine(config).signature) as frame:
+        await expect_rest(dut)
+        session = Session(frame, config, gap=gap, stall=stall)
+        await session.preset()
+        yield frame, session

@@ -1,0 +1,67 @@
+"""The bench of the Tensix engine on both simulators, and one result from all shapes."""
+
+import numpy as np
+import pytest
+
+from bitpath.rtl.tensix.config import MatrixUnitConfig, TensixEngineConfig
+from bitpath.sim.flows.tensix_matmul import ENGINES
+from bitpath.sim.runner import build, run
+
+pytestmark = pytest.mark.simulator
+SEED = 20251122
+ALL = 25
+"""Tests of the bench."""
+SAME = "same_on_every_engine"
+WORDS = 256
+"""Of the result memory, all compared after each run of commands."""
+
+DEFAULT = TensixEngineConfig()
+FAST = TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8))
+"""Its products take no longer than loading or storing a tile, so that these can hold it up."""
+ENGINES_OF_ONE_RESULT = {
+    "verilator 2x4": ("verilator", DEFAULT),
+    "verilator 4x8": ("verilator", FAST),
+    "icarus 2x4": ("icarus", ENGINES["icarus"]),
+}
+
+
+def bench(config, simulator, *, cases, tests=None, min_tests=ALL, min_compared, **env):
+    return run(
+        build("tensix_engine", config, simulator),
+        "bitpath.verif.tb.tb_tensix_engine",
+        seed=SEED,
+        tests=tests,
+        min_tests=min_tests,
+        min_compared=min_compared,
+        env={"BITPATH_CASES": str(cases)} | env,
+        timeout=600,
+    )
+
+
+def test_2x4_on_verilator():
+    """Formats on both sides and of results, chains through all of Dst, programs, whole matmuls, pace, resets."""
+    bench(DEFAULT, "verilator", cases=4, min_compared=50 * WORDS)
+
+
+def test_4x8_on_verilator():
+    """Where a store is what the next product waits for."""
+    bench(FAST, "verilator", cases=0, tests="programs|throughput|chains|reset", min_tests=10, min_compared=20 * WORDS)
+
+
+def test_one_result_from_every_shape(tmp_path):
+    """One product in LoFi on Icarus, which does some ten cycles of it a second."""
+    results = {}
+    for name, (simulator, config) in ENGINES_OF_ONE_RESULT.items():
+        file = tmp_path / f"{len(results)}.npy"
+        bench(config, simulator, cases=0, tests=SAME, min_tests=1, min_compared=WORDS, BITPATH_RESULT=str(file))
+        results[name] = np.load(file)
+    first, *others = results.values()
+    assert len(np.unique(first.view(np.uint32))) > 900
+    assert len(others) == len(ENGINES_OF_ONE_RESULT) - 1
+    assert all(np.array_equal(first, other) for other in others)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("config", [DEFAULT, ENGINES["verilator"]], ids=["2x4", "8x16"])
+def test_volume(config):
+    bench(config, "verilator", cases=100, tests="formats|programs", min_tests=10, min_compared=100 * WORDS)
