@@ -6,6 +6,9 @@ from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AieNumerics
 from bitpath.rtl.config import require_power_of_two
 
+MAX_INTEGER_LANES = 64
+"""Accumulator lanes of 32 bits that one conversion of the machine takes at most."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PostAddConfig:
@@ -55,3 +58,35 @@ class VectorMacConfig:
     def parts(self) -> int:
         """Groups of lanes that an accumulator has."""
         return INT8.lanes // self.lanes
+
+
+@dataclass(frozen=True, kw_only=True)
+class MxConvertConfig:
+    """FP32 to MX.
+
+    Attributes
+    ----------
+    numerics : what is computed.
+    """
+
+    numerics: AieNumerics = AIE_ML_V2.numerics
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntegerLanesConfig:
+    """SRS or UPS.
+
+    Attributes
+    ----------
+    lanes : accumulator lanes of 32 bits, half as many of 64; a power of two from 2 to 64.
+    """
+
+    lanes: int = 4
+
+    def __post_init__(self) -> None:
+        require_power_of_two("integer lanes", "lanes", self.lanes, 2, MAX_INTEGER_LANES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeLinkConfig:
+    """The link between two neighbours; its width and depth leave nothing to choose."""
