@@ -76,7 +76,9 @@ UNITS = {
         Unit("mx_convert", MxConvertConfig, MxConvert, "AIE-ML v2: 16 FP32 accumulators to an MX9, MX6 or MX4 block"),
         Unit("srs", IntegerLanesConfig, Srs, "AIE-ML v2: accumulator lanes, shifted, rounded, saturated, to a vector"),
         Unit("ups", IntegerLanesConfig, Ups, "AIE-ML v2: a vector, saturated and shifted, to accumulator lanes"),
-        Unit("cascade_link", CascadeLinkConfig, CascadeLink, "AIE-ML v2: the cascade's two FIFOs between two neighbours"),
+        Unit(
+            "cascade_link", CascadeLinkConfig, CascadeLink, "AIE-ML v2: the cascade's two FIFOs between two neighbours"
+        ),
     )
 }
 

@@ -88,7 +88,7 @@ class Srs(wiring.Component):
             self.o.p.eq(result),
             self.o.valid.eq(ranks.valid),
             self.i.ready.eq(ranks.finish()),
-            flag.event.eq(self.o.valid & self.o.ready & self.o.p.overflow),
+            flag.occurs.eq(self.o.valid & self.o.ready & self.o.p.overflow),
             flag.clear.eq(self.clear_overflow),
             self.overflow.eq(flag.o),
         ]
