@@ -1,7 +1,7 @@
 """Checks of the arguments that the operations share; each error is one sentence."""
 
 from collections.abc import Collection
-from enum import Enum
+from enum import IntEnum
 from typing import Any, TypeVar
 
 import numpy as np
@@ -9,26 +9,29 @@ import numpy as np
 from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, MxFormat
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AieNumerics
 
-Member = TypeVar("Member", bound=Enum)
+Member = TypeVar("Member", bound=IntEnum)
 
 
 def numerics_or_default(numerics: AieNumerics | None) -> AieNumerics:
     """Return the numerics given, else those of the reference."""
-    return AIE_ML_V2.numerics if numerics is None else numerics
+    if numerics is None:
+        return AIE_ML_V2.numerics
+    if not isinstance(numerics, AieNumerics):
+        raise TypeError(
+            f"numerics is {type(numerics).__name__}; AieNumerics or None is allowed, of a preset its numerics"
+        )
+    return numerics
 
 
 def member(name: str, value: object, members: type[Member]) -> Member:
     """Return the member of an enum that `value` is, or whose value it is."""
-    try:
-        return members(value)
-    except ValueError:
-        allowed = ", ".join(repr(each.value) for each in members)
-        raise ValueError(f"{name} is {value!r}; {allowed} are allowed") from None
+    check_choice(name, value, [each.value for each in members])
+    return members(value)
 
 
 def check_choice(name: str, value: object, allowed: Collection[Any]) -> None:
-    """Raise where a value is none of those allowed."""
-    if value not in allowed:
+    """Raise where a value is none of the strings or integers allowed; True and 1.0 are not 1."""
+    if isinstance(value, bool) or not isinstance(value, str | int | np.integer) or value not in allowed:
         raise ValueError(f"{name} is {value!r}; {', '.join(map(repr, allowed))} are allowed")
 
 
@@ -70,10 +73,10 @@ def check_last_axis(name: str, array: np.ndarray, size: int, what: str) -> None:
         raise ValueError(f"{name} has shape {array.shape}; [..., {size}] is allowed, {what}")
 
 
-def broadcast_shape(**shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that leading axes broadcast to."""
+def check_broadcast(**shapes: tuple[int, ...]) -> None:
+    """Raise where leading axes do not broadcast."""
     try:
-        return np.broadcast_shapes(*shapes.values())
+        np.broadcast_shapes(*shapes.values())
     except ValueError:
         given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"leading axes do not broadcast: they are {given}") from None

@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.arguments import check_array, check_choice, check_integers, check_last_axis, member
+from bitpath.golden.aie_ml_v2.arguments import (
+    check_array,
+    check_broadcast,
+    check_choice,
+    check_integers,
+    check_last_axis,
+    member,
+)
 from bitpath.golden.aie_ml_v2.integers import wrap
 from bitpath.golden.codec import DTYPES, codes_of, decode_array, format_of
 from bitpath.golden.spec.aie_ml_v2 import FLOAT_OP_FORMATS, FLOAT_OPS, LANE_BITS, VECTOR_BITS, VectorOp
@@ -79,6 +86,8 @@ def vector_op(
     if mask is not None:
         check_array("mask", mask, np.bool_)
         check_last_axis("mask", mask, lanes, f"with {bits} bits")
+    shapes = {"a": a.shape[:-1], "b": b.shape[:-1]}
+    check_broadcast(**shapes if mask is None else shapes | {"mask": mask.shape[:-1]})
     values, flags = _INTEGER_OPS[op](a.astype(np.int64), b.astype(np.int64), _NONE if mask is None else mask)
     return wrap(values, bits, signed), np.broadcast_to(flags, values.shape).copy()
 
@@ -109,6 +118,7 @@ def float_op(op: VectorOp | int | str, a: np.ndarray, b: np.ndarray) -> tuple[np
     lanes = VECTOR_BITS // (8 * a.dtype.itemsize)
     check_last_axis("a", a, lanes, f"for {a.dtype}")
     check_last_axis("b", b, lanes, f"for {b.dtype}")
+    check_broadcast(a=a.shape[:-1], b=b.shape[:-1])
     x, y = (decode_array(format_of(each.dtype), codes_of(each)) for each in (a, b))
     flags = x < y if op in (VectorOp.LT, VectorOp.MAX_LT) else x >= y
     if op in (VectorOp.LT, VectorOp.GE):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.align import ABSENT, TERM_FRACTION_BITS, Terms, accumulator_terms, add_aligned
-from bitpath.golden.aie_ml_v2.arguments import broadcast_shape, check_array, check_choice, numerics_or_default
+from bitpath.golden.aie_ml_v2.arguments import check_array, check_broadcast, check_choice, numerics_or_default
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks, check_blocks
 from bitpath.golden.codec import DTYPES, codes_of, format_of
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX9, MX_BLOCK, MX_FORMATS, MX_NAN_EXPONENT
@@ -65,7 +65,7 @@ def fused_dot(
         if acc is not None:
             check_array(name, acc, np.float32)
             shapes[name] = acc.shape
-    broadcast_shape(**shapes)
+    check_broadcast(**shapes)
     if fmt in FLOAT_MODES:
         products = float_terms(numerics, a, b, negate_products)
     else:
@@ -90,7 +90,7 @@ def add_accumulators(
     """
     check_array("acc1", acc1, np.float32)
     check_array("acc2", acc2, np.float32)
-    broadcast_shape(acc1=acc1.shape, acc2=acc2.shape)
+    check_broadcast(acc1=acc1.shape, acc2=acc2.shape)
     accumulators = _accumulators((acc1, negate_acc1), (acc2, negate_acc2))
     return add_aligned(numerics_or_default(numerics), None, accumulators).view(np.float32)
 

@@ -6,7 +6,7 @@ Ref: AM027, Table 7 and "Fixed-Point SRS and UPS Conversions"; llvm-aie for cont
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.arguments import (
-    broadcast_shape,
+    check_broadcast,
     check_choice,
     check_integers,
     check_last_axis,
@@ -75,17 +75,17 @@ def integer_dot(
         if acc is not None:
             check_integers(name, acc, row.lane_bits, signed=True)
             shapes[name] = acc.shape
-    broadcast_shape(**shapes)
-    # int64 wraps like the widest lanes: nothing is lost that a lane would keep.
-    total = np.einsum("...k,...k->...", a.astype(np.int64), b.astype(np.int64))
+    check_broadcast(**shapes)
+    # int64 wraps like the widest lanes: nothing is lost that a lane would keep. numpy warns of it where there is no axis.
+    total = np.einsum("...k,...k->...", a.astype(np.int64), b.astype(np.int64))[..., np.newaxis]
     total = -total if negate_products else total
     if acc1 is not None and not zero_acc1:
-        first = acc1.astype(np.int64) << (16 if shift16 else 0)
+        first = acc1.astype(np.int64)[..., np.newaxis] << (16 if shift16 else 0)
         total = total - first if negate_acc1 else total + first
     if acc2 is not None:
-        second = acc2.astype(np.int64)
+        second = acc2.astype(np.int64)[..., np.newaxis]
         total = total - second if negate_acc2 else total + second
-    return wrap(np.asarray(total), row.lane_bits)
+    return wrap(total, row.lane_bits)[..., 0]
 
 
 def srs(
@@ -131,7 +131,8 @@ def srs(
         values = np.clip(values, -(-lowest >> -shift) - 1, (highest >> -shift) + 1) << -shift
     else:
         values = values << -shift
-    return wrap(values, out_bits, signed) if saturation is Saturation.NONE else np.clip(values, lowest, highest)
+    fitting = wrap(values, out_bits, signed) if saturation is Saturation.NONE else np.clip(values, lowest, highest)
+    return np.asarray(fitting)
 
 
 def ups(
@@ -168,7 +169,7 @@ def ups(
     if saturation is not Saturation.NONE:
         lowest, highest = (limit >> shift for limit in _limits(acc_bits, Saturation.SATURATE, signed=True))
         values = np.clip(values, -highest if saturation is Saturation.SYMMETRIC else lowest, highest)
-    return wrap(values << shift, acc_bits)
+    return np.asarray(wrap(values << shift, acc_bits))
 
 
 def _limits(bits: int, saturation: Saturation, signed: bool) -> tuple[int, int]:

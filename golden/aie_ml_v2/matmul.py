@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.arguments import check_array, check_choice, check_integers, numerics_or_default
+from bitpath.golden.aie_ml_v2.arguments import check_array, check_choice, check_integers, member, numerics_or_default
 from bitpath.golden.aie_ml_v2.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.fused_dot import fused_dot
 from bitpath.golden.aie_ml_v2.integers import integer_dot
@@ -19,7 +19,7 @@ from bitpath.golden.aie_ml_v2.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_sparse
 from bitpath.golden.aie_ml_v2.to_mx import to_mx
 from bitpath.golden.codec import DTYPES
-from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, RoundingCode
+from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import BF16, FP16
@@ -134,13 +134,14 @@ def plan_matmul(
         allowed = [name for name in FORMATS if _mode(name, numerics).sparse_shapes]
         raise ValueError(f"sparse is True; with fmt {fmt!r}, False is allowed, True with {', '.join(allowed)}")
     tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
-    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, rounding, numerics)
+    code = member("rounding", rounding, RoundingCode)
+    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, code, numerics)
     return MatmulPlan(
         fmt=fmt,
         mode=mode,
         tile=tile,
-        a=_convert(_tiles(a, tile.m, tile.k), fmt, rounding, numerics),
-        b=to_sparse(right) if sparse else right,
+        a=_convert(_tiles(a, tile.m, tile.k), fmt, code, numerics),
+        b=_to_sparse(right) if sparse else right,
         shape=(a.shape[0], b.shape[1]),
         numerics=numerics,
     )
@@ -192,7 +193,18 @@ def _tiles(matrix: np.ndarray, rows: int, depth: int) -> np.ndarray:
     return padded.reshape(-1, rows, padded.shape[1] // depth, depth).swapaxes(1, 2)
 
 
-def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode | int, numerics: AieNumerics) -> np.ndarray | MxBlocks:
+def _to_sparse(tiles: np.ndarray) -> SparseVector:
+    """Take what is not zero out of tiles of B: -0 is, which masking leaves of negative weights."""
+    entities = np.where(tiles == 0, np.zeros_like(tiles), tiles)
+    crowded = (entities.reshape(-1, SPARSE_GROUP) != 0).sum(axis=-1)
+    if crowded.max() > SPARSE_KEPT:
+        raise ValueError(
+            f"b has {crowded.max()} nonzero numbers among four neighbours along K; {SPARSE_KEPT} are allowed"
+        )
+    return to_sparse(entities)
+
+
+def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieNumerics) -> np.ndarray | MxBlocks:
     if fmt in INTEGER_MODES:
         return tiles.astype(np.int64)
     if fmt in MX_FORMATS:

@@ -54,9 +54,10 @@ def f32_to_fp8(
 
     Without infinity in the format, overflow gives NaN.
     """
-    fmt = _FLOAT8_DTYPES.get(np.dtype(dtype))
+    fmt = next((each for known, each in _FLOAT8_DTYPES.items() if dtype in (known, known.type, known.name)), None)
     if fmt is None:
-        raise TypeError(f"dtype is {np.dtype(dtype)}; {', '.join(map(str, _FLOAT8_DTYPES))} are allowed")
+        given = getattr(dtype, "__name__", dtype)
+        raise TypeError(f"dtype is {given}; {', '.join(map(str, _FLOAT8_DTYPES))} are allowed")
     check_range("shift", shift, FLOAT_SHIFTS)
     return _narrow(bits, fmt, rounding, saturate, shift).astype(np.uint8)
 
@@ -92,4 +93,4 @@ def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, sa
     signed = minus
     if fmt.specials is Specials.UNSIGNED_ZERO:
         signed = minus & (codes != 0) & (codes != fmt.nan_code)
-    return codes | np.where(signed, fmt.sign_mask, 0)
+    return np.asarray(codes | np.where(signed, fmt.sign_mask, 0))

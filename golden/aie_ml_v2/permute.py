@@ -5,7 +5,7 @@ Ref: AM027, Vector Unit; llvm-aie for the modes and for the shuffles of BFP640 a
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.arguments import check_array, check_choice, check_range
+from bitpath.golden.aie_ml_v2.arguments import check_array, check_broadcast, check_choice, check_range
 from bitpath.golden.aie_ml_v2.layout import MxRegisters
 from bitpath.golden.spec.aie_ml_v2 import (
     LANE_BITS,
@@ -92,6 +92,7 @@ def vector_shift(low: np.ndarray, high: np.ndarray | None = None, *, count: int)
     _check_vector("low", low)
     high = np.zeros_like(low) if high is None else high
     _check_vector("high", high)
+    check_broadcast(low=low.shape[:-1], high=high.shape[:-1])
     check_range("count", count, range(VECTOR_BYTES + 1))
     return np.concatenate(np.broadcast_arrays(low, high), axis=-1)[..., count : count + VECTOR_BYTES]
 
@@ -138,6 +139,8 @@ def _shuffle(low: np.ndarray, high: np.ndarray | None, mode: ShuffleMode) -> np.
     if (high is None) != (mode.half is None):
         given, allowed = ("None", "a register") if high is None else ("given", "None")
         raise ValueError(f"high is {given}; with mode {mode.name}, {allowed} is allowed")
+    if high is not None:
+        check_broadcast(low=low.shape[:-1], high=high.shape[:-1])
     source = low if high is None else np.concatenate(np.broadcast_arrays(low, high), axis=-1)
     width = low.shape[-1]
     fields = source.reshape(*source.shape[:-1], -1, mode.bits * width // VECTOR_BITS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.arguments import check_array, check_choice, check_last_axis
+from bitpath.golden.aie_ml_v2.arguments import check_array, check_broadcast, check_choice, check_last_axis
 from bitpath.golden.aie_ml_v2.fused_dot import FLOAT_MODES, fused_dot
 from bitpath.golden.aie_ml_v2.integers import integer_dot
 from bitpath.golden.spec.aie_ml_v2 import (
@@ -51,7 +51,7 @@ class SparseVector:
         check_array("mask", self.mask, np.uint8)
         if self.slots.shape != (*self.mask.shape, SPARSE_KEPT) or self.mask.ndim < 1:
             raise ValueError(f"slots have shape {self.slots.shape}; {(*self.mask.shape, SPARSE_KEPT)} is allowed")
-        _check_masks(self.mask)
+        _check_masks("mask", self.mask)
 
 
 def compress(data: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
     check_choice("entity_bytes", entity_bytes, (1, 2))
     data, mask, _ = decompress(stream)
     entities = data.view(f"<u{entity_bytes}").astype(f"u{entity_bytes}")
-    return _take(entities, mask.reshape(-1, entity_bytes).any(axis=-1))
+    return _take("stream", entities, mask.reshape(-1, entity_bytes).any(axis=-1))
 
 
 def to_sparse(dense: np.ndarray) -> SparseVector:
@@ -131,7 +131,7 @@ def to_sparse(dense: np.ndarray) -> SparseVector:
     if dense.ndim < 1 or dense.shape[-1] % SPARSE_GROUP or not dense.shape[-1]:
         raise ValueError(f"dense has shape {dense.shape}; [..., 4 * G] is allowed")
     codes = np.ascontiguousarray(dense).view(f"u{dense.dtype.itemsize}")
-    return _take(dense, codes != 0)
+    return _take("dense", dense, codes != 0)
 
 
 def to_dense(sparse: SparseVector) -> np.ndarray:
@@ -185,27 +185,28 @@ def sparse_dot(
     check_last_axis("a", a, SPARSE_MODES[fmt].sparse_shapes[0].k, f"with fmt {fmt!r}")
     if b.mask.shape[-1] * SPARSE_GROUP != a.shape[-1]:
         raise ValueError(f"b has {b.mask.shape[-1]} groups; {a.shape[-1] // SPARSE_GROUP} are allowed")
+    check_broadcast(a=a.shape[:-1], b=b.mask.shape[:-1])
     dense_a, dense_b = select(a, b), b.slots.reshape(*b.mask.shape[:-1], -1)
     if fmt in MODES:
         return integer_dot(dense_a, dense_b, acc1, acc2, mode=fmt, **options)
     return fused_dot(dense_a, dense_b, acc1, acc2, fmt=fmt, **options)
 
 
-def _take(entities: np.ndarray, held: np.ndarray) -> SparseVector:
+def _take(name: str, entities: np.ndarray, held: np.ndarray) -> SparseVector:
     groups = entities.reshape(*entities.shape[:-1], -1, SPARSE_GROUP)
     bits = held.reshape(groups.shape)
     mask = (bits << np.arange(SPARSE_GROUP)).sum(axis=-1).astype(np.uint8)
-    _check_masks(mask)
+    _check_masks(name, mask)
     padded = np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), groups.dtype)], axis=-1)
     return SparseVector(np.take_along_axis(padded, _POSITIONS[mask], axis=-1), mask)
 
 
-def _check_masks(mask: np.ndarray) -> None:
+def _check_masks(name: str, mask: np.ndarray) -> None:
     if mask.size and mask.max() >= len(_POSITIONS):
-        raise ValueError(f"mask reaches {mask.max()}; 4 bits are allowed")
+        raise ValueError(f"{name} reaches {mask.max()}; 4 bits are allowed")
     wrong = mask[_POSITIONS[mask][..., 0] < 0]
     if wrong.size:
-        raise ValueError(f"mask has the group {wrong[0]:04b}; two of four entities are allowed")
+        raise ValueError(f"{name} has the group {wrong[0]:04b}; two of four entities are allowed")
 
 
 def _check_sparse(sparse: object) -> None:

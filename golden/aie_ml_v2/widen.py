@@ -27,7 +27,7 @@ def bf16_to_f32(bits: np.ndarray) -> np.ndarray:
     TypeError : another dtype.
     """
     check_array("bits", bits, np.uint16)
-    return bits.astype(np.uint32) << 16
+    return np.asarray(bits.astype(np.uint32) << 16)
 
 
 def fp16_to_f32(bits: np.ndarray) -> np.ndarray:

@@ -20,6 +20,8 @@ REGISTERS = aie.to_registers(BLOCKS)
 VECTOR = np.zeros(64, np.uint8)
 A = np.zeros((2, 16), np.float32)
 INTS = np.zeros(8, np.int8)
+TWO_AND_THREE = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint8)
+LANES = np.zeros((3, 16), ml_dtypes.bfloat16)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +280,28 @@ INTS = np.zeros(8, np.int8)
         (
             lambda: aie.matmul(A, A.T + 1, fmt="bf16", sparse=True),
             ValueError,
-            "mask has the group 1111; two of four entities are allowed",
+            "b has 4 nonzero numbers among four neighbours along K; 2 are allowed",
+        ),
+        (lambda: aie.to_sparse(VECTOR[:4] + 1), ValueError, "dense has the group 1111; two of four entities are"),
+        (lambda: aie.to_mx(X, ["mx9"]), ValueError, r"fmt is \['mx9'\]; 'mx9', 'mx6', 'mx4' are allowed"),
+        (lambda: aie.to_mx(X, "mx9", rounding=True), ValueError, "rounding is True; 0, 1, 2, 3, 8"),
+        (lambda: aie.to_mx(X, "mx9", rounding=1.0), ValueError, "rounding is 1.0; 0, 1, 2, 3, 8"),
+        (lambda: aie.to_mx(X, "mx9", numerics=AIE_ML_V2), TypeError, "numerics is Preset; AieNumerics or None is"),
+        (lambda: aie.matmul(A.astype(int), A.T.astype(int), fmt="int8", rounding=4), ValueError, "rounding is 4; 0, 1"),
+        (lambda: aie.srs(INTS, 0, acc_bits=32.0, out_bits=8), ValueError, "acc_bits is 32.0; 32, 64 are allowed"),
+        (lambda: aie.f32_to_fp8(BITS, "e4m3", rounding=12), TypeError, "dtype is e4m3; float8_e4m3, float8_e5m2"),
+        (lambda: aie.vector_op("add", *TWO_AND_THREE, bits=8), ValueError, r"they are a \(2,\), b \(3,\)"),
+        (
+            lambda: aie.float_op("lt", *(each.view(FP8.dtype) for each in TWO_AND_THREE)),
+            ValueError,
+            r"leading axes do not broadcast: they are a \(2,\), b \(3,\)",
+        ),
+        (lambda: aie.shuffle(*TWO_AND_THREE, mode=0), ValueError, r"they are low \(2,\), high \(3,\)"),
+        (lambda: aie.vector_shift(*TWO_AND_THREE, count=0), ValueError, r"they are low \(2,\), high \(3,\)"),
+        (
+            lambda: aie.sparse_dot(LANES[:2], aie.to_sparse(LANES), fmt="bf16"),
+            ValueError,
+            r"leading axes do not broadcast: they are a \(2,\), b \(3,\)",
         ),
     ],
 )

@@ -154,3 +154,15 @@ def test_integers_by_hand():
     assert aie.integer_dot(ones, ones, top, mode="int8", zero_acc1=True) == 8
     assert aie.integer_dot(ones, ones, np.array(3), mode="int8", shift16=True) == 3 * 65536 + 8
     assert aie.integer_dot(ones * 5, ones, np.array(1), np.array(2), mode="int8", negate_products=True) == -37
+
+
+def test_lanes_without_axes_are_arrays():
+    """64-bit lanes wrap without a warning, and conversions take what the ones before give."""
+    largest = np.array((1 << 63) - 1)
+    one = np.ones(2, np.int64)
+    got = aie.integer_dot(one, one, largest, mode="int32x16")
+    assert (type(got), got.shape, got) == (np.ndarray, (), -(1 << 63) + 1)
+    assert aie.ups(aie.srs(np.array(-5), 1, out_bits=16), 1) == -6
+    bits = np.array(0x3F800000, np.uint32)
+    assert aie.bf16_to_f32(aie.f32_to_bf16(bits, rounding=RoundingCode.FLOOR)) == bits
+    assert aie.fp16_to_f32(aie.f32_to_fp16(bits, rounding=RoundingCode.FLOOR)) == bits

@@ -101,6 +101,16 @@ def test_sparse_matrices(fmt):
     assert plan.tile.k == 2 * plan.mode.depth
 
 
+@pytest.mark.parametrize("fmt", ["bf16", "fp8_e4m3fn"])
+def test_minus_zeros_are_no_entities_of_a_sparse_matrix(fmt):
+    """Pruning by a mask leaves -0 of negative weights."""
+    rng = np.random.default_rng(31)
+    a, weights = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((3, 32), (32, 5)))
+    b = weights * np.tile(np.array([1, 0, 1, 0], np.float32), 8)[:, np.newaxis]
+    assert np.signbit(b[b == 0]).any()
+    assert np.array_equal(aie.matmul(a, b, fmt=fmt, sparse=True), a @ b)
+
+
 def test_steps_of_k_come_in_order():
     """2**24, then 1 twice, each in a step of its own: the ties go to even, in the other order nothing is lost."""
     a = np.ones((1, 24), np.float32)

@@ -202,7 +202,7 @@ def test_single_entities_go_to_the_slot_of_their_half():
 @pytest.mark.parametrize("mask", sorted(set(range(16)) - set(SPARSE_PAIRS)))
 def test_more_than_two_entities_are_refused(mask):
     dense = np.array([mask >> i & 1 for i in range(4)], np.uint8)
-    with pytest.raises(ValueError, match=f"mask has the group {mask:04b}; two of four entities are allowed"):
+    with pytest.raises(ValueError, match=f"dense has the group {mask:04b}; two of four entities are allowed"):
         aie.to_sparse(dense)
     with pytest.raises(ValueError, match=f"mask is {mask:04b}; two of four entities are allowed"):
         exact.load_group([1, 2, 3, 4], mask)
