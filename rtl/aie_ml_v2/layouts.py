@@ -42,6 +42,8 @@ WORD_BITS = 16
 """Of an element at its widest."""
 LANE_OPERAND_BITS = DEPTH * WORD_BITS
 """Of what a lane takes from either tile, at its widest."""
+FORMAT_BITS = ceil_log2(len(FLOAT8_FORMATS))
+"""Of the index of a float format."""
 ELEMENT_BITS = {"int8": 8, "int16": 16, "float16": 16, "float8": 8, "mx6": MX6.width, "mx9": MX9.width}
 """Of an element of either tile, by the name of the mode."""
 
@@ -71,8 +73,8 @@ class MacControl(data.Struct):
     """
 
     mode: MacMode
-    x_format: ceil_log2(len(FLOAT8_FORMATS))
-    y_format: ceil_log2(len(FLOAT8_FORMATS))
+    x_format: FORMAT_BITS
+    y_format: FORMAT_BITS
     x_signed: 1
     y_signed: 1
     multiplies: 1
