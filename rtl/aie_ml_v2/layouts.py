@@ -88,7 +88,7 @@ class MacControl(data.Struct):
 
 def place_layout(config: VectorMacConfig) -> data.StructLayout:
     """Where a word of accumulators is: the register, and which group of lanes of it (no bits where there is one)."""
-    return data.StructLayout({"index": ceil_log2(config.accumulators), "part": ceil_log2(config.parts)})
+    return data.StructLayout({"part": ceil_log2(config.parts), "index": ceil_log2(config.accumulators)})
 
 
 def word_bits(config: VectorMacConfig) -> int:

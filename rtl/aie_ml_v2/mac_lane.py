@@ -6,7 +6,7 @@ Ref: AM027, chapter 4, for the stages; llvm-aie, AIE2PSGenSchedule.td, for the c
 from typing import Any
 
 from amaranth import Module, Mux, Signal, Value, signed
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.aie_ml_v2_modes import TIMINGS, Datapath
@@ -46,7 +46,7 @@ class MacLane(wiring.Component):
 
     Members
     -------
-    i : In(stream of LaneOperands, always ready)
+    valid : In(1), operands : In(LaneOperands)
     acc1, acc2 : In(32), two cycles before the result
     o : Out(32)
     """
@@ -56,7 +56,8 @@ class MacLane(wiring.Component):
         self.plan = TermPlan(config.numerics)
         super().__init__(
             {
-                "i": In(stream.Signature(LaneOperands, always_ready=True)),
+                "valid": In(1),
+                "operands": In(LaneOperands),
                 "acc1": In(LANE_BITS),
                 "acc2": In(LANE_BITS),
                 "o": Out(LANE_BITS),
@@ -119,12 +120,12 @@ class MacLane(wiring.Component):
 
     def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value]:
         """The third stage: products, and whether there are any."""
-        valid, operands = Signal(name="permuted_valid"), _rank(m, "permuted", operands=self.i.p)["operands"]
+        valid, operands = Signal(name="permuted_valid"), _rank(m, "permuted", operands=self.operands)["operands"]
         multiply = place(m, platform, "multiply", Products, self.config.numerics)
         multiplied_valid = Signal()
         products = _rank(m, "multiplied", products=multiply.o)["products"]
         m.d.comb += multiply.i.eq(operands)
-        m.d.sync += [valid.eq(self.i.valid), multiplied_valid.eq(valid)]
+        m.d.sync += [valid.eq(self.valid), multiplied_valid.eq(valid)]
         return products, multiplied_valid
 
     def _terms(self, m: Module, platform: Any, multiplied: tuple[data.View, Value]) -> tuple[Value, Value, Value]:

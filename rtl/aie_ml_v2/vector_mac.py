@@ -3,12 +3,26 @@
 Ref: AM027, chapter 4, for the units; llvm-aie, AIE2PSGenSchedule.td, for the cycles.
 """
 
-from amaranth import Module
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
-from bitpath.rtl.aie_ml_v2.layouts import beat_layout, place_layout, word_bits, write_layout, written_layout
+from bitpath.rtl.aie_ml_v2.accumulator_file import AccumulatorFile
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig, VectorMacConfig
+from bitpath.rtl.aie_ml_v2.issue import FLIGHTS, READ, Issue
+from bitpath.rtl.aie_ml_v2.layouts import (
+    LANE_BITS,
+    beat_layout,
+    place_layout,
+    word_bits,
+    write_layout,
+    written_layout,
+)
+from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
+from bitpath.rtl.aie_ml_v2.permute import Permute
+from bitpath.rtl.common.bodies import place
 
 
 class VectorMac(wiring.Component):
@@ -47,4 +61,81 @@ class VectorMac(wiring.Component):
         )
 
     def elaborate(self, platform):
-        return Module()
+        m = Module()
+        config, beat = self.config, self.i.p
+        m.submodules.issue = issue = Issue(config)
+        m.submodules.file = file = AccumulatorFile(config)
+        m.d.comb += [issue.valid.eq(self.i.valid), issue.beat.eq(beat), self.i.ready.eq(issue.ready)]
+        results = self._lanes(m, platform, issue, file)
+        self._write(m, issue, file, results)
+        self._read(m, issue, file)
+        flying = Cat(flight.valid for flight in issue.flights).any()
+        m.d.comb += self.busy.eq(self.i.valid | issue.second | flying)
+        return m
+
+    def _lanes(self, m: Module, platform: Any, issue: Issue, file: AccumulatorFile) -> list[Value]:
+        """Operands to the lanes, through a register; their results."""
+        config = self.config
+        taken, high = Signal(), Signal()
+        operands = Signal(beat_layout(config), reset_less=True)
+        m.d.sync += taken.eq(self.i.valid & self.i.ready)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [operands.eq(self.i.p), high.eq(issue.second)]
+
+        permute = place(m, platform, "permute", Permute, config)
+        names = [f"{side}{part}" for side in "xy" for part in ("", "_exponents", "_shifts")]
+        m.d.comb += [
+            permute.mode.eq(operands.control.mode),
+            permute.part.eq(operands.part),
+            *(getattr(permute, name).eq(operands[name]) for name in names),
+        ]
+        reading = issue.flights[READ]
+        m.d.comb += [
+            file.acc1.eq(Cat(reading.dst.part, reading.acc1)),
+            file.acc2.eq(Cat(reading.dst.part, reading.acc2)),
+        ]
+        results = []
+        for k in range(config.lanes):
+            lane = place(m, platform, f"lane_{k}", MacLane, MacLaneConfig(numerics=config.numerics))
+            m.d.comb += [
+                lane.valid.eq(taken),
+                lane.operands.control.eq(operands.control),
+                lane.operands.high.eq(high),
+                *(
+                    lane.operands[name].eq(getattr(permute, f"lane_{name}")[k])
+                    for name in ("x", "y", "x_exponent", "y_exponent", "x_shift", "y_shift")
+                ),
+                lane.acc1.eq(file.acc1_word.word_select(k, LANE_BITS)),
+                lane.acc2.eq(file.acc2_word.word_select(k, LANE_BITS)),
+            ]
+            results.append(lane.o)
+        return results
+
+    def _write(self, m: Module, issue: Issue, file: AccumulatorFile, results: list[Value]) -> None:
+        """Results to the accumulators; words from outside where no result is due."""
+        landing, outside = issue.flights[0], self.write
+        needed = issue.writes(outside.p.place, range(FLIGHTS)) | issue.reads(outside.p.place, range(READ, FLIGHTS))
+        m.d.comb += [
+            outside.ready.eq(~landing.valid & ~needed),
+            file.write_enable.eq(landing.valid | (outside.valid & outside.ready)),
+            file.half.eq(landing.valid & landing.half),
+            file.write.eq(Mux(landing.valid, landing.dst, outside.p.place)),
+            file.write_word.eq(Mux(landing.valid, Cat(results), outside.p.word)),
+            self.written.valid.eq(landing.valid),
+            self.written.place.eq(landing.dst),
+        ]
+
+    def _read(self, m: Module, issue: Issue, file: AccumulatorFile) -> None:
+        """Words to the outside; one that is offered stays in the file's output register."""
+        free = Signal()
+        # A result that is written in this cycle is read with it.
+        clear = ~issue.writes(self.read.p, range(1, FLIGHTS))
+        m.d.comb += [
+            free.eq(~self.o.valid | self.o.ready),
+            self.read.ready.eq(free & clear),
+            file.outside.eq(self.read.p),
+            file.outside_enable.eq(self.read.valid & self.read.ready),
+            self.o.p.eq(file.outside_word),
+        ]
+        with m.If(free):
+            m.d.sync += self.o.valid.eq(self.read.valid & clear)
