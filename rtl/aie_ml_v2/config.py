@@ -1,6 +1,6 @@
 """Configurations of the AIE-ML v2 units."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AieNumerics
@@ -58,6 +58,28 @@ class VectorMacConfig:
     def parts(self) -> int:
         """Groups of lanes that an accumulator has."""
         return INT8.lanes // self.lanes
+
+
+@dataclass(frozen=True, kw_only=True)
+class AieEngineConfig:
+    """The engine: a multiply-accumulate with memories of its own, each a power of two of words deep.
+
+    Attributes
+    ----------
+    unit : the multiply-accumulate.
+    x_depth : words of the memory of X, each an X tile, or half of one with MX9.
+    y_depth : words of the memory of Y.
+    result_depth : words of the result memory, each a group of ``unit.lanes`` lanes.
+    """
+
+    unit: VectorMacConfig = field(default_factory=VectorMacConfig)
+    x_depth: int = 64
+    y_depth: int = 128
+    result_depth: int = 256
+
+    def __post_init__(self) -> None:
+        for name in ("x_depth", "y_depth", "result_depth"):
+            require_power_of_two("aie_engine", name, getattr(self, name), 16, 1 << 16)
 
 
 @dataclass(frozen=True, kw_only=True)
