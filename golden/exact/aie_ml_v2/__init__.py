@@ -13,7 +13,15 @@ from bitpath.golden.exact.aie_ml_v2.blocks import (
 from bitpath.golden.exact.aie_ml_v2.conversions import bf16_to_int32, narrow, piece_pairs, split_f32, widen
 from bitpath.golden.exact.aie_ml_v2.elementwise import float_op, integer_op
 from bitpath.golden.exact.aie_ml_v2.fused import LaneTrace, Term, trace_float_lane, trace_mx_lane
-from bitpath.golden.exact.aie_ml_v2.integers import integer_lane, saturate, srs, ups, wrap
+from bitpath.golden.exact.aie_ml_v2.integers import (
+    IntegerLaneTrace,
+    integer_lane,
+    saturate,
+    srs,
+    trace_integer_lane,
+    ups,
+    wrap,
+)
 from bitpath.golden.exact.aie_ml_v2.nonlinear import exp2, exp2_instruction, tanh
 from bitpath.golden.exact.aie_ml_v2.permute import push, shuffle, vector_shift
 from bitpath.golden.exact.aie_ml_v2.rounding import round_float, round_value
@@ -22,6 +30,7 @@ from bitpath.golden.exact.aie_ml_v2.sparsity import compress, load_group, pairs,
 __all__ = [
     "Block",
     "BlockTrace",
+    "IntegerLaneTrace",
     "LaneTrace",
     "Term",
     "bf16_to_int32",
@@ -49,6 +58,7 @@ __all__ = [
     "tanh",
     "to_mx",
     "trace_float_lane",
+    "trace_integer_lane",
     "trace_mx_lane",
     "trace_to_mx",
     "unpack_block",

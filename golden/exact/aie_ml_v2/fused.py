@@ -5,7 +5,7 @@ were measured on first-generation silicon; llvm-aie for MX9's two cycles.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bitpath.golden.codec import Kind, Overflow, decode
@@ -17,6 +17,8 @@ from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics, Mx4Path
 from bitpath.golden.spec.formats import FP32, FloatFormat
 
 MX9_HALF = MX_BLOCK // 2
+QUARTERS = 4
+"""Of the last place of a block pair: two shifts by one each."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,10 @@ class LaneTrace:
     numerics : what was asked for.
     a, b : float codes with their formats, or the block pair.
     acc1, acc2 : FP32 codes; None where absent or zeroed.
+    negated : whether the products, acc1 and acc2 are negated.
     products : the exact signed products before alignment: of floats one a term, of MX in units of the pair's last place.
+    post_add : of MX, the sums of products that are rounded together, in quarters of that place, which the two shifts
+        leave; empty for floats and NaN blocks.
     terms : the products or block sums, then the accumulators.
     exponent : the largest code p; None where no term counts or one is not finite.
     total : the sum on the grid ``2**(exponent - 255 - align_fraction_bits)``; None where not finite.
@@ -61,12 +66,25 @@ class LaneTrace:
     b: tuple[tuple[int, FloatFormat], ...] | Block
     acc1: int | None
     acc2: int | None
+    negated: tuple[bool, bool, bool]
     products: tuple[Fraction, ...]
+    post_add: tuple[int, ...]
     terms: tuple[Term, ...]
-    exponent: int | None
-    total: int | None
-    exact: Fraction | None
-    result: int
+    exponent: int | None = None
+    total: int | None = None
+    exact: Fraction | None = None
+    result: int = FP32.nan_code
+
+    @property
+    def product_terms(self) -> tuple[Term, ...]:
+        """The terms without the accumulators."""
+        accumulators = sum(each is not None for each in (self.acc1, self.acc2))
+        return self.terms[: len(self.terms) - accumulators]
+
+    @property
+    def unit(self) -> Fraction:
+        """What 1 on the grid stands for, where there is a grid."""
+        return _grid_unit(self.numerics, self.exponent)
 
 
 def trace_float_lane(
@@ -90,7 +108,8 @@ def trace_float_lane(
     terms = [_product(numerics, x, y, negate_products) for x, y in zip(a, b, strict=True)]
     products = tuple(term.value for term in terms)
     terms += _accumulators((acc1, negate_acc1), (acc2, negate_acc2))
-    return _trace(numerics, tuple(a), tuple(b), acc1, acc2, products, terms, len(products))
+    negated = negate_products, negate_acc1, negate_acc2
+    return _sum(LaneTrace(numerics, tuple(a), tuple(b), acc1, acc2, negated, products, (), tuple(terms)))
 
 
 def trace_mx_lane(
@@ -108,19 +127,20 @@ def trace_mx_lane(
     sign = -1 if negate_products else 1
     products = [sign * _mx_product(numerics, a, b, i) for i in range(MX_BLOCK)]
     exponents = a.exponent, b.exponent
+    terms, post_add = [], []
     if numerics.mx_nan_block and MX_NAN_EXPONENT in exponents:
-        terms = [Term(Kind.NAN, 0, Fraction(0), None)]
+        terms.append(Term(Kind.NAN, 0, Fraction(0), None))
     else:
         unit = Fraction(2) ** (sum(exponents) - 2 * MX_BIAS - 2 * (a.fmt.magnitude_bits - 1))
-        terms = []
         for group in _groups(numerics, a, products):
             total = sum(group, Fraction(0))
             counts = total or (numerics.mx_zero_term and 0 not in exponents)
             exponent = sum(exponents) + 1 if counts else None
             terms.append(Term(Kind.FINITE, int(total < 0), total * unit, exponent))
-    count = len(terms)
+            post_add.append(int(total * QUARTERS))
     terms += _accumulators((acc1, negate_acc1), (acc2, negate_acc2))
-    return _trace(numerics, a, b, acc1, acc2, tuple(products), terms, count)
+    negated = negate_products, negate_acc1, negate_acc2
+    return _sum(LaneTrace(numerics, a, b, acc1, acc2, negated, tuple(products), tuple(post_add), tuple(terms)))
 
 
 def _product(numerics: AieNumerics, x: tuple[int, FloatFormat], y: tuple[int, FloatFormat], negate: bool) -> Term:
@@ -170,35 +190,33 @@ def _accumulators(*accumulators: tuple[int | None, bool]) -> list[Term]:
     return terms
 
 
-def _trace(
-    numerics: AieNumerics,
-    a: tuple[tuple[int, FloatFormat], ...] | Block,
-    b: tuple[tuple[int, FloatFormat], ...] | Block,
-    acc1: int | None,
-    acc2: int | None,
-    products: tuple[Fraction, ...],
-    terms: list[Term],
-    product_count: int,
-) -> LaneTrace:
-    """Align, add, round; the first `product_count` terms are products."""
-    special = _special(terms)
-    exponents = [term.exponent for term in terms if term.exponent is not None]
-    if special is not None or not exponents:
-        exact = Fraction(0) if special is None else None
-        total = 0 if special is None else None
-        result = 0 if special is None else special
-        return LaneTrace(numerics, a, b, acc1, acc2, products, tuple(terms), None, total, exact, result)
-    exponent = max(exponents)
-    unit = Fraction(2) ** (exponent - 2 * FP32.bias - 1 - numerics.align_fraction_bits)
-    aligned = []
-    for i, term in enumerate(terms):
-        code = numerics.align_rounding if i < product_count else numerics.accumulator_align_rounding
-        on_grid = round_value(term.value / unit, code)
-        aligned.append(Term(term.kind, term.sign, term.value, term.exponent, on_grid))
-    total = sum(term.aligned for term in aligned)
-    exact = sum((term.value for term in terms), Fraction(0))
-    result = _normalise(numerics, total * unit)
-    return LaneTrace(numerics, a, b, acc1, acc2, products, tuple(aligned), exponent, total, exact, result)
+def _sum(lane: LaneTrace) -> LaneTrace:
+    """Align, add, round."""
+    special = _special(lane.terms)
+    if special is not None:
+        return replace(lane, result=special)
+    exponents = [term.exponent for term in lane.terms if term.exponent is not None]
+    if not exponents:
+        return replace(lane, total=0, exact=Fraction(0), result=0)
+    unit = _grid_unit(lane.numerics, max(exponents))
+    count = len(lane.product_terms)
+    terms = []
+    for i, term in enumerate(lane.terms):
+        code = lane.numerics.align_rounding if i < count else lane.numerics.accumulator_align_rounding
+        terms.append(replace(term, aligned=round_value(term.value / unit, code)))
+    total = sum(term.aligned for term in terms)
+    return replace(
+        lane,
+        terms=tuple(terms),
+        exponent=max(exponents),
+        total=total,
+        exact=sum((term.value for term in terms), Fraction(0)),
+        result=_normalise(lane.numerics, total * unit),
+    )
+
+
+def _grid_unit(numerics: AieNumerics, exponent: int) -> Fraction:
+    return Fraction(2) ** (exponent - 2 * FP32.bias - 1 - numerics.align_fraction_bits)
 
 
 def _special(terms: Sequence[Term]) -> int | None:

@@ -4,11 +4,35 @@ Ref: llvm-aie for control bits; UG1583 for rounding and saturation codes.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from bitpath.golden.exact.aie_ml_v2.rounding import round_value
 from bitpath.golden.spec.aie_ml_v2 import RoundingCode, Saturation
 from bitpath.golden.spec.aie_ml_v2_modes import Mode
+
+
+@dataclass(frozen=True)
+class IntegerLaneTrace:
+    """An integer lane's work.
+
+    Attributes
+    ----------
+    mode : the row of Table 7.
+    a, b : the operands.
+    products : of each pair, negation applied.
+    addends : of acc1 and acc2, shift and negation applied.
+    total : the exact sum of them all.
+    result : what the lane's bits keep of it.
+    """
+
+    mode: Mode
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    products: tuple[int, ...]
+    addends: tuple[int, int]
+    total: int
+    result: int
 
 
 def wrap(value: int, bits: int, signed: bool = True) -> int:
@@ -28,7 +52,7 @@ def saturate(value: int, bits: int, saturation: Saturation, signed: bool = True)
     return min(max(value, lowest), highest)
 
 
-def integer_lane(
+def trace_integer_lane(
     mode: Mode,
     a: Sequence[int],
     b: Sequence[int],
@@ -39,14 +63,18 @@ def integer_lane(
     negate_products: bool = False,
     negate_acc1: bool = False,
     negate_acc2: bool = False,
-) -> int:
+) -> IntegerLaneTrace:
     """Sum products and two accumulators, wrapping; `shift16` multiplies acc1 by 2**16 first."""
-    products = sum(x * y for x, y in zip(a, b, strict=True))
+    products = tuple((-x if negate_products else x) * y for x, y in zip(a, b, strict=True))
     first = acc1 << 16 if shift16 else acc1
-    total = -products if negate_products else products
-    total += -first if negate_acc1 else first
-    total += -acc2 if negate_acc2 else acc2
-    return wrap(total, mode.lane_bits)
+    addends = -first if negate_acc1 else first, -acc2 if negate_acc2 else acc2
+    total = sum(products) + sum(addends)
+    return IntegerLaneTrace(mode, tuple(a), tuple(b), products, addends, total, wrap(total, mode.lane_bits))
+
+
+def integer_lane(mode: Mode, a: Sequence[int], b: Sequence[int], acc1: int = 0, acc2: int = 0, **options: bool) -> int:
+    """Return the result of `trace_integer_lane`."""
+    return trace_integer_lane(mode, a, b, acc1, acc2, **options).result
 
 
 def srs(acc: int, shift: int, out_bits: int, rounding: RoundingCode, saturation: Saturation, signed: bool) -> int:
