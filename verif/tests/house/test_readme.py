@@ -12,6 +12,7 @@ from bitpath.sim.flows import tensix_matmul, trainium3_matmul
 README = Path(__file__).parents[3] / "README.md"
 STEP = "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --partial 3f800001"
 QUIRK = "tensix --src-a 1 --src-b 1 --dst 0xbf800001 --phase 0"
+BLOCKS = "aie_ml_v2 --x 7f/02/64,0,-96 --y 84/01/64,0,3 --acc1 0x41000001"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,7 @@ QUIRK = "tensix --src-a 1 --src-b 1 --dst 0xbf800001 --phase 0"
         ("numerics", numerics.command, ""),
         ("explain", explain.command, STEP),
         ("explain tensix", explain.command, QUIRK),
+        ("explain aie_ml_v2", explain.command, BLOCKS),
     ],
 )
 def test_part_is_up_to_date(part, command, arguments):
@@ -30,7 +32,7 @@ def test_part_is_up_to_date(part, command, arguments):
     assert found[1].strip().strip("`").strip() == printed.output.strip()
 
 
-@pytest.mark.parametrize("line", [STEP, QUIRK])
+@pytest.mark.parametrize("line", [STEP, QUIRK, BLOCKS])
 def test_the_commands_are_shown(line):
     assert f"bitpath explain {line}\n" in README.read_text()
 
