@@ -8,7 +8,16 @@ from amaranth.lib import wiring
 
 from bitpath.rtl.aie_ml_v2.aie_engine import AieEngine
 from bitpath.rtl.aie_ml_v2.cascade_link import CascadeLink
-from bitpath.rtl.aie_ml_v2.config import AieEngineConfig, CascadeLinkConfig, IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.config import (
+    AieEngineConfig,
+    CascadeLinkConfig,
+    IntegerLanesConfig,
+    MacLaneConfig,
+    MxConvertConfig,
+    PostAddConfig,
+    VectorMacConfig,
+)
+from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
 from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
 from bitpath.rtl.aie_ml_v2.product_sum import ProductSum
 from bitpath.rtl.aie_ml_v2.srs import Srs
