@@ -39,6 +39,13 @@ TENSIX_DOT_GROUPS = (
     Group("round", r"(dot\.)?dst_round"),
 )
 
+AIE_LANE_GROUPS = (
+    Group("first lane, 64 bits", r"lane_0\."),
+    Group("second lane, 32 bits", r"lane_1\."),
+    Group("result", r"(result|request)"),
+    Group("sticky flag", r"((clear_)?overflow|flag\.)"),
+)
+
 GROUPS: dict[str, tuple[Group, ...]] = {
     "quad_mx_dot": (CLOCK, INPUTS, *DOT_GROUPS, OUTPUT),
     "quad_mx_pe": (
@@ -82,6 +89,18 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("first dot product", r"unit\.cells_0\.cell_0\."),
         Group("packer and results", r"(storer|results)\."),
     ),
+    "mx_convert": (
+        CLOCK,
+        INPUTS,
+        Group("exponents and shifts", r"(pairs|shared|leaves|bumped)"),
+        Group("first element", r"element_0\."),
+        Group("elements", r"(element|trial)_"),
+        Group("block", r"(result|codes|block|image)"),
+        OUTPUT,
+    ),
+    "srs": (CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
+    "ups": (CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
+    "cascade_link": (CLOCK, INPUTS, Group("sender", r"sender\."), Group("receiver", r"receiver\."), OUTPUT),
 }
 """The groups of each unit; a signal goes to the first that matches, and one that none matches is left out."""
 
@@ -94,6 +113,7 @@ FORMATS: tuple[tuple[str, int, FloatFormat], ...] = (
     (r".*(partial|partial_(north|south)|payload|value|present|total|data)(\[\d+\])?$", FP32.width, FP32),
     (r".*(narrow\.o|bf16)$", BF16.width, BF16),
     (r".*(payload\.dst|_dst|dst_round\.o)$", FP32.width, FP32),
+    (r".*(element|trial)_\d+\.i$", FP32.width, FP32),
     (r".*(read_[ab]_\d+_\d+\.word|write_[ab]__payload\.values\[\d+\])$", TF32.width, TF32),
 )
 """Name, width and format of signals that are numbers. Elements are shown as E4M3FN and again as E5M2, since which of the
