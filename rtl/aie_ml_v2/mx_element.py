@@ -44,6 +44,7 @@ class MxElement(wiring.Component):
     """
 
     clocked = False
+    apart = True
 
     def __init__(self, flush: bool, min_code: bool):
         self.flush, self.min_code = flush, min_code

@@ -38,6 +38,7 @@ class SrsLane(wiring.Component):
     """
 
     clocked = False
+    apart = True
 
     def __init__(self, width: int):
         self.width = width

@@ -32,6 +32,7 @@ class UpsLane(wiring.Component):
     """
 
     clocked = False
+    apart = True
 
     def __init__(self, width: int):
         self.width = width
