@@ -29,20 +29,29 @@ def options(rng: Random, *, integer: bool = False) -> MacOptions:
 
 
 def random_case(numerics: AieNumerics, rng: Random, kind: MxFormat | MacMode) -> LaneCase:
-    """Operands of any class, near each other more often than not."""
+    """Operands of any class with accumulators that are near what they give more often than not."""
+    case = random_operands(numerics, rng, kind)
     if kind in INTEGERS:
-        return integer_case(rng, kind)
+        acc1, acc2 = (
+            rng.choice((None, rng.getrandbits(32), rng.choice((0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF))))
+            for _ in range(2)
+        )
+        return replace(case, acc1=acc1, acc2=acc2, options=options(rng, integer=True))
+    return with_accumulators(numerics, rng, replace(case, options=options(rng)))
+
+
+def random_operands(
+    numerics: AieNumerics, rng: Random, kind: MxFormat | MacMode, like: LaneCase | None = None
+) -> LaneCase:
+    """Operands alone, of any class; of the formats and signs of another case where it is given."""
+    if kind in INTEGERS:
+        return integer_operands(rng, kind, like.signed if like else tuple(rng.random() < 0.5 for _ in range(2)))
     if isinstance(kind, MxFormat):
-        x, y = random_block(rng, kind), random_block(rng, kind)
-        case = LaneCase(mode=mode_of(kind, numerics), x=x, y=y)
-    else:
-        formats = tuple(rng.choice(row_of(kind).formats) for _ in range(2))
-        draw = rng.choice((any_code, near_codes(rng), near_codes(rng), near_codes(rng), special_code))
-        depth = row_of(kind).depth
-        x, y = (tuple(draw(rng, fmt) for _ in range(depth)) for fmt in formats)
-        case = LaneCase(mode=kind, x=x, y=y, formats=formats)
-    case = replace(case, options=options(rng))
-    return with_accumulators(numerics, rng, case)
+        return LaneCase(mode=mode_of(kind, numerics), x=random_block(rng, kind), y=random_block(rng, kind))
+    formats = like.formats if like else tuple(rng.choice(row_of(kind).formats) for _ in range(2))
+    draw = rng.choice((any_code, near_codes(rng), near_codes(rng), near_codes(rng), special_code))
+    x, y = (tuple(draw(rng, fmt) for _ in range(row_of(kind).depth)) for fmt in formats)
+    return LaneCase(mode=kind, x=x, y=y, formats=formats)
 
 
 def with_accumulators(numerics: AieNumerics, rng: Random, case: LaneCase) -> LaneCase:
@@ -112,20 +121,12 @@ def special_code(rng: Random, fmt: FloatFormat) -> int:
     return rng.choice((*magnitudes, *infinity)) | rng.getrandbits(1) * fmt.sign_mask
 
 
-def integer_case(rng: Random, mode: MacMode) -> LaneCase:
-    """Integers of either signedness, all ranges, ends included."""
+def integer_operands(rng: Random, mode: MacMode, signed: tuple[bool, bool]) -> LaneCase:
+    """Integers over all of their range, or at its ends."""
     row = INTEGERS[mode]
-    signs = tuple(rng.random() < 0.5 for _ in range(2))
     sides = []
-    for is_signed in signs:
+    for is_signed in signed:
         low, high = (-(1 << row.a_bits - 1), (1 << row.a_bits - 1) - 1) if is_signed else (0, (1 << row.a_bits) - 1)
         ends = rng.random() < 0.2
         sides.append(tuple(rng.choice((low, high)) if ends else rng.randint(low, high) for _ in range(row.depth)))
-    accumulators = (
-        rng.choice((None, rng.getrandbits(32), rng.choice((0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF))))
-        for _ in range(2)
-    )
-    acc1, acc2 = accumulators
-    return LaneCase(
-        mode=mode, x=sides[0], y=sides[1], signed=signs, acc1=acc1, acc2=acc2, options=options(rng, integer=True)
-    )
+    return LaneCase(mode=mode, x=sides[0], y=sides[1], signed=signed)
