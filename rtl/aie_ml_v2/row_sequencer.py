@@ -105,7 +105,7 @@ class RowSequencer(wiring.Component):
         with m.If(self.released.valid):
             m.d.sync += storing.bit_select(self.released.accumulator, 1).eq(0)
         with m.If(advance & o.stores):
-            # One of these is released at most a cycle later, since the storer has the command after its last beat.
+            # None of them is being released: each has had a beat in this command, which waited for that.
             for index in range(accumulators):
                 behind = Signal.like(accumulator, name=f"behind_{index}")
                 m.d.comb += behind.eq(index - p.store.accumulator)

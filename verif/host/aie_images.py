@@ -63,24 +63,33 @@ def native_matmul(plan: MatmulPlan) -> NativeMatmul:
     if plan.mode.name not in ENGINE_MODES or isinstance(plan.b, SparseVector):
         what = "a sparse product" if isinstance(plan.b, SparseVector) else f"fmt {plan.fmt!r}"
         raise ValueError(f"aie_engine: {what} is not computed; dense ones of {', '.join(ENGINE_MODES)} are allowed")
-    if isinstance(plan.a, MxBlocks):
-        x, y = block_words(plan.a, plan.mode, X_WORD), block_words(plan.b, plan.mode, Y_WORD)
-        return NativeMatmul(x=x, y=y, mode=plan.mode.name, element_format=0)
-    a, b = plan.a, plan.b.swapaxes(-1, -2)
-    if plan.mode.datapath is Datapath.INTEGER:
-        element_format = 0
-        a, b = (np.ascontiguousarray(tiles, dtype=f"<i{plan.mode.a_bits // BYTE}") for tiles in (a, b))
-    else:
-        element_format = plan.mode.formats.index(FLOAT_FORMATS[plan.fmt])
-        a, b = (np.ascontiguousarray(codes_of(tiles)) for tiles in (a, b))
+    is_float = plan.mode.datapath is Datapath.FLOAT
     return NativeMatmul(
-        x=element_words(a, X_WORD), y=element_words(b, Y_WORD), mode=plan.mode.name, element_format=element_format
+        x=x_words(plan.a, plan.mode),
+        y=y_words(plan.b, plan.mode),
+        mode=plan.mode.name,
+        element_format=plan.mode.formats.index(FLOAT_FORMATS[plan.fmt]) if is_float else 0,
     )
 
 
-def element_words(tiles: np.ndarray, layout: data.StructLayout) -> np.ndarray:
-    """Tiles [..., rows, columns] of little-endian codes, row by row: uint8 [..., 1, bytes of a word]."""
-    elements = tiles.reshape(*tiles.shape[:-2], 1, -1).view(np.uint8)
+def x_words(tiles: np.ndarray | MxBlocks, mode: Mode) -> np.ndarray:
+    """Tiles [..., m, k], or blocks [..., m, 1], as words of the memory of X: uint8 [..., beats, bytes]."""
+    if isinstance(tiles, MxBlocks):
+        return block_words(tiles, mode, X_WORD)
+    return element_words(tiles, mode, X_WORD)
+
+
+def y_words(tiles: np.ndarray | MxBlocks, mode: Mode) -> np.ndarray:
+    """Tiles [..., n, k], or blocks [..., n, 1], as words of the memory of Y: uint8 [..., beats, bytes]."""
+    if isinstance(tiles, MxBlocks):
+        return block_words(tiles, mode, Y_WORD)
+    return element_words(tiles.swapaxes(-1, -2), mode, Y_WORD)
+
+
+def element_words(tiles: np.ndarray, mode: Mode, layout: data.StructLayout) -> np.ndarray:
+    """Tiles [..., rows, columns] of floats or integers, row by row: uint8 [..., 1, bytes of a word]."""
+    codes = tiles.astype(f"<u{mode.a_bits // BYTE}") if mode.a_bits else codes_of(np.ascontiguousarray(tiles))
+    elements = codes.reshape(*tiles.shape[:-2], 1, -1).view(np.uint8)
     return _words(layout, tile=elements)
 
 
