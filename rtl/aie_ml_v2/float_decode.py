@@ -27,6 +27,7 @@ class FloatDecode(wiring.Component):
     """
 
     clocked = False
+    apart = True  # 16 in a lane, which would be 16 copies of its text
 
     code: In(WORD_BITS)
     is_fp8: In(1)

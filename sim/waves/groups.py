@@ -46,6 +46,16 @@ AIE_LANE_GROUPS = (
     Group("sticky flag", r"((clear_)?overflow|flag\.)"),
 )
 
+AIE_MAC_GROUPS = (
+    Group("operands and decode", r"(permuted_|multiply\.(mx|float)_decode_)"),
+    Group("products and exponents", r"(multiply\.|multiplied_)"),
+    Group("post-add and terms", r"(post_add|block_terms|float_|first_)"),
+    Group("compare", r"(compare\.|compared_)"),
+    Group("align to the largest exponent", r"align\."),
+    Group("accumulate", r"(accumulate\.|added_|total)"),
+    Group("normalize", r"normalize\."),
+)
+
 GROUPS: dict[str, tuple[Group, ...]] = {
     "quad_mx_dot": (CLOCK, INPUTS, *DOT_GROUPS, OUTPUT),
     "quad_mx_pe": (
@@ -88,6 +98,28 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
         Group("first dot product", r"unit\.cells_0\.cell_0\."),
         Group("packer and results", r"(storer|results)\."),
+    ),
+    "post_add": (
+        Group("inputs", r"i\b"),
+        Group("decode", r"multiply\.(mx|float)_decode_"),
+        Group("products", r"multiply\."),
+        Group("sum", r"post_add\."),
+        Group("output", r"o$"),
+    ),
+    "mac_lane": (
+        CLOCK,
+        Group("inputs", r"(valid|operands|acc[12])\b"),
+        *AIE_MAC_GROUPS,
+        Group("output", r"o$"),
+    ),
+    "vector_mac": (
+        CLOCK,
+        Group("beats", r"i__"),
+        Group("accumulators from and to outside", r"(write|read|o|written|busy)\b|(write|read|o)__"),
+        Group("issue and what is on its way", r"issue\."),
+        Group("accumulators", r"file\."),
+        Group("first lane", r"lane_0\."),
+        Group("operands", r"(permute\.|operands|taken|high)"),
     ),
     "mx_convert": (
         CLOCK,
