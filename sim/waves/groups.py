@@ -133,6 +133,15 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "srs": (CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
     "ups": (CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
     "cascade_link": (CLOCK, INPUTS, Group("sender", r"sender\."), Group("receiver", r"receiver\."), OUTPUT),
+    "cascade": (
+        CLOCK,
+        Group("beats", r"i_\d+__"),
+        Group("from outside", r"before__"),
+        Group("links", r"link_"),
+        Group("first stage's multiply-accumulate", r"stage_0\.mac\."),
+        Group("stages", r"stage_\d+\.(?!mac\.)"),
+        OUTPUT,
+    ),
 }
 """The groups of each unit; a signal goes to the first that matches, and one that none matches is left out."""
 
