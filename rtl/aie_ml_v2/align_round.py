@@ -7,16 +7,17 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.aie_ml_v2 import RoundingCode
 from bitpath.rtl.aie_ml_v2.round_decision import RoundDecision
 from bitpath.rtl.common.align import Align, Dropped
+from bitpath.rtl.common.bodies import place
 
 
 class AlignRound(wiring.Component):
-    """``o + up`` is ``i`` shifted right from the top and rounded by one code; the adder that follows adds ``up``. Combinational.
+    """``o + up`` is ``i`` shifted right from the top and rounded; the adder that follows adds ``up``. Combinational.
 
     Parameters
     ----------
     in_width, out_width : bits of the magnitude and of the grid under its highest place.
     shift_bits : of the shift.
-    rounding : the code.
+    rounding : code of the rounding.
 
     Members
     -------
@@ -39,7 +40,7 @@ class AlignRound(wiring.Component):
         m.submodules.align = align = Align(
             self.in_width, self.out_width + 1, (1 << self.shift_bits) - 1, Dropped.STICKY
         )
-        m.submodules.decide = decide = RoundDecision(twos_complement=False)
+        decide = place(m, platform, "decide", RoundDecision, twos_complement=False)
         m.d.comb += [
             align.i.eq(self.i),
             align.shift.eq(self.shift),

@@ -24,7 +24,7 @@ def aligned_layout(width: int, terms: int) -> data.StructLayout:
 
 
 class AlignToMax(wiring.Component):
-    """Every term and accumulator shifted by its own distance and rounded, but for the addition that rounding is. Combinational.
+    """Every term and accumulator shifted by its own distance and rounded, but for the addition. Combinational.
 
     Parameters
     ----------

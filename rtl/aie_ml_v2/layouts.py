@@ -97,10 +97,11 @@ def word_bits(config: VectorMacConfig) -> int:
 
 
 def beat_layout(config: VectorMacConfig) -> data.StructLayout:
-    """One cycle of an instruction for the lanes of ``part``; both beats of an MX9 instruction have the same but for data and shifts.
+    """One cycle of an instruction for the lanes of ``part``.
 
-    The exponents are one byte a block. The shift bytes are MX6's shift bits, bit j for elements 2j and 2j + 1; an MX9
-    beat's have in their low nibbles the four bits of the half blocks.
+    Both beats of an MX9 instruction have the same fields but for data and shifts. The exponents are one byte a block. The
+    shift bytes are MX6's shift bits, bit j for elements 2j and 2j + 1; an MX9 beat's have in their low nibbles the four
+    bits of the half blocks.
     """
     index = unsigned(ceil_log2(config.accumulators))
     return data.StructLayout(

@@ -12,6 +12,7 @@ from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.aie_ml_v2.compare import ACCUMULATOR_OFFSET
 from bitpath.rtl.aie_ml_v2.round_decision import RoundDecision
 from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, TermPlan
+from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.common.raw import SPECIAL, raw_sum
 
@@ -56,7 +57,7 @@ class NormalizeFp32(wiring.Component):
         numerics = self.numerics
         number = raw_sum(self.plan.total_bits - 1, WEIGHT_BITS)
         m.submodules.leading = leading = Normalize(number, FP32.precision)
-        m.submodules.decide = decide = RoundDecision(twos_complement=False)
+        decide = place(m, platform, "decide", RoundDecision, twos_complement=False)
         normal = leading.o
         rounded = Signal(FP32.precision + 1)
         field = Signal(signed(len(normal.exponent) + 1))

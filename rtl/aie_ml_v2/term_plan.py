@@ -22,7 +22,7 @@ EXPONENT_BITS = 9
 
 @dataclass(frozen=True)
 class TermPlan:
-    """The slots in which terms are aligned: first wide ones, for MX terms and products of floats, then those of floats alone.
+    """The slots in which terms are aligned: first wide ones, for MX terms and products of floats, then floats' alone.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class VectorMac(wiring.Component):
     -------
     i : In(stream of beat_layout)
     write : In(stream of write_layout), accumulators from outside; waits for instructions that have to read or write there.
-        Instructions that issue in the same cycle or later find it.
+        An instruction whose last beat is taken in the same cycle or later finds it.
     read : In(stream of place_layout), o : Out(stream of words), an answer for each; waits for a result that is due there
     written : Out(written_layout), in the cycle of the write; ``read`` finds it in this cycle
     busy : Out(1), an instruction is waiting or on the way
