@@ -121,6 +121,18 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("first lane", r"lane_0\."),
         Group("operands", r"(permute\.|operands|taken|high)"),
     ),
+    "aie_engine": (
+        CLOCK,
+        Group("commands", r"(command__|busy|retired)"),
+        Group("host", r"(write|read|data)__"),
+        Group("sequencer", r"sequencer\."),
+        Group("beat that waits for its operands", r"(held|free|issues)"),
+        Group("operands", r"memory_[xy]\."),
+        Group("issue and what is on its way", r"unit\.issue\."),
+        Group("accumulators", r"unit\.(file\.|written|(read|o|write)__)"),
+        Group("first lane", r"unit\.lane_0\."),
+        Group("storer and results", r"(storer|results)\."),
+    ),
     "mx_convert": (
         CLOCK,
         INPUTS,
