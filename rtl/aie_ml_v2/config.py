@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from bitpath.golden.spec.aie_ml_v2 import CASCADE_BITS
 from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AieNumerics
+from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.config import require_power_of_two
 
+CASCADE_LANES = CASCADE_BITS // FP32.width
+"""Accumulator lanes of a word of the cascade."""
 MAX_INTEGER_LANES = 64
 """Accumulator lanes of 32 bits that one conversion of the machine takes at most."""
 
@@ -75,11 +79,13 @@ class AieEngineConfig:
     unit: VectorMacConfig = field(default_factory=VectorMacConfig)
     x_depth: int = 64
     y_depth: int = 128
-    result_depth: int = 256
+    result_depth: int = 128
 
     def __post_init__(self) -> None:
         for name in ("x_depth", "y_depth", "result_depth"):
-            require_power_of_two("aie_engine", name, getattr(self, name), 16, 1 << 16)
+            # An output tile, and one step of K on as many tiles as there are accumulators.
+            least = self.unit.parts if name == "result_depth" else 2 * self.unit.accumulators
+            require_power_of_two("aie_engine", name, getattr(self, name), max(16, least), 1 << 16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,3 +118,25 @@ class IntegerLanesConfig:
 @dataclass(frozen=True, kw_only=True)
 class CascadeLinkConfig:
     """The link between two neighbours; its width and depth leave nothing to choose."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeConfig:
+    """A chain of multiply-accumulates.
+
+    Attributes
+    ----------
+    stages : of the chain, at least 2.
+    mac : each one's multiply-accumulate; its lanes are those of an accumulator register that the cascade moves.
+    """
+
+    stages: int = 2
+    mac: VectorMacConfig = field(default_factory=lambda: VectorMacConfig(lanes=CASCADE_LANES))
+
+    def __post_init__(self) -> None:
+        if self.stages < 2:
+            raise ValueError(f"cascade: stages is {self.stages!r}, at least 2 are allowed")
+        if self.mac.lanes != CASCADE_LANES:
+            raise ValueError(
+                f"cascade: the multiply-accumulate has {self.mac.lanes} lanes, {CASCADE_LANES} are allowed"
+            )

@@ -97,22 +97,23 @@ class Session:
         self._segment = Segment()
         self._next_x = self._next_y = 0
 
-    async def flush(self) -> None:
-        """Run what is queued and compare the result memory."""
+    async def flush(self) -> np.ndarray:
+        """Run what is queued and compare the result memory, which is returned, uint32 [words, lanes]."""
         await self.player.play([self.take_segment()])
         retired = resolved(self.dut.retired)
         assert retired == self.model.products, f"{retired} products are counted, {self.model.products} were sent"
-        await self.compare()
+        return await self.compare()
 
-    async def compare(self, addresses: range | None = None) -> None:
-        """Words of the result memory, all where none are named, against golden's."""
+    async def compare(self, addresses: range | None = None) -> np.ndarray:
+        """Words of the result memory, all where none are named, against golden's; returns what came."""
         addresses = range(self.config.result_depth) if addresses is None else addresses
         word_bytes = self.player.word_bytes
         expected = image_words(self.model.results[addresses.start : addresses.stop], word_bytes)
-        received = image_words(await self.player.read(addresses.start, len(addresses)), word_bytes)
-        for address, right, real in zip(addresses, expected, received, strict=True):
+        received = await self.player.read(addresses.start, len(addresses))
+        for address, right, real in zip(addresses, expected, image_words(received, word_bytes), strict=True):
             self.board.expect(right, f"word {address}, written by {self.model.written.get(address, 'nothing')}")
             self.board.got(real)
+        return received.view("<u4").reshape(len(addresses), -1)
 
     def forget(self) -> None:
         """What a reset forgets: what is queued, and the count of products."""

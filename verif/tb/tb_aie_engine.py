@@ -36,8 +36,8 @@ LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
 KINDS = {kind.name: kind for kind in row_kinds(NUMERICS)}
 STEPS = (1, 2, 3, 5)
 FIXED_SEED = 2026
-SAMPLES = ("int8_ss", "int16_us", "bf16_fp16", "e4m3fn_e5m2", "mx6", "mx9", "mx4")
-"""A kind of each mode, and MX4."""
+SAMPLES = ("int8_ss", "bf16_fp16", "mx6", "mx9")
+"""A kind of each datapath."""
 
 
 @cocotb.test(**LIMIT)
@@ -239,12 +239,14 @@ async def same_on_every_engine(dut):
     """Commands that depend on no configuration; whoever runs them on several engines gets the same lanes, in BITPATH_RESULT."""
     async with engine(dut, CONFIG) as (_, session):
         source = np.random.default_rng(FIXED_SEED)
-        results = []
+        places, address = {}, 0
         for name in SAMPLES:
-            kind = KINDS[name]
-            command = random_command(kind, source, steps=2, tiles=1, address=0)
-            await session.run([command])
-            content = await session.player.read(0, tile_words(CONFIG, kind))
-            results.append(content.view("<u4")[: kind.mode.lanes])
+            await session.queue(random_command(KINDS[name], source, steps=2, tiles=1, address=address))
+            places[name] = range(address, address + tile_words(CONFIG, KINDS[name]))
+            address = places[name].stop
+        received = await session.flush()
+        results = [
+            received[place.start : place.stop].reshape(-1)[: KINDS[name].mode.lanes] for name, place in places.items()
+        ]
         if "BITPATH_RESULT" in os.environ:
             np.save(os.environ["BITPATH_RESULT"], np.concatenate(results))

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.simulator
 HANDSHAKES = ("valid", "ready")
 SOURCES = (Path(__file__), *(Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)))
 
-SIMULATORS = {"matrix_unit": "verilator"}
+SIMULATORS = {"matrix_unit": "verilator", "aie_engine": "verilator"}
 """Of units that Icarus takes minutes for: those with registers that feed themselves, which nothing drops as unused."""
 
 
