@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from amaranth.lib import data
 
+from bitpath.golden.aie_ml_v2 import MxBlocks
 from bitpath.golden.exact.aie_ml_v2 import (
     Block,
     IntegerLaneTrace,
@@ -107,13 +109,21 @@ class LaneCase:
         if not options.multiplies:
             return trace_float_lane(numerics, (), (), *accumulators, **options.signs)
         if self.mode in MX_MODES:
-            blocks = (self.x, self.y)
-            if not numerics.mx_lossless_shift:
-                # Golden drops what is below a product's last place, and the padded codes of MX4 have that place lower.
-                blocks = tuple(replace(each, fmt=TAKEN[self.mode], codes=padded(each, self.mode)) for each in blocks)
+            blocks = self.blocks(numerics)
             return trace_mx_lane(numerics, *blocks, *accumulators, **options.signs)
         x, y = ([(code, fmt) for code in codes] for codes, fmt in zip((self.x, self.y), self.formats, strict=True))
         return trace_float_lane(numerics, x, y, *accumulators, **options.signs)
+
+    def blocks(self, numerics: AieNumerics) -> tuple[Block, Block]:
+        """The blocks that golden is asked about.
+
+        Where it drops what is below a product's last place, these are the ones that are multiplied: padded codes of MX4
+        have that place lower.
+        """
+        if numerics.mx_lossless_shift:
+            return self.x, self.y
+        x, y = (replace(each, fmt=TAKEN[self.mode], codes=padded(each, self.mode)) for each in (self.x, self.y))
+        return x, y
 
     def result(self, numerics: AieNumerics) -> int:
         """The 32-bit code that the exact tier gives."""
@@ -169,3 +179,9 @@ def half_shifts(shift: int, half: int) -> int:
 def padded(block: Block, mode: MacMode) -> tuple[int, ...]:
     """A block's codes as the mode takes them, MX4's with zeros below."""
     return tuple(code << TAKEN[mode].width - block.fmt.width for code in block.codes)
+
+
+def block_array(blocks: Sequence[Block]) -> MxBlocks:
+    """Blocks of one format as golden's arrays take them, [N, 1]."""
+    exponent, shift = (np.array([[getattr(b, name)] for b in blocks], np.uint8) for name in ("exponent", "shift"))
+    return MxBlocks(blocks[0].fmt, exponent, shift, np.array([[b.codes] for b in blocks], np.int8))

@@ -8,7 +8,7 @@ import os
 import cocotb
 import numpy as np
 
-from bitpath.golden.aie_ml_v2 import MxBlocks, fused_dot
+from bitpath.golden.aie_ml_v2 import fused_dot
 from bitpath.golden.codec import DTYPES
 from bitpath.golden.exact.aie_ml_v2 import Block
 from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, MxFormat
@@ -18,7 +18,7 @@ from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.stimulus import fp32
-from bitpath.verif.stimulus.aie_mac import FLOATS, INTEGERS, LaneCase, mode_of, row_of
+from bitpath.verif.stimulus.aie_mac import FLOATS, INTEGERS, LaneCase, block_array, mode_of, row_of
 from bitpath.verif.stimulus.aie_mac_bins import bins, hits
 from bitpath.verif.stimulus.aie_mac_corners import corners
 from bitpath.verif.stimulus.aie_mac_integers import integer_bins, integer_corners, integer_hits
@@ -138,8 +138,9 @@ def _float_cases(rng, mode: MacMode, count: int) -> list[LaneCase]:
 def _fused(kind: MxFormat | MacMode, cases: list[LaneCase], acc: list[int]) -> list[int]:
     accumulators = np.array(acc, np.uint32).view(np.float32)
     if isinstance(kind, MxFormat):
-        x, y = (_blocks(kind, [getattr(case, side) for case in cases]) for side in "xy")
-        name = kind.name
+        pairs = zip(*(case.blocks(NUMERICS) for case in cases), strict=True)
+        x, y = (block_array(list(blocks)) for blocks in pairs)
+        name = x.fmt.name
     else:
         name = {MacMode.FLOAT16: "bf16", MacMode.FLOAT8: "fp8"}[kind]
         x, y = (
@@ -148,8 +149,3 @@ def _fused(kind: MxFormat | MacMode, cases: list[LaneCase], acc: list[int]) -> l
         )
     result = fused_dot(x, y, accumulators, fmt=name, numerics=NUMERICS)
     return result.view(np.uint32).astype(np.int64).tolist()
-
-
-def _blocks(fmt: MxFormat, blocks: list[Block]) -> MxBlocks:
-    exponent, shift = (np.array([[getattr(b, name)] for b in blocks], np.uint8) for name in ("exponent", "shift"))
-    return MxBlocks(fmt, exponent, shift, np.array([[b.codes] for b in blocks], np.int8))
