@@ -7,9 +7,11 @@ from typing import Any
 from amaranth.lib import wiring
 
 from bitpath.rtl.aie_ml_v2.aie_engine import AieEngine
+from bitpath.rtl.aie_ml_v2.cascade import Cascade
 from bitpath.rtl.aie_ml_v2.cascade_link import CascadeLink
 from bitpath.rtl.aie_ml_v2.config import (
     AieEngineConfig,
+    CascadeConfig,
     CascadeLinkConfig,
     IntegerLanesConfig,
     MacLaneConfig,
@@ -101,6 +103,7 @@ UNITS = {
         Unit(
             "cascade_link", CascadeLinkConfig, CascadeLink, "AIE-ML v2: the cascade's two FIFOs between two neighbours"
         ),
+        Unit("cascade", CascadeConfig, Cascade, "AIE-ML v2: multiply-accumulates in a chain, K split over them"),
         Unit("aie_engine", AieEngineConfig, AieEngine, "AIE-ML v2: multiply-accumulate, memories and a row sequencer"),
     )
 }
