@@ -102,13 +102,13 @@ async def full_speed(dut):
 async def back_pressure(dut):
     """With nothing taken at the end, what the last stage has sent stays, and all else comes after."""
     rng = pauses.rng("products")
-    product = chained(CONFIG, "int8", 1, rng, tiles=(2, 2))
+    product = chained(CONFIG, "int8", 1, rng)
     async with bench(dut, SIGNATURE) as frame:
         for stage, beats in enumerate(product.stages):
             driver = frame.driver(f"i_{stage}")
             for bits in beats:
                 driver.send_bits(bits)
-        for _ in range(100):
+        for _ in range(20 * CONFIG.stages):
             await FallingEdge(dut.clk)
         assert resolved(dut.o__valid)
         assert resolved(dut.o__payload) == product.words[0]
