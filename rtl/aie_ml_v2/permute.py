@@ -1,11 +1,11 @@
 """Tiles to the operands of lanes: the second stage."""
 
-from amaranth import Array, Cat, Module, Value
+from amaranth import Array, Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from bitpath.golden.spec.aie_ml_v2_modes import MODES, MX9_MODE, TIMINGS, Shape
+from bitpath.golden.spec.aie_ml_v2_modes import MODES, TIMINGS, Mode
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.layouts import (
     BYTE,
@@ -50,50 +50,67 @@ class Permute(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        selected: dict[tuple, tuple[Value, Value, Value]] = {}
         for lane in range(self.config.lanes):
-            with m.Switch(self.mode):
-                for code in MacMode:
-                    mode, width = MODES[code.name.lower()], ELEMENT_BITS[code.name.lower()]
-                    shape, beats = mode.shapes[0], TIMINGS[mode.datapath].issue_interval
-                    rows, row_select, columns, column_select = self._candidates(shape, lane)
-                    x = [_row(self.x, shape.k // beats, width, row) for row in rows]
-                    y = [_column(self.y, shape, beats, width, column) for column in columns]
-                    with m.Case(code):
-                        m.d.comb += [
-                            self.lane_x[lane].eq(_chosen(x, row_select)),
-                            self.lane_y[lane].eq(_chosen(y, column_select)),
-                        ]
-            rows, row_select, columns, column_select = self._candidates(MX9_MODE.shapes[0], lane)
-            for name in ("exponent", "shift"):
-                x = [getattr(self, f"x_{name}s").word_select(row, BYTE) for row in rows]
-                y = [getattr(self, f"y_{name}s").word_select(column, BYTE) for column in columns]
-                m.d.comb += [
-                    getattr(self, f"lane_x_{name}")[lane].eq(_chosen(x, row_select)),
-                    getattr(self, f"lane_y_{name}")[lane].eq(_chosen(y, column_select)),
-                ]
+            for side in "xy":
+                # Many lanes have the same row, or the same column: they share what selects it.
+                places = tuple(self._places(side, code, lane) for code in MacMode)
+                if (side, places) not in selected:
+                    selected[side, places] = self._select(m, f"{side}_{lane}", side, places)
+                for name, value in zip(("", "_exponent", "_shift"), selected[side, places], strict=True):
+                    m.d.comb += getattr(self, f"lane_{side}{name}")[lane].eq(value)
         return m
 
-    def _candidates(self, shape: Shape, lane: int) -> tuple[range, Value, range, Value]:
-        """Rows and columns of a shape that a lane may have, each with the bits of the part that choose among them."""
-        lanes, part = self.config.lanes, self.part
+    def _places(self, side: str, code: MacMode, lane: int) -> tuple[range, range]:
+        """Rows or columns of a mode's tile that a lane may have, and the bits of the part that choose among them."""
+        shape, lanes = _row_of(code).shapes[0], self.config.lanes
         if lanes >= shape.n:
+            if side == "y":
+                return range(lane % shape.n, lane % shape.n + 1), range(0)
+            # Lanes beyond the tile have its first row.
             rows = range(lane // shape.n, shape.m, lanes // shape.n) or range(1)
-            return rows, part[: ceil_log2(len(rows))], range(lane % shape.n, lane % shape.n + 1), part[:0]
+            return rows, range(ceil_log2(len(rows)))
         low = ceil_log2(shape.n // lanes)
-        columns = range(lane, shape.n, lanes)
-        return range(shape.m), part[low : low + ceil_log2(shape.m)], columns, part[:low]
+        if side == "y":
+            return range(lane, shape.n, lanes), range(low)
+        return range(shape.m), range(low, low + ceil_log2(shape.m))
+
+    def _select(
+        self, m: Module, name: str, side: str, places: tuple[tuple[range, range], ...]
+    ) -> tuple[Value, Value, Value]:
+        """A row or a column by mode and part, and its block's exponent and shifts."""
+        element = _row if side == "x" else _column
+        tile = getattr(self, side)
+        operand = Signal(LANE_OPERAND_BITS, name=f"operand_{name}")
+        with m.Switch(self.mode):
+            for code, (candidates, bits) in zip(MacMode, places, strict=True):
+                with m.Case(code):
+                    m.d.comb += operand.eq(self._chosen([element(tile, code, each) for each in candidates], bits))
+        blocks = places[MacMode.MX9.value]
+        exponent, shift = (
+            self._chosen([getattr(self, f"{side}_{kind}").word_select(each, BYTE) for each in blocks[0]], blocks[1])
+            for kind in ("exponents", "shifts")
+        )
+        return operand, exponent, shift
+
+    def _chosen(self, values: list[Value], bits: range) -> Value:
+        return values[0] if len(values) == 1 else Array(values)[self.part[bits.start : bits.stop]]
 
 
-def _chosen(values: list[Value], select: Value) -> Value:
-    return values[0] if len(values) == 1 else Array(values)[select]
+def _row_of(code: MacMode) -> Mode:
+    return MODES[code.name.lower()]
 
 
-def _row(x: Value, depth: int, width: int, row: int) -> Value:
-    return x.word_select(row, depth * width)
+def _row(tile: Value, code: MacMode, place: int) -> Value:
+    """A row of elements one after the other; of MX9 half of one."""
+    mode = _row_of(code)
+    depth = mode.shapes[0].k // TIMINGS[mode.datapath].issue_interval
+    return tile.word_select(place, depth * ELEMENT_BITS[mode.name])
 
 
-def _column(y: Value, shape: Shape, beats: int, width: int, column: int) -> Value:
+def _column(tile: Value, code: MacMode, place: int) -> Value:
     """A column of Y; MX's lie one after the other."""
+    shape = _row_of(code).shapes[0]
     if shape.transposed:
-        return _row(y, shape.k // beats, width, column)
-    return Cat(y.word_select(k * shape.n + column, width) for k in range(shape.k))
+        return _row(tile, code, place)
+    return Cat(tile.word_select(k * shape.n + place, ELEMENT_BITS[_row_of(code).name]) for k in range(shape.k))
