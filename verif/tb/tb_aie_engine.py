@@ -116,6 +116,7 @@ async def matmuls(dut, fmt):
     right = tiles.astype(np.int32).view(np.uint32) if fmt.startswith("int") else tiles.view(np.uint32)
     job = native_matmul(plan)
     async with bench(dut, AieEngine(CONFIG).signature) as frame:
+        await expect_rest(dut)
         player, board = MemoryPlayer(frame), frame.scoreboard("lanes", LANE_BITS * plan.mode.lanes)
         segments = list(lower(CONFIG, job))
         assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
