@@ -1,7 +1,7 @@
 """Bench of a chain of multiply-accumulates: products whose K is split over the stages, in every format, at every pace.
 
-Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the products of a test, at least one of
-each format.
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the words of a test, which are
+those of one product of each format at least.
 """
 
 import os
@@ -20,7 +20,9 @@ from bitpath.verif.stimulus.aie_cascade import FORMATS, Chained, chained
 
 CONFIG = config_from_environment(CascadeConfig)
 SIGNATURE = Cascade(CONFIG).signature
-CASES = int(os.environ.get("BITPATH_CASES", "20"))
+CASES = int(os.environ.get("BITPATH_CASES", "100"))
+WORDS = 8
+"""Of most products."""
 LATENESS = 60
 """Cycles that a stage adds: its latency, the link's, and waits for a free write of the accumulators."""
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
@@ -48,7 +50,7 @@ def play(frame: Bench, products: list[Chained], pace: str) -> None:
 async def split_products(dut, pace):
     """Every format, with one to three steps of K a stage, and with none, one or two that come from outside."""
     rng = pauses.rng("products")
-    formats = [*FORMATS, *rng.choices(FORMATS, k=max(0, CASES - len(FORMATS)))]
+    formats = [*FORMATS, *rng.choices(FORMATS, k=max(0, CASES // WORDS - len(FORMATS)))]
     rng.shuffle(formats)
     products = [chained(CONFIG, fmt, rng.randint(1, 3), rng, before=rng.randint(0, 2)) for fmt in formats]
     async with bench(dut, SIGNATURE) as frame:

@@ -32,7 +32,7 @@ def test_link(simulator, cycles):
 def test_chain_on_verilator():
     """Every format at every pace, a late stage, the pace, back-pressure."""
     words = 4 * FORMATS * 4 + 2 * 16 + 24 + 8
-    bench("cascade", CascadeConfig(), "verilator", cases=12, min_tests=8, min_compared=words)
+    bench("cascade", CascadeConfig(), "verilator", cases=100, min_tests=8, min_compared=words)
 
 
 def test_chain_on_icarus():
@@ -54,4 +54,4 @@ def test_a_stage_is_as_wide_as_the_cascade():
 def test_longer_chain():
     """Three stages, MX4 by way of MX9."""
     mac = VectorMacConfig(lanes=CASCADE_LANES, numerics=AIE_ML_V2_DOCUMENTED.numerics)
-    bench("cascade", CascadeConfig(stages=3, mac=mac), "verilator", cases=200, min_tests=9, min_compared=2000)
+    bench("cascade", CascadeConfig(stages=3, mac=mac), "verilator", cases=1600, min_tests=9, min_compared=2000)
