@@ -98,6 +98,7 @@ def test_vector_unit_of_one_lane_on_icarus():
     bench("vector_mac", config, "icarus", cases=40, tests=tests, min_tests=2, min_compared=600)
 
 
+@pytest.mark.deep
 def test_vector_unit_of_64_lanes_on_verilator():
     """A whole instruction in every cycle."""
     tests = "random_programs.*full|every_lane"
