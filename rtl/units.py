@@ -70,12 +70,7 @@ UNITS = {
     for unit in (
         Unit("quad_mx_dot", DotConfig, QuadMxDot, "Trainium3: four FP8 products, two scales, one partial sum"),
         Unit("quad_mx_pe", DotConfig, QuadMxPe, "Trainium3: the dot product with its stationary operands held twice"),
-        Unit(
-            "element_map",
-            MapConfig,
-            lambda config: ElementMap(config.numerics),
-            "Trainium3: FP4 elements to FP8 through the programmable map",
-        ),
+        Unit("element_map", MapConfig, ElementMap, "Trainium3: FP4 elements to FP8 through the programmable map"),
         Unit(
             "systolic_array", ArrayConfig, SystolicArray, "Trainium3: rows x cols PEs, skewed and de-skewed, row tiling"
         ),

@@ -8,7 +8,7 @@ from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import E2M1, E4M3FN
-from bitpath.golden.spec.numerics import DotNumerics
+from bitpath.rtl.trainium3.config import MapConfig
 from bitpath.rtl.trainium3.quad_mx_dot import operand_layout
 
 
@@ -42,7 +42,7 @@ class ElementMap(wiring.Component):
 
     Parameters
     ----------
-    numerics : of the PEs.
+    config : has the numerics of the PEs.
 
     Members
     -------
@@ -54,13 +54,14 @@ class ElementMap(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: DotNumerics):
+    def __init__(self, config: MapConfig):
+        self.config = config
         super().__init__(
             {
                 "word": In(OperandWord),
                 "format": In(ElementFormat),
                 "fp4_table": In(MapTable),
-                "o": Out(operand_layout(numerics)),
+                "o": Out(operand_layout(config.numerics)),
             }
         )
 

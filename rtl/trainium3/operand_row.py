@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.delay import Delay
-from bitpath.rtl.trainium3.config import ArrayConfig
+from bitpath.rtl.trainium3.config import ArrayConfig, MapConfig
 from bitpath.rtl.trainium3.element_map import ElementFormat, ElementMap, MapTable, OperandWord
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
 
@@ -88,7 +88,7 @@ class OperandRow(wiring.Component):
         operands = {}
         for side in ("stationary", "moving"):
             read = cells.read_port()
-            mapper = place(m, platform, f"map_{side}", ElementMap, config.dot.numerics)
+            mapper = place(m, platform, f"map_{side}", ElementMap, MapConfig(numerics=config.dot.numerics))
             m.d.comb += [
                 read.addr.eq(self.control[f"{side}_address"]),
                 read.en.eq(self.advance),

@@ -17,7 +17,7 @@ from bitpath.verif.kit.streams import resolved
 
 CONFIG = config_from_environment(MapConfig)
 NUMERICS = CONFIG.numerics
-SIGNATURE = ElementMap(NUMERICS).signature
+SIGNATURE = ElementMap(CONFIG).signature
 OPERAND = operand_layout(NUMERICS)
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}

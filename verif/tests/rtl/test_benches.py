@@ -53,17 +53,18 @@ def bench(unit, config, simulator, *, cases, tests=None, min_tests, min_compared
     )
 
 
-@pytest.mark.parametrize(("numerics", "stages"), [(EXACT, 2), (ALIGNED, 3)], ids=["exact", "aligned"])
-def test_dot_on_verilator(numerics, stages):
+def test_dot_on_verilator():
     """Random classes at every pace, every corner, every operand pair."""
-    bench(
-        "quad_mx_dot",
-        dot(numerics, stages),
-        "verilator",
-        cases=1000,
-        min_tests=15,
-        min_compared=4 * 1000 + 1500 + EXHAUSTIVE,
-    )
+    compared = 4 * 1000 + 1500 + EXHAUSTIVE
+    bench("quad_mx_dot", dot(EXACT, 2), "verilator", cases=1000, min_tests=15, min_compared=compared)
+
+
+@pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", pytest.param("exhaustive", marks=pytest.mark.deep)])
+def test_aligned_dot_on_verilator(pairs):
+    """The same; every operand pair of two formats, in the deep tests of all."""
+    tests = f"random_classes|directed_corners|latency|{pairs}"
+    compared = 4 * 1000 + 1500 + (1 << 16)
+    bench("quad_mx_dot", dot(ALIGNED, 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_lint_clean(unit, config, tmp_path):
 
 
 @pytest.mark.parametrize(("unit", "config"), VARIANTS, ids=lambda value: value if isinstance(value, str) else "")
-def test_names_and_bodies(unit, config, tmp_path):
+def test_names_bodies_and_manifest(unit, config, tmp_path):
     emitted = emit(unit, config, tmp_path)
     text = emitted.files[0].read_text()
     names = modules(text)
@@ -49,6 +49,11 @@ def test_names_and_bodies(unit, config, tmp_path):
     assert re.findall(r"^ *(?:input|output) .*\\\w+ ;", text, re.MULTILINE) == []
     bodies = [body for _, body in split(text)]
     assert len(bodies) == len(set(bodies)), "two modules of different names have one body"
+    # The manifest gives the configuration back.
+    manifest = json.loads(emitted.manifest.read_text())
+    assert from_dict(UNITS[unit].config_type, manifest["config"]) == config
+    assert manifest["top"] == emitted.top == f"{unit}_{manifest['digest']}"
+    assert emitted.manifest.with_name("files.f").read_text().split() == manifest["files"]
 
 
 def split(text):
@@ -56,15 +61,6 @@ def split(text):
     for part in text.split("\nmodule ")[1:]:
         name, _, rest = part.partition("(")
         yield name, re.sub(rf"\\?{re.escape(name.strip())}\b", "", rest.split("endmodule")[0])
-
-
-def test_the_manifest_gives_the_configuration_back(tmp_path):
-    for unit, config in VARIANTS:
-        emitted = emit(unit, config, tmp_path / unit)
-        manifest = json.loads(emitted.manifest.read_text())
-        assert from_dict(UNITS[unit].config_type, manifest["config"]) == config
-        assert manifest["top"] == emitted.top == f"{unit}_{manifest['digest']}"
-        assert (tmp_path / unit / "files.f").read_text().split() == manifest["files"]
 
 
 def array(size):

@@ -34,7 +34,8 @@ def bench(simulator, shape, numerics, stages, *, depth=64, cases, tests=None, mi
     [
         ((4, 4), EXACT, 2, 512, 24, 4000),
         ((2, 2), ALIGNED, 4, 64, 40, 3000),
-        ((32, 8), EXACT, 2, 64, 20, 4000),
+        # The engine that `bitpath run` builds has as many PEs.
+        pytest.param((32, 8), EXACT, 2, 64, 20, 4000, marks=pytest.mark.deep),
     ],
     ids=["4x4-exact-2", "2x2-aligned-4", "32x8-exact-2"],
 )
