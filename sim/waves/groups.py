@@ -123,15 +123,14 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     ),
     "aie_engine": (
         CLOCK,
-        Group("commands", r"(command__|busy|retired)"),
+        Group("commands", r"(command__|busy|retired|queue\.)"),
         Group("host", r"(write|read|data)__"),
         Group("sequencer", r"sequencer\."),
-        Group("beat that waits for its operands", r"(held|free|issues)"),
-        Group("operands", r"memory_[xy]\."),
+        Group("beat and its operands", r"(held|free|issues|i__|operand__|memory_[xy])"),
         Group("issue and what is on its way", r"unit\.issue\."),
         Group("accumulators", r"unit\.(file\.|written|(read|o|write)__)"),
         Group("first lane", r"unit\.lane_0\."),
-        Group("storer and results", r"(storer|results)\."),
+        Group("storer and results", r"(storer\.|store__|released|write\.|word__|answer__|results)"),
     ),
     "mx_convert": (
         CLOCK,
