@@ -15,7 +15,8 @@ from bitpath.rtl.aie_ml_v2.command import X_WORD, Y_WORD
 from bitpath.rtl.aie_ml_v2.config import CASCADE_LANES, CascadeConfig
 from bitpath.rtl.aie_ml_v2.layouts import MacControl, MacMode, beat_layout
 from bitpath.verif.host.aie_images import NativeMatmul, native_matmul
-from bitpath.verif.stimulus.aie_bits import array_bits, join
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.stimulus.aie_bits import array_bits
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz", "int8", "int16")
 """A chain's, as `matmul` names them."""
@@ -92,34 +93,40 @@ def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int) -
         for step in range(start, stop):
             first, last = step == start, step == stop - 1
             receives = first and start > 0
-            control = join(
+            control = pack(
                 MacControl,
-                mode=MacMode.of(native.row).value,
-                x_format=native.element_format,
-                y_format=native.element_format,
-                x_signed=1,
-                y_signed=1,
-                multiplies=1,
-                zero_acc1=int(first),
-                use_acc2=int(receives),
+                {
+                    "mode": MacMode.of(native.row).value,
+                    "x_format": native.element_format,
+                    "y_format": native.element_format,
+                    "x_signed": 1,
+                    "y_signed": 1,
+                    "multiplies": 1,
+                    "zero_acc1": int(first),
+                    "use_acc2": int(receives),
+                },
             )
             for part in range(parts):
                 for beat in range(native.beats):
-                    bits = join(
+                    bits = pack(
                         mac,
-                        control=control,
-                        acc1=tile % half,
-                        acc2=half + tile % half,
-                        dst=tile % half,
-                        part=part,
-                        **_operands("x", X_WORD, native.x[row, step, beat]),
-                        **_operands("y", Y_WORD, native.y[step, column, beat]),
+                        {
+                            "control": control,
+                            "acc1": tile % half,
+                            "acc2": half + tile % half,
+                            "dst": tile % half,
+                            "part": part,
+                            **_operands("x", X_WORD, native.x[row, step, beat]),
+                            **_operands("y", Y_WORD, native.y[step, column, beat]),
+                        },
                     )
-                    yield join(
+                    yield pack(
                         layout,
-                        beat=bits,
-                        receives=int(receives and beat == 0),
-                        sends=int(last and beat == native.beats - 1),
+                        {
+                            "beat": bits,
+                            "receives": int(receives and beat == 0),
+                            "sends": int(last and beat == native.beats - 1),
+                        },
                     )
 
 

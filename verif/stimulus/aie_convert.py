@@ -10,8 +10,9 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.spec.aie_ml_v2 import MxFormat, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.rtl.aie_ml_v2.conversion_layouts import MxBlock, MxCode, MxControl, MxRequest, MxResult
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.stimulus.aie_bits import array_bits, join
+from bitpath.verif.stimulus.aie_bits import array_bits
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Conversion:
     @property
     def payload(self) -> int:
         """As the unit takes it."""
-        control = join(MxControl, block_format=MxCode.of(self.fmt).value, rounding=self.rounding.value)
-        return join(MxRequest, lanes=array_bits(np.array(self.lanes, np.uint32)), control=control)
+        control = pack(MxControl, {"block_format": MxCode.of(self.fmt).value, "rounding": self.rounding.value})
+        return pack(MxRequest, {"lanes": array_bits(np.array(self.lanes, np.uint32)), "control": control})
 
     def __str__(self) -> str:
         return f"{self.bin}: {' '.join(f'{lane:08x}' for lane in self.lanes)}"
@@ -50,8 +51,8 @@ class Converted:
     def bits(self) -> int:
         """As the port has it."""
         codes = array_bits(np.array(self.codes, np.int8))
-        block = join(MxBlock, exponent=self.exponent, shift=self.shift, codes=codes)
-        return join(MxResult, block=block, image=int.from_bytes(self.image, "little"))
+        block = pack(MxBlock, {"exponent": self.exponent, "shift": self.shift, "codes": codes})
+        return pack(MxResult, {"block": block, "image": int.from_bytes(self.image, "little")})
 
 
 def results_of(blocks: aie.MxBlocks) -> list[Converted]:

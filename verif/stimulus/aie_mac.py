@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from amaranth.lib import data
 
 from bitpath.golden.aie_ml_v2 import MxBlocks
 from bitpath.golden.exact.aie_ml_v2 import (
@@ -21,6 +20,7 @@ from bitpath.golden.spec.aie_ml_v2_modes import INT8, INT16, MODES, Mode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32, FloatFormat
 from bitpath.rtl.aie_ml_v2.layouts import LaneOperands, MacControl, MacMode
+from bitpath.verif.kit.packing import pack
 
 LANE = LaneOperands.as_shape()
 CONTROL = MacControl.as_shape()
@@ -31,11 +31,6 @@ TAKEN = {MacMode.MX6: MX6, MacMode.MX9: MX9}
 """The format that a mode's multipliers take."""
 MX_MODES = tuple(TAKEN)
 FLOATS = (MacMode.FLOAT16, MacMode.FLOAT8)
-
-
-def layout_bits(layout: data.StructLayout, fields: dict[str, int]) -> int:
-    """A payload of plain fields: a constant of a layout would take milliseconds."""
-    return sum(value << layout[name].offset for name, value in fields.items())
 
 
 def row_of(mode: MacMode) -> Mode:
@@ -167,8 +162,8 @@ class LaneCase:
 
     def beats(self) -> list[int]:
         """The payloads of ``LaneOperands``."""
-        control = layout_bits(CONTROL, self.control_fields()) << LANE["control"].offset
-        return [control | layout_bits(LANE, fields) for fields in self.operand_fields()]
+        control = pack(CONTROL, self.control_fields()) << LANE["control"].offset
+        return [control | pack(LANE, fields) for fields in self.operand_fields()]
 
 
 def half_shifts(shift: int, half: int) -> int:

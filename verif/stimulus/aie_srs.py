@@ -9,18 +9,17 @@ from itertools import product
 from random import Random
 
 import numpy as np
-from amaranth.lib import data
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.rounding import shift_round
 from bitpath.golden.spec.aie_ml_v2 import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
 from bitpath.rtl.aie_ml_v2.conversion_layouts import SrsControl
 from bitpath.rtl.aie_ml_v2.srs import srs_request, srs_result
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.stimulus.aie_bits import array_bits, join
+from bitpath.verif.stimulus.aie_bits import array_bits
 
 MODES = [(acc, out) for acc, outs in SRS_MODES.items() for out in outs]
-SHIFT_BITS = data.Layout.cast(SrsControl)["shift"].width
 """Of the control's signed shift."""
 PLUS_MINUS = ((1, "+"), (-1, "-"))
 
@@ -45,14 +44,16 @@ class SrsAsk:
     @property
     def control(self) -> int:
         """As the unit takes it."""
-        return join(
+        return pack(
             SrsControl,
-            acc64=int(self.acc_bits == 64),
-            wide=SRS_MODES[self.acc_bits].index(self.out_bits),
-            shift=self.shift % (1 << SHIFT_BITS),
-            rounding=self.rounding.value,
-            saturation=self.saturation.value,
-            is_signed=int(self.signed),
+            {
+                "acc64": int(self.acc_bits == 64),
+                "wide": SRS_MODES[self.acc_bits].index(self.out_bits),
+                "shift": self.shift,
+                "rounding": self.rounding.value,
+                "saturation": self.saturation.value,
+                "is_signed": int(self.signed),
+            },
         )
 
     def count(self, lanes: int) -> int:
@@ -89,8 +90,8 @@ def srs_requests(ask: SrsAsk, acc: np.ndarray, lanes: int) -> list[Request]:
     request, result, control = srs_request(lanes), srs_result(lanes), ask.control
     return [
         Request(
-            join(request, acc=array_bits(row), control=control),
-            join(result, vector=array_bits(vector), overflow=int(any_overflow)),
+            pack(request, {"acc": array_bits(row), "control": control}),
+            pack(result, {"vector": array_bits(vector), "overflow": int(any_overflow)}),
             (ask, row.tolist()),
         )
         for row, vector, any_overflow in zip(given, taken, overflow.any(axis=1).tolist(), strict=True)

@@ -8,13 +8,13 @@ from bitpath.golden.aie_ml_v2 import MacInstruction
 from bitpath.golden.spec.aie_ml_v2_modes import Shape
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.layouts import BYTE, LANE_BITS, MacMode, beat_layout
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.stimulus.aie_mac import (
     CONTROL,
     LANE_MASK,
     MX_MODES,
     LaneCase,
     MacOptions,
-    layout_bits,
     row_of,
     stream_bits,
 )
@@ -88,7 +88,7 @@ class Instruction:
         first = self.lane(0, *(None if acc is None else 0 for acc in (self.acc1, self.acc2)))
         acc1, acc2 = (junk.randrange(config.accumulators) if acc is None else acc for acc in (self.acc1, self.acc2))
         common = {
-            "control": layout_bits(CONTROL, first.control_fields()),
+            "control": pack(CONTROL, first.control_fields()),
             "acc1": acc1,
             "acc2": acc2,
             "dst": self.dst,
@@ -98,7 +98,7 @@ class Instruction:
         columns = [list(case.operand_fields()) for case in self.columns]
         for beat in range(len(rows[0])):
             x, y = [each[beat] for each in rows], [each[beat] for each in columns]
-            yield layout_bits(layout, common | self._side("x", x) | self._side("y", y))
+            yield pack(layout, common | self._side("x", x) | self._side("y", y))
 
     def _side(self, side: str, parts: list[dict[str, int]]) -> dict[str, int]:
         """Rows or columns side by side; Y of floats and integers goes row by row."""

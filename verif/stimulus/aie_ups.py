@@ -14,8 +14,9 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.spec.aie_ml_v2 import UPS_MODES, UPS_SHIFTS, Saturation
 from bitpath.rtl.aie_ml_v2.conversion_layouts import UpsControl, vector_bits
 from bitpath.rtl.aie_ml_v2.ups import ups_request, ups_result
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
-from bitpath.verif.stimulus.aie_bits import array_bits, join
+from bitpath.verif.stimulus.aie_bits import array_bits
 
 MODES = [(acc, vector) for acc, vectors in UPS_MODES.items() for vector in vectors]
 
@@ -39,13 +40,15 @@ class UpsAsk:
     @property
     def control(self) -> int:
         """As the unit takes it."""
-        return join(
+        return pack(
             UpsControl,
-            acc64=int(self.acc_bits == 64),
-            wide=UPS_MODES[self.acc_bits].index(self.vector_bits),
-            shift=self.shift,
-            saturation=self.saturation.value,
-            is_signed=int(self.signed),
+            {
+                "acc64": int(self.acc_bits == 64),
+                "wide": UPS_MODES[self.acc_bits].index(self.vector_bits),
+                "shift": self.shift,
+                "saturation": self.saturation.value,
+                "is_signed": int(self.signed),
+            },
         )
 
     def count(self, lanes: int) -> int:
@@ -82,12 +85,14 @@ def ups_requests(ask: UpsAsk, x: np.ndarray, lanes: int, junk: Random) -> list[R
     request, result, control = ups_request(lanes), ups_result(lanes), ask.control
     return [
         Request(
-            join(
+            pack(
                 request,
-                vector=array_bits(vector) | (junk.getrandbits(unused) << used if unused else 0),
-                control=control,
+                {
+                    "vector": array_bits(vector) | (junk.getrandbits(unused) << used if unused else 0),
+                    "control": control,
+                },
             ),
-            join(result, acc=array_bits(acc), overflow=int(any_overflow)),
+            pack(result, {"acc": array_bits(acc), "overflow": int(any_overflow)}),
             (ask, row.tolist()),
         )
         for row, vector, acc, any_overflow in zip(rows, given, taken, overflow.any(axis=1).tolist(), strict=True)

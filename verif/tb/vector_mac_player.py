@@ -12,8 +12,9 @@ from bitpath.golden.spec.aie_ml_v2_modes import TIMINGS
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.layouts import beat_layout, place_layout, word_bits, write_layout, written_layout
 from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.stimulus.aie_mac import layout_bits, row_of
+from bitpath.verif.stimulus.aie_mac import row_of
 from bitpath.verif.stimulus.aie_tiles import Instruction
 
 Place = tuple[int, int]
@@ -50,7 +51,7 @@ class VectorPlayer:
 
     def place_bits(self, place: Place) -> int:
         """The payload of a place."""
-        return layout_bits(self.place_layout, {"index": place[0], "part": place[1]})
+        return pack(self.place_layout, {"index": place[0], "part": place[1]})
 
     async def preload(self) -> None:
         """Write every word of all accumulators, at one a cycle."""
@@ -60,9 +61,7 @@ class VectorPlayer:
         await FallingEdge(dut.clk)
         for place in ((index, part) for index in range(config.accumulators) for part in range(config.parts)):
             self.registers[place] = self.junk.getrandbits(word_bits(config))
-            dut.write__payload.value = layout_bits(
-                layout, {"place": self.place_bits(place), "word": self.registers[place]}
-            )
+            dut.write__payload.value = pack(layout, {"place": self.place_bits(place), "word": self.registers[place]})
             dut.write__valid.value = 1
             await Timer(1, unit="ns")
             assert resolved(dut.write__ready), f"nothing is on its way, and a write to {place} waits"

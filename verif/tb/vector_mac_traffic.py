@@ -7,8 +7,8 @@ from cocotb.triggers import FallingEdge, Timer
 
 from bitpath.rtl.aie_ml_v2.layouts import word_bits, write_layout, written_layout
 from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.stimulus.aie_mac import layout_bits
 from bitpath.verif.stimulus.aie_tiles import Instruction
 from bitpath.verif.tb.vector_mac_player import Place, VectorPlayer, marked
 
@@ -92,8 +92,6 @@ def _drive(
     )
     if write is not None:
         place, word = write
-        dut.write__payload.value = layout_bits(
-            write_layout(player.config), {"place": player.place_bits(place), "word": word}
-        )
+        dut.write__payload.value = pack(write_layout(player.config), {"place": player.place_bits(place), "word": word})
     if read is not None:
         dut.read__payload.value = player.place_bits(read)

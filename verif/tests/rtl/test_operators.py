@@ -51,7 +51,16 @@ def codes(fmt):
 @pytest.mark.parametrize("subnormals", [True, False])
 @pytest.mark.parametrize(
     "formats",
-    [(E4M3FN, E5M2), (E5M2, E4M3FN, E4M3), (E4M3FNUZ, E5M2FNUZ, E4M3), (E4M3FN,), (E2M1,), (BF16, FP16), (TF32,), (FP32,)],
+    [
+        (E4M3FN, E5M2),
+        (E5M2, E4M3FN, E4M3),
+        (E4M3FNUZ, E5M2FNUZ, E4M3),
+        (E4M3FN,),
+        (E2M1,),
+        (BF16, FP16),
+        (TF32,),
+        (FP32,),
+    ],
     ids=lambda formats: "+".join(fmt.name for fmt in formats),
 )
 def test_decode_is_the_codec(evaluate, formats, subnormals):
