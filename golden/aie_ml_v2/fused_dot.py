@@ -123,14 +123,16 @@ def float_terms(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, negate: boo
 def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> Terms:
     """Return the sums of pairs of blocks, one on the last axis of each, as terms."""
     exponents = a.exponent[..., 0].astype(np.int64), b.exponent[..., 0].astype(np.int64)
-    if numerics.mx_lossless_shift and numerics.mx_post_add_first and not _split(numerics, a):
+    # MX4 is multiplied with zeros below its codes, which take what a shift moves down.
+    lossless = numerics.mx_lossless_shift or a.fmt is MX4
+    if lossless and numerics.mx_post_add_first and not _split(numerics, a):
         # Each code moved up by what its shift leaves: (x << 1 - g) * (y << 1 - h) is x * y << 2 - g - h.
         x, y = ((each.codes.astype(np.int64) << 1 - each.element_shifts)[..., 0, :] for each in (a, b))
         total = np.einsum("...k,...k->...", x, y)[np.newaxis]
     else:
         x, y = (each.codes.astype(np.int64)[..., 0, :] for each in (a, b))
         shift = a.element_shifts[..., 0, :] + b.element_shifts[..., 0, :]
-        products = x * y << 2 - shift if numerics.mx_lossless_shift else (x * y >> shift) << 2
+        products = x * y << 2 - shift if lossless else (x * y >> shift) << 2
         size = 1
         if numerics.mx_post_add_first:
             size = MX_BLOCK // 2 if _split(numerics, a) else MX_BLOCK

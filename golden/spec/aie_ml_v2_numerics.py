@@ -35,7 +35,8 @@ class AieNumerics:
         block's exponent grows by one (else the code is saturated).
     mx_min_code : conversion may make the most negative code.
     mx_nan_block : exponent byte 255 makes a block NaN; else 255 is an ordinary exponent.
-    mx_lossless_shift : products keep the bits that sub-tile shifts would lose; else they are floored.
+    mx_lossless_shift : products keep the bits that sub-tile shifts would lose; else they are floored. MX4's lose none, since
+        its codes are multiplied with zeros below them.
     mx_post_add_first : the products of a block pair are summed before they are aligned; else each is rounded.
     mx9_split_round : the two halves of 8 MX9 products are rounded separately.
     mx_zero_term : a block pair whose sum is 0 takes part in the largest exponent, unless one of its exponents is 0.

@@ -1,7 +1,7 @@
 """Operands of one lane of AIE-ML v2's multiply-accumulate, and what golden says of them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -104,21 +104,9 @@ class LaneCase:
         if not options.multiplies:
             return trace_float_lane(numerics, (), (), *accumulators, **options.signs)
         if self.mode in MX_MODES:
-            blocks = self.blocks(numerics)
-            return trace_mx_lane(numerics, *blocks, *accumulators, **options.signs)
+            return trace_mx_lane(numerics, self.x, self.y, *accumulators, **options.signs)
         x, y = ([(code, fmt) for code in codes] for codes, fmt in zip((self.x, self.y), self.formats, strict=True))
         return trace_float_lane(numerics, x, y, *accumulators, **options.signs)
-
-    def blocks(self, numerics: AieNumerics) -> tuple[Block, Block]:
-        """The blocks that golden is asked about.
-
-        Where it drops what is below a product's last place, these are the ones that are multiplied: padded codes of MX4
-        have that place lower.
-        """
-        if numerics.mx_lossless_shift:
-            return self.x, self.y
-        x, y = (replace(each, fmt=TAKEN[self.mode], codes=padded(each, self.mode)) for each in (self.x, self.y))
-        return x, y
 
     def result(self, numerics: AieNumerics) -> int:
         """The 32-bit code that the exact tier gives."""

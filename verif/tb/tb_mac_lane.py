@@ -138,7 +138,7 @@ def _float_cases(rng, mode: MacMode, count: int) -> list[LaneCase]:
 def _fused(kind: MxFormat | MacMode, cases: list[LaneCase], acc: list[int]) -> list[int]:
     accumulators = np.array(acc, np.uint32).view(np.float32)
     if isinstance(kind, MxFormat):
-        pairs = zip(*(case.blocks(NUMERICS) for case in cases), strict=True)
+        pairs = zip(*((case.x, case.y) for case in cases), strict=True)
         x, y = (block_array(list(blocks)) for blocks in pairs)
         name = x.fmt.name
     else:

@@ -162,7 +162,8 @@ def _product(numerics: AieNumerics, x: tuple[int, FloatFormat], y: tuple[int, Fl
 def _mx_product(numerics: AieNumerics, a: Block, b: Block, element: int) -> Fraction:
     """Return a product in units of the block pair's last place without shifts."""
     product = Fraction(a.codes[element] * b.codes[element], 1 << a.shift_of(element) + b.shift_of(element))
-    return product if numerics.mx_lossless_shift else Fraction(round_value(product, RoundingCode.FLOOR))
+    # MX4 is multiplied with zeros below its codes, which take what a shift moves down.
+    return product if numerics.mx_lossless_shift or a.fmt is MX4 else Fraction(round_value(product, RoundingCode.FLOOR))
 
 
 def _groups(numerics: AieNumerics, a: Block, products: Sequence[Fraction]) -> list[Sequence[Fraction]]:

@@ -186,3 +186,12 @@ def test_every_pair_of_mx_codes_under_every_pair_of_shifts(fmt):
             sides.append(aie.MxBlocks(fmt, np.full_like(whole, 130), whole, padded))
         got = aie.fused_dot(*sides, fmt=fmt.name)
         assert np.array_equal(got, np.ldexp(a * b * 1.0, 6 - g - h + 2 - 2 * fmt.magnitude_bits))
+
+
+def test_shifts_take_bits_of_no_mx4_product():
+    """MX4 is multiplied with zeros below its codes; MX6 is not."""
+    lossy = replace(BASE, mx_lossless_shift=False)
+    numbers = np.random.default_rng(3).standard_normal((2, 500, 16)).astype(np.float32)
+    for fmt, alike in (("mx4", True), ("mx6", False)):
+        x, y = (aie.to_mx(each, fmt) for each in numbers)
+        assert np.array_equal(aie.fused_dot(x, y, fmt=fmt), aie.fused_dot(x, y, fmt=fmt, numerics=lossy)) is alike
