@@ -12,13 +12,28 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 
-from bitpath.golden.spec.formats import BF16, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat, Specials
+from bitpath.golden.spec.formats import (
+    BF16,
+    E2M1,
+    E4M3,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    E8M0,
+    FP16,
+    FP32,
+    FloatFormat,
+    Specials,
+)
 from bitpath.golden.spec.rounding import Rounding
 
 DTYPES = {
     E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
     E4M3: np.dtype(ml_dtypes.float8_e4m3),
     E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
+    E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
     E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
     E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
     BF16: np.dtype(ml_dtypes.bfloat16),
@@ -92,6 +107,8 @@ def decode(fmt: FloatFormat, code: int) -> Unpacked:
     kind = Kind.FINITE
     if magnitude > fmt.max_code:
         kind = Kind.INFINITY if magnitude == fmt.infinity_code else Kind.NAN
+    elif fmt.specials is Specials.UNSIGNED_ZERO and code == fmt.nan_code:
+        kind = Kind.NAN
     return Unpacked(
         kind=kind,
         sign=sign,
@@ -158,7 +175,9 @@ def decode_array(fmt: FloatFormat, codes: np.ndarray) -> np.ndarray:
     significand = (codes & fmt.fraction_mask) + np.where(subnormal, 0, 1 << fmt.fraction_bits)
     exponent = np.where(subnormal, fmt.emin, biased - fmt.bias) - fmt.fraction_bits
     values = np.ldexp(significand.astype(np.float64), exponent)
-    if fmt.specials is not Specials.FINITE:
+    if fmt.specials is Specials.UNSIGNED_ZERO:
+        values = np.where(codes == fmt.nan_code, np.nan, values)
+    elif fmt.specials is not Specials.FINITE:
         values = np.where(magnitude > fmt.max_code, np.nan, values)
     if fmt.infinity_code is not None:
         values = np.where(magnitude == fmt.infinity_code, np.inf, values)
@@ -217,7 +236,8 @@ def encode_array(
     beyond = (codes > fmt.max_code) & ~nan
     if beyond.any():
         codes[beyond] = overflow_code(fmt, overflow)
-    codes = np.where(negative, codes | fmt.sign_mask, codes)
+    signed_zero = fmt.specials is not Specials.UNSIGNED_ZERO
+    codes = np.where(negative & (signed_zero | (codes > 0)), codes | fmt.sign_mask, codes)
     # NaN has no sign, that of overflow included.
     return (
         codes if fmt.nan_code is None else np.where(nan | (codes == fmt.nan_code | fmt.sign_mask), fmt.nan_code, codes)

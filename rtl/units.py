@@ -6,6 +6,25 @@ from typing import Any
 
 from amaranth.lib import wiring
 
+from bitpath.rtl.aie_ml_v2.aie_engine import AieEngine
+from bitpath.rtl.aie_ml_v2.cascade import Cascade
+from bitpath.rtl.aie_ml_v2.cascade_link import CascadeLink
+from bitpath.rtl.aie_ml_v2.config import (
+    AieEngineConfig,
+    CascadeConfig,
+    CascadeLinkConfig,
+    IntegerLanesConfig,
+    MacLaneConfig,
+    MxConvertConfig,
+    PostAddConfig,
+    VectorMacConfig,
+)
+from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
+from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.product_sum import ProductSum
+from bitpath.rtl.aie_ml_v2.srs import Srs
+from bitpath.rtl.aie_ml_v2.ups import Ups
+from bitpath.rtl.aie_ml_v2.vector_mac import VectorMac
 from bitpath.rtl.tensix.config import (
     ConversionConfig,
     Dot16Config,
@@ -63,6 +82,24 @@ UNITS = {
         Unit("packer", ConversionConfig, Packer, "Tensix: a row of 16 words of Dst to L1"),
         Unit("matrix_unit", MatrixUnitConfig, MatrixUnit, "Tensix: SrcA, SrcB and Dst, rows x cols dot products"),
         Unit("tensix_engine", TensixEngineConfig, TensixEngine, "Tensix: Matrix unit, unpackers, packer and memories"),
+        Unit(
+            "post_add",
+            PostAddConfig,
+            ProductSum,
+            "AIE-ML v2: 16 MX products with their shifts, or integer ones, summed",
+        ),
+        Unit("mac_lane", MacLaneConfig, MacLane, "AIE-ML v2: a lane's products and two accumulators, in six modes"),
+        Unit(
+            "vector_mac", VectorMacConfig, VectorMac, "AIE-ML v2: lanes with their accumulators, permute and interlock"
+        ),
+        Unit("mx_convert", MxConvertConfig, MxConvert, "AIE-ML v2: 16 FP32 accumulators to an MX9, MX6 or MX4 block"),
+        Unit("srs", IntegerLanesConfig, Srs, "AIE-ML v2: accumulator lanes, shifted, rounded, saturated, to a vector"),
+        Unit("ups", IntegerLanesConfig, Ups, "AIE-ML v2: a vector, saturated and shifted, to accumulator lanes"),
+        Unit(
+            "cascade_link", CascadeLinkConfig, CascadeLink, "AIE-ML v2: the cascade's two FIFOs between two neighbours"
+        ),
+        Unit("cascade", CascadeConfig, Cascade, "AIE-ML v2: multiply-accumulates in a chain, K split over them"),
+        Unit("aie_engine", AieEngineConfig, AieEngine, "AIE-ML v2: multiply-accumulate, memories and a row sequencer"),
     )
 }
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bitpath.golden.spec import tensix_numerics, trainium3
+from bitpath.golden.spec import aie_ml_v2_numerics, tensix_numerics, trainium3
 from bitpath.rtl.config import from_dict, to_dict
 from bitpath.rtl.units import find_unit
 
-PRESETS = trainium3.PRESETS | tensix_numerics.PRESETS
+PRESETS = trainium3.PRESETS | tensix_numerics.PRESETS | aie_ml_v2_numerics.PRESETS
 """Presets of all machines, by name."""
 
 
@@ -18,7 +18,7 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
     Parameters
     ----------
     preset : name of the numerics.
-    sizes : for example rows, cols and stages; None leaves the default.
+    sizes : for example rows, cols, lanes and stages; None leaves the default.
 
     Raises
     ------

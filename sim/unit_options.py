@@ -10,6 +10,7 @@ SIMULATOR = click.option("--sim", "simulator", default="icarus", show_default=Tr
 _SIZES = (
     click.option("--rows", type=int, help="PEs down."),
     click.option("--cols", type=int, help="PEs across."),
+    click.option("--lanes", type=int, help="Lanes of AIE-ML v2's units."),
     click.option("--preset", help="Numerics by name, for example trainium3_quad_mx."),
     click.option("--stages", type=int, help="Register ranks in the datapath; 0 is combinational."),
 )

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from bitpath.golden.codec import Overflow, overflow_code
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.spec.formats import FloatFormat, Specials
 from bitpath.golden.spec.rounding import Rounding
 
 
@@ -40,7 +40,7 @@ def round_to_format(
 ) -> int:
     """Round an exact value to a code of `fmt`, once.
 
-    A value that rounds to zero keeps its sign; `zero_sign` is the sign of a value that is zero.
+    A value that rounds to zero keeps its sign where the format has one for it; `zero_sign` is the sign of a value that is zero.
 
     Raises
     ------
@@ -61,4 +61,5 @@ def round_to_format(
         exponent = floor_log2(rounded)
         fraction = int(rounded / Fraction(2) ** (exponent - fmt.fraction_bits)) & fmt.fraction_mask
         code = (exponent + fmt.bias) << fmt.fraction_bits | fraction
-    return code | (fmt.sign_mask if sign else 0)
+    signed = code or fmt.specials is not Specials.UNSIGNED_ZERO
+    return code | (fmt.sign_mask if sign and signed else 0)

@@ -4,13 +4,14 @@ Every number printed is taken from the scalar tier's own trace; nothing is compu
 their sums and their distance from the result.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from bitpath.golden.exact import floor_log2, ulp
 from bitpath.golden.exact.tensix import Accumulation, Dot16Trace, IntegerDot16Trace, Source
 from bitpath.golden.exact.tensix.accumulate import SUM_FRACTION_BITS, dst_fields, read_dst
 from bitpath.golden.exact.tensix.multiplier import PRODUCT_FRACTION_BITS, phase_weight
+from bitpath.golden.show import collapsed, error_text
 from bitpath.golden.spec.formats import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.spec.tensix import Style
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
@@ -60,7 +61,7 @@ def explain_chain(steps: Sequence[tuple[str, Dot16Trace | IntegerDot16Trace]]) -
     lines += [
         f"result       {_dst(final, final.result)}",
         f"exact        {float(exact):.17g}, of the products of fields",
-        f"error        {_ulps((_dst_value(final, final.result) - exact) / ulp(_dst_format(final), exact))}",
+        f"error        {error_text((_dst_value(final, final.result) - exact) / ulp(_dst_format(final), exact))}",
     ]
     return "\n".join(lines)
 
@@ -76,7 +77,7 @@ def _float(trace: Dot16Trace) -> list[str]:
         f"phase {phase}      style {trace.style.value}, Dst {_dst_format(trace).name}; {fields}",
         _numerics(trace.numerics, trace.dst32),
         f"{'k':>5}  {'SrcA':<{width}}{'SrcB':<{width}}{'fields':<15}{'product':>8}{'exponent':>10}{'aligned':>9}",
-        *_collapsed(
+        *collapsed(
             _both_zero(trace),
             lambda k: _term(trace, k, width),
             lambda k: f"zero words, exponent {trace.products[k].exponent}",
@@ -89,7 +90,7 @@ def _float(trace: Dot16Trace) -> list[str]:
         *lines,
         f"result       {_dst(trace, trace.result)}",
         f"exact        {float(exact):.17g}, of the products of fields and Dst",
-        f"error        {_ulps(_error(trace))}",
+        f"error        {error_text(_error(trace))}",
     ]
 
 
@@ -107,23 +108,6 @@ def _pairs(trace: Dot16Trace, k: int) -> tuple[tuple[int, Source], tuple[int, So
 
 def _both_zero(trace: Dot16Trace | IntegerDot16Trace) -> list[bool]:
     return [a == b == 0 for a, b in zip(trace.src_a, trace.src_b, strict=True)]
-
-
-def _collapsed(hidden: Sequence[bool], line: Callable[[int], str], why: Callable[[int], str]) -> list[str]:
-    """Return a line for each index, and one for each run of hidden ones."""
-    lines, k = [], 0
-    while k < len(hidden):
-        end = k
-        while end < len(hidden) and hidden[end]:
-            end += 1
-        if end == k:
-            lines.append(line(k))
-            k += 1
-        else:
-            name = str(k) if end == k + 1 else f"{k}-{end - 1}"
-            lines.append(f"{name:>5}  {why(k)}")
-            k = end
-    return lines
 
 
 def _groups(trace: Dot16Trace) -> list[str]:
@@ -188,7 +172,7 @@ def _integer(trace: IntegerDot16Trace) -> list[str]:
     return [
         f"phase {phase}      style INT8, Dst INT32; {fields}",
         f"{'k':>5}  {'SrcA':<34}{'SrcB':<34}{'fields':<14}product",
-        *_collapsed(
+        *collapsed(
             _both_zero(trace),
             lambda k: _integer_term(trace, k),
             lambda _: "zero words",
@@ -271,10 +255,6 @@ def _products(trace: Dot16Trace) -> Fraction:
 def _error(trace: Dot16Trace) -> Fraction:
     exact = _dst_value(trace, trace.dst) + _products(trace)
     return (_dst_value(trace, trace.result) - exact) / ulp(_dst_format(trace), exact)
-
-
-def _ulps(error: Fraction) -> str:
-    return f"{float(error):+.6g} ulp" if error else "0 ulp: exact"
 
 
 def _dst(trace: Dot16Trace, word: int) -> str:

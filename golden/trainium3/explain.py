@@ -7,8 +7,9 @@ values.
 from collections.abc import Sequence
 from fractions import Fraction
 
-from bitpath.golden.codec import Kind, Unpacked, decode
+from bitpath.golden.codec import Kind, decode
 from bitpath.golden.exact import DotTrace, Term, floor_log2, ulp
+from bitpath.golden.show import code_text, error_text, exact_text, fields_text, result_text
 from bitpath.golden.spec.formats import FP32, FloatFormat
 from bitpath.golden.spec.numerics import DotNumerics
 
@@ -24,10 +25,10 @@ def explain_dot_step(trace: DotTrace) -> str:
         *_scales(trace),
         f"lane  {titles[0]:<34}{titles[1]:<34}product with scales",
         *_lanes(trace),
-        f"partial sum  {_code(FP32, trace.partial_sum)} = {_term(trace.terms[-1])}",
+        f"partial sum  {code_text(FP32, trace.partial_sum)} = {_term(trace.terms[-1])}",
         *_sum(trace),
-        f"result       {_code(FP32, trace.result)} = {_unpacked(decode(FP32, trace.result))}",
-        f"error        {_error(trace.error_ulp)}",
+        f"result       {result_text(FP32, trace.result)}",
+        f"error        {error_text(trace.error_ulp)}",
     ]
     return "\n".join(lines)
 
@@ -47,17 +48,19 @@ def explain_dot_product(steps: Sequence[DotTrace]) -> str:
         f"{'row':>4}  {'sum of products':<34}{'partial sum out':<46}error in ulp",
     ]
     for row, step in enumerate(steps):
-        products = "not finite" if step.exact is None else _exact(_products(step))
+        products = "not finite" if step.exact is None else exact_text(_products(step))
         error = "-" if step.error_ulp is None else f"{float(step.error_ulp):+.4g}"
-        result = f"{_code(FP32, step.result)} = {_unpacked(decode(FP32, step.result))}"
+        result = result_text(FP32, step.result)
         lines.append(f"{row:>4}  {products:<34}{result:<46}{error}")
     final = decode(FP32, steps[-1].result)
-    lines.append(f"result       {_code(FP32, steps[-1].result)} = {_unpacked(final)}")
+    lines.append(f"result       {result_text(FP32, steps[-1].result)}")
     if any(step.exact is None for step in steps) or final.kind is not Kind.FINITE:
         return "\n".join([*lines, "exact        none: a NaN or an infinity takes part"])
     exact = steps[0].terms[-1].value + sum(map(_products, steps))
     error = (final.value - exact) / ulp(accumulator, exact)
-    return "\n".join([*lines, f"exact        {_exact(exact)} = {float(exact):.17g}", f"error        {_error(error)}"])
+    return "\n".join(
+        [*lines, f"exact        {exact_text(exact)} = {float(exact):.17g}", f"error        {error_text(error)}"]
+    )
 
 
 def _products(step: DotTrace) -> Fraction:
@@ -82,13 +85,10 @@ def _scale(fmt: FloatFormat, code: int) -> str:
 
 
 def _lanes(trace: DotTrace) -> list[str]:
-    lanes = zip(
-        trace.stationary_codes, trace.stationary, trace.moving_codes, trace.moving, trace.terms[:-1], strict=True
-    )
+    lanes = zip(trace.stationary_codes, trace.moving_codes, trace.terms[:-1], strict=True)
     return [
-        f"{i:>4}  {_element(trace.stationary_format, x_code, x):<34}{_element(trace.moving_format, y_code, y):<34}"
-        f"{_term(product)}"
-        for i, (x_code, x, y_code, y, product) in enumerate(lanes)
+        f"{i:>4}  {fields_text(trace.stationary_format, x):<34}{fields_text(trace.moving_format, y):<34}{_term(product)}"
+        for i, (x, y, product) in enumerate(lanes)
     ]
 
 
@@ -103,9 +103,9 @@ def _sum(trace: DotTrace) -> list[str]:
         for i, (term, aligned) in enumerate(zip(trace.terms, trace.aligned, strict=True)):
             name = f"lane {i}" if i < trace.numerics.terms else "partial sum"
             lost = term.value - aligned
-            lines.append(f"  {name:<13}{_exact(aligned)}" + (f"  loses {_exact(lost)}" if lost else ""))
-        lines.append(f"aligned sum  {_exact(trace.total)}")
-    lines.append(f"exact sum    {_exact(trace.exact)} = {float(trace.exact):.17g}")
+            lines.append(f"  {name:<13}{exact_text(aligned)}" + (f"  loses {exact_text(lost)}" if lost else ""))
+        lines.append(f"aligned sum  {exact_text(trace.total)}")
+    lines.append(f"exact sum    {exact_text(trace.exact)} = {float(trace.exact):.17g}")
     return [*lines, f"rounding     {_rounding(trace.numerics, trace.total)}"]
 
 
@@ -113,28 +113,6 @@ def _rounding(numerics: DotNumerics, total: Fraction) -> str:
     last_place = ulp(numerics.accumulator, total)
     remainder = abs(total) / last_place % 1
     return f"{numerics.accumulator_rounding.name}, last place 2**{floor_log2(last_place)}, {float(remainder):.6g} of it remain"
-
-
-def _element(fmt: FloatFormat, code: int, x: Unpacked) -> str:
-    """Show a code's fields and what they mean: 0x38 0.0111.000 = 1."""
-    bits = f"{code:0{fmt.width}b}"
-    exponent_end = fmt.signed + fmt.exponent_bits
-    fields = ".".join((bits[: fmt.signed], bits[fmt.signed : exponent_end], bits[exponent_end:]))
-    return f"{_code(fmt, code)} {fields} = {_unpacked(x)}"
-
-
-def _code(fmt: FloatFormat, code: int) -> str:
-    return f"0x{code:0{-(-fmt.width // 4)}x}"
-
-
-def _unpacked(x: Unpacked) -> str:
-    sign = "-" if x.sign else ""
-    match x.kind:
-        case Kind.NAN:
-            return "NaN"
-        case Kind.INFINITY:
-            return f"{sign}infinity"
-    return f"{sign}0" if x.is_zero else f"{float(x.value):.9g}"
 
 
 def _term(term: Term) -> str:
@@ -146,24 +124,4 @@ def _term(term: Term) -> str:
             return f"{sign}infinity"
     if term.exponent is None:
         return f"{sign}0"
-    return f"{_exact(term.value)} = {float(term.value):.9g}, exponent {term.exponent}"
-
-
-def _exact(value: Fraction) -> str:
-    """Write a dyadic fraction without loss, as C's %a does: 1 before the point, hexadecimal digits after it."""
-    if value == 0:
-        return "0"
-    exponent = floor_log2(value)
-    fraction = abs(value) / Fraction(2) ** exponent - 1
-    digits = ""
-    while fraction:
-        digit, fraction = divmod(fraction * 16, 1)
-        digits += f"{digit:x}"
-    sign = "-" if value < 0 else ""
-    return f"{sign}0x1{'.' if digits else ''}{digits}p{exponent:+d}"
-
-
-def _error(error: Fraction | None) -> str:
-    if error is None:
-        return "none: the result or a term is not finite"
-    return f"{float(error):+.6g} ulp" if error else "0 ulp: exact"
+    return f"{exact_text(term.value)} = {float(term.value):.9g}, exponent {term.exponent}"

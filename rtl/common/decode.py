@@ -76,6 +76,8 @@ class Decode(wiring.Component):
                 ]
             case Specials.NAN_ONLY:
                 m.d.comb += number.nan.eq(exponent.all() & fraction.all())
+            case Specials.UNSIGNED_ZERO:
+                m.d.comb += number.nan.eq(self.code[-1] & ~self.code[:-1].any())
             case Specials.FINITE:
                 pass
         return number.as_value()

@@ -126,3 +126,67 @@ def tensix(
         click.echo(tensix_explain.output(unit, src_a, src_b, dst or "0", fidelity or "HiFi4", phase))
     else:
         raise ValueError("nothing to explain; give --src-a and --src-b, or --output")
+
+
+@command.command(name="aie_ml_v2")
+@click.option("--x", metavar="OPERANDS", help="Up to 8 numbers (1.5) or codes (0x3fc0), 16 numbers or a block for MX.")
+@click.option("--y", metavar="OPERANDS", help="What they meet; an MX block is exponent/shifts/codes, as 7f/01/64,-3.")
+@click.option("--y-format", metavar="NAME", help="Format of --y, of the same width.  [default: that of --format]")
+@click.option("--acc1", metavar="CODE", help="An accumulator: number, or FP32 code (0x3f800000).  [default: none]")
+@click.option("--acc2", metavar="CODE", help="A second accumulator.")
+@click.option("--negate", multiple=True, type=click.Choice(["products", "acc1", "acc2"]), help="What is negated.")
+@click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
+@click.option("--step", type=int, help="With --output: one instruction of it in full.")
+@click.option(
+    "--format", "format_name", default="mx9", show_default=True, help="As matmul names it: mx9, bf16, int8..."
+)
+@click.option("--rounding", type=int, default=12, show_default=True, help="crRnd code of conversions.")
+@click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b.")
+@click.option("--b", type=PATH, help="Your own right matrix [K, N].")
+@click.option("--preset", default="aie_ml_v2", show_default=True, help="Numerics by name.")
+def aie_ml_v2(
+    x: str | None,
+    y: str | None,
+    y_format: str | None,
+    acc1: str | None,
+    acc2: str | None,
+    negate: tuple[str, ...],
+    place: str | None,
+    step: int | None,
+    format_name: str,
+    rounding: int,
+    a: Path | None,
+    b: Path | None,
+    preset: str,
+) -> None:
+    """One lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
+    from bitpath.golden.spec.aie_ml_v2_numerics import PRESETS
+    from bitpath.sim.flows import aie_ml_v2_explain, operands
+
+    if preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
+    numerics = PRESETS[preset].numerics
+    one = {"--x": x, "--y": y, "--y-format": y_format, "--acc1": acc1, "--acc2": acc2, "--negate": negate or None}
+    if place is not None:
+        mixed = [name for name, value in one.items() if value is not None]
+        if mixed:
+            raise ValueError(f"--output and {mixed[0]} explain different things; give one of them")
+        left, right = operands.pair(a, b)
+        click.echo(aie_ml_v2_explain.matmul_output(numerics, left, right, format_name, rounding, place, step))
+    elif x is not None and y is not None:
+        mixed = [name for name, value in {"--step": step, "--a": a, "--b": b}.items() if value is not None]
+        if mixed:
+            raise ValueError(f"{mixed[0]} goes with --output")
+        lane = aie_ml_v2_explain.Lane(
+            x=x,
+            y=y,
+            x_format=format_name,
+            y_format=y_format or format_name,
+            acc1=acc1,
+            acc2=acc2,
+            negate=negate,
+            rounding=rounding,
+        )
+        click.echo(aie_ml_v2_explain.lane(numerics, lane))
+    else:
+        raise ValueError("nothing to explain; give --x and --y, or --output")

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import click
 
-MACHINES = ("trainium3", "tensix")
-SLICES = {"icarus": {"trainium3": "8x128x8", "tensix": "32x64x32"}}
+MACHINES = ("trainium3", "tensix", "aie_ml_v2")
+SLICES = {"icarus": {"trainium3": "8x128x8", "tensix": "32x64x32", "aie_ml_v2": "8x64x32"}}
 """What a slow simulator does of the layer when nothing is said."""
 
 PATH = click.Path(path_type=Path, dir_okay=False)
@@ -21,7 +21,8 @@ PATH = click.Path(path_type=Path, dir_okay=False)
     "--format",
     "format_name",
     help="One format: mxfp8_e4m3, mxfp8_e5m2 or mxfp4; bf16_hifi4, or any of bf16, tf32, fp16, fp8, bfp8, bfp4, bfp2 with "
-    "lofi, hifi2, hifi3 or hifi4. Those of the real layer when not given.",
+    "lofi, hifi2, hifi3 or hifi4; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of "
+    "the real layer when not given.",
 )
 @click.option("--sim", "simulator", type=click.Choice(["verilator", "icarus"]), default="verilator", show_default=True)
 @click.option("--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns.")
@@ -30,6 +31,7 @@ PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("-o", "--output", type=PATH, help="Write the results as .npz: result and golden, float32.")
 @click.option("--rows", type=int, help="PEs or dot products down.")
 @click.option("--cols", type=int, help="PEs or dot products across.")
+@click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit.")
 def command(
     machine: str | None,
     flow: str,
@@ -39,8 +41,7 @@ def command(
     a: Path | None,
     b: Path | None,
     output: Path | None,
-    rows: int | None,
-    cols: int | None,
+    **sizes: int | None,
 ) -> None:
     """Run a transformer layer's matmul, or your own with --a and --b, through golden and RTL and compare the bits.
 
@@ -53,12 +54,14 @@ def command(
     if output is not None:
         results.check_writable(output)
     left, right = operands.pair(a, b)
+    flows = _flows(machine, format_name)
+    given = _sizes(flows, sizes)
     jobs = []
     # Every job before any simulation, so that what cannot be done is said at once.
-    for name, module in _flows(machine, format_name).items():
+    for name, module in flows.items():
         wanted = slice_ or (SLICES.get(simulator, {}).get(name) if a is None else None)
         cut = operands.cut(left, right, wanted) if wanted else (left, right)
-        engine = module.engine_for(simulator, rows=rows, cols=cols)
+        engine = module.engine_for(simulator, **given[name])
         formats = module.FORMATS if format_name is None else (format_name,)
         jobs += [module.Matmul(*cut, each, engine, simulator) for each in formats]
     if output is not None and len(jobs) > 1:
@@ -79,11 +82,22 @@ def command(
     sys.exit(any(record["mismatches"] for record in records))
 
 
+def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[str, dict[str, int]]:
+    """The sizes given, for each machine those that it has; ValueError for one that none has."""
+    given = {name: size for name, size in sizes.items() if size is not None}
+    for name in given:
+        if not any(name in flow.SIZES for flow in flows.values()):
+            raise ValueError(f"--{name} is not a size of {' or '.join(flows)}")
+    return {
+        machine: {name: size for name, size in given.items() if name in flow.SIZES} for machine, flow in flows.items()
+    }
+
+
 def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
     """The flow of each machine that is run: the one named, those that have the format, or all."""
-    from bitpath.sim.flows import tensix_matmul, trainium3_matmul
+    from bitpath.sim.flows import aie_matmul, tensix_matmul, trainium3_matmul
 
-    flows = {"trainium3": trainium3_matmul, "tensix": tensix_matmul}
+    flows = {"trainium3": trainium3_matmul, "tensix": tensix_matmul, "aie_ml_v2": aie_matmul}
     if machine is not None:
         return {machine: flows[machine]}
     if format_name is None:

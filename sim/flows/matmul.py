@@ -52,6 +52,11 @@ class MatmulJob:
         self.format_name = format_name
         self.engine, self.simulator = engine, simulator
 
+    @property
+    def peak(self) -> float:
+        """Multiply-accumulates a cycle of an engine that never waits."""
+        raise NotImplementedError
+
     def settings(self) -> dict[str, Any]:
         """Whatever the result depends on besides the engine, as plain JSON values."""
         raise NotImplementedError
@@ -99,6 +104,7 @@ class MatmulJob:
             "macs": macs,
             "cycles": cycles,
             "mac_per_cycle": round(macs / cycles, 1),
+            "peak_mac_per_cycle": float(self.peak),
             "wall_seconds": round(time.monotonic() - start, 2),
             "build_seconds": round(built.seconds, 2),
             **accuracy(rtl, reference),

@@ -18,9 +18,9 @@ COLUMNS = {
     "mismatches": "mismatches",
     "sqnr_db": "SQNR dB",
     "max_rel_error": "max rel. error",
-    "macs": "MACs",
     "cycles": "cycles",
     "mac_per_cycle": "MAC/cycle",
+    "peak_mac_per_cycle": "peak",
     "wall_seconds": "seconds",
 }
 

@@ -1,14 +1,11 @@
 """What ``bitpath explain tensix`` prints: text of one MVMUL output, or of an output of a matmul."""
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from bitpath.golden.codec import Overflow, decode
-from bitpath.golden.exact import round_to_format
 from bitpath.golden.exact.tensix import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
 from bitpath.golden.spec.formats import FloatFormat, Specials
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, BLOCK_ROWS, COLUMNS, EXPONENT5_FORMATS, FACE, TILE, Format, Style
@@ -16,6 +13,7 @@ from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix import MatmulPlan, MvmulInstruction, phases, plan_matmul
 from bitpath.golden.tensix.arguments import check_dst32, check_phase, member, source_format
 from bitpath.golden.tensix.explain import explain_chain, explain_dot16
+from bitpath.sim.flows.explain_arguments import float_code, output_place, read_word, whole_numbers
 
 SOURCE_FRACTION_BITS = {
     Format.FP32: 7,
@@ -119,14 +117,11 @@ def matmul_output(
     ------
     ValueError : a place outside the output, a step that is not there, and whatever `plan_matmul` refuses.
     """
-    match = re.fullmatch(r"(\d+),(\d+)", place)
-    if not match or not (int(match[1]) < a.shape[0] and int(match[2]) < b.shape[1]):
-        raise ValueError(f"--output is {place!r}; M,N up to {a.shape[0] - 1},{b.shape[1] - 1} is allowed")
-    m, n = int(match[1]), int(match[2])
+    m, n = output_place(place, a.shape[0], b.shape[1])
     # Tiles are converted one by one, so that the tile of the output is enough.
     left, right = a[m // TILE * TILE :][:TILE], b[:, n // TILE * TILE :][:, :TILE]
     if format_name == "int8":
-        left, right = _integers(left), _integers(right)
+        left, right = whole_numbers(left, format_name), whole_numbers(right, format_name)
     plan = plan_matmul(left, right, fmt=format_name, fidelity=fidelity, dst32=dst32, numerics=numerics)
     steps = _steps(numerics, plan, m % TILE, n % TILE)
     if step is None:
@@ -177,19 +172,12 @@ def _name(index: int, tile: int, instruction: MvmulInstruction) -> str:
     return f"{index:>4}  k {first:>4}-{first + FACE - 1:<4}  phase {instruction.phase}"
 
 
-def _integers(matrix: np.ndarray) -> np.ndarray:
-    whole = np.rint(matrix).astype(np.int64)
-    if np.any(whole != matrix):
-        raise ValueError("--format is int8; matrices of whole numbers, by --a and --b, are allowed with it")
-    return whole
-
-
 def _sources(option: str, text: str, fmt: Format) -> list[int]:
     """Words of a source, padded with zeros to 16."""
     parts = text.split(",")
     if len(parts) > COLUMNS:
         raise ValueError(f"{option} has {len(parts)} words; up to {COLUMNS} are allowed")
-    words = [_word(option, part, SRC_BITS, fmt.name, lambda value: _source_word(value, fmt)) for part in parts]
+    words = [read_word(option, part, SRC_BITS, fmt.name, lambda value: _source_word(value, fmt)) for part in parts]
     if fmt in EXPONENT5_FORMATS and any(word >> 15 & 0b111 for word in words):
         raise ValueError(f"{option} holds exponents above 31; {fmt.name} has 5 exponent bits")
     return words + [0] * (COLUMNS - len(words))
@@ -197,27 +185,12 @@ def _sources(option: str, text: str, fmt: Format) -> list[int]:
 
 def _dst(text: str, each: Unit) -> int:
     if each.style is Style.INT8:
-        return _word("--dst", text, 32, "INT32", lambda value: _sign_magnitude(value, 31))
+        return read_word("--dst", text, 32, "INT32", lambda value: _sign_magnitude(value, 31))
     name, bits = "FP32", (8, 23)
     if not each.dst32:
         name, bits = ("FP16", (5, 10)) if each.style is Style.FP16 else ("BF16", (8, 7))
     fmt = _format(*bits)
-    return _word("--dst", text, fmt.width, name, lambda value: _code(value, fmt))
-
-
-def _word(option: str, text: str, width: int, name: str, encode: Callable[[Fraction], int | None]) -> int:
-    """Read a hexadecimal word, or a number that is one exactly."""
-    word = None
-    if re.fullmatch(r"0x[0-9a-fA-F]+", text):
-        word = int(text, 16)
-        word = None if word >> width else word
-    elif re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", text):
-        word = encode(Fraction(text))
-    if word is None:
-        raise ValueError(
-            f"{option} is {text!r}; numbers that {name} holds, and words of {width} bits that begin with 0x, are allowed"
-        )
-    return word
+    return read_word("--dst", text, fmt.width, name, lambda value: _code(value, fmt))
 
 
 def _source_word(value: Fraction, fmt: Format) -> int | None:
@@ -256,6 +229,5 @@ def _format(exponent_bits: int, fraction_bits: int) -> FloatFormat:
 
 def _code(value: Fraction, fmt: FloatFormat) -> int | None:
     """Return the code of a number that the Matrix unit would read as this number, None where there is none."""
-    code = round_to_format(value, fmt, overflow=Overflow.SATURATE)
     read_as_zero = value != 0 and abs(value) < fmt.min_normal
-    return None if read_as_zero or decode(fmt, code).value != value else code
+    return None if read_as_zero else float_code(value, fmt)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.spec.tensix import Fidelity
+from bitpath.golden.spec.tensix import COLUMNS, FIDELITY_PHASES, Fidelity
 from bitpath.golden.tensix.host import FORMATS as ELEMENT_FORMATS
 from bitpath.rtl.tensix.config import MatrixUnitConfig, TensixEngineConfig
 from bitpath.sim.flows.matmul import MatmulJob
@@ -18,6 +18,8 @@ FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 """What runs when nothing is said."""
 
 FLOAT_FORMATS = tuple(name for name in ELEMENT_FORMATS if name != "int8")
+SIZES = ("rows", "cols")
+"""What `engine_for` takes."""
 FIDELITIES = {fidelity.value.lower(): fidelity for fidelity in Fidelity}
 FORMAT_NAMES = f"{', '.join(FLOAT_FORMATS)}, each followed by _{', _'.join(FIDELITIES)}"
 
@@ -61,6 +63,11 @@ class Matmul(MatmulJob):
         self.element, self.fidelity = formats_of(format_name)
         numerics = engine.unit.numerics
         self.plan = tensix.plan_matmul(a, b, fmt=self.element, fidelity=self.fidelity, numerics=numerics)
+
+    @property
+    def peak(self) -> float:
+        unit = self.engine.unit
+        return unit.rows * unit.cols * COLUMNS / len(FIDELITY_PHASES[self.fidelity])
 
     def settings(self) -> dict[str, Any]:
         return {"element_format": self.element, "fidelity": self.fidelity.value, "dst32": self.plan.dst32}

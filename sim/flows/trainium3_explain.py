@@ -1,6 +1,5 @@
 """What ``bitpath explain trainium3`` prints: text of the codes of one step, or of an output of a matmul."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +11,7 @@ from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS
 from bitpath.golden.trainium3 import MatmulInstruction, plan_matmul
 from bitpath.golden.trainium3.explain import explain_dot_product, explain_dot_step
 from bitpath.golden.trainium3.nc_matmul_mx import as_fp8
+from bitpath.sim.flows.explain_arguments import output_place
 from bitpath.sim.flows.trainium3_matmul import formats_of
 
 
@@ -47,10 +47,7 @@ def dot_product(
     ------
     ValueError : a place outside the output, a row outside the array, and whatever `plan_matmul` refuses.
     """
-    match = re.fullmatch(r"(\d+),(\d+)", place)
-    if not match or not (int(match[1]) < a.shape[0] and int(match[2]) < b.shape[1]):
-        raise ValueError(f"--output is {place!r}; M,N up to {a.shape[0] - 1},{b.shape[1] - 1} is allowed")
-    m, n = int(match[1]), int(match[2])
+    m, n = output_place(place, a.shape[0], b.shape[1])
     a_format, b_format = formats_of(format_name)
     plan = plan_matmul(a, b, a_format=a_format, b_format=b_format)
     group = [each for each in plan if _holds(each.output[0], m) and _holds(each.output[1], n)]

@@ -19,6 +19,8 @@ FORMATS = {
 }
 """Formats of activations and weights; with mxfp4 the weights alone have it, since QuantizeMX makes FP8 only."""
 FORMAT_NAMES = ", ".join(FORMATS)
+SIZES = ("rows", "cols")
+"""What `engine_for` takes."""
 
 ENGINES = {
     # A whole instruction in operand memory and PSUM at once.
@@ -62,6 +64,11 @@ class Matmul(MatmulJob):
         self.instructions = trainium3.plan_matmul(a, b, a_format=self.formats[0], b_format=self.formats[1])
         for each in self.instructions:
             check_fits(engine, each.stationary.shape[0], (each.stationary.shape[1], each.moving.shape[1]))
+
+    @property
+    def peak(self) -> float:
+        array = self.engine.array
+        return array.rows * array.cols * array.dot.numerics.terms
 
     def settings(self) -> dict[str, Any]:
         return dict(zip(("a_format", "b_format"), self.formats, strict=True))

@@ -39,6 +39,23 @@ TENSIX_DOT_GROUPS = (
     Group("round", r"(dot\.)?dst_round"),
 )
 
+AIE_LANE_GROUPS = (
+    Group("first lane, 64 bits", r"lane_0\."),
+    Group("second lane, 32 bits", r"lane_1\."),
+    Group("result", r"(result|request)"),
+    Group("sticky flag", r"((clear_)?overflow|flag\.)"),
+)
+
+AIE_MAC_GROUPS = (
+    Group("operands and decode", r"(permuted_|multiply\.(mx|float)_decode_)"),
+    Group("products and exponents", r"(multiply\.|multiplied_)"),
+    Group("post-add and terms", r"(post_add|block_terms|float_|first_)"),
+    Group("compare", r"(compare\.|compared_)"),
+    Group("align to the largest exponent", r"align\."),
+    Group("accumulate", r"(accumulate\.|added_|total)"),
+    Group("normalize", r"normalize\."),
+)
+
 GROUPS: dict[str, tuple[Group, ...]] = {
     "quad_mx_dot": (CLOCK, INPUTS, *DOT_GROUPS, OUTPUT),
     "quad_mx_pe": (
@@ -82,6 +99,60 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("first dot product", r"unit\.cells_0\.cell_0\."),
         Group("packer and results", r"(storer|results)\."),
     ),
+    "post_add": (
+        Group("inputs", r"i\b"),
+        Group("decode", r"multiply\.(mx|float)_decode_"),
+        Group("products", r"multiply\."),
+        Group("sum", r"post_add\."),
+        Group("output", r"o$"),
+    ),
+    "mac_lane": (
+        CLOCK,
+        Group("inputs", r"(valid|operands|acc[12])\b"),
+        *AIE_MAC_GROUPS,
+        Group("output", r"o$"),
+    ),
+    "vector_mac": (
+        CLOCK,
+        Group("beats", r"i__"),
+        Group("accumulators from and to outside", r"(write|read|o|written|busy)\b|(write|read|o)__"),
+        Group("issue and what is on its way", r"issue\."),
+        Group("accumulators", r"file\."),
+        Group("first lane", r"lane_0\."),
+        Group("operands", r"(permute\.|operands|taken|high)"),
+    ),
+    "aie_engine": (
+        CLOCK,
+        Group("commands", r"(command__|busy|retired|queue\.)"),
+        Group("host", r"(write|read|data)__"),
+        Group("sequencer", r"sequencer\."),
+        Group("beat and its operands", r"(held|free|issues|i__|operand__|memory_[xy])"),
+        Group("issue and what is on its way", r"unit\.issue\."),
+        Group("accumulators", r"unit\.(file\.|written|(read|o|write)__)"),
+        Group("first lane", r"unit\.lane_0\."),
+        Group("storer and results", r"(storer\.|store__|released|write\.|word__|answer__|results)"),
+    ),
+    "mx_convert": (
+        CLOCK,
+        INPUTS,
+        Group("exponents and shifts", r"(pairs|shared|leaves|bumped)"),
+        Group("first element", r"element_0\."),
+        Group("elements", r"(element|trial)_"),
+        Group("block", r"(result|codes|block|image)"),
+        OUTPUT,
+    ),
+    "srs": (CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
+    "ups": (CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
+    "cascade_link": (CLOCK, INPUTS, Group("sender", r"sender\."), Group("receiver", r"receiver\."), OUTPUT),
+    "cascade": (
+        CLOCK,
+        Group("beats", r"i_\d+__"),
+        Group("from outside", r"before__"),
+        Group("links", r"link_"),
+        Group("first stage's multiply-accumulate", r"stage_0\.mac\."),
+        Group("stages", r"stage_\d+\.(?!mac\.)"),
+        OUTPUT,
+    ),
 }
 """The groups of each unit; a signal goes to the first that matches, and one that none matches is left out."""
 
@@ -94,6 +165,7 @@ FORMATS: tuple[tuple[str, int, FloatFormat], ...] = (
     (r".*(partial|partial_(north|south)|payload|value|present|total|data)(\[\d+\])?$", FP32.width, FP32),
     (r".*(narrow\.o|bf16)$", BF16.width, BF16),
     (r".*(payload\.dst|_dst|dst_round\.o)$", FP32.width, FP32),
+    (r".*(element|trial)_\d+\.i$", FP32.width, FP32),
     (r".*(read_[ab]_\d+_\d+\.word|write_[ab]__payload\.values\[\d+\])$", TF32.width, TF32),
 )
 """Name, width and format of signals that are numbers. Elements are shown as E4M3FN and again as E5M2, since which of the

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from bitpath.verif.kit import pauses
@@ -79,3 +80,37 @@ class EnginePlayer:
         """Wait, cycle by cycle, until it is done."""
         while not done():
             await RisingEdge(self.dut.clk)
+
+
+class MemoryPlayer(EnginePlayer):
+    """The host of an engine that takes commands and leaves its results in a memory, a word for each address.
+
+    Parameters
+    ----------
+    frame, gaps, stalls : as `EnginePlayer` has them.
+    """
+
+    def __init__(self, frame: Bench, *, gaps: Iterator[bool] | None = None, stalls: Iterator[bool] | None = None):
+        super().__init__(frame, commands="command", reads="read", gaps=gaps, stalls=stalls)
+
+    @property
+    def waiting_commands(self) -> int:
+        """Commands that the engine has not taken."""
+        return self._commands.pending
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a result word."""
+        return len(self.dut.data__payload) // 8
+
+    def send(self, segment: Segment) -> None:
+        """Queue a segment's writes and commands side by side, and wait for nothing."""
+        for write in segment.writes:
+            self._write.send_bits(write)
+        for command in segment.commands:
+            self._commands.send_bits(command)
+
+    async def read(self, address: int, words: int) -> np.ndarray:
+        """Bytes of the result memory, uint8 [words * word_bytes]."""
+        answers = await self.ask(range(address, address + words))
+        return np.frombuffer(b"".join(word.to_bytes(self.word_bytes, "little") for word in answers), np.uint8)

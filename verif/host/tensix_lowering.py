@@ -19,6 +19,7 @@ from bitpath.rtl.tensix.command import WORD_BYTES, command_layout
 from bitpath.rtl.tensix.config import TensixEngineConfig
 from bitpath.rtl.tensix.layouts import StyleCode
 from bitpath.rtl.tensix.tensix_engine import EngineMemory, host_write_layout
+from bitpath.verif.host.memory_image import image_words, write_payloads
 from bitpath.verif.host.player import Segment
 from bitpath.verif.kit.packing import pack
 
@@ -84,18 +85,12 @@ def tile_matmul(
 
 def memory_words(image: np.ndarray) -> list[int]:
     """The 64-byte words of an L1 image, the last one filled up with zeros."""
-    data = image.tobytes()
-    return [int.from_bytes(data[at : at + WORD_BYTES], "little") for at in range(0, len(data), WORD_BYTES)]
+    return image_words(image, WORD_BYTES)
 
 
 def host_writes(config: TensixEngineConfig, memory: EngineMemory, address: int, words: Iterable[int]) -> list[int]:
     """Payloads that write words to a memory from an address on."""
-    layout = host_write_layout(config)
-    place = memory.value << layout["memory"].offset
-    return [
-        word << layout["data"].offset | address + offset << layout["address"].offset | place
-        for offset, word in enumerate(words)
-    ]
+    return write_payloads(host_write_layout(config), memory, address, words)
 
 
 def lower(config: TensixEngineConfig, matmul: TileMatmul) -> Iterator[TileSegment]:

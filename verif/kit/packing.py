@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 from amaranth.hdl import Shape
@@ -17,12 +18,14 @@ def width(shape: Any) -> int:
 def pack(shape: Any, fields: Any) -> int:
     """The integer of a layout's fields (a dict, or a sequence for an array; what is left out is 0), or of a plain shape.
 
+    A field, and the whole, may be given packed already.
+
     Raises
     ------
     ValueError : a field that the layout does not have, or a value that its field does not hold.
     """
     # Amaranth's own `const` takes milliseconds for a payload of many fields, and drops bits that do not fit.
-    if not _has_fields(shape):
+    if isinstance(fields, Integral) or not _has_fields(shape):
         return _leaf(shape, fields)
     if isinstance(fields, data.Const):
         return fields.as_bits()

@@ -26,6 +26,7 @@ from bitpath.verif.kit.streams import resolved
 from bitpath.verif.stimulus.tensix_stores import AS_IT_IS, covering, every_bin, packing_bins
 from bitpath.verif.stimulus.tensix_tiles import CONVERSIONS, random_tile
 from bitpath.verif.stimulus.tensix_unpack import Conversion
+from bitpath.verif.tb.engine_host import MEETINGS, expect_rest, source_of, watch_host
 from bitpath.verif.tb.tensix_engine_model import TILES16, Product, Store
 from bitpath.verif.tb.tensix_engine_pace import PaceOfProducts
 from bitpath.verif.tb.tensix_engine_programs import (
@@ -39,7 +40,7 @@ from bitpath.verif.tb.tensix_engine_programs import (
     random_operands,
     slots,
 )
-from bitpath.verif.tb.tensix_engine_session import MEETINGS, engine, expect_rest, source_of, watch_host
+from bitpath.verif.tb.tensix_engine_session import engine
 
 CONFIG = config_from_environment(TensixEngineConfig)
 NUMERICS = CONFIG.unit.numerics

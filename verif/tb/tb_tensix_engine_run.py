@@ -13,10 +13,10 @@ from bitpath.golden.spec.tensix import FACE
 from bitpath.rtl.tensix.command import TILE_ROWS
 from bitpath.rtl.tensix.config import TensixEngineConfig
 from bitpath.rtl.tensix.tensix_engine import TensixEngine
+from bitpath.verif.host.player import MemoryPlayer
 from bitpath.verif.host.share import write_share
 from bitpath.verif.host.tensix_job_file import load_job
 from bitpath.verif.host.tensix_lowering import lower
-from bitpath.verif.host.tensix_player import TensixPlayer
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 
@@ -35,7 +35,7 @@ async def run_job(dut):
         write_share(Path(os.environ["BITPATH_PROGRESS"]), retired / products)
 
     async with bench(dut, TensixEngine(CONFIG).signature, drain=False) as frame:
-        player = TensixPlayer(frame)
+        player = MemoryPlayer(frame)
         for segment in lower(CONFIG, matmul):
             await player.play([segment], show)
             for row, column, address in segment.results:

@@ -5,28 +5,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import numpy as np
-from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.tensix.command import WORD_BITS, WORD_BYTES
 from bitpath.rtl.tensix.config import TensixEngineConfig
 from bitpath.rtl.tensix.tensix_engine import EngineMemory, TensixEngine
-from bitpath.verif.host.player import Segment
+from bitpath.verif.host.player import MemoryPlayer, Segment
 from bitpath.verif.host.tensix_lowering import host_writes, memory_words
-from bitpath.verif.host.tensix_player import TensixPlayer
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench
-from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tb.engine_host import expect_rest, source_of
 from bitpath.verif.tb.tensix_engine_model import EngineModel, Product, command_bits
 
-MEETINGS = ("a word waits for the packer", "a word goes over while products run", "an answer waits")
-"""What the host may meet at a busy engine."""
 SIDES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
-
-
-def source_of(name: str) -> np.random.Generator:
-    """A numpy generator from the run's seed."""
-    return np.random.default_rng(pauses.rng(name).getrandbits(64))
 
 
 class Session:
@@ -44,7 +35,7 @@ class Session:
 
     def __init__(self, frame: Bench, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0):
         self.config, self.dut = config, frame.dut
-        self.player = TensixPlayer(
+        self.player = MemoryPlayer(
             frame,
             gaps=pauses.scattered(gap, pauses.rng("command")),
             stalls=pauses.scattered(stall, pauses.rng("data")),
@@ -113,26 +104,6 @@ class Session:
         self.take_segment()
         self._kept = dict.fromkeys(SIDES, False)
         self.products = 0
-
-
-async def expect_rest(dut: Any) -> None:
-    """An engine with nothing to do takes words and commands, counts nothing, answers nothing."""
-    await FallingEdge(dut.clk)
-    seen = {name: resolved(getattr(dut, name)) for name in ("write__ready", "command__ready", "read__ready")}
-    assert all(seen.values()), f"an engine at rest is not ready: {seen}"
-    seen = {name: resolved(getattr(dut, name)) for name in ("busy", "retired", "busy_cycles", "data__valid")}
-    assert not any(seen.values()), f"an engine at rest shows {seen}"
-    await RisingEdge(dut.clk)
-
-
-async def watch_host(dut: Any, coverage: Coverage) -> None:
-    """Count what the host meets, bins of `MEETINGS`, for ever."""
-    while True:
-        await FallingEdge(dut.clk)
-        if resolved(dut.write__valid) and resolved(dut.busy):
-            coverage.hit(MEETINGS[resolved(dut.write__ready)])
-        if resolved(dut.data__valid) and not resolved(dut.data__ready):
-            coverage.hit(MEETINGS[2])
 
 
 @asynccontextmanager

@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 
 from bitpath.golden.codec import DTYPES, Overflow, Unpacked, decode, decode_array, encode_array
 from bitpath.golden.exact import floor_log2, round_to_format, round_to_integer, ulp
-from bitpath.golden.spec.formats import CATALOGUE, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP32, FloatFormat, Specials
+from bitpath.golden.spec.formats import (
+    CATALOGUE,
+    E2M1,
+    E4M3,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    E8M0,
+    FP32,
+    FloatFormat,
+    Specials,
+)
 from bitpath.golden.spec.rounding import Rounding
 
 FORMATS = list(CATALOGUE.values())
@@ -103,6 +115,14 @@ def test_saturation(encode, fmt):
     if fmt.specials is Specials.FINITE:
         with pytest.raises(ValueError, match="E2M1 has neither infinity nor NaN and can only saturate"):
             encode(fmt, beyond)
+
+
+@pytest.mark.parametrize("encode", [scalar, vector])
+@pytest.mark.parametrize("value", [0.0, -0.0, -(2.0**-30)])
+@pytest.mark.parametrize("fmt", [E4M3FNUZ, E5M2FNUZ], ids=lambda fmt: fmt.name)
+def test_a_format_without_a_negative_zero_rounds_to_zero_and_not_to_nan(encode, fmt, value):
+    assert encode(fmt, value) == 0
+    assert encode(fmt, -1e9) == fmt.nan_code
 
 
 @pytest.mark.parametrize("fmt", SIGNED, ids=lambda fmt: fmt.name)

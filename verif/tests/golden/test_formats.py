@@ -9,7 +9,20 @@ import pytest
 from bitpath.golden.codec import DTYPES, Kind, codes_of, decode, decode_array, encode_array, format_of
 from bitpath.golden.exact import round_to_format
 from bitpath.golden.spec.blocks import MX_FORMATS, MXFP4, MXFP8_E4M3, MXFP8_E5M2
-from bitpath.golden.spec.formats import BF16, CATALOGUE, E2M1, E4M3, E4M3FN, E5M2, E8M0, FP16, FP32, TF32
+from bitpath.golden.spec.formats import (
+    BF16,
+    CATALOGUE,
+    E2M1,
+    E4M3,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    E8M0,
+    FP16,
+    FP32,
+    TF32,
+)
 
 SMALL = [fmt for fmt in CATALOGUE.values() if fmt.width <= 16]
 WITNESSED = [fmt for fmt in SMALL if fmt in DTYPES]
@@ -113,6 +126,8 @@ def test_table_of_the_specification():
         Fraction(1, 2),
     )
     assert (E8M0.max, E8M0.min_normal, E8M0.sign_mask) == (2**127, Fraction(1, 2**127), 0)
+    assert (E4M3FNUZ.max, E5M2FNUZ.max, E4M3FNUZ.emax, E5M2FNUZ.emax) == (240, 57344, 7, 15)
+    assert (E4M3FNUZ.max_code, E5M2FNUZ.max_code, E4M3FNUZ.infinity_code) == (0x7F, 0x7F, None)
     assert (BF16.infinity_code, FP16.infinity_code, TF32.infinity_code) == (0x7F80, 0x7C00, 0x3FC00)
     assert (FP32.infinity_code, FP32.max_code, FP32.sign_mask) == (0x7F800000, 0x7F7FFFFF, 0x80000000)
     assert [decode(E2M1, code).value * 2 for code in range(8)] == [0, 1, 2, 3, 4, 6, 8, 12]

@@ -7,11 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from bitpath.sim.commands import explain, numerics
-from bitpath.sim.flows import tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import aie_matmul, tensix_matmul, trainium3_matmul
 
 README = Path(__file__).parents[3] / "README.md"
 STEP = "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --partial 3f800001"
 QUIRK = "tensix --src-a 1 --src-b 1 --dst 0xbf800001 --phase 0"
+BLOCKS = "aie_ml_v2 --x 7f/02/64,0,-96 --y 84/01/64,0,3 --acc1 0x41000001"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,7 @@ QUIRK = "tensix --src-a 1 --src-b 1 --dst 0xbf800001 --phase 0"
         ("numerics", numerics.command, ""),
         ("explain", explain.command, STEP),
         ("explain tensix", explain.command, QUIRK),
+        ("explain aie_ml_v2", explain.command, BLOCKS),
     ],
 )
 def test_part_is_up_to_date(part, command, arguments):
@@ -30,7 +32,7 @@ def test_part_is_up_to_date(part, command, arguments):
     assert found[1].strip().strip("`").strip() == printed.output.strip()
 
 
-@pytest.mark.parametrize("line", [STEP, QUIRK])
+@pytest.mark.parametrize("line", [STEP, QUIRK, BLOCKS])
 def test_the_commands_are_shown(line):
     assert f"bitpath explain {line}\n" in README.read_text()
 
@@ -38,7 +40,7 @@ def test_the_commands_are_shown(line):
 def test_the_run_table_has_every_format_and_no_mismatch():
     found = re.search(r"<!-- run -->\n(.*?)\n<!-- /run -->", README.read_text(), re.DOTALL)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
-    flows = {"trainium3": trainium3_matmul, "tensix": tensix_matmul}
+    flows = {"trainium3": trainium3_matmul, "tensix": tensix_matmul, "aie_ml_v2": aie_matmul}
     assert [tuple(row[:2]) for row in rows] == [(name, fmt) for name, flow in flows.items() for fmt in flow.FORMATS]
     # Every output of the layer, [128, 512].
     assert all(row[2:4] == [f"{128 * 512:,}", "0"] for row in rows)

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.simulator
 HANDSHAKES = ("valid", "ready")
 SOURCES = (Path(__file__), *(Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)))
 
-SIMULATORS = {"matrix_unit": "verilator", "tensix_engine": "verilator"}
+SIMULATORS = {"matrix_unit": "verilator", "tensix_engine": "verilator", "aie_engine": "verilator"}
 """Of units that Icarus takes minutes for."""
-LARGE = ("tensor_engine", "matrix_unit", "tensix_engine")
+LARGE = ("tensor_engine", "matrix_unit", "tensix_engine", "vector_mac", "cascade", "aie_engine")
 """Units of which enough stays behind live handshakes to take a minute: registers that feed themselves are not dropped."""
 
 

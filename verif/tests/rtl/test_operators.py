@@ -13,7 +13,19 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.codec import Kind, decode
 from bitpath.golden.exact.tensix import round_tie
-from bitpath.golden.spec.formats import BF16, CATALOGUE, E2M1, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
+from bitpath.golden.spec.formats import (
+    BF16,
+    CATALOGUE,
+    E2M1,
+    E4M3,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    FP16,
+    FP32,
+    TF32,
+)
 from bitpath.golden.spec.tensix_numerics import Tie
 from bitpath.rtl.common.add_tree import AddTree
 from bitpath.rtl.common.align import Align, Dropped, shift_of
@@ -39,7 +51,16 @@ def codes(fmt):
 @pytest.mark.parametrize("subnormals", [True, False])
 @pytest.mark.parametrize(
     "formats",
-    [(E4M3FN, E5M2), (E5M2, E4M3FN, E4M3), (E4M3FN,), (E2M1,), (BF16, FP16), (TF32,), (FP32,)],
+    [
+        (E4M3FN, E5M2),
+        (E5M2, E4M3FN, E4M3),
+        (E4M3FNUZ, E5M2FNUZ, E4M3),
+        (E4M3FN,),
+        (E2M1,),
+        (BF16, FP16),
+        (TF32,),
+        (FP32,),
+    ],
     ids=lambda formats: "+".join(fmt.name for fmt in formats),
 )
 def test_decode_is_the_codec(evaluate, formats, subnormals):
@@ -71,7 +92,7 @@ def test_decode_refuses_formats_of_two_widths():
 
 def test_every_catalogued_format_with_subnormals_is_decoded_above():
     assert {fmt.name for fmt in CATALOGUE.values() if fmt.signed} == {
-        fmt.name for fmt in (E4M3FN, E5M2, E4M3, E2M1, BF16, FP16, TF32, FP32)
+        fmt.name for fmt in (E4M3FN, E5M2, E4M3, E4M3FNUZ, E5M2FNUZ, E2M1, BF16, FP16, TF32, FP32)
     }
 
 

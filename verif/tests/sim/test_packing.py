@@ -37,6 +37,13 @@ def test_as_amaranth_lays_fields_out():
         assert pack(LAYOUT, unpack(LAYOUT, bits)) == bits
 
 
+def test_what_is_packed_already_is_taken_as_it_is():
+    pairs = [{"small": 1, "number": -1}, pack(Pair, {"small": 2, "number": 3})]
+    assert pack(LAYOUT, {"pairs": pairs}) == pack(LAYOUT, {"pairs": [pairs[0], {"small": 2, "number": 3}]})
+    with pytest.raises(ValueError, match=r"^payload is 256, allowed are 0 to 255$"):
+        pack(Pair, 256)
+
+
 def test_what_is_left_out_is_zero():
     assert pack(LAYOUT, {}) == 0
     assert pack(Pair, {"number": -1}) == 0b11111_000

@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.golden import trainium3
 from bitpath.sim import __main__, paths
-from bitpath.sim.flows import matmul, results, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import aie_matmul, matmul, results, tensix_matmul, trainium3_matmul
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORD = {
@@ -26,6 +26,7 @@ RECORD = {
     "macs": int,
     "cycles": int,
     "mac_per_cycle": float,
+    "peak_mac_per_cycle": float,
     "wall_seconds": float,
     "sqnr_db": float,
     "max_rel_error": float,
@@ -84,18 +85,27 @@ def test_every_machine_where_none_is_named(bitpath, monkeypatch):
     """One format of each; run.json has them in the machines' order."""
     monkeypatch.setattr(trainium3_matmul, "FORMATS", {"mxfp4": trainium3_matmul.FORMATS["mxfp4"]})
     monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
-    status, _, err = bitpath("run", "--sim", "icarus", "--slice", "2x32x2")
+    monkeypatch.setattr(aie_matmul, "FORMATS", ("mx9",))
+    status, out, err = bitpath("run", "--sim", "icarus", "--slice", "2x32x2")
     assert (status, err) == (0, "")
+    assert all(out.count(machine) == 1 for machine in ("trainium3", "tensix", "aie_ml_v2")), (
+        "the machines share a table"
+    )
     records = json.loads(Path("build/reports/run.json").read_text())
     assert [(record["machine"], record["format"]) for record in records] == [
         ("trainium3", "mxfp4"),
         ("tensix", "bf16_lofi"),
+        ("aie_ml_v2", "mx9"),
     ]
     for record in records:
         assert {name: type(record[name]) for name in RECORD} == RECORD
         assert (record["outputs_compared"], record["mismatches"]) == (4, 0)
     assert records[1]["config"]["fidelity"] == "LoFi"
     assert records[1]["sqnr_db"] > 20
+    assert records[2]["config"]["mode"] == "mx9"
+    assert records[2]["sqnr_db"] > 30
+    # 4x4 PEs of four products; 2x4 dot products of 16; 4 of MX9's 64 lanes, 8 products of each in a cycle.
+    assert [record["peak_mac_per_cycle"] for record in records] == [64, 128, 32]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +113,11 @@ def test_every_machine_where_none_is_named(bitpath, monkeypatch):
     [
         (("--format", "bfp4_hifi2"), ["tensix"]),
         (("--format", "mxfp4"), ["trainium3"]),
+        (("--format", "mx6"), ["aie_ml_v2"]),
+        (("--format", "fp8_e4m3fnuz"), ["aie_ml_v2"]),
         (("--machine", "tensix"), ["tensix"] * 3),
-        ((), ["trainium3"] * 3 + ["tensix"] * 3),
+        ((), ["trainium3"] * 3 + ["tensix"] * 3 + ["aie_ml_v2"] * 4),
+        (("--lanes", "16", "--rows", "8"), ["trainium3"] * 3 + ["tensix"] * 3 + ["aie_ml_v2"] * 4),
     ],
 )
 def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machines):
@@ -210,7 +223,11 @@ BAD_MATRICES = {
             "matrix_unit: rows is 3, allowed are powers of two from 1 to 8",
         ),
         (("run", "--format", "mxfp6"), "format is 'mxfp6'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
-        (("run", "--machine", "trainium9"), "'trainium9' is not one of 'trainium3', 'tensix'"),
+        (("run", "--format", "bf17"), "aie_ml_v2 has mx9, mx6, mx4, bf16, fp16, fp8_e4m3"),
+        (("run", "--machine", "trainium9"), "'trainium9' is not one of 'trainium3', 'tensix', 'aie_ml_v2'"),
+        (("run", "--machine", "aie_ml_v2", "--rows", "4"), "--rows is not a size of aie_ml_v2"),
+        (("run", "--format", "bf16_lofi", "--lanes", "4"), "--lanes is not a size of tensix"),
+        (("run", "--lanes", "48"), "vector_mac: lanes is 48, allowed are powers of two from 1 to 64"),
         (("run", "--flow", "attention"), "'attention' is not 'matmul'"),
         (("run", "--sim", "vcs"), "'vcs' is not one of 'verilator', 'icarus'"),
         (("run", "--nosuch"), "No such option"),

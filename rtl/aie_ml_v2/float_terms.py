@@ -1,0 +1,49 @@
+"""Products of floats as terms: the fourth stage, for floats."""
+
+from amaranth import Module, Mux
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
+from bitpath.rtl.aie_ml_v2.layouts import DEPTH
+from bitpath.rtl.aie_ml_v2.products import ProductWords
+from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
+
+
+class FloatTerms(wiring.Component):
+    """Products of floats into the slots; a product of a zero takes no part in the maximum. Combinational.
+
+    Parameters
+    ----------
+    numerics : what is computed.
+
+    Members
+    -------
+    i : In(ProductWords)
+    o : Out(TermPlan.terms)
+    """
+
+    clocked = False
+
+    def __init__(self, numerics: AieNumerics):
+        self.numerics = numerics
+        self.plan = TermPlan(numerics)
+        super().__init__({"i": In(ProductWords), "o": Out(self.plan.terms)})
+
+    def elaborate(self, platform):
+        m = Module()
+        plan, i, o = self.plan, self.i, self.o
+        slots = [*(o.wide[k] for k in range(plan.mx_terms)), *(o.narrow[k] for k in range(plan.narrow))]
+        for k in range(DEPTH):
+            # Never negative, and so without its sign bit.
+            magnitude = i.wide[k][: plan.narrow_bits]
+            counts = i.control.multiplies if self.numerics.float_zero_term else magnitude.any()
+            m.d.comb += [slots[k].eq(magnitude), o.exponents[k].eq(Mux(counts, i.exponents[k], 0))]
+        m.d.comb += [slot.eq(0) for slot in slots[DEPTH:]]
+        m.d.comb += [
+            o.negative.eq(i.negative),
+            o.nan.eq(i.nan),
+            o.plus_inf.eq(i.plus_inf),
+            o.minus_inf.eq(i.minus_inf),
+        ]
+        return m

@@ -1,0 +1,169 @@
+"""One lane of the multiply-accumulate, from operands to a result for its accumulator.
+
+Ref: AM027, chapter 4, for the stages; llvm-aie, AIE2PSGenSchedule.td, for the cycles.
+"""
+
+from typing import Any
+
+from amaranth import Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.spec.aie_ml_v2_modes import TIMINGS, Datapath
+from bitpath.rtl.aie_ml_v2.accumulate import Accumulate
+from bitpath.rtl.aie_ml_v2.align_to_max import AlignToMax
+from bitpath.rtl.aie_ml_v2.block_terms import BlockTerms
+from bitpath.rtl.aie_ml_v2.compare import Compare
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.float_terms import FloatTerms
+from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, LaneOperands, MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.normalize import NormalizeFp32
+from bitpath.rtl.aie_ml_v2.post_add import PostAdd
+from bitpath.rtl.aie_ml_v2.products import Products
+from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
+from bitpath.rtl.common.bodies import place
+
+OPERAND_CYCLE = 2
+"""In which cycle of an instruction its lanes take operands, the issue being 1; for MX9, of its second beat."""
+FLOAT_LATENCY = TIMINGS[Datapath.FLOAT].write - OPERAND_CYCLE
+LATENCY = TIMINGS[Datapath.MX6].write - OPERAND_CYCLE
+"""Cycles from operands, MX9's second beat, to the result: of floats, and of all else."""
+ACC_LEAD = 2
+"""Cycles from an instruction's accumulators to its result."""
+
+
+class MacLane(wiring.Component):
+    """``o = +-sum(x[k] * y[k]) +- acc1 +- acc2`` in one of six modes, a beat a cycle; MX9 takes two beats.
+
+    Register ranks stand where the cycles of the timing table end: after permute (2), multiply (3), for floats one more (4),
+    compare (the cycle of the post-add, for floats 5) and add. A float's result appears 5 cycles after its operands, any
+    other 4. Two that would appear together do not work: a beat that is no float must not follow a float's at once.
+    Operands without ``valid`` do nothing.
+
+    Parameters
+    ----------
+    config : numerics.
+
+    Members
+    -------
+    valid : In(1), operands : In(LaneOperands)
+    acc1, acc2 : In(32), two cycles before the result
+    o : Out(32)
+    """
+
+    def __init__(self, config: MacLaneConfig):
+        self.config = config
+        self.plan = TermPlan(config.numerics)
+        super().__init__(
+            {
+                "valid": In(1),
+                "operands": In(LaneOperands),
+                "acc1": In(LANE_BITS),
+                "acc2": In(LANE_BITS),
+                "o": Out(LANE_BITS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        products = self._multiply(m, platform)
+        terms, control, product_sum = self._terms(m, platform, products)
+        numerics = self.config.numerics
+
+        compare = place(m, platform, "compare", Compare, numerics)
+        m.d.comb += [
+            compare.terms.eq(terms),
+            compare.acc1.eq(self.acc1),
+            compare.acc2.eq(self.acc2),
+            compare.control.eq(control),
+        ]
+        held = _rank(
+            m,
+            "compared",
+            terms=terms,
+            control=control,
+            product_sum=product_sum,
+            acc1=self.acc1,
+            acc2=self.acc2,
+            exponent=compare.exponent,
+            shifts=compare.shifts,
+            acc_shifts=compare.acc_shifts,
+            special=compare.special,
+        )
+
+        align = place(m, platform, "align", AlignToMax, numerics)
+        accumulate = place(m, platform, "accumulate", Accumulate, numerics)
+        is_integer = (held["control"].mode == MacMode.INT8) | (held["control"].mode == MacMode.INT16)
+        total = Signal(signed(max(self.plan.total_bits, LANE_BITS)))
+        m.d.comb += [
+            *(
+                getattr(align, name).eq(held[name])
+                for name in ("terms", "acc1", "acc2", "control", "shifts", "acc_shifts")
+            ),
+            *(getattr(accumulate, name).eq(held[name]) for name in ("product_sum", "acc1", "acc2", "control")),
+            accumulate.wide.eq(align.wide),
+            accumulate.narrow.eq(align.narrow),
+            total.eq(Mux(is_integer, accumulate.integer_total, accumulate.total)),
+        ]
+        summed = _rank(
+            m, "added", total=total, is_integer=is_integer, exponent=held["exponent"], special=held["special"]
+        )
+
+        normalize = place(m, platform, "normalize", NormalizeFp32, numerics)
+        m.d.comb += [
+            normalize.total.eq(summed["total"]),
+            normalize.exponent.eq(summed["exponent"]),
+            normalize.special.eq(summed["special"]),
+            self.o.eq(Mux(summed["is_integer"], summed["total"][:LANE_BITS], normalize.o)),
+        ]
+        return m
+
+    def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value]:
+        """The third stage: products, and whether there are any."""
+        valid, operands = Signal(name="permuted_valid"), _rank(m, "permuted", operands=self.operands)["operands"]
+        multiply = place(m, platform, "multiply", Products, self.config.numerics)
+        multiplied_valid = Signal()
+        products = _rank(m, "multiplied", products=multiply.o)["products"]
+        m.d.comb += multiply.i.eq(operands)
+        m.d.sync += [valid.eq(self.valid), multiplied_valid.eq(valid)]
+        return products, multiplied_valid
+
+    def _terms(self, m: Module, platform: Any, multiplied: tuple[data.View, Value]) -> tuple[Value, Value, Value]:
+        """The fourth stage: what is compared, its control, and a sum of integers. Floats go through one rank more."""
+        products, valid = multiplied
+        numerics = self.config.numerics
+        post_add = place(m, platform, "post_add", PostAdd, numerics)
+        blocks = place(m, platform, "block_terms", BlockTerms, numerics)
+        floats = place(m, platform, "float_terms", FloatTerms, numerics)
+        mode = products.control.mode
+        first_beat = Signal()
+        held = Signal.like(blocks.held, name="first_half", reset_less=True)
+        m.d.comb += [
+            post_add.i.eq(products),
+            blocks.i.eq(products),
+            blocks.products.eq(post_add.terms),
+            blocks.sum.eq(post_add.o),
+            blocks.held.eq(held),
+            floats.i.eq(products),
+            first_beat.eq(valid & (mode == MacMode.MX9) & ~products.high),
+        ]
+        with m.If(first_beat):
+            m.d.sync += held.eq(blocks.to_hold)
+
+        is_float = Signal(name="float_valid")
+        m.d.sync += is_float.eq(valid & ((mode == MacMode.FLOAT16) | (mode == MacMode.FLOAT8)))
+        late = _rank(m, "float", terms=floats.o, control=products.control)
+        terms = Signal(self.plan.terms)
+        control = Signal(MacControl)
+        m.d.comb += [
+            terms.eq(Mux(is_float, late["terms"], blocks.o)),
+            control.eq(Mux(is_float, late["control"], products.control)),
+        ]
+        return terms, control, post_add.o
+
+
+def _rank(m: Module, name: str, **values: Value) -> dict[str, Any]:
+    """A register rank."""
+    held = {key: Signal.like(value, name=f"{name}_{key}", reset_less=True) for key, value in values.items()}
+    m.d.sync += [held[key].eq(value) for key, value in values.items()]
+    return held

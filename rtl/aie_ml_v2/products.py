@@ -1,0 +1,169 @@
+"""The multipliers of a lane, and the exponents beside them: the third stage."""
+
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.spec.aie_ml_v2 import MX6, MX_BLOCK, MX_NAN_EXPONENT
+from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
+from bitpath.rtl.aie_ml_v2.float_decode import FloatDecode
+from bitpath.rtl.aie_ml_v2.layouts import BYTE, DEPTH, WORD_BITS, LaneOperands, MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.mx_decode import MxDecode
+from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, SIGNIFICAND_BITS
+from bitpath.rtl.common.bodies import place
+
+FACTOR_BITS = SIGNIFICAND_BITS + 1
+"""Of what is multiplied, signed: a significand, which is never negative, or 8 bits of an integer, signed or not."""
+WIDE_BITS = 2 * SIGNIFICAND_BITS + 1
+"""Of a product: at most 2047**2, so that the sign bit needs one more."""
+NARROW_BITS = 2 * MX6.width
+INT16_PRODUCTS = 2
+"""Products of 16-bit integers, each of four 8-bit pieces."""
+
+
+class ProductWords(data.Struct):
+    """Products of a beat.
+
+    ``wide[k]`` is an MX product in units of 2**-12, a float one of significands in 2**-20, an integer one, or a piece of
+    one: of 16-bit product j the pieces low x low, low x high, high x low, high x high are at 4j and up. ``narrow`` are
+    products 8 to 15 of MX6. ``negative`` are signs of float products, negation applied.
+    """
+
+    control: MacControl
+    high: 1
+    wide: data.ArrayLayout(signed(WIDE_BITS), DEPTH)
+    narrow: data.ArrayLayout(signed(NARROW_BITS), MX_BLOCK - DEPTH)
+    x_shift: BYTE
+    y_shift: BYTE
+    exponents: data.ArrayLayout(EXPONENT_BITS, DEPTH)  # the first is the block pair's in MX
+    negative: DEPTH
+    ordinary: 1  # both of the block pair's exponents are above 0
+    nan: 1
+    plus_inf: 1
+    minus_inf: 1
+
+
+class Products(wiring.Component):
+    """A lane's products of one beat, exactly; exponent codes; NaN and infinities. Combinational.
+
+    Eight multipliers of 12 by 12 bits, signed, are shared: by MX9's 8 codes, MX6's first 8, significands of floats, bytes,
+    and pieces of 16-bit integers. Eight of 5 by 5 bits have MX6's other codes. Adders of exponents are shared by floats
+    and, the first of them, MX.
+
+    Parameters
+    ----------
+    numerics : what is computed.
+
+    Members
+    -------
+    i : In(LaneOperands)
+    o : Out(ProductWords)
+    """
+
+    clocked = False
+
+    def __init__(self, numerics: AieNumerics):
+        self.numerics = numerics
+        super().__init__({"i": In(LaneOperands), "o": Out(ProductWords)})
+
+    def elaborate(self, platform):
+        m = Module()
+        control = self.i.control
+        mode = control.mode
+        is_mx = Signal()
+        is_float = Signal()
+        x, y = (Signal.like(each, name=name) for name, each in (("x", self.i.x), ("y", self.i.y)))
+        gate = control.multiplies
+        m.d.comb += [
+            is_mx.eq((mode == MacMode.MX6) | (mode == MacMode.MX9)),
+            is_float.eq((mode == MacMode.FLOAT16) | (mode == MacMode.FLOAT8)),
+            # Zeros add nothing, and are no NaN.
+            x.eq(self.i.x & gate.replicate(len(x))),
+            y.eq(self.i.y & gate.replicate(len(y))),
+        ]
+        mx_x, mx_y = self._mx(m, platform, "x", x), self._mx(m, platform, "y", y)
+        float_x = self._floats(m, platform, "x", x, control.x_format)
+        float_y = self._floats(m, platform, "y", y, control.y_format)
+        wide, narrow = Signal.like(self.o.wide, name="wide"), Signal.like(self.o.narrow, name="narrow")
+        exponents = Signal.like(self.o.exponents, name="exponents")
+        for k in range(DEPTH):
+            high_x, high_y = k % 4 // 2, k % 2  # which bytes of 16-bit integers these multiply
+            a = self._factor(m, f"a_{k}", mx_x.wide[k], float_x[k], x, k, high_x, control.x_signed)
+            b = self._factor(m, f"b_{k}", mx_y.wide[k], float_y[k], y, k, high_y, control.y_signed)
+            ea, eb = float_x[k].exponent, float_y[k].exponent
+            if k == 0:
+                ea, eb = Mux(is_mx, self.i.x_exponent, ea), Mux(is_mx, self.i.y_exponent, eb)
+            m.d.comb += [
+                wide[k].eq(a * b),
+                narrow[k].eq(mx_x.narrow[k] * mx_y.narrow[k]),
+                exponents[k].eq(ea + eb + 1),
+            ]
+        negative, nan, plus, minus = self._signs(m, float_x, float_y)
+        mx_nan = Signal()
+        if self.numerics.mx_nan_block:
+            at_nan = (each == MX_NAN_EXPONENT for each in (self.i.x_exponent, self.i.y_exponent))
+            m.d.comb += mx_nan.eq(is_mx & gate & Cat(at_nan).any())
+        m.d.comb += [
+            self.o.control.eq(control),
+            self.o.high.eq(self.i.high),
+            self.o.wide.eq(wide),
+            self.o.narrow.eq(narrow),
+            self.o.x_shift.eq(self.i.x_shift),
+            self.o.y_shift.eq(self.i.y_shift),
+            self.o.exponents.eq(exponents),
+            self.o.negative.eq(negative),
+            self.o.ordinary.eq(gate & self.i.x_exponent.any() & self.i.y_exponent.any()),
+            self.o.nan.eq(mx_nan | (is_float & nan)),
+            self.o.plus_inf.eq(is_float & plus),
+            self.o.minus_inf.eq(is_float & minus),
+        ]
+        return m
+
+    def _mx(self, m: Module, platform: Any, side: str, operand: Value) -> wiring.Component:
+        decode = place(m, platform, f"mx_decode_{side}", MxDecode)
+        m.d.comb += [decode.i.eq(operand), decode.is_mx6.eq(self.i.control.mode == MacMode.MX6)]
+        return decode
+
+    def _floats(self, m: Module, platform: Any, side: str, operand: Value, fmt: Value) -> list[data.View]:
+        is_fp8 = self.i.control.mode == MacMode.FLOAT8
+        decoded = []
+        for k in range(DEPTH):
+            decode = place(m, platform, f"float_decode_{side}_{k}", FloatDecode)
+            m.d.comb += [
+                decode.code.eq(Mux(is_fp8, operand.word_select(k, BYTE), operand.word_select(k, WORD_BITS))),
+                decode.is_fp8.eq(is_fp8),
+                decode.format.eq(fmt),
+            ]
+            decoded.append(decode.o)
+        return decoded
+
+    def _factor(
+        self, m: Module, name: str, code: Value, number: data.View, operand: Value, k: int, high: int, is_signed: Value
+    ) -> Value:
+        """What a wide multiplier takes from one side."""
+        factor = Signal(signed(FACTOR_BITS), name=name)
+        byte = operand.word_select(k, BYTE)
+        piece = operand.word_select(k // 4 * (WORD_BITS // BYTE) + high, BYTE)
+        with m.Switch(self.i.control.mode):
+            with m.Case(MacMode.INT8):
+                m.d.comb += factor.eq(Cat(byte, byte[-1] & is_signed).as_signed())
+            with m.Case(MacMode.INT16):
+                m.d.comb += factor.eq(Cat(piece, piece[-1] & is_signed & bool(high)).as_signed())
+            with m.Case(MacMode.FLOAT16, MacMode.FLOAT8):
+                m.d.comb += factor.eq(number.significand)
+            with m.Default():
+                m.d.comb += factor.eq(code)
+        return factor
+
+    def _signs(self, m: Module, xs: list[data.View], ys: list[data.View]) -> tuple[Value, Value, Value, Value]:
+        """Signs of products; whether one is NaN, and an infinity of either sign."""
+        negative, nan, inf = (Signal(DEPTH, name=name) for name in ("negative", "nan", "inf"))
+        for k, (a, b) in enumerate(zip(xs, ys, strict=True)):
+            m.d.comb += [
+                negative[k].eq(a.sign ^ b.sign ^ self.i.control.negate_products),
+                inf[k].eq(a.inf | b.inf),
+                nan[k].eq(a.nan | b.nan | (a.inf & ~b.significand.any()) | (b.inf & ~a.significand.any())),
+            ]
+        return negative, nan.any(), (inf & ~negative).any(), (inf & negative).any()

@@ -1,0 +1,25 @@
+"""A flag that stays."""
+
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+
+class StickyFlag(wiring.Component):
+    """Set a cycle after ``occurs``, and cleared by ``clear``; the former wins.
+
+    Members
+    -------
+    occurs : In(1)
+    clear : In(1)
+    o : Out(1)
+    """
+
+    occurs: In(1)
+    clear: In(1)
+    o: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.o.eq(self.occurs | (self.o & ~self.clear))
+        return m

@@ -1,0 +1,78 @@
+"""One matmul through AIE-ML v2: convert, multiply in golden and on the RTL engine, compare the accumulators."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden import aie_ml_v2
+from bitpath.golden.aie_ml_v2.matmul import FLOAT_FORMATS
+from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS
+from bitpath.rtl.aie_ml_v2.config import AieEngineConfig, VectorMacConfig
+from bitpath.sim.flows.matmul import MatmulJob
+from bitpath.verif.host.aie_images import native_matmul
+from bitpath.verif.host.aie_job_file import save_job
+
+FORMATS = ("mx9", "mx6", "mx4", "bf16")
+"""What runs when nothing is said."""
+ALL_FORMATS = (*MX_FORMATS, *FLOAT_FORMATS)
+FORMAT_NAMES = ", ".join(ALL_FORMATS)
+SIZES = ("lanes",)
+"""What `engine_for` takes."""
+
+ENGINES = {
+    # The machine's 64 lanes, and all of the layer in memory at once.
+    "verilator": AieEngineConfig(unit=VectorMacConfig(lanes=64), x_depth=2048, y_depth=4096, result_depth=2048),
+    "icarus": AieEngineConfig(),
+}
+"""The engine that each simulator runs: Icarus is some hundred times slower."""
+
+
+def formats_of(format_name: str) -> str:
+    """The format of that name; ValueError names the known ones. The layer is one of floats, so integers are not."""
+    if format_name not in ALL_FORMATS:
+        raise ValueError(f"format is {format_name!r}; aie_ml_v2 has {FORMAT_NAMES}")
+    return format_name
+
+
+def engine_for(simulator: str, *, lanes: int | None = None) -> AieEngineConfig:
+    """The engine that the simulator runs, with another number of lanes where one is given."""
+    engine = ENGINES[simulator]
+    return engine if lanes is None else replace(engine, unit=replace(engine.unit, lanes=lanes))
+
+
+class Matmul(MatmulJob):
+    """A product cut into native ones; made at once, so that mistakes show before any simulation.
+
+    Raises
+    ------
+    ValueError : an unknown format, or operands that `aie_ml_v2.plan_matmul` refuses.
+    """
+
+    machine = "aie_ml_v2"
+    unit = "aie_engine"
+    bench = "bitpath.verif.tb.tb_aie_engine_run"
+
+    def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: AieEngineConfig, simulator: str):
+        super().__init__(a, b, format_name, engine, simulator)
+        self.plan = aie_ml_v2.plan_matmul(a, b, fmt=formats_of(format_name), numerics=engine.unit.numerics)
+
+    @property
+    def peak(self) -> float:
+        # With 64 lanes this is Table 7's figure.
+        mode = self.plan.mode
+        return aie_ml_v2.macs_per_cycle(mode.name) * min(mode.lanes, self.engine.unit.lanes) / mode.lanes
+
+    def settings(self) -> dict[str, Any]:
+        return {"mode": self.plan.mode.name}
+
+    def save_plan(self, path: Path) -> None:
+        save_job(path, native_matmul(self.plan))
+
+    def golden(self) -> np.ndarray:
+        return aie_ml_v2.result_matrix(self.plan, aie_ml_v2.run_plan(self.plan))
+
+    def matrix(self, output: np.ndarray) -> np.ndarray:
+        tiles = output.view(np.float32).reshape(*output.shape[:2], self.plan.tile.m, self.plan.tile.n)
+        return aie_ml_v2.result_matrix(self.plan, tiles)

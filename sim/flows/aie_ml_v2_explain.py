@@ -1,0 +1,203 @@
+"""What ``bitpath explain aie_ml_v2`` prints: text of one lane, or of an output of a matmul."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2 import MatmulPlan, MxBlocks, plan_matmul
+from bitpath.golden.aie_ml_v2.arguments import check_choice, member
+from bitpath.golden.aie_ml_v2.explain import explain_chain, explain_lane
+from bitpath.golden.aie_ml_v2.matmul import FLOAT_FORMATS, FORMATS
+from bitpath.golden.codec import codes_of
+from bitpath.golden.exact.aie_ml_v2 import (
+    Block,
+    IntegerLaneTrace,
+    LaneTrace,
+    to_mx,
+    trace_float_lane,
+    trace_integer_lane,
+    trace_mx_lane,
+)
+from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_FORMATS, MxFormat, RoundingCode
+from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8, FLOAT16, INTEGER_MODES, Mode
+from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
+from bitpath.golden.spec.formats import FP32, FloatFormat
+from bitpath.sim.flows.explain_arguments import float_code, output_place, read_word, whole_numbers
+
+NEGATIONS = ("products", "acc1", "acc2")
+"""What an instruction may negate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One instruction on one lane, as the command line gives it.
+
+    Attributes
+    ----------
+    x, y : operands, separated by commas: numbers or codes (0x3f80) of floats, numbers of integers, numbers that become an
+        MX block, or a block as exponent, shifts and codes (7f/01/64,-3).
+    x_format, y_format : by name.
+    acc1, acc2 : accumulators, numbers or FP32 codes; None is not there.
+    negate : which of `NEGATIONS`.
+    rounding : crRnd code of numbers to MX.
+    """
+
+    x: str
+    y: str
+    x_format: str
+    y_format: str
+    acc1: str | None = None
+    acc2: str | None = None
+    negate: Sequence[str] = ()
+    rounding: int = RoundingCode.CONV_EVEN
+
+
+def lane(numerics: AieNumerics, given: Lane) -> str:
+    """One instruction on one lane.
+
+    Raises
+    ------
+    ValueError : formats that do not go together, too many operands, or text that is none.
+    """
+    check_choice("--format", given.x_format, FORMATS)
+    check_choice("--y-format", given.y_format, FORMATS)
+    mode = _mode(given.x_format)
+    if mode is not _mode(given.y_format):
+        allowed = [name for name in FORMATS if _mode(name) is mode]
+        raise ValueError(f"--y-format is {given.y_format!r}; with {given.x_format}, {', '.join(allowed)} are allowed")
+    negations = {f"negate_{name}": name in given.negate for name in NEGATIONS}
+    return explain_lane(_trace(numerics, mode, given, negations))
+
+
+def matmul_output(
+    numerics: AieNumerics,
+    a: np.ndarray,
+    b: np.ndarray,
+    format_name: str,
+    rounding: int,
+    place: str,
+    step: int | None,
+) -> str:
+    """The output at ``place`` ("M,N") of ``a @ b``: a line for each instruction, or one of them (`step`) in full.
+
+    Raises
+    ------
+    ValueError : a place outside the output, a step that is not there, and whatever `plan_matmul` refuses.
+    """
+    m, n = output_place(place, a.shape[0], b.shape[1])
+    # Rows and columns are converted by themselves, so that one of each is enough.
+    left, right = a[m : m + 1], b[:, n : n + 1]
+    if format_name in INTEGER_MODES:
+        left, right = whole_numbers(left, format_name), whole_numbers(right, format_name)
+    plan = plan_matmul(left, right, fmt=format_name, rounding=rounding, numerics=numerics)
+    steps = _steps(plan)
+    if step is None:
+        reference = float(a[m].astype(np.float64) @ b[:, n].astype(np.float64))
+        tile = f"{plan.tile.m}x{plan.tile.k}x{plan.tile.n}"
+        title = f"{len(steps)} instructions of output [{m}, {n}], {format_name}, {tile} in mode {plan.mode.name}"
+        return f"{title}\n{explain_chain(steps)}\nfloat64      {reference:.9g}, of the matrices before conversion"
+    if not 0 <= step < len(steps):
+        raise ValueError(f"--step is {step}; 0 to {len(steps) - 1} are allowed")
+    name, trace = steps[step]
+    return f"instruction {name}\n{explain_lane(trace)}"
+
+
+def _mode(format_name: str) -> Mode | MxFormat:
+    """What both operands of a lane have in common."""
+    if format_name in MX_FORMATS:
+        return MX_FORMATS[format_name]
+    if format_name in INTEGER_MODES:
+        return INTEGER_MODES[format_name]
+    return FLOAT8 if FLOAT_FORMATS[format_name] in FLOAT8.formats else FLOAT16
+
+
+def _trace(
+    numerics: AieNumerics, mode: Mode | MxFormat, given: Lane, negations: dict[str, bool]
+) -> LaneTrace | IntegerLaneTrace:
+    if mode in INTEGER_MODES.values():
+        x, y = (
+            _integers(option, text, bits, mode.depth)
+            for option, text, bits in (("--x", given.x, mode.a_bits), ("--y", given.y, mode.b_bits))
+        )
+        accumulators = (
+            0 if text is None else _integers(option, text, mode.lane_bits, 1)[0]
+            for option, text in (("--acc1", given.acc1), ("--acc2", given.acc2))
+        )
+        return trace_integer_lane(mode, x, y, *accumulators, **negations)
+    acc1, acc2 = (
+        None if text is None else _float(option, text, FP32)
+        for option, text in (("--acc1", given.acc1), ("--acc2", given.acc2))
+    )
+    if isinstance(mode, MxFormat):
+        blocks = (
+            _block(numerics, option, text, mode, given.rounding)
+            for option, text in (("--x", given.x), ("--y", given.y))
+        )
+        return trace_mx_lane(numerics, *blocks, acc1, acc2, **negations)
+    x, y = (
+        _floats(option, text, FLOAT_FORMATS[name], mode.depth)
+        for option, text, name in (("--x", given.x, given.x_format), ("--y", given.y, given.y_format))
+    )
+    return trace_float_lane(numerics, x, y, acc1, acc2, **negations)
+
+
+def _steps(plan: MatmulPlan) -> list[tuple[str, LaneTrace | IntegerLaneTrace]]:
+    """The instructions of the output in the plan's first lane, in order, each with its place in K."""
+    steps, acc = [], None
+    for index in range(plan.tiles[1]):
+        a, b = plan.a[0, index, 0], plan.b[index, 0, 0]
+        if isinstance(a, MxBlocks):
+            trace = trace_mx_lane(plan.numerics, _scalar(a), _scalar(b), acc)
+        elif plan.fmt in INTEGER_MODES:
+            trace = trace_integer_lane(plan.mode, a.tolist(), b.tolist(), acc or 0)
+        else:
+            sides = ([(code, FLOAT_FORMATS[plan.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
+            trace = trace_float_lane(plan.numerics, *sides, acc)
+        acc = trace.result
+        first = index * plan.tile.k
+        steps.append((f"{index:>4}  k {first:>4}-{first + plan.tile.k - 1:<4}", trace))
+    return steps
+
+
+def _scalar(blocks: MxBlocks) -> Block:
+    """The one block of an array."""
+    return Block(blocks.fmt, int(blocks.exponent[0]), int(blocks.shift[0]), tuple(blocks.codes[0].tolist()))
+
+
+def _parts(option: str, text: str, count: int) -> list[str]:
+    parts = text.split(",")
+    if len(parts) > count:
+        raise ValueError(f"{option} has {len(parts)} operands; up to {count} are allowed")
+    return parts
+
+
+def _floats(option: str, text: str, fmt: FloatFormat, count: int) -> list[tuple[int, FloatFormat]]:
+    codes = [_float(option, part, fmt) for part in _parts(option, text, count)]
+    return [(code, fmt) for code in codes + [0] * (count - len(codes))]
+
+
+def _float(option: str, text: str, fmt: FloatFormat) -> int:
+    return read_word(option, text, fmt.width, fmt.name, lambda value: float_code(value, fmt))
+
+
+def _integers(option: str, text: str, bits: int, count: int) -> list[int]:
+    numbers = []
+    for part in _parts(option, text, count):
+        if not re.fullmatch(r"[-+]?\d+", part) or not -(1 << bits - 1) <= int(part) < 1 << bits - 1:
+            raise ValueError(f"{option} is {part!r}; {-(1 << bits - 1)} to {(1 << bits - 1) - 1} are allowed")
+        numbers.append(int(part))
+    return numbers + [0] * (count - len(numbers))
+
+
+def _block(numerics: AieNumerics, option: str, text: str, fmt: MxFormat, rounding: int) -> Block:
+    """Read a block, or numbers that are converted to one."""
+    if "/" not in text:
+        codes = [code for code, _ in _floats(option, text, FP32, MX_BLOCK)]
+        return to_mx(numerics, codes, fmt, member("--rounding", rounding, RoundingCode))
+    match = re.fullmatch(r"([0-9a-fA-F]{1,2})/([0-9a-fA-F]{1,2})/([-+,\d]+)", text)
+    if not match:
+        raise ValueError(f"{option} is {text!r}; a block is two hexadecimal bytes and codes, as 7f/01/64,-3")
+    codes = _integers(option, match[3], fmt.width, MX_BLOCK)
+    return Block(fmt, int(match[1], 16), int(match[2], 16), tuple(codes))

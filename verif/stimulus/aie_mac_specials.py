@@ -1,0 +1,143 @@
+"""Directed corners that floats and MX have each of their own."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+from bitpath.golden.exact.aie_ml_v2 import Block
+from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
+from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
+from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.verif.stimulus.aie_mac import LaneCase, MacOptions, mode_of, row_of
+from bitpath.verif.stimulus.aie_mac_bins import ENDS
+from bitpath.verif.stimulus.aie_mac_random import near_codes, random_block
+
+
+def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator[LaneCase]:
+    """Pairs of formats, subnormals, NaN and infinities among operands, zeros with large exponents, the rounding carry."""
+    formats = row_of(mode).formats
+    for x_format, y_format in product(formats, formats):
+        depth = row_of(mode).depth
+        draw = near_codes(rng)
+        x, y = ([draw(rng, fmt) for _ in range(depth)] for fmt in (x_format, y_format))
+        case = LaneCase(mode=mode, x=tuple(x), y=tuple(y), formats=(x_format, y_format), acc1=_near_one(rng))
+        yield case
+        first, second = _one(x_format), _one(y_format)
+        yield _with(case, {0: (_subnormal(rng, x_format), second), 1: (first, _subnormal(rng, y_format))})
+        yield _with(case, {0: (_nan(rng, x_format), second)})
+        yield _with(case, {1: (first, _nan(rng, y_format))})
+        yield from _infinities(rng, case)
+        # A zero beside the other's largest exponent, above a small product.
+        low = 1 << x_format.fraction_bits, 1 << y_format.fraction_bits
+        yield replace(
+            _with(case, {2: (0, y_format.max_code), 3: low}), acc1=_near_one(rng) if rng.getrandbits(1) else 0
+        )
+    if mode is MacMode.FLOAT16:
+        yield from _carries(rng)
+
+
+def _infinities(rng: Random, case: LaneCase) -> Iterator[LaneCase]:
+    (x_format, y_format), (first, second) = case.formats, map(_one, case.formats)
+    if x_format.infinity_code is not None:
+        infinity = x_format.infinity_code
+        yield _with(case, {0: (infinity, 0)})
+        for sign in (0, 1):
+            signed = infinity | sign * x_format.sign_mask
+            yield _with(case, {3: (signed, second)})
+            yield _with(case, {3: (signed, second), 5: (signed ^ x_format.sign_mask, second)})
+            yield replace(_with(case, {3: (signed, second)}), acc2=FP32.infinity_code | (1 - sign) * FP32.sign_mask)
+            yield replace(_with(case, {3: (signed, second)}), options=MacOptions(negate_products=True))
+    if y_format.infinity_code is not None:
+        yield _with(case, {7: (0, y_format.infinity_code)})
+        yield _with(case, {6: (first, y_format.infinity_code)})
+
+
+def _with(case: LaneCase, pairs: dict[int, tuple[int, int]]) -> LaneCase:
+    """A case of these codes, zeros elsewhere."""
+    x, y = (tuple(pairs.get(k, (0, 0))[side] for k in range(len(case.x))) for side in (0, 1))
+    return replace(case, x=x, y=y)
+
+
+def _carries(rng: Random) -> Iterator[LaneCase]:
+    """BF16 products whose sum is just below 2**-126, with more than 24 bits: it rounds up to a normal number."""
+    code = 127  # of a product in [1, 4) * 2**-128
+    for sign in (0, 1):
+        left = (1 << FP32.fraction_bits + 2) - 1
+        x, y = [], []
+        while left:
+            units, down, a, b = _largest(left)
+            left -= units
+            exponents = code - 1 - down
+            first = rng.randint(exponents // 2 - 3, exponents // 2)
+            x.append(sign * BF16.sign_mask | first << BF16.fraction_bits | a & BF16.fraction_mask)
+            y.append((exponents - first) << BF16.fraction_bits | b & BF16.fraction_mask)
+        padding = [0] * (8 - len(x))
+        yield LaneCase(mode=MacMode.FLOAT16, x=(*x, *padding), y=(*y, *padding), formats=(BF16, BF16))
+
+
+def _largest(left: int) -> tuple[int, int, int, int]:
+    """The largest product of two BF16 significands, so many places down, that leaves no fraction and fits."""
+    up = FP32.fraction_bits - 2 * BF16.fraction_bits
+    significands = range(1 << BF16.fraction_bits, 2 << BF16.fraction_bits)
+    candidates = (
+        (a * b << up >> down, down, a, b)
+        for down in range(FP32.precision)
+        if left.bit_length() in (FP32.precision - down, FP32.precision + 1 - down)
+        for a in significands
+        for b in significands
+        if not (a * b << up) & (1 << down) - 1
+    )
+    return max(each for each in candidates if each[0] <= left)
+
+
+def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[LaneCase]:
+    """All shifts, exponents at their ends, most negative codes, sums that are 0."""
+
+    def case(x: Block, y: Block, acc1: int | None) -> LaneCase:
+        return LaneCase(mode=mode_of(fmt, numerics), x=x, y=y, acc1=acc1)
+
+    def block(exponent: int) -> Block:
+        return random_block(rng, fmt, exponent)
+
+    for mask in range(1 << MX_PAIRS):
+        x, y = (block(rng.randint(120, 134)) for _ in range(2))
+        yield case(replace(x, shift=mask), replace(y, shift=mask * 181 + 77 & 0xFF), rng.choice((None, _near_one(rng))))
+    for end in ENDS:
+        other = rng.randint(100, 150)
+        for first, second in ((end, other), (other, end), *((end, each) for each in ENDS)):
+            yield case(block(first), block(second), rng.choice((None, _near_one(rng))))
+    lowest = (fmt.min_code,) * MX_BLOCK
+    for shift in (0, (1 << MX_PAIRS) - 1):
+        yield case(Block(fmt, 130, shift, lowest), Block(fmt, 125, 0, lowest), _near_one(rng))
+    one = _near_one(rng)
+    for first, second in ((180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)):
+        for x in (Block(fmt, first, rng.getrandbits(MX_PAIRS), (0,) * MX_BLOCK), _cancelling(rng, fmt, first)):
+            y = Block(fmt, second, 0, (rng.randint(1, fmt.max_code),) * MX_BLOCK)
+            for acc in (one, one - (60 << FP32.fraction_bits)):
+                yield case(x, y, acc)
+
+
+def _cancelling(rng: Random, fmt: MxFormat, exponent: int) -> Block:
+    """Each pair's codes are a number and its negative."""
+    numbers = [rng.randint(1, fmt.max_code) for _ in range(MX_PAIRS)]
+    return Block(fmt, exponent, rng.getrandbits(MX_PAIRS), tuple(each for n in numbers for each in (n, -n)))
+
+
+def _near_one(rng: Random) -> int:
+    return FP32.bias << FP32.fraction_bits | rng.getrandbits(FP32.fraction_bits) | rng.getrandbits(1) * FP32.sign_mask
+
+
+def _one(fmt: FloatFormat) -> int:
+    return fmt.bias << fmt.fraction_bits
+
+
+def _subnormal(rng: Random, fmt: FloatFormat) -> int:
+    return rng.randint(1, fmt.fraction_mask) | rng.getrandbits(1) * fmt.sign_mask
+
+
+def _nan(rng: Random, fmt: FloatFormat) -> int:
+    if fmt.infinity_code is None:
+        return fmt.nan_code
+    return fmt.infinity_code | rng.randint(1, fmt.fraction_mask) | rng.getrandbits(1) * fmt.sign_mask

@@ -1,0 +1,11 @@
+"""All integers of a width, or as many as there is time for."""
+
+from random import Random
+
+import numpy as np
+
+
+def numbers_of(bits: int, most: int, source: Random) -> np.ndarray:
+    """The signed integers of so many bits in order, or some of them where these are more than ``most``: int64."""
+    every = range(-(1 << bits - 1), 1 << bits - 1)
+    return np.array(every if len(every) <= most else sorted(source.sample(every, most)), np.int64)

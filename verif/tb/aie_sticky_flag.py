@@ -1,0 +1,67 @@
+"""What the benches of SRS and UPS check of their sticky overflow flag."""
+
+from typing import Any
+
+from cocotb.triggers import FallingEdge
+
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.kit.streams import resolved
+
+EVENTS = ("set", "kept", "cleared", "quiet", "waiting", "set over clear")
+
+
+async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency: int) -> None:
+    """The flag rises a cycle after a result with overflow was taken, stays until it is cleared, and a result that is taken
+    in the cycle of the clear sets it."""
+    dut, coverage = frame.dut, frame.coverage(EVENTS)
+    board = frame.scoreboard("o", frame.payload_shape("o"))
+
+    async def step(cycles: int = 1) -> None:
+        for _ in range(cycles):
+            await FallingEdge(dut.clk)
+
+    async def offer(request: Request) -> None:
+        """Bring a request to the end of the pipeline, where it waits."""
+        dut.o__ready.value = 0
+        dut.i__payload.value, dut.i__valid.value = request.payload, 1
+        await step()
+        dut.i__valid.value = 0
+        await step(latency - 1)
+        assert resolved(dut.o__valid)
+
+    async def take(request: Request, clear: bool = False) -> None:
+        """Take it, perhaps in the cycle of a clear."""
+        board.expect(request.expected, request.shown)
+        board.got(resolved(dut.o__payload))
+        dut.o__ready.value, dut.clear_overflow.value = 1, int(clear)
+        await step()
+        dut.o__ready.value, dut.clear_overflow.value = 0, 0
+
+    def flag_is(value: bool, event: str) -> None:
+        assert resolved(dut.overflow) == value, event
+        coverage.hit(event)
+
+    await step()
+    await offer(quiet)
+    await take(quiet)
+    flag_is(False, "quiet")
+    await offer(loud)
+    await step(3)
+    flag_is(False, "waiting")
+    await take(loud)
+    flag_is(True, "set")
+    await offer(quiet)
+    await take(quiet)
+    flag_is(True, "kept")
+    await _clear(dut)
+    flag_is(False, "cleared")
+    await offer(loud)
+    await take(loud, clear=True)
+    flag_is(True, "set over clear")
+
+
+async def _clear(dut: Any) -> None:
+    dut.clear_overflow.value = 1
+    await FallingEdge(dut.clk)
+    dut.clear_overflow.value = 0

@@ -1,0 +1,56 @@
+"""Cases through one lane of the multiply-accumulate, to the cycle: what goes in when, and when the result must be there."""
+
+from collections.abc import Iterator
+from random import Random
+
+from cocotb.triggers import FallingEdge
+
+from bitpath.golden.spec.aie_ml_v2_modes import TIMINGS
+from bitpath.golden.spec.formats import FP32
+from bitpath.rtl.aie_ml_v2.layouts import LaneOperands
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.stimulus.aie_mac import LaneCase, row_of
+
+OPERAND_CYCLE = 2
+"""In which cycle of an instruction the lane takes operands."""
+ACCUMULATOR_LEAD = 2
+"""Cycles from accumulators to the result."""
+OPERAND_BITS = LaneOperands.as_shape().size
+
+
+def steps(case: LaneCase) -> tuple[int, int]:
+    """Beats of a case, and the cycles from the first to the result."""
+    timing = TIMINGS[row_of(case.mode).datapath]
+    return len(timing.operand_reads), timing.write - OPERAND_CYCLE
+
+
+async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[bool], junk: Random) -> None:
+    """Start each case as early as the cycle of its result allows, but for gaps; what is not looked at is junk."""
+    dut = frame.dut
+    board = frame.scoreboard("o", FP32.width, {"": FP32})
+    operands: dict[int, int] = {}
+    accumulators: dict[int, tuple[int | None, int | None]] = {}
+    results: dict[int, tuple[int, LaneCase]] = {}
+    cycle = 0
+    for case, expected in cases:
+        beats, latency = steps(case)
+        while next(gaps) or cycle + latency in results:
+            cycle += 1
+        operands |= {cycle + k: bits for k, bits in enumerate(case.beats())}
+        results[cycle + latency] = expected, case
+        accumulators[cycle + latency - ACCUMULATOR_LEAD] = case.acc1, case.acc2
+        cycle += beats
+    await FallingEdge(dut.clk)
+    for now in range(max(results)):
+        bits = operands.get(now)
+        dut.valid.value = int(bits is not None)
+        dut.operands.value = junk.getrandbits(OPERAND_BITS) if bits is None else bits
+        for name, code in zip(("acc1", "acc2"), accumulators.get(now, (None, None)), strict=True):
+            getattr(dut, name).value = junk.getrandbits(FP32.width) if code is None else code
+        # Past the edge that takes them, into the next cycle.
+        await FallingEdge(dut.clk)
+        if now + 1 in results:
+            board.expect(*results[now + 1])
+            board.got(resolved(dut.o))
+    dut.valid.value = 0

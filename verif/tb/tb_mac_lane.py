@@ -1,0 +1,151 @@
+"""Bench of one lane of AIE-ML v2's multiply-accumulate: random classes, directed corners of every format, integers, volume.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a format.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.aie_ml_v2 import fused_dot
+from bitpath.golden.codec import DTYPES
+from bitpath.golden.exact.aie_ml_v2 import Block
+from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, MxFormat
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.stimulus import fp32
+from bitpath.verif.stimulus.aie_mac import FLOATS, INTEGERS, LaneCase, block_array, mode_of, row_of
+from bitpath.verif.stimulus.aie_mac_bins import bins, hits
+from bitpath.verif.stimulus.aie_mac_corners import corners
+from bitpath.verif.stimulus.aie_mac_integers import integer_bins, integer_corners, integer_hits
+from bitpath.verif.stimulus.aie_mac_random import KINDS, kind_name, near_codes, random_block, random_case
+from bitpath.verif.tb.mac_lane_player import play
+
+CONFIG = config_from_environment(MacLaneConfig)
+NUMERICS = CONFIG.numerics
+SIGNATURE = MacLane(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "300"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+PACES = {
+    "full_speed": pauses.never,
+    "gaps": lambda: pauses.bursts(6, pauses.rng("gaps")),
+    "sparse": lambda: pauses.scattered(0.6, pauses.rng("gaps")),
+}
+
+
+def named(kinds: tuple) -> list:
+    """Kinds as parameters of a test."""
+    return [cocotb.Param(value=KINDS.index(kind), name=kind_name(kind)) for kind in kinds]
+
+
+def answered(cases: list[LaneCase]) -> list[tuple[LaneCase, int]]:
+    """The cases with what the exact tier makes of them."""
+    return [(case, case.result(NUMERICS)) for case in cases]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_classes(dut, pace):
+    """Formats and modes in any order."""
+    rng = pauses.rng("operands")
+    kinds = [kind for kind in KINDS for _ in range(CASES // len(PACES) + 1)]
+    rng.shuffle(kinds)
+    sent = answered([random_case(NUMERICS, rng, kind) for kind in kinds])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await play(frame, sent, PACES[pace](), pauses.rng("junk"))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=named((*MX_FORMATS.values(), *FLOATS)))
+async def directed_corners(dut, kind):
+    kind = KINDS[kind]
+    table = list(corners(NUMERICS, pauses.rng("corners"), kind))
+    traces = [case.trace(NUMERICS) for case in table]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(bins(NUMERICS, kind))
+        for case, trace in zip(table, traces, strict=True):
+            for name in hits(NUMERICS, case, trace):
+                coverage.hit(name)
+        sent = [(case, trace.result) for case, trace in zip(table, traces, strict=True)]
+        await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=named(tuple(INTEGERS)))
+async def integers(dut, mode):
+    """Either signedness of both operands, ends of all ranges, wraps, the shift by 16, every sign."""
+    mode = KINDS[mode]
+    table = list(integer_corners(pauses.rng("integers"), mode))
+    sent = answered(table)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(integer_bins(mode))
+        for case in table:
+            for name in integer_hits(case, case.trace(NUMERICS)):
+                coverage.hit(name)
+        await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=named((*MX_FORMATS.values(), *FLOATS)))
+async def volume(dut, kind):
+    """Many by the vectorised model: chains in which each result is the next accumulator."""
+    kind = KINDS[kind]
+    rng = pauses.rng(f"volume {kind_name(kind)}")
+    sent = _volume(rng, kind)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
+
+
+def _volume(rng, kind: MxFormat | MacMode) -> list[tuple[LaneCase, int]]:
+    count, steps = max(1, CASES // 16), 8
+    acc = [fp32.near_one(rng) for _ in range(count)]
+    sent = []
+    for _ in range(steps):
+        operands = [_near_operands(rng, kind) for _ in range(count)] if isinstance(kind, MxFormat) else None
+        if operands is None:
+            cases = _float_cases(rng, kind, count)
+        else:
+            cases = [LaneCase(mode=mode_of(kind, NUMERICS), x=x, y=y) for x, y in operands]
+        result = _fused(kind, cases, acc)
+        sent += [(_onto(case, code), new) for case, code, new in zip(cases, acc, result, strict=True)]
+        acc = result
+    return sent
+
+
+def _onto(case: LaneCase, acc: int) -> LaneCase:
+    return LaneCase(mode=case.mode, x=case.x, y=case.y, formats=case.formats, acc1=acc)
+
+
+def _near_operands(rng, fmt: MxFormat) -> tuple[Block, Block]:
+    return random_block(rng, fmt, rng.randint(124, 130)), random_block(rng, fmt, rng.randint(124, 130))
+
+
+def _float_cases(rng, mode: MacMode, count: int) -> list[LaneCase]:
+    """All of one pair of formats, so that they make arrays."""
+    formats = tuple(rng.choice(row_of(mode).formats) for _ in range(2))
+    cases = []
+    for _ in range(count):
+        draw = near_codes(rng)
+        x, y = (tuple(draw(rng, fmt) for _ in range(row_of(mode).depth)) for fmt in formats)
+        cases.append(LaneCase(mode=mode, x=x, y=y, formats=formats))
+    return cases
+
+
+def _fused(kind: MxFormat | MacMode, cases: list[LaneCase], acc: list[int]) -> list[int]:
+    accumulators = np.array(acc, np.uint32).view(np.float32)
+    if isinstance(kind, MxFormat):
+        pairs = zip(*((case.x, case.y) for case in cases), strict=True)
+        x, y = (block_array(list(blocks)) for blocks in pairs)
+        name = x.fmt.name
+    else:
+        name = {MacMode.FLOAT16: "bf16", MacMode.FLOAT8: "fp8"}[kind]
+        x, y = (
+            np.array([getattr(case, side) for case in cases], f"u{fmt.width // 8}").view(DTYPES[fmt])
+            for side, fmt in zip("xy", cases[0].formats, strict=True)
+        )
+    result = fused_dot(x, y, accumulators, fmt=name, numerics=NUMERICS)
+    return result.view(np.uint32).astype(np.int64).tolist()

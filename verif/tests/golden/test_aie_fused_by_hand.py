@@ -1,0 +1,211 @@
+"""The floating-point multiply-accumulate by hand: alignment, signs, flushes, specials, shapes."""
+
+from dataclasses import replace
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.codec import DTYPES, Kind, codes_of, decode
+from bitpath.golden.exact import aie_ml_v2 as exact
+from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS
+from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8_FORMATS, FLOAT16_FORMATS
+from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, PRESETS
+from bitpath.golden.spec.formats import BF16, FP32, Specials
+
+BASE = AIE_ML_V2.numerics
+NO_ZERO_TERMS = replace(BASE, mx_zero_term=False)
+EACH_PRODUCT = replace(BASE, mx_post_add_first=False)
+SIGNS = list(product((False, True), repeat=3))
+
+
+def bf16(*values):
+    lane = np.zeros(8, np.float32)
+    lane[: len(values)] = values
+    return lane.astype(ml_dtypes.bfloat16)
+
+
+def f32(value):
+    return np.array(value, np.float32)
+
+
+def test_alignment_rounds_each_term():
+    """2**24 + 1 + 1 as one sum is 2**24 + 2, but each 1 is half a unit of the grid, a tie that goes to even: 0."""
+    big, one = bf16(4096.0), bf16(4096.0)
+    assert aie.fused_dot(big, one, fmt="bf16") == 2.0**24
+    a, b = bf16(4096.0, 1.0, 1.0), bf16(4096.0, 1.0, 1.0)
+    # A product's exponent code is that of its operands, so 2**24 stands at 2**24 and the grid is 2.
+    assert aie.fused_dot(a, b, fmt="bf16") == 2.0**24
+    a, b = bf16(4096.0, 1.0, 1.0, 1.0), bf16(4096.0, 1.5, 1.5, 1.0)
+    assert aie.fused_dot(a, b, fmt="bf16") == 2.0**24 + 4
+
+
+def test_the_accumulator_is_inside_the_one_sum():
+    """pto-isa#280: added after the products it would lose less. -2**24 in acc1 cancels 2**24, of 1 + 1 nothing is left."""
+    a, b = bf16(4096.0, 1.0, 1.0), bf16(4096.0, 1.0, 1.0)
+    assert aie.fused_dot(a, b, f32(-(2.0**24)), fmt="bf16") == 0
+    assert aie.fused_dot(bf16(1.0, 1.0), bf16(1.0, 1.0), f32(-(2.0**24)), fmt="bf16") == -(2.0**24)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_zero_codes_under_a_large_exponent_erase_an_accumulator(sign):
+    """The block pair's exponent is known before its sum is: 180 + 127 + 1 against an accumulator of 1.0."""
+    zero = aie.MxBlocks("mx9", np.array([180], np.uint8), np.zeros(1, np.uint8), np.zeros((1, 16), np.int8))
+    one = aie.MxBlocks("mx9", np.array([127], np.uint8), np.zeros(1, np.uint8), np.full((1, 16), 64, np.int8))
+    acc = f32(sign)
+    assert aie.fused_dot(zero, one, acc, fmt="mx9") == 0
+    assert aie.fused_dot(zero, one, acc, fmt="mx9", numerics=NO_ZERO_TERMS) == sign
+    # Unless an exponent is 0, as in a block of zeros.
+    empty = aie.to_mx(np.zeros(16, np.float32), "mx9")
+    huge = aie.MxBlocks("mx9", np.array([254], np.uint8), one.shift, one.codes)
+    assert aie.fused_dot(empty, huge, acc, fmt="mx9") == sign
+
+
+@pytest.mark.parametrize("distance", range(30))
+def test_every_alignment_distance(distance):
+    """1.0 in the accumulator and one product 2**-distance: kept on the grid, a tie at 24, nothing below."""
+    exponent = -distance
+    got = aie.fused_dot(bf16(1.0), bf16(2.0**exponent), f32(1.0), fmt="bf16")
+    assert got == (1 + 2.0**exponent if distance <= 23 else 1.0)
+    minus = aie.fused_dot(bf16(1.0), bf16(2.0**exponent), f32(1.0), fmt="bf16", negate_products=True)
+    assert minus == (1 - 2.0**exponent if distance <= 23 else 1.0)
+
+
+def test_results_below_the_normal_numbers_are_flushed_after_the_rounding_carry():
+    tiny = bf16(2.0**-63)
+    assert aie.fused_dot(tiny, tiny, fmt="bf16") == 2.0**-126
+    for sign in (1, -1):
+        flushed = aie.fused_dot(tiny, bf16(sign * 2.0**-64), fmt="bf16")
+        assert flushed == 0
+        assert np.signbit(flushed) == (sign < 0)
+    # 2**-126 less a quarter of FP32's last place there carries up to a normal number.
+    almost = aie.fused_dot(bf16(2.0**-63, 2.0**-76), bf16(2.0**-63, -(2.0**-76)), fmt="bf16")
+    assert almost == 2.0**-126
+    # An accumulator below the normal numbers counts, and vanishes at the end.
+    subnormal = np.array(0x00400000, np.uint32).view(np.float32)
+    assert aie.add_accumulators(subnormal, subnormal) == 2.0**-126
+    assert aie.add_accumulators(subnormal, np.zeros_like(subnormal)) == 0
+
+
+def test_overflow_and_specials():
+    inf, nan, huge = np.inf, np.nan, 2.0**127
+    one = bf16(1.0)
+    assert aie.fused_dot(bf16(huge), bf16(2.0), fmt="bf16") == inf
+    assert aie.fused_dot(bf16(huge), bf16(-2.0), fmt="bf16") == -inf
+    # Beyond the range on the way, but not in the end.
+    assert aie.fused_dot(bf16(huge, huge), bf16(2.0, -2.0), fmt="bf16") == 0
+    assert aie.fused_dot(bf16(inf), one, fmt="bf16", negate_products=True) == -inf
+    for a, b, acc in (
+        (bf16(nan), one, None),
+        (bf16(inf), bf16(0.0), None),
+        (bf16(inf, inf), bf16(1.0, -1.0), None),
+        (bf16(inf), one, f32(-inf)),
+        (one, one, f32(nan)),
+    ):
+        assert aie.fused_dot(a, b, acc, fmt="bf16").view(np.uint32) == FP32.nan_code
+    assert aie.fused_dot(one, one, f32(nan), fmt="bf16", zero_acc1=True) == 1
+
+
+def test_cancellation_is_plus_zero():
+    minus_zero = f32(-0.0)
+    assert not np.signbit(aie.fused_dot(bf16(1.0), bf16(-1.0), f32(1.0), fmt="bf16"))
+    assert not np.signbit(aie.fused_dot(bf16(-0.0), bf16(1.0), minus_zero, minus_zero, fmt="bf16"))
+    assert not np.signbit(aie.add_accumulators(minus_zero, minus_zero))
+
+
+@pytest.mark.parametrize("fmt", [*FLOAT8_FORMATS, *FLOAT16_FORMATS], ids=lambda fmt: fmt.name)
+def test_subnormals_enter_without_a_hidden_bit_at_exponent_1(fmt):
+    """The smallest number beside 1.0 in the accumulator, and its term's exponent code."""
+    lane = np.zeros(8, f"u{fmt.width // 8}")
+    lane[0] = 1
+    one = np.zeros(8, np.float32)
+    one[0] = 1.0
+    codes = lane.view(DTYPES[fmt])
+    got = aie.fused_dot(codes, one.astype(DTYPES[fmt]), fmt="fp8" if fmt.width == 8 else "fp16")
+    smallest = decode(fmt, 1).value
+    assert got == (0 if smallest < FP32.min_normal else float(smallest))
+    trace = exact.trace_float_lane(BASE, [(1, fmt)], [(int(codes_of(one.astype(DTYPES[fmt]))[0]), fmt)])
+    assert trace.terms[0].exponent == 1 + fmt.bias + 1 + 2 * 127 - 2 * fmt.bias
+
+
+def test_signs_of_all_operands():
+    """+-3 +-1 +-0.5: eight sums; add, subtract and negate of products and accumulators."""
+    for p, q, r in SIGNS:
+        got = aie.fused_dot(
+            bf16(3.0), bf16(1.0), f32(1.0), f32(0.5), fmt="bf16", negate_products=p, negate_acc1=q, negate_acc2=r
+        )
+        assert got == (-3 if p else 3) + (-1 if q else 1) + (-0.5 if r else 0.5)
+        assert aie.add_accumulators(f32(1.0), f32(0.5), negate_acc1=q, negate_acc2=r) == (-1 if q else 1) + (
+            -0.5 if r else 0.5
+        )
+
+
+def test_leading_axes_broadcast():
+    """Operands and accumulators of different numbers of axes: each lane is what it is alone."""
+    rng = np.random.default_rng(23)
+    a = rng.standard_normal((3, 1, 8)).astype(ml_dtypes.bfloat16)
+    b = rng.standard_normal((4, 8)).astype(ml_dtypes.bfloat16)
+    acc1, acc2 = rng.standard_normal((4,), dtype=np.float32), f32(0.25)
+    got = aie.fused_dot(a, b, acc1, acc2, fmt="bf16")
+    assert got.shape == (3, 4)
+    x, y = (aie.to_mx(side.astype(np.float32).repeat(2, axis=-1), "mx6") for side in (a, b))
+    blocks = aie.fused_dot(x, y, acc1, acc2, fmt="mx6")
+    lossy = aie.fused_dot(x, y, acc1, acc2, fmt="mx6", numerics=EACH_PRODUCT)
+    for i, j in product(range(3), range(4)):
+        assert got[i, j] == aie.fused_dot(a[i, 0], b[j], acc1[j : j + 1], acc2, fmt="bf16")[0]
+        assert blocks[i, j] == aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, fmt="mx6")[0]
+        alone = aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, fmt="mx6", numerics=EACH_PRODUCT)
+        assert lossy[i, j] == alone[0]
+    assert aie.add_accumulators(acc1, acc2).tolist() == (acc1 + acc2).tolist()
+
+
+def test_element_wise_products_are_lanes_of_one_product():
+    rng = np.random.default_rng(5)
+    a, b = (rng.standard_normal((32, 1)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    padded = [np.concatenate([each, np.zeros((32, 7), each.dtype)], axis=-1) for each in (a, b)]
+    assert np.array_equal(aie.fused_dot(a, b, fmt="bf16"), aie.fused_dot(*padded, fmt="bf16"))
+
+
+@pytest.mark.parametrize("fmt", MX_FORMATS.values(), ids=lambda fmt: fmt.name)
+def test_from_mx_is_a_product_with_an_identity_block(fmt):
+    """As the AIE API converts: exponent 127 and code 1.0 pick one element; zeros are +0 either way."""
+    rng = np.random.default_rng(33)
+    exponent = np.concatenate([np.arange(256), [0, 1, 254, 255]]).astype(np.uint8)[:, np.newaxis]
+    codes = rng.integers(fmt.min_code, fmt.max_code + 1, (260, 1, 16)).astype(np.int8)
+    codes[-4:] = fmt.min_code
+    blocks = aie.MxBlocks(fmt, exponent, rng.integers(0, 256, exponent.shape).astype(np.uint8), codes)
+    ones = (np.eye(16) * (1 << fmt.magnitude_bits - 1)).astype(np.int8)[:, np.newaxis]
+    whole = np.zeros((16, 1), np.uint8)
+    identity = aie.MxBlocks(fmt, whole + np.uint8(127), whole, ones)
+    got = aie.fused_dot(blocks[:, np.newaxis], identity[np.newaxis], fmt=fmt.name).view(np.uint32)
+    assert np.array_equal(got, aie.from_mx(blocks).view(np.uint32))
+
+
+def test_paths_of_mx4_give_equal_values():
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((2, 200, 16), dtype=np.float32)
+    a, b = (aie.to_mx(each, "mx4") for each in x)
+    acc = rng.standard_normal(200, dtype=np.float32)
+    results = [
+        aie.fused_dot(a, b, acc, fmt="mx4", numerics=PRESETS[name].numerics)
+        for name in ("aie_ml_v2", "aie_ml_v2_documented")
+    ]
+    assert np.array_equal(*results)
+    # In the registers of MX6, and in MX9's, the same numbers stand.
+    for name, factor in (("mx6", 4), ("mx9", 32)):
+        wide = [aie.MxBlocks(name, each.exponent, each.shift, (each.codes * factor).astype(np.int8)) for each in (a, b)]
+        assert np.array_equal(aie.fused_dot(*wide, acc, fmt=name), results[0])
+
+
+def test_traces_explain_themselves():
+    trace = exact.trace_float_lane(BASE, [(0x3F80, BF16)], [(0x4000, BF16)], 0x3F800000)
+    assert (trace.exponent, trace.total, trace.result) == (127 + 128 + 1, 3 << 22, 0x40400000)
+    assert [term.kind for term in trace.terms] == [Kind.FINITE] * 2
+    assert [term.aligned for term in trace.terms] == [1 << 23, 1 << 22]
+    assert trace.exact == 3
+
+
+def test_fnuz_is_among_the_8_bit_floats():
+    assert sum(fmt.specials is Specials.UNSIGNED_ZERO for fmt in FLOAT8_FORMATS) == 2
