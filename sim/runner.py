@@ -23,7 +23,7 @@ from bitpath.sim import paths, process, tools
 from bitpath.sim.build import Built, Emitter, build
 from bitpath.sim.errors import SimulationError
 
-__all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run"]
+__all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "run_bench"]
 
 RUN_SECONDS = 600
 """Limit on a run that names none."""
@@ -120,6 +120,14 @@ def run(
         ) from None
     _write_summary(built, bench, folder, seed, compared=result.compared, seconds=result.seconds)
     return result
+
+
+def run_bench(
+    unit: str, config: Any, simulator: str, *, cases: int, env: Mapping[str, str] | None = None, **checks: Any
+) -> SimResult:
+    """Build a unit and run the bench that is named after it, with so many random cases; ``checks`` are those of `run`."""
+    variables = {"BITPATH_CASES": str(cases), **(env or {})}
+    return run(build(unit, config, simulator), f"bitpath.verif.tb.tb_{unit}", env=variables, **checks)
 
 
 def _new_folder(built: Built) -> Path:

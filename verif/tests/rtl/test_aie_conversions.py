@@ -16,7 +16,7 @@ from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AIE_ML_V2_BUMP
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.aie_ml_v2.config import IntegerLanesConfig, MxConvertConfig
 from bitpath.rtl.aie_ml_v2.round_decision import RoundDecision
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import build, run, run_bench
 
 SEED = 20251122
 BASE = AIE_ML_V2.numerics
@@ -33,17 +33,8 @@ SRS_KINDS, UPS_KINDS = 4 * 10 * 3 * 2, 4 * 3 * 2
 ALL = 65_536
 
 
-def bench(unit, config, simulator, *, cases, tests=None, shifts="4 9", min_tests, min_compared):
-    run(
-        build(unit, config, simulator),
-        f"bitpath.verif.tb.tb_{unit}",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases), "BITPATH_SHIFTS": shifts},
-        timeout=600,
-    )
+def bench(unit, config, simulator, *, shifts="4 9", **checks):
+    run_bench(unit, config, simulator, seed=SEED, env={"BITPATH_SHIFTS": shifts}, **checks)
 
 
 def known_answers():

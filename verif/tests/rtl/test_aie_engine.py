@@ -1,11 +1,13 @@
 """The bench of the AIE-ML v2 engine on both simulators, and one result from any number of lanes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig, VectorMacConfig
 from bitpath.sim.flows.aie_matmul import ENGINES
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
@@ -21,23 +23,19 @@ WORDS = FAST.result_depth
 """Of the result memory, all compared after each run of commands."""
 
 
-def bench(config, simulator, *, cases, tests=None, min_tests=ALL, min_compared, **env):
-    return run(
-        build("aie_engine", config, simulator),
-        "bitpath.verif.tb.tb_aie_engine",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)} | env,
-        timeout=600,
-    )
+bench = partial(run_bench, "aie_engine", seed=SEED, min_tests=ALL)
 
 
 def result(file, config, simulator):
     """The lanes that the test for all engines leaves."""
     bench(
-        config, simulator, cases=0, tests=SAME, min_tests=1, min_compared=config.result_depth, BITPATH_RESULT=str(file)
+        config,
+        simulator,
+        cases=0,
+        tests=SAME,
+        min_tests=1,
+        min_compared=config.result_depth,
+        env={"BITPATH_RESULT": str(file)},
     )
     return np.load(file)
 

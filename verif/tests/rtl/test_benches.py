@@ -1,6 +1,7 @@
 """The benches of dot product, PE, element map, PSUM, unpacker and packer on both simulators, and that they checked what they should."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_A
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.tensix.config import ConversionConfig
 from bitpath.rtl.trainium3.config import DotConfig, MapConfig, PsumConfig
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -39,18 +40,7 @@ def dot(numerics, stages):
     return DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
 
 
-def bench(unit, config, simulator, *, cases, tests=None, min_tests, min_compared):
-    built = build(unit, config, simulator)
-    run(
-        built,
-        f"bitpath.verif.tb.tb_{unit}",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)},
-        timeout=300,
-    )
+bench = partial(run_bench, seed=SEED)
 
 
 def test_dot_on_verilator():

@@ -1,27 +1,19 @@
 """The benches of AIE-ML v2's cascade: the link on both simulators, chains of two and three, with the counts to reach."""
 
+from functools import partial
+
 import pytest
 
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2_DOCUMENTED
 from bitpath.rtl.aie_ml_v2.config import CASCADE_LANES, CascadeConfig, CascadeLinkConfig, VectorMacConfig
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
 FORMATS = 9
 
 
-def bench(unit, config, simulator, *, cases, tests=None, min_tests, min_compared):
-    run(
-        build(unit, config, simulator),
-        f"bitpath.verif.tb.tb_{unit}",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)},
-        timeout=600,
-    )
+bench = partial(run_bench, seed=SEED)
 
 
 @pytest.mark.parametrize(("simulator", "cycles"), [("icarus", 300), ("verilator", 2000)])

@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden.spec.tensix_numerics import WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.tensix.config import MatrixUnitConfig
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
@@ -19,19 +19,10 @@ ROWS_ANSWERED = {"products": 559 * 8, "elementwise_and_pooling": 396 * 8}
 """Rows of 16 known answers."""
 
 
-def bench(simulator, shape, numerics=WORMHOLE.numerics, *, cases, tests=None, min_tests=ALL, min_compared):
+def bench(simulator, shape, numerics=WORMHOLE.numerics, *, min_tests=ALL, **checks):
     """Rows of 16 words are compared, at least ``min_compared`` of them."""
     config = MatrixUnitConfig(rows=shape[0], cols=shape[1], numerics=numerics)
-    run(
-        build("matrix_unit", config, simulator),
-        "bitpath.verif.tb.tb_matrix_unit",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)},
-        timeout=500,
-    )
+    run_bench("matrix_unit", config, simulator, seed=SEED, min_tests=min_tests, **checks)
 
 
 @pytest.mark.parametrize(

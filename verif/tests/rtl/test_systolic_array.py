@@ -5,7 +5,7 @@ import pytest
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
@@ -14,19 +14,10 @@ ALL = 9
 """Tests of the bench."""
 
 
-def bench(simulator, shape, numerics, stages, *, depth=64, cases, tests=None, min_tests=ALL, min_compared):
+def bench(simulator, shape, numerics, stages, *, depth=64, min_tests=ALL, **checks):
     dot = DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
     config = ArrayConfig(rows=shape[0], cols=shape[1], operand_depth=depth, dot=dot)
-    run(
-        build("systolic_array", config, simulator),
-        "bitpath.verif.tb.tb_systolic_array",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)},
-        timeout=300,
-    )
+    run_bench("systolic_array", config, simulator, seed=SEED, min_tests=min_tests, **checks)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from bitpath.golden.spec.tensix_numerics import WORMHOLE, Tie
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.tensix.config import Dot16Config, MultiplierConfig
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -35,17 +36,7 @@ def dot(numerics, stages):
     return Dot16Config(numerics=numerics, pipeline=PipelineConfig(stages=stages))
 
 
-def bench(config, simulator, *, cases, tests=None, min_tests, min_compared):
-    run(
-        build("dot16", config, simulator),
-        "bitpath.verif.tb.tb_dot16",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)},
-        timeout=600,
-    )
+bench = partial(run_bench, "dot16", seed=SEED)
 
 
 def test_on_verilator():

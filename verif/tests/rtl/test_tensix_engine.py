@@ -1,11 +1,13 @@
 """The bench of the Tensix engine on both simulators, and one result from all shapes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from bitpath.rtl.tensix.config import MatrixUnitConfig, TensixEngineConfig
 from bitpath.sim.flows.tensix_matmul import ENGINES
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
@@ -20,17 +22,7 @@ FAST = TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8))
 """Its products take no longer than loading or storing a tile, so that these can hold it up."""
 
 
-def bench(config, simulator, *, cases, tests=None, min_tests=ALL, min_compared, **env):
-    return run(
-        build("tensix_engine", config, simulator),
-        "bitpath.verif.tb.tb_tensix_engine",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)} | env,
-        timeout=600,
-    )
+bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
 
 
 def test_2x4_on_verilator():
@@ -57,7 +49,15 @@ def test_one_result_from_every_engine(simulator, config, tmp_path):
     results = []
     for engine in (("verilator", DEFAULT), (simulator, config)):
         file = tmp_path / f"{len(results)}.npy"
-        bench(engine[1], engine[0], cases=0, tests=SAME, min_tests=1, min_compared=WORDS, BITPATH_RESULT=str(file))
+        bench(
+            engine[1],
+            engine[0],
+            cases=0,
+            tests=SAME,
+            min_tests=1,
+            min_compared=WORDS,
+            env={"BITPATH_RESULT": str(file)},
+        )
         results.append(np.load(file))
     assert len(np.unique(results[0].view(np.uint32))) > 900
     assert np.array_equal(*results)

@@ -1,6 +1,7 @@
 """The bench of the tensor engine on both simulators, and one result from all shapes and depths."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig
 from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
@@ -26,17 +27,7 @@ def engine(rows, cols, stages, numerics=None):
     return EngineConfig(array=ArrayConfig(rows=rows, cols=cols, dot=dot))
 
 
-def bench(config, simulator, *, cases, tests=None, min_tests=ALL, min_compared, **env):
-    return run(
-        build("tensor_engine", config, simulator),
-        "bitpath.verif.tb.tb_tensor_engine",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)} | env,
-        timeout=300,
-    )
+bench = partial(run_bench, "tensor_engine", seed=SEED, min_tests=ALL)
 
 
 # The first two are built for `bitpath run` and its tests too.
@@ -72,7 +63,9 @@ def test_one_result_from_every_shape_and_depth(tmp_path):
     results = {}
     for name, (simulator, config) in OF_ONE_RESULT.items():
         file = tmp_path / f"{len(results)}.npy"
-        ran = bench(config, simulator, cases=1, tests=SAME, min_tests=1, min_compared=FIXED, BITPATH_PSUM=str(file))
+        ran = bench(
+            config, simulator, cases=1, tests=SAME, min_tests=1, min_compared=FIXED, env={"BITPATH_PSUM": str(file)}
+        )
         assert ran.compared == FIXED, f"{name} compared other instructions"
         results[name] = np.load(file)
     first, *others = results.values()

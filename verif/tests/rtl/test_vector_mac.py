@@ -2,13 +2,14 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from bitpath.golden.spec.aie_ml_v2 import RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AIE_ML_V2_DOCUMENTED, AIE_ML_V2_SPLIT, Mx4Path
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig, PostAddConfig, VectorMacConfig
-from bitpath.sim.runner import build, run
+from bitpath.sim.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -43,17 +44,7 @@ COARSE = replace(
 NUMERICS = {"split": SPLIT, "documented": DOCUMENTED, "turned": TURNED, "coarse": COARSE}
 
 
-def bench(unit, config, simulator, *, cases, tests=None, min_tests, min_compared):
-    run(
-        build(unit, config, simulator),
-        f"bitpath.verif.tb.tb_{unit}",
-        seed=SEED,
-        tests=tests,
-        min_tests=min_tests,
-        min_compared=min_compared,
-        env={"BITPATH_CASES": str(cases)},
-        timeout=600,
-    )
+bench = partial(run_bench, seed=SEED)
 
 
 def test_post_add_on_verilator():
