@@ -1,10 +1,25 @@
 """``bitpath explain``: which bits a machine gives, and why, from golden's own intermediate values."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+def _numerics(presets: Mapping[str, Any], name: str) -> Any:
+    if name not in presets:
+        raise ValueError(f"unknown preset {name!r}, known are {', '.join(presets)}")
+    return presets[name].numerics
+
+
+def _refuse(options: Mapping[str, Any], message: str) -> None:
+    """Raise for the first of the options that is given."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(message.format(name))
 
 
 @click.group()
@@ -43,20 +58,14 @@ def trainium3(
     from bitpath.golden.spec.trainium3 import PRESETS
     from bitpath.sim.flows import operands, trainium3_explain
 
-    if preset not in PRESETS:
-        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
-    numerics = PRESETS[preset].numerics
+    numerics = _numerics(PRESETS, preset)
     given = {"--stationary": stationary, "--moving": moving}
     if place is not None:
-        mixed = [name for name, value in given.items() if value is not None]
-        if mixed:
-            raise ValueError(f"--output and {mixed[0]} explain different things; give one of them")
+        _refuse(given, "--output and {} explain different things; give one of them")
         left, right = operands.pair(a, b)
         click.echo(trainium3_explain.dot_product(numerics, left, right, format_name, place, row))
     elif stationary is not None and moving is not None:
-        mixed = [name for name, value in {"--row": row, "--a": a, "--b": b}.items() if value is not None]
-        if mixed:
-            raise ValueError(f"{mixed[0]} goes with --output")
+        _refuse({"--row": row, "--a": a, "--b": b}, "{} goes with --output")
         elements = (("--stationary", stationary_format, stationary), ("--moving", moving_format, moving))
         click.echo(trainium3_explain.step(numerics, elements, scales, partial))
     else:
@@ -100,16 +109,12 @@ def tensix(
     from bitpath.golden.spec.tensix_numerics import PRESETS
     from bitpath.sim.flows import operands, tensix_explain
 
-    if preset not in PRESETS:
-        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
-    numerics = PRESETS[preset].numerics
+    numerics = _numerics(PRESETS, preset)
     one = {"--src-a": src_a, "--src-b": src_b, "--dst": dst, "--style": style, "--phase": phase}
     one |= {"--srca-format": srca_format, "--srcb-format": srcb_format}
     whole = {"--step": step, "--format": format_name, "--a": a, "--b": b}
     if place is not None:
-        mixed = [name for name, value in one.items() if value is not None]
-        if mixed:
-            raise ValueError(f"--output and {mixed[0]} explain different things; give one of them")
+        _refuse(one, "--output and {} explain different things; give one of them")
         left, right = operands.pair(a, b)
         click.echo(
             tensix_explain.matmul_output(
@@ -117,9 +122,7 @@ def tensix(
             )
         )
     elif src_a is not None and src_b is not None:
-        mixed = [name for name, value in whole.items() if value is not None]
-        if mixed:
-            raise ValueError(f"{mixed[0]} goes with --output")
+        _refuse(whole, "{} goes with --output")
         if fidelity is not None and phase is not None:
             raise ValueError("--fidelity and --phase say the same; give one of them")
         unit = tensix_explain.unit(numerics, style or "BF16", dst32, srca_format, srcb_format)
@@ -163,20 +166,14 @@ def aie_ml_v2(
     from bitpath.golden.spec.aie_ml_v2_numerics import PRESETS
     from bitpath.sim.flows import aie_ml_v2_explain, operands
 
-    if preset not in PRESETS:
-        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
-    numerics = PRESETS[preset].numerics
+    numerics = _numerics(PRESETS, preset)
     one = {"--x": x, "--y": y, "--y-format": y_format, "--acc1": acc1, "--acc2": acc2, "--negate": negate or None}
     if place is not None:
-        mixed = [name for name, value in one.items() if value is not None]
-        if mixed:
-            raise ValueError(f"--output and {mixed[0]} explain different things; give one of them")
+        _refuse(one, "--output and {} explain different things; give one of them")
         left, right = operands.pair(a, b)
         click.echo(aie_ml_v2_explain.matmul_output(numerics, left, right, format_name, rounding, place, step))
     elif x is not None and y is not None:
-        mixed = [name for name, value in {"--step": step, "--a": a, "--b": b}.items() if value is not None]
-        if mixed:
-            raise ValueError(f"{mixed[0]} goes with --output")
+        _refuse({"--step": step, "--a": a, "--b": b}, "{} goes with --output")
         lane = aie_ml_v2_explain.Lane(
             x=x,
             y=y,
