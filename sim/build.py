@@ -5,6 +5,7 @@ the tools' versions and the options. So an edit of the RTL recompiles what it ch
 """
 
 import json
+import os
 import re
 import sys
 import time
@@ -39,6 +40,8 @@ VERILATOR_FAST_OPTIONS = (
     # products of eight Tensix cells were 9.3 MB with it and are 1.2 MB without.
     "-fno-table",
 )
+NO_LIBRARY = " VM_GLOBAL_FAST= VM_GLOBAL_SLOW="
+"""For make: the design without Verilator's own library, whose objects are linked from where they stand."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +164,56 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     made_now.append(job["simulator"])
     if job["simulator"] == "verilator":
         job = _verilator_job(job, no_inline, folder)
+        library = sorted(map(str, _verilator_library(job["waves"]).glob("verilated*.o")))
+        job["build_args"] += ["-LDFLAGS", " ".join(library)]
+        _launch(job, folder, make_settings=NO_LIBRARY)
+    else:
+        _launch(job, folder)
+    return {}
+
+
+def _verilator_library(waves: bool) -> Path:
+    """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
+
+    It lies in the environment whose Verilator it belongs to, so that builds in any folder share it.
+    """
+    base = Path(sys.prefix) if os.access(sys.prefix, os.W_OK) else paths.simulations()
+    folder = base / "bitpath" / ("verilator-waves" if waves else "verilator")
+    key = {
+        "make": tools.MAKE_SETTINGS,
+        "versions": tools.simulator_versions("verilator"),
+        "fst": tools.FST_HEADER.exists(),
+    }
+    return Path(cache.ensure(folder, key, partial(_compile_library, waves))["folder"])
+
+
+def _compile_library(waves: bool, folder: Path) -> dict[str, Any]:
+    """The library comes with whatever design is compiled; the smallest one does."""
+    source = folder / "nothing.v"
+    source.write_text("module nothing(i, o);\n  input i;\n  output o;\n  assign o = i;\nendmodule\n")
+    job = {
+        "action": "build",
+        "simulator": "verilator",
+        "top": "nothing",
+        "sources": [str(source)],
+        "waves": waves,
+        "build_args": [],
+        "folder": str(folder),
+    }
+    _launch(_verilator_job(job, [], folder), folder)
+    return {"folder": str(folder)}
+
+
+def _launch(job: dict[str, Any], folder: Path, make_settings: str = "") -> None:
+    """Compile in a process of its own."""
+    env = tools.environment()
+    env["MAKEFLAGS"] += make_settings
     file = folder / "build.json"
     file.write_text(json.dumps(job, indent=2))
     log = folder / "build.log"
     command = [sys.executable, "-P", "-m", "bitpath.sim.launch", str(file)]
     try:
-        status = process.run_logged(command, env=tools.environment(), log=log, timeout=BUILD_SECONDS)
+        status = process.run_logged(command, env=env, log=log, timeout=BUILD_SECONDS)
     except TimeoutError as error:
         raise SimulationError(
             f"building {job['top']} for {job['simulator']}: {error}; log: {paths.shown(log)}"
@@ -175,7 +222,6 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
         raise SimulationError(
             f"building {job['top']} for {job['simulator']} failed; log: {paths.shown(log)}, which ends:\n{process.tail(log)}"
         )
-    return {}
 
 
 def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> dict[str, Any]:
