@@ -175,9 +175,11 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
 def _verilator_library(waves: bool) -> Path:
     """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
 
-    It lies in the environment whose Verilator it belongs to, so that builds in any folder share it.
+    It lies in the virtual environment whose Verilator it belongs to, so that builds in any folder share it; without one that
+    can be written to, beside the builds.
     """
-    base = Path(sys.prefix) if os.access(sys.prefix, os.W_OK) else paths.simulations()
+    own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
+    base = Path(sys.prefix) if own else paths.simulations()
     folder = base / "bitpath" / ("verilator-waves" if waves else "verilator")
     key = {
         "make": tools.MAKE_SETTINGS,

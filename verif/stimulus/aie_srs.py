@@ -20,7 +20,6 @@ from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.stimulus.aie_bits import array_bits
 
 MODES = [(acc, out) for acc, outs in SRS_MODES.items() for out in outs]
-"""Of the control's signed shift."""
 PLUS_MINUS = ((1, "+"), (-1, "-"))
 
 

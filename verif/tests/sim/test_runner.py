@@ -120,6 +120,13 @@ def test_settings_of_the_shell_do_not_reach_the_run(monkeypatch):
     assert run_toy(build_toy("icarus"), "gap=0.0/stall=never").wave is None
 
 
+def test_a_build_does_not_compile_verilators_library():
+    """It takes longer than a small design, and stands compiled in the environment."""
+    objects = {file.name for file in build_toy("verilator").folder.rglob("*.o")}
+    assert any(name.startswith("Vtop") for name in objects)
+    assert not any(name.startswith("verilated") for name in objects)
+
+
 def test_concurrent_builds_of_one_key_are_made_once():
     with ThreadPoolExecutor(2) as pool:
         seconds = [built.seconds for built in pool.map(lambda _: build_toy("icarus", width=9), range(2))]
