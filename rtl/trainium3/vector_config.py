@@ -1,0 +1,45 @@
+"""Configurations of Trainium3's vector side, and of the FP32 functions that it uses."""
+
+from dataclasses import dataclass
+
+from bitpath.golden.spec.trainium3 import PARTITIONS
+from bitpath.golden.spec.trainium3_vector import MAX_HIDDEN
+
+
+def require_range(unit: str, name: str, value: int, low: int, high: int) -> None:
+    """Raise ValueError unless a field of a unit's configuration is an integer from ``low`` to ``high``."""
+    if value not in range(low, high + 1):
+        raise ValueError(f"{unit}: {name} is {value}, allowed are {low} to {high}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fp32LanesConfig:
+    """An FP32 function of one operand, several times side by side.
+
+    Attributes
+    ----------
+    lanes : operands that are worked on in step.
+    """
+
+    lanes: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("fp32 function", "lanes", self.lanes, 1, PARTITIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmsNormQuantConfig:
+    """The RMSNorm-Quant row unit.
+
+    Attributes
+    ----------
+    lanes : rows that are worked on in step, one a lane.
+    max_row_length : elements that a lane's row memory holds.
+    """
+
+    lanes: int = 2
+    max_row_length: int = 32
+
+    def __post_init__(self) -> None:
+        require_range("rmsnorm_quant", "lanes", self.lanes, 1, PARTITIONS)
+        require_range("rmsnorm_quant", "max_row_length", self.max_row_length, 1, MAX_HIDDEN)
