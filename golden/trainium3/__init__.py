@@ -8,7 +8,14 @@ from bitpath.golden.trainium3.layout import (
     to_partitions,
     unpack_x4,
 )
-from bitpath.golden.trainium3.matmul import MatmulInstruction, matmul, plan_matmul, run_plan
+from bitpath.golden.trainium3.matmul import (
+    MatmulInstruction,
+    matmul,
+    operand_tiles,
+    plan_matmul,
+    plan_tiles,
+    run_plan,
+)
 from bitpath.golden.trainium3.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.quantize_mx import dequantize, quantize_mx, quantize_offline
 
@@ -19,8 +26,10 @@ __all__ = [
     "gather_scale",
     "matmul",
     "nc_matmul_mx",
+    "operand_tiles",
     "pack_x4",
     "plan_matmul",
+    "plan_tiles",
     "quantize_mx",
     "quantize_offline",
     "run_plan",

@@ -12,7 +12,7 @@ import numpy as np
 
 from bitpath.golden.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.spec.blocks import MX_FORMATS
-from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
 from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32, MAX_STATIONARY, PARTITIONS, QUADRANT, X4, AccumulateFlag
 from bitpath.golden.trainium3.instruction import check_numerics
@@ -102,8 +102,45 @@ def plan_matmul(
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
     check_k_order(k_order)
-    stationary = _quantized_tiles("a", np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format, scale_rule, k_order)
-    moving = _quantized_tiles("b", b, b_format, scale_rule, k_order)
+    sides = {"a": (np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format), "b": (b, b_format)}
+    for name, (matrix, format_name) in sides.items():
+        check_choice(f"{name}_format", format_name, MX_FORMATS)
+        element = MX_FORMATS[format_name].element
+        if element.nan_code is None and np.isnan(matrix).any():
+            raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
+    stationary, moving = (
+        [_quantized(tile, MX_FORMATS[format_name].element, scale_rule) for tile in operand_tiles(matrix, k_order)]
+        for matrix, format_name in sides.values()
+    )
+    return plan_tiles(stationary, moving)
+
+
+def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[np.ndarray]:
+    """Round a matrix to bfloat16 and cut it along K, as it lies in SBUF before it is quantised.
+
+    Parameters
+    ----------
+    matrix : float32 [K, F]; K is padded with zeros to a multiple of 128.
+    k_order : how k lies on partitions inside a tile.
+
+    Returns
+    -------
+    bfloat16 tiles [P, F, 4] of 512 places along K, the last one of the rest.
+    """
+    padded = round_to_bfloat16(np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0))))
+    return [to_partitions(padded[rows], k_order) for rows in _cuts(padded.shape[0], K_TILE)]
+
+
+def plan_tiles(
+    stationary: Sequence[tuple[np.ndarray, np.ndarray]], moving: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> list[MatmulInstruction]:
+    """Cut the product of operands that are quantised already into instructions, output tiles row by row.
+
+    Parameters
+    ----------
+    stationary, moving : for each tile of K, in its order, elements [P, F, 4] and scales [P/8, F]; F is the padded M, which
+        is even, or N.
+    """
     last = len(moving) - 1
     return [
         MatmulInstruction(
@@ -114,8 +151,8 @@ def plan_matmul(
             psum_accumulate_flag=_group_flag(first=k == 0, last=k == last),
             output=(rows, columns),
         )
-        for rows in _cuts(a.shape[0] + a.shape[0] % 2, MAX_STATIONARY)
-        for columns in _cuts(b.shape[1], MAX_MOVING_FP32)
+        for rows in _cuts(stationary[0][0].shape[1], MAX_STATIONARY)
+        for columns in _cuts(moving[0][0].shape[1], MAX_MOVING_FP32)
         for k, ((x, x_scale), (y, y_scale)) in enumerate(zip(stationary, moving, strict=True))
     ]
 
@@ -150,21 +187,10 @@ def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
     return encode_array(BF16, decode_array(FP32, x.view(np.uint32))).astype(np.uint16).view(ml_dtypes.bfloat16)
 
 
-def _quantized_tiles(
-    name: str, matrix: np.ndarray, format_name: str, scale_rule: ScaleRuleName, k_order: KOrder
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Cut a matrix [K, F] along K; return for each tile elements [P, F, 4] and scales [P/8, F]."""
-    check_choice(f"{name}_format", format_name, MX_FORMATS)
-    element = MX_FORMATS[format_name].element
-    if element.nan_code is None and np.isnan(matrix).any():
-        raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
-    padded = round_to_bfloat16(np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0))))
-    tiles = []
-    for rows in _cuts(padded.shape[0], K_TILE):
-        tile = to_partitions(padded[rows], k_order)
-        data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), DTYPES[element], scale_rule=scale_rule)
-        tiles.append((data.reshape(tile.shape), scale))
-    return tiles
+def _quantized(tile: np.ndarray, element: FloatFormat, scale_rule: ScaleRuleName) -> tuple[np.ndarray, np.ndarray]:
+    """Elements [P, F, 4] and scales [P/8, F] of a bfloat16 tile [P, F, 4]."""
+    data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), DTYPES[element], scale_rule=scale_rule)
+    return data.reshape(tile.shape), scale
 
 
 def _group_flag(*, first: bool, last: bool) -> AccumulateFlag:
