@@ -36,8 +36,8 @@ class Emission:
 def place(m: Module, platform: Any, name: str, cls: type[wiring.Component], *args: Any, **kwargs: Any) -> Any:
     """Add ``cls(*args, **kwargs)`` to ``m`` as submodule ``name``, and return the interface to connect it by.
 
-    The class attribute ``clocked = False`` says that a component holds no state: its body has no clock. ``apart = True``
-    says of such a one that a simulator had better compile it by itself, as it does the clocked bodies.
+    The attribute ``clocked = False`` says that a component holds no state: its body has no clock. ``apart = True`` says of
+    such a one that a simulator had better compile it by itself, as it does the clocked bodies.
     """
     if not isinstance(platform, Emission):
         component = cls(*args, **kwargs)
@@ -53,7 +53,7 @@ def place(m: Module, platform: Any, name: str, cls: type[wiring.Component], *arg
             continue  # Verilog has no port of no bits
         direction = "i" if member.flow is In else "o"
         ports[f"{direction}_{'__'.join(map(str, path))}"] = Value.cast(value)
-    if getattr(cls, "clocked", True):
+    if getattr(platform.bodies[body], "clocked", True):
         ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
     m.submodules[name] = Instance(body, **ports)
     return interface

@@ -16,8 +16,8 @@ from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.multiply import Multiply
 from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.common.ranks import Ranks
-from bitpath.rtl.common.raw import SPECIAL
 from bitpath.rtl.common.round import Round
+from bitpath.rtl.common.specials import sum_special
 from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.rtl.trainium3.dot_sums import AlignedSum, ExactSum
 
@@ -139,25 +139,10 @@ class QuadMxDot(wiring.Component):
         decode = place(m, platform, "decode_partial", Decode, (FP32,), subnormals=numerics.accumulator_subnormals)
         m.d.comb += decode.code.eq(i.partial)
 
-        terms = [*(multiply.o for multiply in multipliers), decode.o]
-        special = Signal(SPECIAL)
-        plus = Value.cast(0)
-        minus = Value.cast(0)
-        nan = Value.cast(0)
-        negative = Value.cast(1)
-        for term in terms:
-            plus |= term.inf & ~term.sign
-            minus |= term.inf & term.sign
-            nan |= term.nan
-            negative &= term.sign
+        nan = None
         if numerics.scale_nan is ScaleNan.NAN:
-            nan |= i.stationary.scale.all() | i.moving.scale.all()
-        m.d.comb += [
-            special.nan.eq(nan | (plus & minus)),
-            special.inf.eq(plus | minus),
-            # A zero sum is negative only where all that was added is.
-            special.sign.eq(minus | (negative & ~plus)),
-        ]
+            nan = i.stationary.scale.all() | i.moving.scale.all()
+        special = sum_special(m, [*(multiply.o for multiply in multipliers), decode.o], nan=nan)
         return products, decode.o, special
 
     def _with_scale(self, m: Module, element: Value, scale: Value, name: str) -> Value:

@@ -1,9 +1,11 @@
 """Configurations of Trainium3's vector side, and of the FP32 functions that it uses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from bitpath.golden.spec.formats import BF16, FP16, FloatFormat
 from bitpath.golden.spec.trainium3 import PARTITIONS
-from bitpath.golden.spec.trainium3_vector import MAX_HIDDEN
+from bitpath.golden.spec.trainium3_vector import MAX_HIDDEN, TRAINIUM3_MATMUL, MatmulNumerics
+from bitpath.rtl.config import PipelineConfig
 
 
 def require_range(unit: str, name: str, value: int, low: int, high: int) -> None:
@@ -43,3 +45,29 @@ class RmsNormQuantConfig:
     def __post_init__(self) -> None:
         require_range("rmsnorm_quant", "lanes", self.lanes, 1, PARTITIONS)
         require_range("rmsnorm_quant", "max_row_length", self.max_row_length, 1, MAX_HIDDEN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiplyAddConfig:
+    """The multiply-add of an unscaled matmul, and the PE around it.
+
+    Attributes
+    ----------
+    numerics : what is computed; products are exact.
+    element_formats : narrow formats of one width, of which each operand has one at run time.
+    pipeline : register ranks inside.
+    """
+
+    numerics: MatmulNumerics = TRAINIUM3_MATMUL.numerics
+    element_formats: tuple[FloatFormat, ...] = (BF16, FP16)
+    pipeline: PipelineConfig = field(default_factory=PipelineConfig)
+
+    def __post_init__(self) -> None:
+        if self.numerics.product_rounding is not None:
+            raise ValueError(
+                f"multiply_add: product_rounding is {self.numerics.product_rounding.name}, allowed is none"
+            )
+        allowed = [fmt.name for fmt in self.numerics.narrow_formats]
+        given = [fmt.name for fmt in self.element_formats]
+        if not given or not set(given) <= set(allowed):
+            raise ValueError(f"multiply_add: element_formats are {given}, allowed are some of {', '.join(allowed)}")
