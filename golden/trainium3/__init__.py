@@ -14,6 +14,7 @@ from bitpath.golden.trainium3.matmul import (
     operand_tiles,
     plan_matmul,
     plan_tiles,
+    quantize_tile,
     run_plan,
 )
 from bitpath.golden.trainium3.nc_matmul_mx import nc_matmul_mx
@@ -32,6 +33,7 @@ __all__ = [
     "plan_tiles",
     "quantize_mx",
     "quantize_offline",
+    "quantize_tile",
     "run_plan",
     "scatter_scale",
     "to_partitions",

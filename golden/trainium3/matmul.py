@@ -12,7 +12,7 @@ import numpy as np
 
 from bitpath.golden.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.spec.blocks import MX_FORMATS
-from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
+from bitpath.golden.spec.formats import BF16, FP32
 from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32, MAX_STATIONARY, PARTITIONS, QUADRANT, X4, AccumulateFlag
 from bitpath.golden.trainium3.instruction import check_numerics
@@ -109,7 +109,7 @@ def plan_matmul(
         if element.nan_code is None and np.isnan(matrix).any():
             raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
     stationary, moving = (
-        [_quantized(tile, MX_FORMATS[format_name].element, scale_rule) for tile in operand_tiles(matrix, k_order)]
+        [quantize_tile(tile, format_name, scale_rule=scale_rule) for tile in operand_tiles(matrix, k_order)]
         for matrix, format_name in sides.values()
     )
     return plan_tiles(stationary, moving)
@@ -129,6 +129,15 @@ def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[n
     """
     padded = round_to_bfloat16(np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0))))
     return [to_partitions(padded[rows], k_order) for rows in _cuts(padded.shape[0], K_TILE)]
+
+
+def quantize_tile(
+    tile: np.ndarray, format_name: str, *, scale_rule: ScaleRuleName = "ocp"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quantise a tile of `operand_tiles`, bfloat16 [P, F, 4]: elements [P, F, 4] and scales [P/8, F]."""
+    dtype = DTYPES[MX_FORMATS[format_name].element]
+    data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
+    return data.reshape(tile.shape), scale
 
 
 def plan_tiles(
@@ -185,12 +194,6 @@ def run_plan(plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None 
 def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
     """Round float32 of any shape to bfloat16, RNE."""
     return encode_array(BF16, decode_array(FP32, x.view(np.uint32))).astype(np.uint16).view(ml_dtypes.bfloat16)
-
-
-def _quantized(tile: np.ndarray, element: FloatFormat, scale_rule: ScaleRuleName) -> tuple[np.ndarray, np.ndarray]:
-    """Elements [P, F, 4] and scales [P/8, F] of a bfloat16 tile [P, F, 4]."""
-    data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), DTYPES[element], scale_rule=scale_rule)
-    return data.reshape(tile.shape), scale
 
 
 def _group_flag(*, first: bool, last: bool) -> AccumulateFlag:

@@ -1,8 +1,6 @@
 """A matmul through golden and through RTL, compared: what the flows of all machines share."""
 
-import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,25 +8,9 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.rtl.config import to_dict
-from bitpath.sim import paths
-from bitpath.sim.errors import SimulationError
 from bitpath.sim.flows.accuracy import accuracy
-from bitpath.sim.flows.progress import shown_progress
-from bitpath.sim.runner import Built, build, run
-
-RUN_SECONDS = 3600
-
-_FILES = {"BITPATH_PLAN": "plan.npz", "BITPATH_RESULT": "result.npz", "BITPATH_PROGRESS": "progress.json"}
-"""Files between this process and the simulator's."""
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Both results, float32 [M, N], and the record for the report."""
-
-    rtl: np.ndarray
-    golden: np.ndarray
-    record: dict[str, Any]
+from bitpath.sim.flows.job import Outcome, differences, play
+from bitpath.sim.runner import build
 
 
 class MatmulJob:
@@ -46,6 +28,7 @@ class MatmulJob:
     """The engine's name among the units."""
     bench: ClassVar[str]
     """The module that plays a plan inside the simulator."""
+    flow: ClassVar[str] = "matmul"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: Any, simulator: str):
         self.a, self.b = a, b
@@ -69,6 +52,11 @@ class MatmulJob:
         """Golden's result, float32, at least [M, N]."""
         raise NotImplementedError
 
+    def reference(self) -> np.ndarray:
+        """The result in float64 [M, N], from operands that nothing rounded."""
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are operands like others
+            return self.a.astype(np.float64) @ self.b.astype(np.float64)
+
     def matrix(self, output: np.ndarray) -> np.ndarray:
         """The bench's output as float32, at least [M, N]."""
         raise NotImplementedError
@@ -85,47 +73,25 @@ class MatmulJob:
         start = time.monotonic()
         with console.status("golden"):
             golden = self.golden()
-        output, cycles = self._play(console, built)
-        if not cycles:
-            raise SimulationError(f"{built.top} was never busy: it did not take the instructions")
-        golden, rtl = (result[: self.a.shape[0], : self.b.shape[1]] for result in (golden, self.matrix(output)))
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are operands like others
-            reference = self.a.astype(np.float64) @ self.b.astype(np.float64)
+        left = play(console, built, self.bench, self.format_name, self.save_plan)
+        golden, rtl = (result[: self.a.shape[0], : self.b.shape[1]] for result in (golden, self.matrix(left["output"])))
+        cycles = int(left["cycles"])
         macs = self.a.shape[0] * self.a.shape[1] * self.b.shape[1]
         record = {
             "machine": self.machine,
-            "flow": "matmul",
+            "flow": self.flow,
             "format": self.format_name,
             "config": to_dict(self.engine) | self.settings() | {"shape": [*self.a.shape, self.b.shape[1]]},
             "digest": built.digest,
             "sim": self.simulator,
             "outputs_compared": rtl.size,
-            "mismatches": int((rtl.view(np.uint32) != golden.view(np.uint32)).sum()),
+            "mismatches": differences(rtl, golden),
             "macs": macs,
             "cycles": cycles,
             "mac_per_cycle": round(macs / cycles, 1),
             "peak_mac_per_cycle": float(self.peak),
             "wall_seconds": round(time.monotonic() - start, 2),
             "build_seconds": round(built.seconds, 2),
-            **accuracy(rtl, reference),
+            **accuracy(rtl, self.reference()),
         }
         return Outcome(rtl, golden, record)
-
-    def _play(self, console: Console, built: Built) -> tuple[np.ndarray, int]:
-        """What the bench left as its output, and the cycles for which the engine was busy."""
-        paths.runs().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="plan-") as folder:
-            files = {name: Path(folder) / file for name, file in _FILES.items()}
-            self.save_plan(files["BITPATH_PLAN"])
-            with shown_progress(console, f"{self.format_name} on {built.top}", files["BITPATH_PROGRESS"]):
-                run(
-                    built,
-                    self.bench,
-                    seed=0,
-                    # What comes out is compared here, with all of golden's results.
-                    min_compared=0,
-                    env={name: str(path) for name, path in files.items()},
-                    timeout=RUN_SECONDS,
-                )
-            with np.load(files["BITPATH_RESULT"]) as result:
-                return result["output"], int(result["cycles"])

@@ -7,6 +7,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bitpath.sim.flows.job import Outcome, codes
+
 SHOWN = 20
 """Mismatches shown."""
 
@@ -36,21 +38,26 @@ def console() -> Console:
 
 
 def show(console: Console, records: list[dict[str, Any]]) -> None:
-    """One row for each record."""
+    """One row for each record; the records are those of one flow."""
     table = Table()
-    for heading in COLUMNS.values():
+    columns = {name: heading for name, heading in COLUMNS.items() if name in records[0]}
+    for heading in columns.values():
         table.add_column(heading, justify="left" if heading in ("machine", "format", "simulator") else "right")
     for record in records:
-        table.add_row(*("-" if record[name] is None else str(record[name]) for name in COLUMNS))
+        table.add_row(*("-" if record[name] is None else str(record[name]) for name in columns))
     console.print(table)
 
 
-def explain_mismatches(console: Console, outcome: Any) -> None:
+def explain_mismatches(console: Console, outcome: Outcome) -> None:
     """The first outputs that differ, with their codes."""
-    differing = np.argwhere(outcome.rtl.view(np.uint32) != outcome.golden.view(np.uint32))
-    for m, n in differing[:SHOWN]:
-        got, expected = (matrix.view(np.uint32)[m, n] for matrix in (outcome.rtl, outcome.golden))
-        console.print(f"{outcome.record['format']}: [{m}, {n}] is {got:#010x} in RTL and {expected:#010x} in golden")
+    rtl, golden = codes(outcome.rtl), codes(outcome.golden)
+    digits = 2 * rtl.itemsize
+    for place in np.argwhere(rtl != golden)[:SHOWN]:
+        got, expected = (int(matrix[tuple(place)]) for matrix in (rtl, golden))
+        console.print(
+            f"{outcome.record['format']}: [{', '.join(map(str, place))}] is 0x{got:0{digits}x} in RTL "
+            f"and 0x{expected:0{digits}x} in golden"
+        )
 
 
 def check_writable(path: Path) -> None:
@@ -68,7 +75,7 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def save(path: Path, outcome: Any) -> None:
+def save(path: Path, outcome: Outcome) -> None:
     """Write both results, or nothing."""
     with _partial(path).open("wb") as file:
         np.savez(file, result=outcome.rtl, golden=outcome.golden)

@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.golden import trainium3
 from bitpath.sim import __main__, paths
-from bitpath.sim.flows import aie_matmul, matmul, results, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import aie_matmul, job, matmul, results, tensix_matmul, trainium3_matmul
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORD = {
@@ -124,10 +124,10 @@ def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machi
     """Which jobs there are; none is simulated."""
     ran = []
 
-    def run(job, _):
-        ran.append(job.machine)
+    def run(self, _):
+        ran.append(self.machine)
         zeros = np.zeros((2, 2), np.float32)
-        return matmul.Outcome(zeros, zeros, dict.fromkeys(results.COLUMNS, 0) | {"machine": job.machine})
+        return job.Outcome(zeros, zeros, dict.fromkeys(results.COLUMNS, 0) | {"machine": self.machine})
 
     monkeypatch.setattr(matmul.MatmulJob, "run", run)
     assert bitpath("run", "--slice", "2x128x2", *arguments)[0] == 0
@@ -317,7 +317,8 @@ def test_a_missing_simulator(tmp_path, simulator, says):
 def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
     """A dead engine: no results and no cycles."""
     monkeypatch.setattr(matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
-    monkeypatch.setattr(matmul.MatmulJob, "_play", lambda *_: (np.zeros((2, 2), np.uint32), 0))
+    left = {"output": np.zeros((2, 2), np.uint32), "cycles": 0}
+    monkeypatch.setattr(job, "run", lambda *_, env, **__: np.savez(env["BITPATH_RESULT"], **left))
     status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
     assert status == 1
     assert err == "bitpath: engine was never busy: it did not take the instructions\n"

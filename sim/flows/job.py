@@ -1,0 +1,79 @@
+"""One computation through golden and through RTL, compared: what all flows share."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from bitpath.sim import paths
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.flows.progress import shown_progress
+from bitpath.sim.runner import Built, run
+
+RUN_SECONDS = 3600
+
+_FILES = {"BITPATH_PLAN": "plan.npz", "BITPATH_RESULT": "result.npz", "BITPATH_PROGRESS": "progress.json"}
+"""Files between this process and the simulator's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Both results, of one shape and dtype, and the record for the report."""
+
+    rtl: np.ndarray
+    golden: np.ndarray
+    record: dict[str, Any]
+
+
+def play(
+    console: Console, built: Built, bench: str, title: str, save_plan: Callable[[Path], None]
+) -> dict[str, np.ndarray]:
+    """Play a plan on a built unit.
+
+    Parameters
+    ----------
+    bench : the module that plays a plan inside the simulator.
+    title : of the progress bar, before the unit's name.
+    save_plan : writes what the bench plays.
+
+    Returns
+    -------
+    What the bench left; ``cycles`` among it, those for which the unit was busy.
+
+    Raises
+    ------
+    SimulationError : the simulation failed, or the unit did nothing.
+    """
+    paths.runs().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="plan-") as folder:
+        files = {name: Path(folder) / file for name, file in _FILES.items()}
+        save_plan(files["BITPATH_PLAN"])
+        with shown_progress(console, f"{title} on {built.top}", files["BITPATH_PROGRESS"]):
+            run(
+                built,
+                bench,
+                seed=0,
+                # What comes out is compared here, with all of golden's results.
+                min_compared=0,
+                env={name: str(path) for name, path in files.items()},
+                timeout=RUN_SECONDS,
+            )
+        with np.load(files["BITPATH_RESULT"]) as result:
+            left = dict(result)
+    if not left["cycles"]:
+        raise SimulationError(f"{built.top} was never busy: it did not take the instructions")
+    return left
+
+
+def codes(array: np.ndarray) -> np.ndarray:
+    """The bits of an array's elements, as unsigned integers."""
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+def differences(rtl: np.ndarray, golden: np.ndarray) -> int:
+    """How many elements differ in their bits."""
+    return int((codes(rtl) != codes(golden)).sum())
