@@ -25,6 +25,10 @@ from bitpath.rtl.aie_ml_v2.product_sum import ProductSum
 from bitpath.rtl.aie_ml_v2.srs import Srs
 from bitpath.rtl.aie_ml_v2.ups import Ups
 from bitpath.rtl.aie_ml_v2.vector_mac import VectorMac
+from bitpath.rtl.common.fp32_lanes import Fp32Lanes
+from bitpath.rtl.common.reciprocal import Reciprocal
+from bitpath.rtl.common.reciprocal_square_root import ReciprocalSquareRoot
+from bitpath.rtl.common.square_root import SquareRoot
 from bitpath.rtl.tensix.config import (
     ConversionConfig,
     Dot16Config,
@@ -38,6 +42,7 @@ from bitpath.rtl.tensix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.packer import Packer
 from bitpath.rtl.tensix.tensix_engine import TensixEngine
 from bitpath.rtl.tensix.unpacker import Unpacker
+from bitpath.rtl.trainium3.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, MapConfig, PsumConfig
 from bitpath.rtl.trainium3.element_map import ElementMap
 from bitpath.rtl.trainium3.psum import Psum
@@ -45,6 +50,7 @@ from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
 from bitpath.rtl.trainium3.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
+from bitpath.rtl.trainium3.vector_config import Fp32LanesConfig, MultiplyAddConfig
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,30 @@ UNITS = {
         ),
         Unit("psum", PsumConfig, Psum, "Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate"),
         Unit("tensor_engine", EngineConfig, TensorEngine, "Trainium3: array, operand memory, PSUM and sequencers"),
+        Unit(
+            "bf16_pe",
+            MultiplyAddConfig,
+            Bf16Pe,
+            "Trainium3: BF16 or FP16 multiply-add, its stationary element held twice",
+        ),
+        Unit(
+            "reciprocal",
+            Fp32LanesConfig,
+            lambda config: Fp32Lanes(Reciprocal, config.lanes),
+            "FP32: lanes of 1 / x, a bit a cycle",
+        ),
+        Unit(
+            "square_root",
+            Fp32LanesConfig,
+            lambda config: Fp32Lanes(SquareRoot, config.lanes),
+            "FP32: lanes of sqrt(x), a bit a cycle",
+        ),
+        Unit(
+            "reciprocal_square_root",
+            Fp32LanesConfig,
+            lambda config: Fp32Lanes(ReciprocalSquareRoot, config.lanes),
+            "FP32: lanes of 1 / sqrt(x), a bit a cycle",
+        ),
         Unit("fidelity_multiplier", MultiplierConfig, FidelityMultiplier, "Tensix: 7x5-bit multiplier and its fields"),
         Unit("dot16", Dot16Config, Dot16, "Tensix: 16 products, added to a Dst word; the sum of two operands"),
         Unit("unpacker", ConversionConfig, Unpacker, "Tensix: a row of 16 datums from L1 to SrcA, SrcB or Dst"),

@@ -1,6 +1,6 @@
 """FP32 square root, a bit a cycle."""
 
-from amaranth import Cat, Const, Mux, Value
+from amaranth import Const, Mux, Value
 
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.digit_recurrence import DIGITS, DigitRecurrence, Start
