@@ -135,7 +135,7 @@ def trace_dot_step(
     ]
     terms.append(_partial_sum_term(numerics, partial_sum))
     align_exponent, aligned, total, exact = None, (), None, None
-    special = _special_result(terms)
+    special = special_result(terms)
     if special is None:
         align_exponent, aligned = _align(numerics, terms)
         total, exact = sum(aligned, Fraction(0)), sum((term.value for term in terms), Fraction(0))
@@ -206,7 +206,7 @@ def _partial_sum_term(numerics: DotNumerics, bits: int) -> Term:
     return Term(x.kind, x.sign, x.value, None if x.is_zero else x.exponent + FP32.fraction_bits)
 
 
-def _special_result(terms: Sequence[Term]) -> int | None:
+def special_result(terms: Sequence[Term]) -> int | None:
     """Return the code of a sum with a NaN or an infinity in it; None where all terms are finite."""
     kinds = {term.kind for term in terms}
     signs = {term.sign for term in terms if term.kind is Kind.INFINITY}
