@@ -75,7 +75,9 @@ class MultiplyAdd(wiring.Component):
         ranks = Ranks(m, RANKS[self.config.pipeline.stages], valid=Const(1), ready=Const(1))
 
         decoders = self._decoders(m, platform)
-        offset = 2 * (decoders["moving"].bias + decoders["moving"].fraction_bits)
+        # A product is significand * 2**(exponent - offset): each element brings the decoder's bias and fraction bits.
+        formats = self.config.element_formats
+        offset = 2 * (max(fmt.bias for fmt in formats) + max(fmt.fraction_bits for fmt in formats))
         decoded = {name: decoder.o for name, decoder in decoders.items()}
         stationary, moving, partial = ranks.hold("decode", **decoded)
         multiply = place(m, platform, "multiply", Multiply, moving.shape())

@@ -65,6 +65,17 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         *DOT_GROUPS,
         PE_OUTPUTS,
     ),
+    "bf16_pe": (
+        CLOCK,
+        PE_INPUTS,
+        Group("held operands", r"(stationary|second|moving|partial)\b"),
+        Group("decode", r"multiply_add\.decode_"),
+        Group("product", r"multiply_add\.multiply"),
+        Group("sum", r"multiply_add\.(add|special|total)"),
+        Group("normalize", r"multiply_add\.normal"),
+        Group("round", r"multiply_add\.round"),
+        PE_OUTPUTS,
+    ),
     "dot16": (CLOCK, INPUTS, *TENSIX_DOT_GROUPS, OUTPUT),
     "unpacker": (CLOCK, INPUTS, Group("datums", r"datum_"), OUTPUT),
     "packer": (
