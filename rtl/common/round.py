@@ -12,21 +12,23 @@ from bitpath.rtl.common.raw import SPECIAL
 
 
 class Round(wiring.Component):
-    """A normalised sum, or the special value that overrides it, as an FP32 code. Combinational.
+    """A normalised sum, or the special value that overrides it, as a code. Combinational.
 
     Parameters
     ----------
     i : layout of the sum, as made by ``normal_sum`` with the format's precision.
-    fmt : format rounded to; FP32's exponent field, and its fraction or a shorter one, whose missing bits are 0.
+    fmt : format rounded to; the container's exponent field, and its fraction or a shorter one, whose missing bits are 0.
     rounding : RNE or RTZ.
     subnormals : whether subnormal results are kept; otherwise they become zero of their sign.
-    overflow_to_infinity : whether sums beyond the range become infinity, or the largest finite number.
+    overflow_to_infinity : whether sums beyond the range become infinity, or the largest finite number. A format that has
+        no infinity takes the largest number for infinite sums too.
+    container : format of the code.
 
     Members
     -------
     i : In(normal_sum)
     special : In(SPECIAL); where neither ``nan`` nor ``inf`` is set, its sign is that of a zero sum
-    o : Out(32), the code
+    o : Out(container.width), the code
     """
 
     clocked = False
@@ -39,16 +41,20 @@ class Round(wiring.Component):
         rounding: Rounding,
         subnormals: bool,
         overflow_to_infinity: bool,
+        container: FloatFormat = FP32,
     ):
-        if (fmt.exponent_bits, fmt.bias) != (FP32.exponent_bits, FP32.bias) or fmt.fraction_bits > FP32.fraction_bits:
-            raise ValueError(f"round: {fmt.name} does not fit an FP32 code with low bits to spare")
+        own, its = ((each.exponent_bits, each.bias, each.specials) for each in (fmt, container))
+        if own != its or fmt.fraction_bits > container.fraction_bits:
+            raise ValueError(f"round: {fmt.name} does not fit an {container.name} code with low bits to spare")
+        if overflow_to_infinity and fmt.infinity_code is None:
+            raise ValueError(f"round: {fmt.name} has no infinity to overflow to")
         if rounding not in (Rounding.RNE, Rounding.RTZ):
             raise ValueError(f"round: rounding is {rounding.name}, allowed are RNE and RTZ")
         if i["significand"].shape.width != fmt.precision:
             raise ValueError(f"round: {i['significand'].shape.width} bits of significand for {fmt.name}")
         self.fmt, self.rounding, self.subnormals = fmt, rounding, subnormals
-        self.overflow_to_infinity = overflow_to_infinity
-        super().__init__({"i": In(i), "special": In(SPECIAL), "o": Out(FP32.width)})
+        self.overflow_to_infinity, self.container = overflow_to_infinity, container
+        super().__init__({"i": In(i), "special": In(SPECIAL), "o": Out(container.width)})
 
     def elaborate(self, platform):
         m = Module()
@@ -84,24 +90,25 @@ class Round(wiring.Component):
             biased.eq(Mux(subnormal, 0, i.exponent + fmt.bias)),
             rounded.eq(Cat(kept[: fmt.fraction_bits], biased) + increment),
         ]
-        exponent_field = rounded[fmt.fraction_bits :]
-        overflow = exponent_field >= fmt.exponent_mask
+        overflow = rounded > fmt.max_code
         # Only a tiny sum has the hidden bit clear, and only there may the field stay 0.
-        flushed = ~exponent_field.any() if not self.subnormals else Const(0)
+        flushed = ~rounded[fmt.fraction_bits :].any() if not self.subnormals else Const(0)
 
-        unused = FP32.fraction_bits - fmt.fraction_bits
-        largest = FP32.infinity_code if self.overflow_to_infinity else fmt.max_code << unused
-        magnitude = Signal(FP32.width - 1)
+        unused = self.container.fraction_bits - fmt.fraction_bits
+        largest = fmt.max_code << unused
+        infinity = largest if fmt.infinity_code is None else fmt.infinity_code << unused
+        beyond = infinity if self.overflow_to_infinity else largest
+        magnitude = Signal(self.container.width - 1)
         sign = Signal()
         with m.If(self.special.nan):
-            m.d.comb += [magnitude.eq(FP32.nan_code), sign.eq(0)]
+            m.d.comb += [magnitude.eq(self.container.nan_code), sign.eq(0)]
         with m.Elif(self.special.inf):
-            m.d.comb += [magnitude.eq(FP32.infinity_code), sign.eq(self.special.sign)]
+            m.d.comb += [magnitude.eq(infinity), sign.eq(self.special.sign)]
         with m.Elif(i.zero):
             m.d.comb += [magnitude.eq(0), sign.eq(self.special.sign)]
         with m.Else():
             m.d.comb += [
-                magnitude.eq(Mux(flushed, 0, Mux(overflow, largest, Cat(Const(0, unused), rounded)))),
+                magnitude.eq(Mux(flushed, 0, Mux(overflow, beyond, Cat(Const(0, unused), rounded)))),
                 sign.eq(i.sign),
             ]
         m.d.comb += self.o.eq(Cat(magnitude, sign))
