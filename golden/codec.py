@@ -15,6 +15,7 @@ import numpy as np
 from bitpath.golden.spec.formats import (
     BF16,
     E2M1,
+    E3M4,
     E4M3,
     E4M3FN,
     E4M3FNUZ,
@@ -32,6 +33,7 @@ DTYPES = {
     E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
     E4M3: np.dtype(ml_dtypes.float8_e4m3),
     E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    E3M4: np.dtype(ml_dtypes.float8_e3m4),
     E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
     E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
     E2M1: np.dtype(ml_dtypes.float4_e2m1fn),

@@ -4,7 +4,7 @@ A format is a record of its fields; everything else (largest value, smallest sub
 derived property, proved against ml_dtypes over all codes by ``verif/tests/golden/test_formats.py``.
 
 Ref: OCP 8-bit Floating Point Specification (OFP8) 1.0; OCP Microscaling Formats (MX) 1.0, sections 5.2 to 5.4;
-IEEE 754-2019 section 3.6; the FNUZ pair of the paper "8-bit Numerical Formats for Deep Neural Networks"; AWS Neuron ``nki.language`` data types (float8_e4m3 with maximum 240, TF32).
+IEEE 754-2019 section 3.6; the FNUZ pair of the paper "8-bit Numerical Formats for Deep Neural Networks"; AWS Neuron ``nki.language`` data types (float8_e4m3 with maximum 240, float8_e3m4, TF32).
 """
 
 from dataclasses import dataclass
@@ -115,6 +115,7 @@ class FloatFormat:
 
 E4M3FN = FloatFormat(name="E4M3FN", exponent_bits=4, fraction_bits=3, bias=7, specials=Specials.NAN_ONLY, nan_code=0x7F)
 E4M3 = FloatFormat(name="E4M3", exponent_bits=4, fraction_bits=3, bias=7, specials=Specials.IEEE, nan_code=0x7F)
+E3M4 = FloatFormat(name="E3M4", exponent_bits=3, fraction_bits=4, bias=3, specials=Specials.IEEE, nan_code=0x7F)
 E5M2 = FloatFormat(name="E5M2", exponent_bits=5, fraction_bits=2, bias=15, specials=Specials.IEEE, nan_code=0x7E)
 E4M3FNUZ = FloatFormat(
     name="E4M3FNUZ", exponent_bits=4, fraction_bits=3, bias=8, specials=Specials.UNSIGNED_ZERO, nan_code=0x80
@@ -140,5 +141,7 @@ FP32 = FloatFormat(
     name="FP32", exponent_bits=8, fraction_bits=23, bias=127, specials=Specials.IEEE, nan_code=0x7FC00000
 )
 
-CATALOGUE = {fmt.name: fmt for fmt in (E4M3FN, E4M3, E5M2, E4M3FNUZ, E5M2FNUZ, E2M1, E8M0, BF16, FP16, TF32, FP32)}
+CATALOGUE = {
+    fmt.name: fmt for fmt in (E4M3FN, E4M3, E5M2, E3M4, E4M3FNUZ, E5M2FNUZ, E2M1, E8M0, BF16, FP16, TF32, FP32)
+}
 """Every format by name."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from bitpath.golden.spec.formats import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
+from bitpath.golden.spec.formats import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.spec.numerics import Preset
 from bitpath.golden.spec.rounding import Rounding
-from bitpath.golden.spec.sources import Source
+from bitpath.golden.spec.sources import Choice, Source
 
 MAX_BATCH = 2
 """Largest B of a [B, S, H] input of RMSNorm-Quant."""
@@ -145,7 +145,7 @@ class MatmulNumerics:
 TRAINIUM3_MATMUL = Preset(
     name="trainium3_matmul",
     numerics=MatmulNumerics(
-        narrow_formats=(E4M3, E4M3FN, E5M2, BF16, FP16),
+        narrow_formats=(E4M3, E4M3FN, E5M2, E3M4, BF16, FP16),
         wide_formats=(TF32, FP32),
         accumulator=FP32,
         product_rounding=None,
@@ -211,3 +211,58 @@ XORWOW_WORDS = 6
 """uint32 words of a state, in the order x, y, z, w, v, d."""
 XORWOW_INCREMENT = 362437
 """What d grows by with every number (Marsaglia 2003)."""
+
+PRESETS = {preset.name: preset for preset in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
+"""Presets by name. They are of three numerics dataclasses."""
+
+CHOICES = (
+    Choice(
+        statement="Engines keep FP32 subnormals; NaN is 0x7FC00000, and 0x7F in float8_e4m3; casts do not saturate",
+        source=_chosen("IEEE 754; RQ's range check and ISA range_select suggest infinity beyond the range"),
+    ),
+    Choice(
+        statement="Maximum and minimum are NaN where an operand is, and order -0 below +0",
+        source=_chosen("IEEE 754-2019 maximum and minimum; no document says"),
+    ),
+    Choice(
+        statement="Activation rounds scale times data, then the sum with bias, which turns -0 into +0 where it is zero",
+        source=Source(kind="inferred", where="ISA activation: func(data * scale + bias), in FP32"),
+    ),
+    Choice(
+        statement="ScalarE's exp is VectorE's exponential with a maximum of 0",
+        source=_chosen("ISA's valid ranges speak of piecewise polynomials, whose coefficients are not public"),
+    ),
+    Choice(
+        statement="Gamma goes through a matmul by ones onto a partial sum of +0, so that its -0 becomes +0",
+        source=Source(kind="inferred", where="RQ: nc_matmul of ones and gamma, depth 1"),
+    ),
+    Choice(
+        statement="Static quantisation computes x * q + 0, so that -0 becomes +0; it ignores lower_bound",
+        source=_documented("RQ: tensor_scalar multiply, add"),
+    ),
+    Choice(
+        statement="Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards",
+        source=_chosen("RQ counts rows from the shard's first; its scales are meant to be equal in all partitions"),
+    ),
+    Choice(
+        statement="Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale",
+        source=_chosen("what the declared operations give"),
+    ),
+    Choice(
+        statement="XORWOW's six words are x, y, z, w, v, d; element j of a request comes from state j mod 4",
+        source=_chosen("ARCH3 gives four states of six words per lane and no order"),
+    ),
+    Choice(
+        statement="An all-zero XORWOW state is taken as it is: only d moves, by 362437 a number",
+        source=_chosen("Marsaglia excludes it; no document says what the machine does"),
+    ),
+    Choice(
+        statement="Column c of a stochastically rounded PSUM write takes half-word c mod 8 of XORWOW lane c div 8, low half first",
+        source=_chosen("ARCH3 names the generator's use for rounding, nothing describes it"),
+    ),
+    Choice(
+        statement="rand2 is min + (max - min) * (number >> 8) * 2**-24, three operations rounded to FP32",
+        source=_chosen("ISA rand2: uniform between min and max; the map is not described"),
+    ),
+)
+"""What stands beside the presets in the README's table."""

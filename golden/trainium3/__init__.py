@@ -1,5 +1,11 @@
-"""AWS Trainium3: TensorE's quad-MX matmul and VectorE's quantize_mx, vectorised, bit-identical to `golden.exact`."""
+"""AWS Trainium3 as numpy models, vectorised, bit-identical to `golden.exact`.
 
+TensorE's quad-MX and unscaled matmuls, VectorE's quantize_mx, exponential and XORWOW, the ScalarE and VectorE
+instructions of RMSNorm-Quant, and that flow.
+"""
+
+from bitpath.golden.trainium3.activation import activation, activation_reduce
+from bitpath.golden.trainium3.exponential import exponential
 from bitpath.golden.trainium3.layout import (
     from_partitions,
     gather_scale,
@@ -8,34 +14,45 @@ from bitpath.golden.trainium3.layout import (
     to_partitions,
     unpack_x4,
 )
-from bitpath.golden.trainium3.matmul import (
-    MatmulInstruction,
-    matmul,
-    operand_tiles,
-    plan_matmul,
-    plan_tiles,
-    quantize_tile,
-    run_plan,
-)
+from bitpath.golden.trainium3.matmul import MatmulInstruction, matmul, plan_matmul, run_plan
+from bitpath.golden.trainium3.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.quantize_mx import dequantize, quantize_mx, quantize_offline
+from bitpath.golden.trainium3.reciprocal import reciprocal
+from bitpath.golden.trainium3.rmsnorm import rmsnorm
+from bitpath.golden.trainium3.rmsnorm_quant import rmsnorm_quant
+from bitpath.golden.trainium3.scalar_tensor_tensor import scalar_tensor_tensor
+from bitpath.golden.trainium3.tensor_reduce import tensor_reduce
+from bitpath.golden.trainium3.tensor_scalar import tensor_scalar, tensor_scalar_reduce
+from bitpath.golden.trainium3.xorwow import Xorwow, psum_random_bits, rand2
 
 __all__ = [
     "MatmulInstruction",
+    "Xorwow",
+    "activation",
+    "activation_reduce",
     "dequantize",
+    "exponential",
     "from_partitions",
     "gather_scale",
     "matmul",
+    "nc_matmul",
     "nc_matmul_mx",
-    "operand_tiles",
     "pack_x4",
     "plan_matmul",
-    "plan_tiles",
+    "psum_random_bits",
     "quantize_mx",
     "quantize_offline",
-    "quantize_tile",
+    "rand2",
+    "reciprocal",
+    "rmsnorm",
+    "rmsnorm_quant",
     "run_plan",
+    "scalar_tensor_tensor",
     "scatter_scale",
+    "tensor_reduce",
+    "tensor_scalar",
+    "tensor_scalar_reduce",
     "to_partitions",
     "unpack_x4",
 ]

@@ -34,7 +34,7 @@ def sum_to_odd(terms: Sequence[np.ndarray]) -> np.ndarray:
     # rounded y + h weighs g (then v + h is the answer itself) or at least 2g (then both sums round alike).
     total = expansion[0]
     for component in expansion[1:]:
-        total = _add_to_odd(total, component)
+        total = add_to_odd(total, component)
     return total
 
 
@@ -45,10 +45,13 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return total, (a - (total - b_part)) + (b - b_part)
 
 
-def _add_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a + b rounded to odd: an inexact even result moves to its neighbour on the error's side."""
+def add_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a + b rounded to odd: an inexact even result moves to its neighbour on the error's side.
+
+    Where that is NaN or infinite it is what IEEE 754 says. A zero sum has IEEE 754's sign.
+    """
     total, error = _two_sum(a, b)
     bits = total.view(np.int64)
     outward = (error > 0) == (total > 0)
-    move = (error != 0) & (bits & 1 == 0)
+    move = (error != 0) & (bits & 1 == 0) & np.isfinite(total)
     return (bits + np.where(move, np.where(outward, 1, -1), 0)).view(np.float64)

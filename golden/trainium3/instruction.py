@@ -3,6 +3,8 @@
 Ref: ``nki.isa.nc_matmul_mx`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
 """
 
+from itertools import product
+
 import numpy as np
 
 from bitpath.golden.codec import DTYPES
@@ -14,8 +16,8 @@ from bitpath.golden.spec.trainium3 import (
     MAX_MOVING_FP32,
     MAX_STATIONARY,
     PARTITIONS,
-    ROW_TILE_SIZES,
     SCALE_PARTITIONS,
+    TILE_SIZES,
     TRAINIUM3_QUAD_MX,
     X4,
     AccumulateFlag,
@@ -63,14 +65,24 @@ def check_operands(
         raise ValueError(f"stationary has free size M = {columns}; even numbers from 2 to {MAX_STATIONARY} are allowed")
 
 
-def check_tiling(partitions: int, tile_position: tuple[int, int] | None, tile_size: tuple[int, int] | None) -> None:
-    """Check the row tile that an instruction of so many partitions names.
+def check_tiling(
+    partitions: int,
+    tile_position: tuple[int, int] | None,
+    tile_size: tuple[int, int] | None,
+    columns: int | None = None,
+) -> None:
+    """Check the tile of the array that an instruction of so many partitions names.
+
+    Parameters
+    ----------
+    columns : stationary free size; None where only rows can be tiled, so that the column size is 128.
 
     Raises
     ------
     TypeError : not a pair of integers.
-    ValueError : one of the two without the other, a size other than (128 | 64 | 32, 128), more partitions than rows, or
-        a position that is not (a multiple of the row size, 0) inside the array.
+    ValueError : one of the two without the other, a size other than (128 | 64 | 32, 128) or, with `columns`, the same
+        choice of columns; more partitions or columns than the tile has; or a position that is not a multiple of the size
+        inside the array.
     """
     if (tile_position is None) != (tile_size is None):
         missing, given = ("tile_position", "tile_size") if tile_position is None else ("tile_size", "tile_position")
@@ -78,16 +90,17 @@ def check_tiling(partitions: int, tile_position: tuple[int, int] | None, tile_si
     if tile_position is None:
         return
     tile_size, tile_position = _integers("tile_size", tile_size), _integers("tile_position", tile_position)
-    if len(tile_size) != 2 or tile_size[0] not in ROW_TILE_SIZES or tile_size[1] != PARTITIONS:
-        sizes = ", ".join(f"({rows}, {PARTITIONS})" for rows in ROW_TILE_SIZES)
-        raise ValueError(f"tile_size is {tile_size}; {sizes} are allowed")
-    rows = tile_size[0]
-    if partitions > rows:
-        raise ValueError(f"stationary spans {partitions} partitions; up to {rows} are allowed in a tile of {rows} rows")
-    starts = range(0, PARTITIONS, rows)
-    if len(tile_position) != 2 or tile_position[0] not in starts or tile_position[1] != 0:
-        positions = ", ".join(f"({start}, 0)" for start in starts)
-        raise ValueError(f"tile_position is {tile_position}; {positions} are allowed with tile_size {tile_size}")
+    sizes = tuple(product(TILE_SIZES, (PARTITIONS,) if columns is None else TILE_SIZES))
+    if tile_size not in sizes:
+        raise ValueError(f"tile_size is {tile_size}; {', '.join(map(str, sizes))} are allowed")
+    for name, used, size in (("partitions", partitions, tile_size[0]), ("columns", columns or 0, tile_size[1])):
+        if used > size:
+            where = f"{size} {'rows' if name == 'partitions' else name}"
+            raise ValueError(f"stationary spans {used} {name}; up to {size} are allowed in a tile of {where}")
+    positions = tuple(product(*(range(0, PARTITIONS, size) for size in tile_size)))
+    if tile_position not in positions:
+        allowed = ", ".join(map(str, positions))
+        raise ValueError(f"tile_position is {tile_position}; {allowed} are allowed with tile_size {tile_size}")
 
 
 def accumulates(psum_accumulate_flag: int) -> bool:
