@@ -218,7 +218,7 @@ PRESETS = {preset.name: preset for preset in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3
 CHOICES = (
     Choice(
         statement="Engines keep FP32 subnormals; NaN is 0x7FC00000, and 0x7F in float8_e4m3; casts do not saturate",
-        source=_chosen("IEEE 754; RQ's range check and ISA range_select suggest infinity beyond the range"),
+        source=_chosen("IEEE 754; ISA range_select says that FP32's minimum becomes -infinity on a cast down"),
     ),
     Choice(
         statement="Maximum and minimum are NaN where an operand is, and order -0 below +0",
@@ -242,7 +242,7 @@ CHOICES = (
     ),
     Choice(
         statement="Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards",
-        source=_chosen("RQ counts rows from the shard's first; its scales are meant to be equal in all partitions"),
+        source=_chosen("so that sharding changes no byte; in RQ it is the partition that the row lies in"),
     ),
     Choice(
         statement="Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale",

@@ -6,6 +6,7 @@ instructions of RMSNorm-Quant, and that flow.
 
 from bitpath.golden.trainium3.activation import activation, activation_reduce
 from bitpath.golden.trainium3.exponential import exponential
+from bitpath.golden.trainium3.latency import flow_latency, latency_rows, latency_table, tile_latency
 from bitpath.golden.trainium3.layout import (
     from_partitions,
     gather_scale,
@@ -33,8 +34,11 @@ __all__ = [
     "activation_reduce",
     "dequantize",
     "exponential",
+    "flow_latency",
     "from_partitions",
     "gather_scale",
+    "latency_rows",
+    "latency_table",
     "matmul",
     "nc_matmul",
     "nc_matmul_mx",
@@ -53,6 +57,7 @@ __all__ = [
     "tensor_reduce",
     "tensor_scalar",
     "tensor_scalar_reduce",
+    "tile_latency",
     "to_partitions",
     "unpack_x4",
 ]

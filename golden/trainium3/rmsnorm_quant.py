@@ -121,7 +121,7 @@ def _run_shard(shard: range, run_tile: Callable[[int, int], np.ndarray]) -> np.n
 def _quantize_row(tile: np.ndarray, lower_bound: float) -> np.ndarray:
     """Quantise a tile [p, H] of bfloat16 by its rows' absolute maxima (steps 7 to 13); returns uint8 [p, H + 4]."""
     _, largest = tensor_scalar_reduce(tile, "abs", reduce_op="max", dtype=COMPUTE)
-    if Fraction(lower_bound) > _NUMERICS.min_dequant_scale:
+    if Fraction(float(lower_bound)) > _NUMERICS.min_dequant_scale:
         largest = tensor_scalar(largest, "min", lower_bound)
         tile = tensor_scalar(tile, "min", lower_bound, "max", -lower_bound, dtype=COMPUTE)
     scale = activation(largest, "copy", scale=1 / _RANGE)
