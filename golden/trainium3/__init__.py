@@ -15,7 +15,16 @@ from bitpath.golden.trainium3.layout import (
     to_partitions,
     unpack_x4,
 )
-from bitpath.golden.trainium3.matmul import MatmulInstruction, matmul, plan_matmul, run_plan
+from bitpath.golden.trainium3.matmul import (
+    MatmulInstruction,
+    matmul,
+    operand_tiles,
+    plan_matmul,
+    plan_tiles,
+    quantize_tile,
+    round_to_bfloat16,
+    run_plan,
+)
 from bitpath.golden.trainium3.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.quantize_mx import dequantize, quantize_mx, quantize_offline
@@ -42,15 +51,19 @@ __all__ = [
     "matmul",
     "nc_matmul",
     "nc_matmul_mx",
+    "operand_tiles",
     "pack_x4",
     "plan_matmul",
+    "plan_tiles",
     "psum_random_bits",
     "quantize_mx",
     "quantize_offline",
+    "quantize_tile",
     "rand2",
     "reciprocal",
     "rmsnorm",
     "rmsnorm_quant",
+    "round_to_bfloat16",
     "run_plan",
     "scalar_tensor_tensor",
     "scatter_scale",
