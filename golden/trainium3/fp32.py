@@ -113,7 +113,9 @@ def write(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     fmt = format_of(dtype)
     if fmt is FP32:
         return one_nan(values)
-    codes = encode_array(fmt, values.astype(np.float64))
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        exact = values.astype(np.float64)
+    codes = encode_array(fmt, exact)
     return codes.astype(np.dtype(f"u{np.dtype(dtype).itemsize}")).view(dtype)
 
 
