@@ -126,11 +126,12 @@ class DigitRecurrence(wiring.Component):
         with m.Elif(self.o.valid & self.o.ready):
             m.d.sync += busy.eq(0)
 
-        # The sticky bit stands below the last digit, and so does the result's lowest exponent.
+        # The sticky bit stands below the last digit, and so does the result's lowest exponent. While digits are missing
+        # nothing goes there, so that what stands behind rests.
         exact = Signal(raw_sum(DIGITS + 1, EXPONENT_WIDTH + 1))
         result = place(m, platform, "result", Fp32Result, exact.shape())
         m.d.comb += [
-            exact.magnitude.eq(Cat(residue.any(), digits)),
+            exact.magnitude.eq(Mux(left.any(), 0, Cat(residue.any(), digits))),
             exact.exponent.eq(exponent - DIGITS),
             exact.sign.eq(special.sign),
             result.i.eq(exact),

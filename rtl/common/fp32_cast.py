@@ -32,8 +32,8 @@ class Fp32Cast(wiring.Component):
     clocked = False
 
     def __init__(self, fmt: FloatFormat):
-        # Half of the smallest number, so that subnormals of FP32, which have no leading bit, all round to zero.
-        if fmt.emin - fmt.precision <= FP32.emin or fmt.fraction_bits > FP32.fraction_bits - 2:
+        # FP32's subnormals, which have no leading bit, must lie below half of the smallest number, and round to zero.
+        if fmt.emin - fmt.precision <= FP32.emin or fmt.infinity_code is None:
             raise ValueError(f"cast: FP32 does not go to {fmt.name} here")
         self.fmt = fmt
         super().__init__({"i": In(FP32.width), "o": Out(fmt.width)})

@@ -39,6 +39,19 @@ TENSIX_DOT_GROUPS = (
     Group("round", r"(dot\.)?dst_round"),
 )
 
+FUNCTION_GROUPS = (
+    Group("first lane, its operand", r"lane_0\.(i__|decode|normalize|number)"),
+    Group("first lane, recurrence", r"lane_0\.(left|busy|residue|rest|step|total|digits|exponent|special)"),
+    Group("first lane, result", r"lane_0\.(exact|result|o__)"),
+)
+
+RMSNORM_QUANT_LANE_GROUPS = (
+    Group("first lane, pass 1", r"lane_0\.(hidden|squares\.|largest|maximum)"),
+    Group("first lane, statistics", r"lane_0\.(statistics\.|in_scale)"),
+    Group("first lane, pass 2", r"lane_0\.(gamma|normalize\.)"),
+    Group("first lane, pass 3", r"lane_0\.(quantize\.|o$)"),
+)
+
 AIE_LANE_GROUPS = (
     Group("first lane, 64 bits", r"lane_0\."),
     Group("second lane, 32 bits", r"lane_1\."),
@@ -76,6 +89,18 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("round", r"multiply_add\.round"),
         PE_OUTPUTS,
     ),
+    "rmsnorm_quant": (
+        CLOCK,
+        Group("command", r"(command__|busy|retired)"),
+        Group("hidden and gamma", r"(hidden|gamma)__"),
+        Group("sequencer", r"sequencer\."),
+        Group("gamma's broadcast", r"(broadcast\.|weight)"),
+        *RMSNORM_QUANT_LANE_GROUPS,
+        OUTPUT,
+    ),
+    "reciprocal": (CLOCK, INPUTS, *FUNCTION_GROUPS, OUTPUT),
+    "square_root": (CLOCK, INPUTS, *FUNCTION_GROUPS, OUTPUT),
+    "reciprocal_square_root": (CLOCK, INPUTS, *FUNCTION_GROUPS, OUTPUT),
     "dot16": (CLOCK, INPUTS, *TENSIX_DOT_GROUPS, OUTPUT),
     "unpacker": (CLOCK, INPUTS, Group("datums", r"datum_"), OUTPUT),
     "packer": (
