@@ -48,9 +48,11 @@ from bitpath.rtl.trainium3.element_map import ElementMap
 from bitpath.rtl.trainium3.psum import Psum
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
+from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
+from bitpath.rtl.trainium3.rmsnorm_quant import RmsNormQuant
 from bitpath.rtl.trainium3.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
-from bitpath.rtl.trainium3.vector_config import Fp32LanesConfig, MultiplyAddConfig
+from bitpath.rtl.trainium3.vector_config import Fp32LanesConfig, MultiplyAddConfig, QuantizeMxConfig, RmsNormQuantConfig
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,12 @@ UNITS = {
             "Trainium3: BF16 or FP16 multiply-add, its stationary element held twice",
         ),
         Unit(
+            "rmsnorm_quant",
+            RmsNormQuantConfig,
+            RmsNormQuant,
+            "Trainium3: RMSNorm-Quant, rows in lanes: BF16 in, FP8 and scales out",
+        ),
+        Unit(
             "reciprocal",
             Fp32LanesConfig,
             lambda config: Fp32Lanes(Reciprocal, config.lanes),
@@ -105,6 +113,12 @@ UNITS = {
             Fp32LanesConfig,
             lambda config: Fp32Lanes(ReciprocalSquareRoot, config.lanes),
             "FP32: lanes of 1 / sqrt(x), a bit a cycle",
+        ),
+        Unit(
+            "quantize_mx",
+            QuantizeMxConfig,
+            QuantizeMx,
+            "Trainium3: 8 partitions x 4 elements to an MXFP8 block a cycle",
         ),
         Unit("fidelity_multiplier", MultiplierConfig, FidelityMultiplier, "Tensix: 7x5-bit multiplier and its fields"),
         Unit("dot16", Dot16Config, Dot16, "Tensix: 16 products, added to a Dst word; the sum of two operands"),

@@ -71,3 +71,15 @@ class MultiplyAddConfig:
         given = [fmt.name for fmt in self.element_formats]
         if not given or not set(given) <= set(allowed):
             raise ValueError(f"multiply_add: element_formats are {given}, allowed are some of {', '.join(allowed)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizeMxConfig:
+    """The lanes of a QuantizeMX block.
+
+    Attributes
+    ----------
+    pipeline : register ranks inside.
+    """
+
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
