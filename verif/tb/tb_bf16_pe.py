@@ -14,6 +14,7 @@ from cocotb.triggers import FallingEdge
 from bitpath.golden import trainium3
 from bitpath.golden.codec import DTYPES, codes_of
 from bitpath.golden.spec.formats import BF16, CATALOGUE, FP32
+from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32
 from bitpath.rtl.trainium3.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.vector_config import MultiplyAddConfig
 from bitpath.verif.kit import pauses
@@ -101,7 +102,8 @@ async def every_gamma_times_one(dut, gamma):
     fmt = CATALOGUE[gamma]
     codes = np.arange(1 << fmt.width, dtype=np.uint16)
     ones = np.full((1, 1), ONE, np.uint16).view(DTYPES[BF16])
-    expected = codes_of(trainium3.nc_matmul(ones, codes[np.newaxis].view(DTYPES[fmt])))[0].tolist()
+    tiles_of_gamma = codes.reshape(-1, 1, MAX_MOVING_FP32).view(DTYPES[fmt])
+    expected = np.concatenate([codes_of(trainium3.nc_matmul(ones, tile))[0] for tile in tiles_of_gamma]).tolist()
     assert expected[fmt.sign_mask] == 0
     payloads = [pack(PE.operand, {"code": code, "format": FORMATS.index(fmt)}) for code in codes.tolist()]
     async with bench(dut, PE.signature, drain=False) as frame:
