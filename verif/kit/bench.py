@@ -11,7 +11,7 @@ import cocotb
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from bitpath.golden.spec.formats import FloatFormat
 from bitpath.rtl.config import from_dict
@@ -25,6 +25,8 @@ PERIOD_NS = 10
 RESET_CYCLES = 2
 DRAIN_CYCLES = 1000
 """Cycles without any new result after which what is still expected is given up."""
+PATIENCE_CYCLES = 5000
+"""Cycles in which nothing is transferred or compared after which a test is given up."""
 
 
 def config_from_environment(config_type: type) -> Any:
@@ -67,6 +69,7 @@ class Bench:
         self.scoreboards: list[Scoreboard] = []
         self.coverages: list[Coverage] = []
         self._background: dict[str, cocotb.task.Task] = {}
+        self._ends: list[StreamDriver | StreamMonitor] = []
 
     def payload_shape(self, name: str) -> Any:
         """The payload of the stream port ``name``."""
@@ -80,6 +83,7 @@ class Bench:
         """A driver of the input stream ``name``, running."""
         shape = self.payload_shape(name)
         driver = StreamDriver(self.dut, name, shape, gaps or pauses.never(), pauses.rng(f"{name} junk"))
+        self._ends.append(driver)
         self.start(f"driver of {name}", driver.run())
         return driver
 
@@ -87,6 +91,7 @@ class Bench:
         """A monitor of the output stream ``name``, running."""
         shape = self.payload_shape(name)
         monitor = StreamMonitor(self.dut, name, shape, stalls or pauses.never(), sink)
+        self._ends.append(monitor)
         self.start(f"monitor of {name}", monitor.run())
         return monitor
 
@@ -107,6 +112,19 @@ class Bench:
         """Coverage whose bins must all be hit by the end of the test."""
         self.coverages.append(Coverage(bins))
         return self.coverages[-1]
+
+    @property
+    def moved(self) -> int:
+        """Payloads transferred and values compared until now."""
+        return sum(end.transferred for end in self._ends) + sum(board.compared for board in self.scoreboards)
+
+    async def watch(self, patience: int) -> None:
+        """Fail once nothing has moved for ``patience`` cycles, or up to twice as many."""
+        seen = -1
+        while self.moved != seen:
+            seen = self.moved
+            await Timer(patience * PERIOD_NS, unit="ns")
+        raise AssertionError(f"nothing has moved for {patience} cycles")
 
     async def drain(self) -> None:
         """Wait until nothing expected is pending, or nothing has come for :data:`DRAIN_CYCLES` cycles."""
@@ -136,13 +154,16 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(dut: Any, signature: wiring.Signature, *, drain: bool = True) -> AsyncIterator[Bench]:
+async def bench(
+    dut: Any, signature: wiring.Signature, *, drain: bool = True, patience: int | None = PATIENCE_CYCLES
+) -> AsyncIterator[Bench]:
     """Check and quiet the ports, start clock and reset, hand out a :class:`Bench`, then drain, check and record.
 
     Parameters
     ----------
     signature : of the component that the configuration gives.
     drain : False for a test that compares by hand and leaves nothing in flight.
+    patience : cycles for which the design may be silent; None for a run whose length nobody knows.
     """
     quiet_ports(dut, signature)
     frame = Bench(dut, signature)
@@ -151,6 +172,8 @@ async def bench(dut: Any, signature: wiring.Signature, *, drain: bool = True) ->
         # The simulator drives it: a clock in Python would cost two callbacks a cycle.
         Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
         await _reset(dut)
+        if patience is not None:
+            frame.start("watch", frame.watch(patience))
     yield frame
     if drain and hasattr(dut, "clk"):
         await frame.drain()

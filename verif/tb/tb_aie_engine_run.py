@@ -32,7 +32,7 @@ async def run_job(dut):
     def show(retired: int) -> None:
         write_share(Path(os.environ["BITPATH_PROGRESS"]), retired / products)
 
-    async with bench(dut, AieEngine(CONFIG).signature, drain=False) as frame:
+    async with bench(dut, AieEngine(CONFIG).signature, drain=False, patience=None) as frame:
         player = MemoryPlayer(frame)
         for segment in lower(CONFIG, matmul):
             await player.play([segment], show)

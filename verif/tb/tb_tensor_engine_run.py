@@ -40,7 +40,7 @@ async def run_plan(dut):
     plan = load_plan(Path(os.environ["BITPATH_PLAN"]))
     progress = Progress(Path(os.environ["BITPATH_PROGRESS"]), len(plan))
     output = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.uint32)
-    async with bench(dut, TensorEngine(CONFIG).signature, drain=False) as frame:
+    async with bench(dut, TensorEngine(CONFIG).signature, drain=False, patience=None) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
         for instruction in plan:
