@@ -50,9 +50,17 @@ from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
 from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
 from bitpath.rtl.trainium3.rmsnorm_quant import RmsNormQuant
+from bitpath.rtl.trainium3.stochastic_psum import StochasticPsum
 from bitpath.rtl.trainium3.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
-from bitpath.rtl.trainium3.vector_config import Fp32LanesConfig, MultiplyAddConfig, QuantizeMxConfig, RmsNormQuantConfig
+from bitpath.rtl.trainium3.vector_config import (
+    Fp32LanesConfig,
+    MultiplyAddConfig,
+    QuantizeMxConfig,
+    RmsNormQuantConfig,
+    XorwowConfig,
+)
+from bitpath.rtl.trainium3.xorwow import Xorwow
 
 
 @dataclass(frozen=True)
@@ -119,6 +127,13 @@ UNITS = {
             QuantizeMxConfig,
             QuantizeMx,
             "Trainium3: 8 partitions x 4 elements to an MXFP8 block a cycle",
+        ),
+        Unit("xorwow", XorwowConfig, Xorwow, "Trainium3: four XORWOW states a lane, loaded and stored"),
+        Unit(
+            "stochastic_psum",
+            PsumConfig,
+            StochasticPsum,
+            "Trainium3: PSUM with the generators of its stochastic rounding",
         ),
         Unit("fidelity_multiplier", MultiplierConfig, FidelityMultiplier, "Tensix: 7x5-bit multiplier and its fields"),
         Unit("dot16", Dot16Config, Dot16, "Tensix: 16 products, added to a Dst word; the sum of two operands"),

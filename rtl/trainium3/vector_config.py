@@ -83,3 +83,18 @@ class QuantizeMxConfig:
     """
 
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class XorwowConfig:
+    """XORWOW lanes of four states each.
+
+    Attributes
+    ----------
+    lanes : that step together.
+    """
+
+    lanes: int = 2
+
+    def __post_init__(self) -> None:
+        require_range("xorwow", "lanes", self.lanes, 1, PARTITIONS)

@@ -32,7 +32,7 @@ class Mode:
     @property
     def name(self) -> str:
         """As coverage and tests name it."""
-        return f"{self.source.name} to {self.element.name} {self.rule.value}"
+        return f"{self.source.name}_{self.element.name}_{self.rule.value}"
 
     @property
     def offset(self) -> int:

@@ -153,13 +153,20 @@ def random_write(rng: Random, bank: int, index: int) -> Write:
 class Table:
     """The bench around one PSUM: host stream, lanes and random streams.
 
+    Parameters
+    ----------
+    frame : of the test.
+    gap, stall : how often the host's streams pause.
+    feeds : whether random bits come from here, or from generators beside PSUM.
+
     Attributes
     ----------
     cycle : counts while a program plays; writes and host accesses are dated by it.
     """
 
-    def __init__(self, frame: Bench, *, gap: float = 0.0, stall: float = 0.0):
+    def __init__(self, frame: Bench, *, gap: float = 0.0, stall: float = 0.0, feeds: bool = True):
         self.dut = frame.dut
+        self._lanes = range(CONFIG.lanes if feeds else 0)
         self.cycle = -1
         self._history = History()
         self._host = frame.driver("host", pauses.scattered(gap, pauses.rng("host")))
@@ -200,8 +207,7 @@ class Table:
         dut, bits, first = self.dut, width(WRITE), self.cycle + 1
         self._history.play(program, first)
         queues = [
-            deque(w.random for writes in program if (w := writes.get(lane)) and w.takes_random)
-            for lane in range(CONFIG.lanes)
+            deque(w.random for writes in program if (w := writes.get(lane)) and w.takes_random) for lane in self._lanes
         ]
         # Begins and ends just behind a rising edge, so that between two programs no cycle goes unseen.
         while self.cycle < first + len(program) + WRITE_CYCLES or self._served < len(self._accesses):

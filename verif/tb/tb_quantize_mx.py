@@ -34,8 +34,9 @@ async def every_code(dut, mode):
 
 
 @cocotb.test(**LIMIT)
-async def directed_corners(dut):
-    table = corners(pauses.rng("corners"))
+@cocotb.parametrize(mode=list(MODES))
+async def directed_corners(dut, mode):
+    table = corners(MODES[mode], pauses.rng("corners"))
     sent = []
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(corner.bin for corner in table)
@@ -50,7 +51,7 @@ async def directed_corners(dut):
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
-async def random_blocks_of_every_mode(dut, pace):
+async def random_blocks_in_every_mode(dut, pace):
     """Modes in any order."""
     rng = pauses.rng("blocks")
     each = max(1, CASES // len(MODES))
