@@ -113,8 +113,8 @@ def _broadcast(gamma: np.ndarray, rows: int) -> np.ndarray:
 
 
 def eps_in_compute(eps: float) -> np.ndarray:
-    """Round eps once to the dtype of its tile."""
-    return encode_array(_NUMERICS.compute, np.array(float(eps))).astype(np.uint16).view(COMPUTE)
+    """Round eps once to the dtype of its tile, [1, 1]."""
+    return encode_array(_NUMERICS.compute, np.array([[float(eps)]])).astype(np.uint16).view(COMPUTE)
 
 
 def check_hidden(hidden: np.ndarray) -> None:
@@ -159,7 +159,7 @@ def check_norm_options(eps: float, eps_placement: str, sum_order: str) -> None:
     ValueError : a negative or not finite `eps`, also one beyond bfloat16's range; an unknown option.
     """
     check_real("eps", eps)
-    if not (eps >= 0 and np.isfinite(fp32.read(eps_in_compute(eps)))):
+    if not (eps >= 0 and np.isfinite(fp32.read(eps_in_compute(eps))).all()):
         raise ValueError(f"eps is {eps}; finite numbers of bfloat16's range from 0 are allowed")
     check_choice("eps_placement", eps_placement, get_args(EpsPlacementName))
     sum_order_of(sum_order)

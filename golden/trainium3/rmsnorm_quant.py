@@ -141,7 +141,7 @@ def _check_flags(quant_only: bool, lower_bound: float, quant_type: str, in_scale
     if not isinstance(quant_only, bool):
         raise TypeError(f"quant_only is {shown(quant_only)}; True and False are allowed")
     check_real("lower_bound", lower_bound)
-    if not 0 <= lower_bound <= float(FP32.max):
+    if not 0 <= float(lower_bound) <= float(FP32.max):
         raise ValueError(f"lower_bound is {lower_bound}; 0 and finite numbers of FP32's range above it are allowed")
     check_choice("quant_type", quant_type, get_args(QuantTypeName))
     if (QuantType(quant_type) is QuantType.STATIC) is (in_scale is None):

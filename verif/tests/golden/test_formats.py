@@ -13,6 +13,7 @@ from bitpath.golden.spec.formats import (
     BF16,
     CATALOGUE,
     E2M1,
+    E3M4,
     E4M3,
     E4M3FN,
     E4M3FNUZ,
@@ -126,6 +127,8 @@ def test_table_of_the_specification():
         Fraction(1, 2),
     )
     assert (E8M0.max, E8M0.min_normal, E8M0.sign_mask) == (2**127, Fraction(1, 2**127), 0)
+    assert (E3M4.max, E3M4.emax, E3M4.max_code, E3M4.infinity_code) == (Fraction(31, 2), 3, 0x6F, 0x70)
+    assert (E3M4.min_normal, E3M4.min_subnormal) == (Fraction(1, 4), Fraction(1, 64))
     assert (E4M3FNUZ.max, E5M2FNUZ.max, E4M3FNUZ.emax, E5M2FNUZ.emax) == (240, 57344, 7, 15)
     assert (E4M3FNUZ.max_code, E5M2FNUZ.max_code, E4M3FNUZ.infinity_code) == (0x7F, 0x7F, None)
     assert (BF16.infinity_code, FP16.infinity_code, TF32.infinity_code) == (0x7F80, 0x7C00, 0x3FC00)

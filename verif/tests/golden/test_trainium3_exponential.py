@@ -64,7 +64,7 @@ arguments = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(arguments, st.one_of(st.just(0), arguments), st.sampled_from([NUMERICS, SMALLER]))
 def test_tiers_agree(x, most, numerics):
     assert one(x, most, numerics=numerics) == scalar_exponential(numerics, x, most)
@@ -72,8 +72,8 @@ def test_tiers_agree(x, most, numerics):
 
 def test_tiers_agree_over_a_sample():
     rng = np.random.default_rng(11)
-    t = np.concatenate([rng.uniform(-105, 90, 3000), rng.standard_normal(2000) * 2.0 ** rng.integers(-40, 2, 2000)])
-    x = t.astype(np.float32).reshape(50, 100)
+    t = np.concatenate([rng.uniform(-105, 90, 1200), rng.standard_normal(800) * 2.0 ** rng.integers(-40, 2, 800)])
+    x = t.astype(np.float32).reshape(20, 100)
     got = exponential(x, 0.0)[0].view(np.uint32)
     assert got.tolist() == [
         [scalar_exponential(NUMERICS, code, 0) for code in row] for row in x.view(np.uint32).tolist()

@@ -45,14 +45,14 @@ def is_nearest(code, below, above):
 
 
 @pytest.mark.parametrize("name", UNARY)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(codes32)
 def test_unary_tiers_agree(name, code):
     assert getattr(fp32, name)(floats([code])).view(np.uint32)[0] == getattr(exact, name)(code)
 
 
 @pytest.mark.parametrize("name", BINARY)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(codes32, codes32)
 def test_binary_tiers_agree(name, x, y):
     assert getattr(fp32, name)(floats([x]), floats([y])).view(np.uint32)[0] == getattr(exact, name)(x, y)
@@ -202,7 +202,7 @@ def test_reciprocal_square_root_of_all_significands(odd):
 @pytest.mark.parametrize("name", ["reciprocal", "square_root"])
 def test_numpy_rounds_once(name):
     """A sample of all binades against the scalar tier, so that a numpy that does otherwise is found."""
-    codes = np.random.default_rng(4).integers(0, INF, 4000)
+    codes = np.random.default_rng(4).integers(0, INF, 1500)
     got = getattr(fp32, name)(floats(codes)).view(np.uint32)
     assert got.tolist() == [getattr(exact, name)(code) for code in codes.tolist()]
 

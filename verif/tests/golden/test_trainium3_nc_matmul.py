@@ -90,7 +90,7 @@ codes32 = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.sampled_from(list(NUMERICS)), codes32, codes32, codes32)
 def test_one_step_onto_anything(name, x, y, partial):
     """The partial sum comes in as FP32 times 1, the first of two rows."""
@@ -103,7 +103,7 @@ def test_one_step_onto_anything(name, x, y, partial):
     assert got.view(np.uint32)[0, 0] == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(codes32, codes32, codes32)
 def test_scalar_step_by_definition(x, y, partial):
     """One rounding of the exact sum; with a rounded product, a multiplication and an addition of FP32."""

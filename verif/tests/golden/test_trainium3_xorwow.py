@@ -26,12 +26,11 @@ def scalar_numbers(state, n):
     """Numbers [lanes, 4, n] and the state afterwards, one lane after the other."""
     lanes, after = [], []
     for states in state.tolist():
-        words = []
-        for _ in range(n):
-            numbers, states = xorwow_lane(states)
-            words.append(numbers)
-        lanes.append(np.transpose(words))
-        after.append(lane)
+        steps = [xorwow_lane(states)]
+        while len(steps) < n:
+            steps.append(xorwow_lane(steps[-1][1]))
+        lanes.append(np.transpose([numbers for numbers, _ in steps]))
+        after.append(steps[-1][1])
     return np.array(lanes), np.array(after)
 
 
