@@ -8,17 +8,29 @@ import pytest
 
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3 import (
+    Xorwow,
+    activation,
+    activation_reduce,
     dequantize,
+    exponential,
     from_partitions,
     gather_scale,
     matmul,
+    nc_matmul,
     nc_matmul_mx,
     pack_x4,
     plan_matmul,
     quantize_mx,
     quantize_offline,
+    reciprocal,
+    rmsnorm,
+    rmsnorm_quant,
     run_plan,
+    scalar_tensor_tensor,
     scatter_scale,
+    tensor_reduce,
+    tensor_scalar,
+    tensor_scalar_reduce,
     to_partitions,
     unpack_x4,
 )
@@ -44,6 +56,18 @@ GOOD = {
         "stationary_scale": SCALE,
         "moving_scale": SCALE,
     },
+    nc_matmul: {"stationary": MATRIX, "moving": MATRIX},
+    activation: {"data": MATRIX, "op": "copy"},
+    activation_reduce: {"data": MATRIX, "op": "square"},
+    tensor_scalar: {"data": MATRIX, "op0": "add", "operand0": 1.0},
+    tensor_scalar_reduce: {"data": MATRIX, "op0": "abs", "reduce_op": "max"},
+    scalar_tensor_tensor: {"data": MATRIX, "op0": "add", "operand0": 1.0, "op1": "add", "operand1": MATRIX},
+    tensor_reduce: {"data": MATRIX, "op": "add"},
+    reciprocal: {"data": MATRIX},
+    exponential: {"src": MATRIX, "max_value": 1.0},
+    Xorwow: {"state": np.ones((1, 4, 6), np.uint32)},
+    rmsnorm: {"hidden": MATRIX, "gamma": np.ones(4, BF16)},
+    rmsnorm_quant: {"hidden": MATRIX, "gamma": np.ones(4, BF16)},
 }
 """The smallest arguments that each function takes."""
 ARRAYS = [
