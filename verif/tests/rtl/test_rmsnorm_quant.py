@@ -1,0 +1,133 @@
+"""The bench of the RMSNorm-Quant row unit on both simulators, known answers, and runs of whole arrays."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.golden import trainium3
+from bitpath.golden.codec import DTYPES
+from bitpath.golden.spec.formats import BF16
+from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
+from bitpath.sim.runner import build, run, run_bench
+from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows, load_rows, lower, save_rows
+from bitpath.verif.stimulus.rmsnorm_quant import MODES
+from bitpath.verif.stimulus.rmsnorm_quant_corners import CORNERS
+
+SEED = 20251124
+DEFAULT = RmsNormQuantConfig()
+LONG = RmsNormQuantConfig(lanes=26, max_row_length=4608)
+"""Five commands for the known answers' 130 rows, and as many for 128."""
+CORNER_BYTES = sum(corner.expected.shape[1] for corner in CORNERS)
+CYCLE_BYTES = len(MODES) * (1 + DEFAULT.max_row_length)
+KNOWN = {1024: 2 * 68 - 4 + 5 * 512 + 5 * 524 + 1028 + 3 * 256 + 8, 4608: 5 * 2052 + 4612}
+"""Payloads of the known answers' cases of rows up to 1024, and of the longer ones: a byte for each of 26 lanes."""
+
+
+def bench(config, simulator, **checks):
+    run_bench("rmsnorm_quant", config, simulator, seed=SEED, **checks)
+
+
+def known_answers(longest, least):
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve()), "BITPATH_LONGEST": str(longest)}
+    built = build("rmsnorm_quant", LONG, "verilator")
+    run(built, "bitpath.verif.tb.tb_rmsnorm_quant_known_answers", seed=SEED, min_compared=least, env=env)
+
+
+@pytest.mark.simulator
+def test_on_verilator():
+    """Every mode at every pace, every length, stated corners, cycles, reset."""
+    least = 4 * 60 + DEFAULT.max_row_length + CORNER_BYTES + 60 * DEFAULT.max_row_length + CYCLE_BYTES + 6
+    bench(DEFAULT, "verilator", cases=60, min_tests=9, min_compared=least)
+
+
+@pytest.mark.simulator
+def test_on_icarus():
+    tests = "pace=both|stated_corners|reset"
+    bench(DEFAULT, "icarus", cases=16, tests=tests, min_tests=3, min_compared=16 + CORNER_BYTES + 6)
+
+
+@pytest.mark.simulator
+def test_one_lane_of_one_element_on_icarus():
+    config = RmsNormQuantConfig(lanes=1, max_row_length=1)
+    bench(config, "icarus", cases=20, tests="every_mode.*both|every_length", min_tests=2, min_compared=20)
+
+
+@pytest.mark.simulator
+def test_every_bf16_code():
+    bench(LONG, "verilator", cases=1, tests="bf16_codes", min_tests=1, min_compared=LONG.max_row_length)
+
+
+@pytest.mark.simulator
+def test_known_answers():
+    """Eight cases of up to 1024 elements, 154,628 bytes."""
+    known_answers(1024, KNOWN[1024])
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_known_answers_of_long_rows():
+    """All ten cases, 440,344 bytes."""
+    known_answers(4608, sum(KNOWN.values()))
+
+
+@pytest.mark.simulator
+def test_a_run_gives_golden_s_bytes(tmp_path):
+    """Rows that do not fill the last command, with another static scale each."""
+    rng = np.random.default_rng(SEED)
+    hidden = rng.normal(size=(5, 31)).astype(DTYPES[BF16])
+    gamma = rng.normal(1, 0.3, size=31).astype(DTYPES[BF16])
+    in_scale = np.exp2(rng.uniform(-9, -5, (128, 1))).astype(np.float32)
+    rows = Rows(hidden=hidden, gamma=gamma, in_scale=in_scale, options=Options(quant_type="static"))
+    files = {name: tmp_path / name for name in ("plan.npz", "result.npz", "progress")}
+    save_rows(files["plan.npz"], rows)
+    run(
+        build("rmsnorm_quant", DEFAULT, "verilator"),
+        "bitpath.verif.tb.tb_rmsnorm_quant_run",
+        seed=SEED,
+        min_compared=0,
+        env={f"BITPATH_{name.split('.')[0].upper()}": str(file) for name, file in files.items()},
+    )
+    expected = trainium3.rmsnorm_quant(hidden, gamma, in_scale=in_scale, **asdict(rows.options))
+    with np.load(files["result.npz"]) as result:
+        assert np.array_equal(result["output"], expected)
+        assert result["cycles"] == 3 * (3 * 31 + 68)
+    assert len(np.unique(expected)) > 50
+
+
+def test_a_file_gives_the_rows_back(tmp_path):
+    rows = Rows(
+        hidden=np.arange(6, dtype=np.float32).reshape(2, 3).astype(DTYPES[BF16]),
+        gamma=np.ones(3, np.float16),
+        in_scale=None,
+        options=Options(eps=1e-3, eps_placement="golden", lower_bound=0.25),
+    )
+    save_rows(tmp_path / "rows.npz", rows)
+    back = load_rows(tmp_path / "rows.npz")
+    assert back.options == rows.options
+    assert back.in_scale is None
+    for name in ("hidden", "gamma"):
+        given, got = getattr(rows, name), getattr(back, name)
+        assert given.dtype == got.dtype
+        assert np.array_equal(given, got)
+    assert lower(DEFAULT, back) == lower(DEFAULT, rows)
+
+
+@pytest.mark.parametrize("length", [0, DEFAULT.max_row_length + 1])
+def test_the_host_refuses_rows_that_do_not_fit(length):
+    hidden = np.zeros((2, length), DTYPES[BF16])
+    rows = Rows(hidden=hidden, gamma=None, in_scale=None, options=Options(quant_only=True))
+    with pytest.raises(ValueError, match=f"rows have {length} elements, row memory holds 1 to 32"):
+        lower(DEFAULT, rows)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("config", [RmsNormQuantConfig(lanes=8, max_row_length=100), RmsNormQuantConfig(lanes=3)])
+def test_volume(config):
+    tests = "every_mode|every_length|reset"
+    bench(config, "verilator", cases=1000, tests=tests, min_tests=6, min_compared=50_000)
