@@ -4,19 +4,27 @@ import contextlib
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 
 MACHINES = ("trainium3", "tensix", "aie_ml_v2")
 SLICES = {"icarus": {"trainium3": "8x128x8", "tensix": "32x64x32", "aie_ml_v2": "8x64x32"}}
-"""What a slow simulator does of the layer when nothing is said."""
+"""What a slow simulator does of the layer's matmul when nothing is said."""
+FLOWS = ("matmul", "rmsnorm_quant", "layer")
 
 PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
 @click.option("--machine", type=click.Choice(MACHINES), help="One machine; all of them when not given.")
-@click.option("--flow", type=click.Choice(["matmul"]), default="matmul", show_default=True)
+@click.option(
+    "--flow",
+    type=click.Choice(FLOWS),
+    default="matmul",
+    show_default=True,
+    help="A matmul; Trainium3's RMSNorm-Quant; or its RMSNorm, QuantizeMX and matmul, one after the other.",
+)
 @click.option(
     "--format",
     "format_name",
@@ -25,13 +33,18 @@ PATH = click.Path(path_type=Path, dir_okay=False)
     "the real layer when not given.",
 )
 @click.option("--sim", "simulator", type=click.Choice(["verilator", "icarus"]), default="verilator", show_default=True)
-@click.option("--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns.")
+@click.option(
+    "--slice",
+    "slice_",
+    metavar="MxKxN",
+    help="The first M rows, K of the contraction, N columns; MxK with --flow rmsnorm_quant.",
+)
 @click.option("--a", type=PATH, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b.")
 @click.option("--b", type=PATH, help="Your own right matrix [K, N].")
 @click.option("-o", "--output", type=PATH, help="Write the results as .npz: result and golden, float32.")
 @click.option("--rows", type=int, help="PEs or dot products down.")
 @click.option("--cols", type=int, help="PEs or dot products across.")
-@click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit.")
+@click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
 def command(
     machine: str | None,
     flow: str,
@@ -48,22 +61,16 @@ def command(
     Prints a table, writes build/reports/run.json, and fails when a bit differs.
     """
     from bitpath.sim import paths
-    from bitpath.sim.flows import operands, results
+    from bitpath.sim.flows import results
     from bitpath.verif.kit.report import write_records
 
     if output is not None:
         results.check_writable(output)
-    left, right = operands.pair(a, b)
-    flows = _flows(machine, format_name)
-    given = _sizes(flows, sizes)
-    jobs = []
     # Every job before any simulation, so that what cannot be done is said at once.
-    for name, module in flows.items():
-        wanted = slice_ or (SLICES.get(simulator, {}).get(name) if a is None else None)
-        cut = operands.cut(left, right, wanted) if wanted else (left, right)
-        engine = module.engine_for(simulator, **given[name])
-        formats = module.FORMATS if format_name is None else (format_name,)
-        jobs += [module.Matmul(*cut, each, engine, simulator) for each in formats]
+    if flow == "matmul":
+        jobs = _matmul_jobs(machine, format_name, simulator, slice_, (a, b), sizes)
+    else:
+        jobs = _layer_jobs(flow, machine, format_name, simulator, slice_, (a, b), sizes)
     if output is not None and len(jobs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
@@ -80,6 +87,53 @@ def command(
     for outcome in outcomes:
         results.explain_mismatches(console, outcome)
     sys.exit(any(record["mismatches"] for record in records))
+
+
+def _matmul_jobs(
+    machine: str | None,
+    format_name: str | None,
+    simulator: str,
+    slice_: str | None,
+    files: tuple[Path | None, Path | None],
+    sizes: dict[str, int | None],
+) -> list[Any]:
+    """A matmul in each format, on each machine."""
+    from bitpath.sim.flows import operands
+
+    left, right = operands.pair(*files)
+    flows = _flows(machine, format_name)
+    given = _sizes(flows, sizes)
+    jobs = []
+    for name, module in flows.items():
+        wanted = slice_ or (SLICES.get(simulator, {}).get(name) if files[0] is None else None)
+        cut = operands.cut(left, right, wanted) if wanted else (left, right)
+        engine = module.engine_for(simulator, **given[name])
+        formats = module.FORMATS if format_name is None else (format_name,)
+        jobs += [module.Matmul(*cut, each, engine, simulator) for each in formats]
+    return jobs
+
+
+def _layer_jobs(
+    flow: str,
+    machine: str | None,
+    format_name: str | None,
+    simulator: str,
+    slice_: str | None,
+    files: tuple[Path | None, Path | None],
+    sizes: dict[str, int | None],
+) -> list[Any]:
+    """A flow of the real layer on Trainium3, in each format."""
+    from bitpath.sim.flows import layer, rmsnorm_quant
+
+    if machine not in (None, "trainium3"):
+        raise ValueError(f"--flow {flow} is trainium3's; --machine is {machine}")
+    if any(file is not None for file in files):
+        raise ValueError(f"--a and --b go with --flow matmul; --flow {flow} takes the real layer")
+    module = {"layer": layer, "rmsnorm_quant": rmsnorm_quant}[flow]
+    engine = module.engine_for(simulator, **_sizes({flow: module}, sizes)[flow])
+    formats = module.FORMATS if format_name is None else (format_name,)
+    operands = module.operands(slice_ or module.SLICES.get(simulator))
+    return [module.Job(*operands, each, engine, simulator) for each in formats]
 
 
 def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[str, dict[str, int]]:

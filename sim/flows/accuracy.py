@@ -4,13 +4,15 @@ import math
 
 import numpy as np
 
+from bitpath.golden.spec.trainium3_vector import TRAINIUM3_RMSNORM_QUANT
+
 
 def accuracy(result: np.ndarray, reference: np.ndarray) -> dict[str, float | None]:
     """Fields of a report; None where the result or the reference is not finite everywhere.
 
     Parameters
     ----------
-    result : float32, of any shape.
+    result : float32 or float64, of any shape.
     reference : float64 of the same shape, unquantised.
 
     Returns
@@ -27,3 +29,10 @@ def accuracy(result: np.ndarray, reference: np.ndarray) -> dict[str, float | Non
         "sqnr_db": round(10 * math.log10(signal / noise), 2) if noise and signal else None,
         "max_rel_error": float(f"{np.abs(error).max() / largest:.3g}") if largest else None,
     }
+
+
+def rmsnorm_reference(hidden: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+    """RMSNorm in float64: hidden [M, H] over the root of its rows' mean square plus eps, times gamma [H]."""
+    hidden, gamma = hidden.astype(np.float64), gamma.astype(np.float64)
+    mean = np.square(hidden).mean(axis=1, keepdims=True)
+    return hidden / np.sqrt(mean + float(TRAINIUM3_RMSNORM_QUANT.numerics.eps)) * gamma

@@ -18,6 +18,12 @@ def layer() -> tuple[np.ndarray, np.ndarray]:
         return file["ffn_in"].astype(np.float32), file["ffn_up_weight"].T.astype(np.float32)
 
 
+def normalised_layer() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The step from the residual stream on: hidden [128, 384], gamma [384] and the up-projection's weight, float32."""
+    with np.load(LAYER) as file:
+        return file["hidden"].astype(np.float32), file["gamma"], file["ffn_up_weight"].T.astype(np.float32)
+
+
 def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
     """The user's matrices where both are given, the layer's where none is; ValueError for one alone."""
     if (a is None) != (b is None):
@@ -56,10 +62,15 @@ def cut(a: np.ndarray, b: np.ndarray, wanted: str) -> tuple[np.ndarray, np.ndarr
     ------
     ValueError : not three numbers, or beyond the matrices.
     """
-    match = re.fullmatch(r"(\d+)x(\d+)x(\d+)", wanted)
-    if not match:
-        raise ValueError(f"--slice is {wanted!r}; MxKxN is allowed, for example 8x128x8")
-    m, k, n = map(int, match.groups())
-    if not (0 < m <= a.shape[0] and 0 < k <= a.shape[1] and 0 < n <= b.shape[1]):
-        raise ValueError(f"--slice is {wanted}; up to {a.shape[0]}x{a.shape[1]}x{b.shape[1]} is allowed")
+    m, k, n = extents(wanted, (*a.shape, b.shape[1]), "MxKxN", "8x128x8")
     return np.ascontiguousarray(a[:m, :k]), np.ascontiguousarray(b[:k, :n])
+
+
+def extents(wanted: str, largest: tuple[int, ...], pattern: str, example: str) -> tuple[int, ...]:
+    """The numbers of a slice; ValueError unless there are as many as ``largest`` has, from 1 to those."""
+    if not re.fullmatch("x".join([r"\d+"] * len(largest)), wanted):
+        raise ValueError(f"--slice is {wanted!r}; {pattern} is allowed, for example {example}")
+    numbers = tuple(map(int, wanted.split("x")))
+    if not all(0 < number <= limit for number, limit in zip(numbers, largest, strict=True)):
+        raise ValueError(f"--slice is {wanted}; up to {'x'.join(map(str, largest))} is allowed")
+    return numbers

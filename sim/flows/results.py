@@ -16,6 +16,7 @@ COLUMNS = {
     "machine": "machine",
     "format": "format",
     "sim": "simulator",
+    "quantized_compared": "quantized",
     "outputs_compared": "compared",
     "mismatches": "mismatches",
     "sqnr_db": "SQNR dB",
@@ -23,6 +24,7 @@ COLUMNS = {
     "cycles": "cycles",
     "mac_per_cycle": "MAC/cycle",
     "peak_mac_per_cycle": "peak",
+    "elements_per_cycle": "elements/cycle",
     "wall_seconds": "seconds",
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.golden import trainium3
 from bitpath.sim import __main__, paths
-from bitpath.sim.flows import aie_matmul, job, matmul, results, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import aie_matmul, job, layer, matmul, operands, results, tensix_matmul, trainium3_matmul
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORD = {
@@ -106,6 +106,67 @@ def test_every_machine_where_none_is_named(bitpath, monkeypatch):
     assert records[2]["sqnr_db"] > 30
     # 4x4 PEs of four products; 2x4 dot products of 16; 4 of MX9's 64 lanes, 8 products of each in a cycle.
     assert [record["peak_mac_per_cycle"] for record in records] == [64, 128, 32]
+
+
+@pytest.mark.simulator
+def test_rmsnorm_quant(bitpath, tmp_path):
+    """Both quantisation types; the last row and the last lane of the unit are not filled."""
+    status, out, err = bitpath("run", "--flow", "rmsnorm_quant", "--sim", "icarus", "--slice", "3x10")
+    assert (status, err) == (0, "")
+    assert "elements/cycle" in out
+    records = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert [record["format"] for record in records] == ["row", "static"]
+    for record, width in zip(records, (14, 10), strict=True):
+        assert (record["machine"], record["flow"]) == ("trainium3", "rmsnorm_quant")
+        assert (record["outputs_compared"], record["mismatches"]) == (3 * width, 0)
+        assert record["config"]["shape"] == [3, 10]
+        assert record["elements_per_cycle"] == pytest.approx(30 / record["cycles"], abs=0.005)
+        assert record["sqnr_db"] > 25
+
+
+@pytest.mark.simulator
+def test_a_layer_from_the_normalisation_on(bitpath, tmp_path):
+    """An odd number of rows, which is padded, and a contraction of less than a whole tile."""
+    command = ("run", "--flow", "layer", "--sim", "icarus", "--slice", "3x130x2", "--format", "mxfp8_e5m2")
+    status, out, err = bitpath(*command, "-o", "out.npz")
+    assert (status, err) == (0, "")
+    assert "quantized" in out
+    (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert record["flow"] == "layer"
+    assert (record["outputs_compared"], record["mismatches"], record["quantized_mismatches"]) == (6, 0, 0)
+    # 64 partitions of 4 elements for 4 rows, and a scale for every 32 of them.
+    assert record["quantized_compared"] == 64 * 4 * 4 * 33 // 32
+    assert record["quantize_cycles"] >= 64 * 4 // 8
+    hidden, gamma, weight = operands.normalised_layer()
+    normalised = trainium3.rmsnorm(*map(trainium3.round_to_bfloat16, (hidden[:3, :130], gamma[:130])))
+    expected = trainium3.matmul(
+        normalised.astype(np.float32), weight[:130, :2], a_format="mxfp8_e5m2", b_format="mxfp8_e5m2"
+    )
+    with np.load("out.npz") as saved:
+        assert same_bits(saved["result"], expected)
+        assert same_bits(saved["golden"], expected)
+
+
+def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch):
+    """The result is golden's; one element of those that the quantiser gave is not."""
+    monkeypatch.setattr(
+        matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
+    )
+    monkeypatch.setattr(layer, "build", matmul.build)
+
+    def quantise(self, console, built, tile):
+        elements, scales = trainium3.quantize_tile(tile, "mxfp8_e4m3")
+        return (elements, scales ^ (np.indices(scales.shape).sum(axis=0) == 0)), 1
+
+    def multiply(console, built, bench, title, save_plan):
+        return {"output": golden.view(np.uint32), "cycles": 1}
+
+    monkeypatch.setattr(layer.Job, "_quantise", quantise)
+    monkeypatch.setattr(matmul, "play", multiply)
+    golden = layer.Job(*layer.operands("2x128x2"), "mxfp8_e4m3", layer.engine_for("verilator"), "verilator").golden()
+    status, _, _ = bitpath("run", "--flow", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    (record,) = json.loads(Path("build/reports/run.json").read_text())
+    assert (status, record["mismatches"], record["quantized_mismatches"]) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +289,19 @@ BAD_MATRICES = {
         (("run", "--machine", "aie_ml_v2", "--rows", "4"), "--rows is not a size of aie_ml_v2"),
         (("run", "--format", "bf16_lofi", "--lanes", "4"), "--lanes is not a size of tensix"),
         (("run", "--lanes", "48"), "vector_mac: lanes is 48, allowed are powers of two from 1 to 64"),
-        (("run", "--flow", "attention"), "'attention' is not 'matmul'"),
+        (("run", "--flow", "attention"), "'attention' is not one of 'matmul', 'rmsnorm_quant', 'layer'"),
+        (("run", "--flow", "layer", "--machine", "tensix"), "--flow layer is trainium3's; --machine is tensix"),
+        (("run", "--flow", "layer", "--a", "a.npy"), "--a and --b go with --flow matmul"),
+        (("run", "--flow", "layer", "--format", "row"), "format is 'row'; trainium3 has mxfp8_e4m3"),
+        (("run", "--flow", "layer", "--lanes", "2"), "--lanes is not a size of layer"),
+        (("run", "--flow", "rmsnorm_quant", "--format", "mx9"), "format is 'mx9'; rmsnorm_quant has row, static"),
+        (("run", "--flow", "rmsnorm_quant", "--slice", "8x16x8"), "--slice is '8x16x8'; MxK is allowed"),
+        (("run", "--flow", "rmsnorm_quant", "--slice", "8x400"), "--slice is 8x400; up to 128x384 is allowed"),
+        (("run", "--flow", "rmsnorm_quant", "--lanes", "200"), "lanes is 200, allowed are 1 to 128"),
+        (
+            ("run", "--flow", "rmsnorm_quant", "--sim", "icarus", "--slice", "2x100"),
+            "rows have 100 elements; 64 are allowed on icarus",
+        ),
         (("run", "--sim", "vcs"), "'vcs' is not one of 'verilator', 'icarus'"),
         (("run", "--nosuch"), "No such option"),
         (("run", "--rows", "many"), "'many' is not a valid integer"),

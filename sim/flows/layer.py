@@ -1,0 +1,110 @@
+"""A transformer layer's step on Trainium3: RMSNorm, QuantizeMX and matmul, the last two on RTL, one after the other."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from rich.console import Console
+
+from bitpath.golden import trainium3
+from bitpath.golden.codec import DTYPES
+from bitpath.golden.spec.blocks import MX_FORMATS
+from bitpath.golden.spec.formats import BF16
+from bitpath.golden.spec.trainium3 import ScaleRule
+from bitpath.rtl.trainium3.config import EngineConfig
+from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
+from bitpath.sim.flows.accuracy import rmsnorm_reference
+from bitpath.sim.flows.job import Outcome, differences, play
+from bitpath.sim.flows.operands import cut, normalised_layer
+from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, Matmul, engine_for
+from bitpath.sim.runner import Built, build
+from bitpath.verif.host.quantize_mx_tiles import blocks_tile, save_blocks, tile_blocks
+from bitpath.verif.stimulus.quantize_mx import Mode
+
+__all__ = ["FORMATS", "SIZES", "SLICES", "Job", "engine_for", "operands"]
+
+QUANTIZER = QuantizeMxConfig()
+SLICES = {"icarus": "8x128x8"}
+"""What a slow simulator does of the layer when nothing is said."""
+
+
+def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hidden, gamma and weight of the layer, or of its slice "MxKxN"; ValueError for one that it does not have."""
+    hidden, gamma, weight = normalised_layer()
+    if wanted is None:
+        return hidden, gamma, weight
+    hidden, weight = cut(hidden, weight, wanted)
+    return hidden, gamma[: hidden.shape[1]], weight
+
+
+class Job(Matmul):
+    """hidden -> RMSNorm in golden, BF16 -> QuantizeMX in RTL -> the tensor engine in RTL -> [M, N].
+
+    What the tensor engine multiplies is what QuantizeMX gave, and golden does both by itself.
+
+    Parameters
+    ----------
+    hidden : float32 [M, K], rounded to BF16 first.
+    gamma : float32 [K], rounded to BF16.
+    weight : float32 [K, N], quantised by golden.
+    format_name, engine, simulator : as `Matmul` has them.
+    """
+
+    flow: ClassVar[str] = "layer"
+
+    def __init__(
+        self,
+        hidden: np.ndarray,
+        gamma: np.ndarray,
+        weight: np.ndarray,
+        format_name: str,
+        engine: EngineConfig,
+        simulator: str,
+    ):
+        self.hidden, self.gamma = (trainium3.round_to_bfloat16(x) for x in (hidden, gamma))
+        normalised = trainium3.rmsnorm(self.hidden, self.gamma)
+        super().__init__(normalised.astype(np.float32), weight, format_name, engine, simulator)
+        self.golden_instructions = self.instructions
+
+    def golden(self) -> np.ndarray:
+        return trainium3.run_plan(self.golden_instructions, numerics=self.engine.array.dot.numerics)
+
+    def settings(self) -> dict[str, Any]:
+        return super().settings() | {"quantizer": {"stages": QUANTIZER.pipeline.stages}}
+
+    def reference(self) -> np.ndarray:
+        return rmsnorm_reference(self.hidden, self.gamma) @ self.b.astype(np.float64)
+
+    def run(self, console: Console) -> Outcome:
+        with console.status(f"building QuantizeMX for {self.simulator}, once"):
+            built = build("quantize_mx", QUANTIZER, self.simulator)
+        tiles = trainium3.operand_tiles(np.pad(self.a.T, ((0, 0), (0, self.a.shape[0] % 2))))
+        quantised, cycles = zip(*(self._quantise(console, built, tile) for tile in tiles), strict=True)
+        expected = [trainium3.quantize_tile(tile, self.formats[0]) for tile in tiles]
+        moving = [trainium3.quantize_tile(tile, self.formats[1]) for tile in trainium3.operand_tiles(self.b)]
+        self.instructions = trainium3.plan_tiles(quantised, moving)
+        outcome = super().run(console)
+        pairs = [
+            (got, want) for sides in zip(quantised, expected, strict=True) for got, want in zip(*sides, strict=True)
+        ]
+        differing = sum(differences(got, want) for got, want in pairs)
+        outcome.record.update(
+            quantizer_digest=built.digest,
+            quantized_compared=sum(want.size for _, want in pairs),
+            quantized_mismatches=differing,
+            quantize_cycles=sum(cycles),
+            mismatches=outcome.record["mismatches"] + differing,
+        )
+        return outcome
+
+    def _quantise(self, console: Console, built: Built, tile: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
+        """What QuantizeMX in RTL makes of a bfloat16 tile [P, F, 4]: elements and scales; and its cycles."""
+        element = MX_FORMATS[self.formats[0]].element
+        mode = Mode(BF16, element, ScaleRule.OCP)
+
+        def save(path: Path) -> None:
+            save_blocks(path, tile_blocks(tile.view(np.uint16)), mode.name)
+
+        left = play(console, built, "bitpath.verif.tb.tb_quantize_mx_run", f"{self.format_name} elements", save)
+        codes, scales = blocks_tile(left["codes"], left["scales"], tile.shape[1])
+        return (codes.view(DTYPES[element]), scales), int(left["cycles"])

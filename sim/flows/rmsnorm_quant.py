@@ -1,0 +1,130 @@
+"""The real layer's RMSNorm-Quant through golden and through the RTL row unit, byte for byte."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from bitpath.golden import trainium3
+from bitpath.golden.codec import decode_array
+from bitpath.golden.spec.trainium3_vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
+from bitpath.rtl.config import to_dict
+from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
+from bitpath.sim.flows.accuracy import accuracy, rmsnorm_reference
+from bitpath.sim.flows.job import Outcome, differences, play
+from bitpath.sim.flows.operands import extents, normalised_layer
+from bitpath.sim.runner import build
+from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows, save_rows
+
+FORMATS = ("row", "static")
+"""Quantisation types: a scale of each row's own, or one given for each partition."""
+FORMAT_NAMES = ", ".join(FORMATS)
+SIZES = ("lanes",)
+"""What `engine_for` takes."""
+SLICES = {"icarus": "2x48"}
+"""What a slow simulator does of the layer when nothing is said."""
+ENGINES = {
+    "verilator": RmsNormQuantConfig(lanes=8, max_row_length=512),
+    "icarus": RmsNormQuantConfig(lanes=2, max_row_length=64),
+}
+"""The unit that each simulator runs."""
+OUTPUT = TRAINIUM3_RMSNORM_QUANT.numerics.output
+
+
+def engine_for(simulator: str, *, lanes: int | None = None) -> RmsNormQuantConfig:
+    """The unit that the simulator runs, with another number of lanes where one is given."""
+    engine = ENGINES[simulator]
+    return engine if lanes is None else replace(engine, lanes=lanes)
+
+
+def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """Hidden and gamma of the layer, or of its slice "MxK"; ValueError for one that it does not have."""
+    hidden, gamma, _ = normalised_layer()
+    if wanted is None:
+        return hidden, gamma
+    rows, length = extents(wanted, hidden.shape, "MxK", "8x48")
+    return hidden[:rows, :length], gamma[:length]
+
+
+class Job:
+    """hidden [M, H] and gamma [H], both rounded to BF16, to bytes [M, H + 4], or [M, H] with a static scale.
+
+    The static scale is the one for which the largest normalised element is 240: what a calibration would find.
+
+    Raises
+    ------
+    ValueError : an unknown type, or rows that the unit cannot hold.
+    """
+
+    machine = "trainium3"
+    bench = "bitpath.verif.tb.tb_rmsnorm_quant_run"
+
+    def __init__(
+        self, hidden: np.ndarray, gamma: np.ndarray, format_name: str, engine: RmsNormQuantConfig, simulator: str
+    ):
+        if format_name not in FORMATS:
+            raise ValueError(f"format is {format_name!r}; rmsnorm_quant has {FORMAT_NAMES}")
+        if hidden.shape[1] > engine.max_row_length:
+            raise ValueError(
+                f"rows have {hidden.shape[1]} elements; {engine.max_row_length} are allowed on {simulator}"
+            )
+        self.hidden, self.gamma = (trainium3.round_to_bfloat16(x) for x in (hidden, gamma))
+        self.format_name, self.engine, self.simulator = format_name, engine, simulator
+        self.in_scale = None
+        if format_name == "static":
+            largest = np.abs(trainium3.rmsnorm(self.hidden, self.gamma).astype(np.float32)).max()
+            limit = np.float32(TRAINIUM3_RMSNORM_QUANT.numerics.output_range)
+            self.in_scale = np.full((128, 1), largest / limit, np.float32)
+
+    def run(self, console: Console) -> Outcome:
+        """Quantise both ways.
+
+        Raises
+        ------
+        SimulationError : the simulation failed, or the unit did nothing.
+        """
+        with console.status(f"building the row unit for {self.simulator}, once"):
+            built = build("rmsnorm_quant", self.engine, self.simulator)
+        start = time.monotonic()
+        golden = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=self.format_name, in_scale=self.in_scale)
+        rows = Rows(
+            hidden=self.hidden,
+            gamma=self.gamma,
+            in_scale=self.in_scale,
+            options=Options(quant_type=self.format_name),
+        )
+
+        def save(path: Path) -> None:
+            save_rows(path, rows)
+
+        left = play(console, built, self.bench, self.format_name, save)
+        rtl = np.ascontiguousarray(left["output"])
+        cycles = int(left["cycles"])
+        record = {
+            "machine": self.machine,
+            "flow": "rmsnorm_quant",
+            "format": self.format_name,
+            "config": to_dict(self.engine) | {"shape": list(self.hidden.shape)},
+            "digest": built.digest,
+            "sim": self.simulator,
+            "outputs_compared": rtl.size,
+            "mismatches": differences(rtl, golden),
+            "elements": self.hidden.size,
+            "cycles": cycles,
+            "elements_per_cycle": round(self.hidden.size / cycles, 2),
+            "wall_seconds": round(time.monotonic() - start, 2),
+            "build_seconds": round(built.seconds, 2),
+            **accuracy(self.values(rtl), rmsnorm_reference(self.hidden, self.gamma)),
+        }
+        return Outcome(rtl, golden, record)
+
+    def values(self, packed: np.ndarray) -> np.ndarray:
+        """The dequantised numbers of packed rows, float64 [M, H]."""
+        length = self.hidden.shape[1]
+        codes = decode_array(OUTPUT, packed[:, :length])
+        if self.in_scale is not None:
+            return codes * self.in_scale[np.arange(len(packed)) % len(self.in_scale)]
+        scales = np.ascontiguousarray(packed[:, length : length + SCALE_BYTES]).view("<f4")
+        return codes * scales.astype(np.float64)
