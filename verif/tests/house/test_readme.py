@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from bitpath.golden import trainium3
 from bitpath.sim.commands import explain, numerics
-from bitpath.sim.flows import aie_matmul, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import aie_matmul, layer, rmsnorm_quant, tensix_matmul, trainium3_matmul
 
 README = Path(__file__).parents[3] / "README.md"
 STEP = "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --partial 3f800001"
@@ -35,6 +36,22 @@ def test_part_is_up_to_date(part, command, arguments):
 @pytest.mark.parametrize("line", [STEP, QUIRK, BLOCKS])
 def test_the_commands_are_shown(line):
     assert f"bitpath explain {line}\n" in README.read_text()
+
+
+def test_the_latency_table_is_the_models():
+    found = re.search(r"<!-- latency -->\n(.*?)\n<!-- /latency -->", README.read_text(), re.DOTALL)
+    assert found[1] == trainium3.latency_table()
+
+
+def test_the_table_of_flows_has_every_format_and_no_mismatch():
+    found = re.search(r"<!-- flows -->\n(.*?)\n<!-- /flows -->", README.read_text(), re.DOTALL)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
+    flows = {"rmsnorm_quant": rmsnorm_quant, "layer": layer}
+    assert [tuple(row[:2]) for row in rows] == [(name, fmt) for name, flow in flows.items() for fmt in flow.FORMATS]
+    assert {row[3] for row in rows} == {"0"}
+    elements = 128 * 384
+    compared = {"row": elements + 128 * 4, "static": elements} | dict.fromkeys(layer.FORMATS, elements + elements // 32)
+    assert all(row[2].startswith(f"{compared[row[1]]:,} ") for row in rows)
 
 
 def test_the_run_table_has_every_format_and_no_mismatch():
