@@ -65,7 +65,7 @@ class RmsNormQuantLane(wiring.Component):
             write.data.eq(Mux(control.put, normalize.o[len(low) :], self.hidden)),
             read.addr.eq(control.read_address),
             read.en.eq(control.read),
-            squares.begin.eq(control.begin),
+            squares.clear.eq(control.begin),
             squares.i.eq(hidden),
             squares.add.eq(control.add),
             normalize.i.eq(element),

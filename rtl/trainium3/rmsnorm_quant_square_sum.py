@@ -18,13 +18,13 @@ class SquareSum(wiring.Component):
 
     Members
     -------
-    begin : In(1), the sum becomes +0
+    clear : In(1), the sum becomes +0
     i : In(32), FP32; its square is held in the next cycle
     add : In(1), what is held is added
     o : Out(32), FP32
     """
 
-    begin: In(1)
+    clear: In(1)
     i: In(FP32.width)
     add: In(1)
     o: Out(FP32.width)
@@ -43,7 +43,7 @@ class SquareSum(wiring.Component):
             self.o.eq(total),
         ]
         m.d.sync += square.eq(multiply.o)
-        with m.If(self.begin):
+        with m.If(self.clear):
             # Squares have no -0: +0 and the first is the first.
             m.d.sync += total.eq(0)
         with m.Elif(self.add):
