@@ -38,6 +38,9 @@ def test_exact_sum_of_what_is_not_finite():
         0xFF800000,
         np.float32(big).view(np.uint32),
     ]
+    # A tie, and what breaks it lies below all that float64 holds beside it.
+    for last, result in ((0.0, 1.0), (2.0**-140, 1 + 2.0**-23), (-(2.0**-140), 1.0)):
+        assert exact_sum(np.array([[1, 2.0**-24, last]], np.float32))[0] == result
     halves = np.full((1, 16384), 2.0**-24, np.float32)
     halves[0, 0] = 1
     assert exact_sum(halves)[0] == np.float32(1 + 16383 * 2.0**-24)

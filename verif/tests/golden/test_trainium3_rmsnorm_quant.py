@@ -78,7 +78,7 @@ def test_normalisation_is_the_scalar_tier(pair, option, formats):
 
 
 @settings(max_examples=80, deadline=None)
-@given(pairs, options, st.booleans(), st.sampled_from([0.0, 1e-6, 1.1e-6, 0.1, 1.0, 3.3]))
+@given(pairs, options, st.booleans(), st.sampled_from([0.0, 1e-6, 1.062e-6, 0.1, 1.0, 3.3]))
 def test_row_quantisation_is_the_scalar_tier(pair, option, quant_only, lower_bound):
     row, gamma = map(list, zip(*pair, strict=True))
     got = rmsnorm_quant(carried([row]), carried(gamma), quant_only=quant_only, lower_bound=lower_bound, **option)
@@ -203,6 +203,9 @@ def test_row_by_hand():
     assert packed[0].tolist() == [0x77, 0xEF, 0x67, 0x80, *np.float32(2 / 240).tobytes()]
     bounded = rmsnorm_quant(np.array([[2, -1, 0.5, -0.0]], BF), None, quant_only=True, lower_bound=1.0)
     assert bounded[0].tolist() == [0x77, 0xF7, 0x6F, 0x80, *np.float32(1 / 240).tobytes()]
+    # A bound that bfloat16 has not: the elements are bounded to what it rounds to, 1.0654 times the smallest scale.
+    tiny = rmsnorm_quant(np.array([[2, -1]], BF), None, quant_only=True, lower_bound=1.062e-6)
+    assert tiny[0].tolist() == [0x39, 0xB9, *np.float32(1e-6).tobytes()]
     scale = np.full((128, 1), 0.01, np.float32)
     static = rmsnorm_quant(
         np.array([[2, -1, 0.5, -0.0, 3]], BF), None, quant_only=True, quant_type="static", in_scale=scale
