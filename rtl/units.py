@@ -45,6 +45,7 @@ from bitpath.rtl.tensix.unpacker import Unpacker
 from bitpath.rtl.trainium3.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig, MapConfig, PsumConfig
 from bitpath.rtl.trainium3.element_map import ElementMap
+from bitpath.rtl.trainium3.exponential import Exponential
 from bitpath.rtl.trainium3.psum import Psum
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
@@ -54,6 +55,7 @@ from bitpath.rtl.trainium3.stochastic_psum import StochasticPsum
 from bitpath.rtl.trainium3.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
 from bitpath.rtl.trainium3.vector_config import (
+    ExponentialConfig,
     Fp32LanesConfig,
     MultiplyAddConfig,
     QuantizeMxConfig,
@@ -135,6 +137,7 @@ UNITS = {
             StochasticPsum,
             "Trainium3: PSUM with the generators of its stochastic rounding",
         ),
+        Unit("exponential", ExponentialConfig, Exponential, "Trainium3: exp(src - max) with its running sum, a lane"),
         Unit("fidelity_multiplier", MultiplierConfig, FidelityMultiplier, "Tensix: 7x5-bit multiplier and its fields"),
         Unit("dot16", Dot16Config, Dot16, "Tensix: 16 products, added to a Dst word; the sum of two operands"),
         Unit("unpacker", ConversionConfig, Unpacker, "Tensix: a row of 16 datums from L1 to SrcA, SrcB or Dst"),

@@ -1,18 +1,13 @@
 """The sum of two FP32 numbers."""
 
-from amaranth import Module, Mux
+from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.decode import Decode
-from bitpath.rtl.common.exact_add import ExactAdd
-from bitpath.rtl.common.fp32_result import Fp32Result
-from bitpath.rtl.common.specials import sum_special
-
-OFFSET = FP32.bias + FP32.fraction_bits
-"""A decoded number is ``significand * 2**(exponent - OFFSET)``."""
+from bitpath.rtl.common.fp32_sum import Fp32Sum
 
 
 class Fp32Add(wiring.Component):
@@ -33,23 +28,12 @@ class Fp32Add(wiring.Component):
         m = Module()
         left = place(m, platform, "decode_a", Decode, (FP32,))
         right = place(m, platform, "decode_b", Decode, (FP32,))
-        m.submodules.add = add = ExactAdd(
-            fixed_width=FP32.precision + 1,
-            # Biased exponents less OFFSET lie between -OFFSET and 2**exponent_bits - OFFSET.
-            fixed_exponent_width=FP32.exponent_bits + 1,
-            exponent_width=FP32.exponent_bits,
-            precision=FP32.precision,
-            offset=OFFSET,
-        )
-        result = place(m, platform, "result", Fp32Result, add.o.shape())
+        total = place(m, platform, "sum", Fp32Sum)
         m.d.comb += [
             left.code.eq(self.a),
             right.code.eq(self.b),
-            add.fixed.eq(Mux(left.o.sign, -left.o.significand, left.o.significand)),
-            add.fixed_exponent.eq(left.o.exponent - OFFSET),
-            add.number.eq(right.o),
-            result.i.eq(add.o),
-            result.special.eq(sum_special(m, (left.o, right.o))),
-            self.o.eq(result.o),
+            total.a.eq(left.o),
+            total.b.eq(right.o),
+            self.o.eq(total.o),
         ]
         return m

@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from bitpath.golden.spec.formats import BF16, FP16, FloatFormat
+from bitpath.golden.spec.formats import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.spec.trainium3 import PARTITIONS
-from bitpath.golden.spec.trainium3_vector import MAX_HIDDEN, TRAINIUM3_MATMUL, MatmulNumerics
+from bitpath.golden.spec.trainium3_vector import (
+    MAX_HIDDEN,
+    TRAINIUM3_EXPONENTIAL,
+    TRAINIUM3_MATMUL,
+    ExponentialNumerics,
+    MatmulNumerics,
+)
 from bitpath.rtl.config import PipelineConfig
 
 
@@ -98,3 +104,28 @@ class XorwowConfig:
 
     def __post_init__(self) -> None:
         require_range("xorwow", "lanes", self.lanes, 1, PARTITIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialConfig:
+    """A lane of VectorE's exponential.
+
+    Attributes
+    ----------
+    width : elements a cycle; the machine's lanes take four.
+    numerics : what is computed; the result is FP32.
+    pipeline : register ranks before the running sum's.
+    """
+
+    width: int = 4
+    numerics: ExponentialNumerics = TRAINIUM3_EXPONENTIAL.numerics
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=3))
+
+    def __post_init__(self) -> None:
+        require_range("exponential", "width", self.width, 1, 8)
+        numerics = self.numerics
+        if numerics.result != FP32:
+            raise ValueError(f"exponential: result is {numerics.result.name}, allowed is FP32")
+        require_range("exponential", "table_bits", numerics.table_bits, 1, 10)
+        require_range("exponential", "fraction_bits", numerics.fraction_bits, 2 * numerics.table_bits, 40)
+        require_range("exponential", "log2e_bits", numerics.log2e_bits, numerics.fraction_bits, 48)

@@ -1,0 +1,100 @@
+"""The exponential's argument on the scale of powers of two.
+
+Ref: the algorithm is that of ``ExponentialNumerics``, step 1.
+"""
+
+from amaranth import Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.trainium3_vector import ExponentialNumerics
+from bitpath.rtl.common.align import Align, Dropped, shift_of
+from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.decode import Decode
+from bitpath.rtl.common.raw import SPECIAL
+from bitpath.rtl.trainium3.exponential_constants import log2e
+
+FAR = 9
+"""From ``2**FAR`` on exp is beyond FP32's range, and that of its negative is less than half of the smallest number."""
+INTEGER_BITS = FAR + 2
+"""Of the argument below that, times log2(e), which is less than 2; and a sign."""
+
+
+class ExponentialArgument(wiring.Component):
+    """``o = floor(t * log2(e))`` on the grid of ``2**-fraction_bits``, or what exp of such a t is. Combinational.
+
+    Parameters
+    ----------
+    numerics : of which ``fraction_bits`` and ``log2e_bits`` are used.
+
+    Members
+    -------
+    t : In(32), FP32
+    o : Out(signed(INTEGER_BITS + fraction_bits))
+    special : Out(SPECIAL), NaN and infinity of the result
+    zero : Out(1), the result is zero
+    """
+
+    clocked = False
+    apart = True
+
+    def __init__(self, numerics: ExponentialNumerics):
+        self.numerics = numerics
+        super().__init__(
+            {
+                "t": In(FP32.width),
+                "o": Out(signed(INTEGER_BITS + numerics.fraction_bits)),
+                "special": Out(SPECIAL),
+                "zero": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        numerics = self.numerics
+        decode = place(m, platform, "decode", Decode, (FP32,))
+        number = decode.o
+
+        factor = log2e(numerics)
+        product = Signal(FP32.precision + factor.bit_length())
+        shifted = Signal(signed(len(product) + 1))
+        m.d.comb += [
+            decode.code.eq(self.t),
+            product.eq(number.significand * factor),
+            shifted.eq(Mux(number.sign, -product, product)),
+        ]
+        # The product's lowest bit has weight 2**(exponent - bias - FP32's fraction bits - log2e_bits). Of the largest
+        # exponent below FAR it ends this many places below the grid, and its top is at most the grid's.
+        largest = FP32.bias + FAR - 1
+        below = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (FAR - 1)
+        grid = len(self.o)
+        # Align puts the top of its input at the top of the grid.
+        more = below - (len(shifted) - grid)
+        # Beyond the grid every shift is the same: it leaves the sign.
+        shift_bits = grid.bit_length()
+        align = place(
+            m,
+            platform,
+            "align",
+            Align,
+            len(shifted),
+            grid,
+            (1 << shift_bits) - 1,
+            Dropped.TRUNCATED,
+            twos_complement=True,
+        )
+        far = number.exponent > largest
+        distance = Signal(FP32.exponent_bits + 1)
+        m.d.comb += [
+            distance.eq(Mux(far, 0, largest + more - number.exponent)),
+            align.i.eq(shifted),
+            align.shift.eq(shift_of(distance, shift_bits)),
+            self.o.eq(align.o),
+            # An infinite t has the largest exponent of all.
+            self.special.nan.eq(number.nan),
+            self.special.inf.eq(far & ~number.sign),
+            self.special.sign.eq(0),
+            self.zero.eq(far & number.sign),
+        ]
+        return m

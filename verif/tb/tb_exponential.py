@@ -1,0 +1,130 @@
+"""Bench of the exponential: directed arguments, every BF16 code, rows with their sums, random beats at every pace, latency.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.codec import DTYPES
+from bitpath.golden.exact.trainium3 import exponential
+from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.trainium3.reduction import serial_sum
+from bitpath.rtl.trainium3.exponential import Exponential, Reduce
+from bitpath.rtl.trainium3.vector_config import ExponentialConfig
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.stimulus import fp32
+from bitpath.verif.stimulus.exponential import (
+    ADDING,
+    CLASSES,
+    SOURCES,
+    Beat,
+    exact_powers_of,
+    powers_of,
+    random_beat,
+    requests,
+    row_beats,
+)
+from bitpath.verif.stimulus.exponential_corners import corners
+
+CONFIG = config_from_environment(ExponentialConfig)
+UNIT = Exponential(CONFIG)
+SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
+RESULT = SIGNATURE.members["o"].signature.members["payload"].shape
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    """Each as a beat of its own, by the exact tier; its other elements are its neighbours."""
+    table = corners(CONFIG.numerics, pauses.rng("corners"))
+    beats = [
+        Beat(tuple(corner.element ^ k for k in range(CONFIG.width)), corner.source, corner.max_value, bf16=bool(n & 1))
+        for n, corner in enumerate(table)
+    ]
+    powers = exact_powers_of(CONFIG, beats)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(corner.bin for corner in table)
+        for corner, row in zip(table, powers, strict=True):
+            if corner.holds(row[0]):
+                coverage.hit(corner.bin)
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(bf16=[False, True])
+async def every_bf16_code(dut, bf16):
+    """All 65,536 with a maximum of 0, a beat a cycle, and the sum of each beat."""
+    codes = np.arange(1 << BF16.width).reshape(-1, CONFIG.width).tolist()
+    beats = [Beat(tuple(row), BF16, bf16=bf16) for row in codes]
+    powers = powers_of(CONFIG, beats)
+    for index in pauses.rng("held to the exact tier").sample(range(1 << BF16.width), 200):
+        beat, place = divmod(index, CONFIG.width)
+        assert powers[beat][place] == exponential(CONFIG.numerics, index << 16, 0), (
+            f"golden's tiers differ at {index:#x}"
+        )
+    # Each beat is added onto 0, so that the sums are those of rows.
+    terms = np.array(powers, np.uint32).view(np.float32)
+    sums = serial_sum(terms).view(np.uint32).tolist() if CONFIG.numerics.sum_before_cast else None
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers, sums))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_beats(dut, pace):
+    rng = pauses.rng("beats")
+    beats = [random_beat(CONFIG, rng) for _ in range(CASES)]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross((fmt.name for fmt in SOURCES), (each.name for each in Reduce)))
+        for beat in beats:
+            coverage.hit(beat.source.name, beat.reduce.name)
+        await Pipeline(frame, LATENCY).exchange(requests(CONFIG, beats, powers_of(CONFIG, beats)), pace)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(bf16=[False, True])
+async def rows_and_their_sums(dut, bf16):
+    """Rows of every length up to three beats, by each command, as golden's instruction has them."""
+    rng = pauses.rng("rows")
+    beats, sums, accumulator = [], [], np.zeros(1, np.float32)
+    for source, command, length in product(SOURCES, ADDING, range(1, 3 * CONFIG.width + 1)):
+        row = rng.choice(CLASSES)(source, rng, length)
+        first = Beat((), source, fp32.near_one(rng), command, fp32.mixed(rng), bf16=bf16)
+        beats += row_beats(CONFIG, row, first)
+        maximum, init = (np.array([[code]], np.uint32).view(np.float32) for code in (first.max_value, first.init))
+        given = {
+            Reduce.RESET_REDUCE: {},
+            Reduce.REDUCE: {"accumulators": accumulator},
+            Reduce.LOAD_REDUCE: {"reduce_init": init},
+        }
+        _, accumulator = trainium3.exponential(
+            np.array([row], f"<u{source.width // 8}").view(DTYPES[source]),
+            maximum,
+            dtype=DTYPES[BF16 if bf16 else FP32],
+            reduce_cmd=command.name.lower(),
+            **given[command],
+        )
+        sums.append(int(accumulator.view(np.uint32)[0]))
+    sent = requests(CONFIG, beats, powers_of(CONFIG, beats))
+    results = [unpack(RESULT, request.expected) for request in sent]
+    assert [result.sum for result in results if result.last] == sums
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, LATENCY).exchange(sent, "both")
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("beats")
+    beats = [random_beat(CONFIG, rng) for _ in range(20)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).one_at_a_time(requests(CONFIG, beats, powers_of(CONFIG, beats)))
