@@ -39,6 +39,18 @@ def host_layout(config: PsumConfig) -> data.StructLayout:
     )
 
 
+def psum_members(config: PsumConfig) -> dict[str, wiring.Member]:
+    """The ports of :class:`Psum`."""
+    columns = data.ArrayLayout(FP32.width, config.cols)
+    random = data.ArrayLayout(DROPPED_BITS, config.cols)
+    return {
+        "write": In(data.ArrayLayout(write_layout(config), config.lanes)),
+        "random": In(stream.Signature(random, always_valid=True)).array(config.lanes),
+        "host": In(stream.Signature(host_layout(config))),
+        "data": Out(stream.Signature(columns)),
+    }
+
+
 class Psum(wiring.Component):
     """Banks of accumulators; a place holds an FP32 code, or a BF16 code above 16 zeros, for each column.
 
@@ -63,16 +75,7 @@ class Psum(wiring.Component):
 
     def __init__(self, config: PsumConfig):
         self.config = config
-        columns = data.ArrayLayout(FP32.width, config.cols)
-        random = data.ArrayLayout(DROPPED_BITS, config.cols)
-        super().__init__(
-            {
-                "write": In(data.ArrayLayout(write_layout(config), config.lanes)),
-                "random": In(stream.Signature(random, always_valid=True)).array(config.lanes),
-                "host": In(stream.Signature(host_layout(config))),
-                "data": Out(stream.Signature(columns)),
-            }
-        )
+        super().__init__(psum_members(config))
 
     def elaborate(self, platform):
         m = Module()

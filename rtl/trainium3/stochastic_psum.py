@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.rtl.common.narrow import DROPPED_BITS
 from bitpath.rtl.trainium3.config import PsumConfig
-from bitpath.rtl.trainium3.psum import Psum
+from bitpath.rtl.trainium3.psum import Psum, psum_members
 from bitpath.rtl.trainium3.vector_config import XorwowConfig
 from bitpath.rtl.trainium3.xorwow import Xorwow
 from bitpath.rtl.trainium3.xorwow_lane import LaneNumbers, LaneStates
@@ -48,7 +48,7 @@ class StochasticPsum(wiring.Component):
 
     def __init__(self, config: PsumConfig):
         self.config = config
-        members = Psum(config).signature.members
+        members = psum_members(config)
         address = generator_address(config)
         load = data.StructLayout({"states": LaneStates, "address": address})
         super().__init__(

@@ -227,6 +227,12 @@ FORMATS: tuple[tuple[str, int, FloatFormat], ...] = (
     (r".*(narrow\.o|bf16)$", BF16.width, BF16),
     (r".*(payload\.dst|_dst|dst_round\.o)$", FP32.width, FP32),
     (r".*(element|trial)_\d+\.i$", FP32.width, FP32),
+    (
+        r"lane_\d+\.((squares|statistics|normalize|quantize)\.(\w+\.)?(i|o|a|b|square|total|number|scale|normalized|result|"
+        r"element|product|inverse|gamma|factor)|maximum\.[abo]|largest|gamma|in_scale)$",
+        FP32.width,
+        FP32,
+    ),
     (r".*(read_[ab]_\d+_\d+\.word|write_[ab]__payload\.values\[\d+\])$", TF32.width, TF32),
 )
 """Name, width and format of signals that are numbers. Elements are shown as E4M3FN and again as E5M2, since which of the

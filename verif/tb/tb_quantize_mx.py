@@ -21,22 +21,22 @@ STAGES = CONFIG.pipeline.stages
 SIGNATURE = QuantizeMx(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+EVERY_MODE = [cocotb.Param(mode, name=name) for name, mode in MODES.items()]
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=list(MODES))
+@cocotb.parametrize(mode=EVERY_MODE)
 async def every_code(dut, mode):
     """All 65,536, each as its block's largest exponent and beside a larger one; a block a cycle."""
-    mode = MODES[mode]
     sent = with_golden(every_pattern(mode.source, pauses.rng("blocks")), mode)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).sweep(sent)
 
 
 @cocotb.test(**LIMIT)
-@cocotb.parametrize(mode=list(MODES))
+@cocotb.parametrize(mode=EVERY_MODE)
 async def directed_corners(dut, mode):
-    table = corners(MODES[mode], pauses.rng("corners"))
+    table = corners(mode, pauses.rng("corners"))
     sent = []
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(corner.bin for corner in table)
