@@ -126,6 +126,16 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("first column", r"psum\.column_0_0\."),
         Group("banks", r"psum\."),
     ),
+    "exponential": (
+        CLOCK,
+        INPUTS,
+        Group("first element", r"(difference|argument|power|result|narrow)_0\."),
+        Group("differences", r"difference"),
+        Group("arguments", r"argument"),
+        Group("powers", r"(power|result)"),
+        Group("sum", r"(accumulator|start|total|add_|sum)"),
+        OUTPUT,
+    ),
     "dot16": (CLOCK, INPUTS, *TENSIX_DOT_GROUPS, OUTPUT),
     "unpacker": (CLOCK, INPUTS, Group("datums", r"datum_"), OUTPUT),
     "packer": (
@@ -228,8 +238,7 @@ FORMATS: tuple[tuple[str, int, FloatFormat], ...] = (
     (r".*(payload\.dst|_dst|dst_round\.o)$", FP32.width, FP32),
     (r".*(element|trial)_\d+\.i$", FP32.width, FP32),
     (
-        r"lane_\d+\.((squares|statistics|normalize|quantize)\.(\w+\.)?(i|o|a|b|square|total|number|scale|normalized|result|"
-        r"element|product|inverse|gamma|factor)|maximum\.[abo]|largest|gamma|in_scale)$",
+        r"lane_\d+\.((squares|statistics|normalize|quantize)\.(\w+\.)?([abio]|square|total|number|scale|element|product|factor)|largest)$",
         FP32.width,
         FP32,
     ),

@@ -40,8 +40,8 @@ class Options:
 
     @property
     def bounded(self) -> bool:
-        """Whether the lower bound has an effect."""
-        return not self.static and Fraction(self.lower_bound) > NUMERICS.min_dequant_scale
+        """Whether the lower bound has an effect on a scale of the row's own."""
+        return Fraction(self.lower_bound) > NUMERICS.min_dequant_scale
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

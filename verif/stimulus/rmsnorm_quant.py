@@ -17,7 +17,7 @@ from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows
 BOUNDS = (0.5, 0.3, 1.0, 2.0**-6, 1.0000001e-6, 3e38)
 """Lower bounds that have an effect."""
 NO_BOUNDS = (0.0, 1e-6, 1e-30)
-EPS = (1e-6, 1e-6, 1e-6, 0.0, 1e-3, 1.0)
+EPS = (1e-6, 1e-6, 1e-6, 0.0, 1e-3, 0.1)
 
 
 @dataclass(frozen=True, eq=False)

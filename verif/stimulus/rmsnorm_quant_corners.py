@@ -138,6 +138,8 @@ CORNERS = (
     Corner("negative scale", STATIC_PLAIN, [1, -0.0], [0xB8, 0x00], in_scale=-1.0),
     # BF16 has 0.30078125 for 0.3, which is FP32's in the scale: 240.6, rounded down.
     Corner("bound between BF16 numbers", bounded(PLAIN, 0.3), [1, -1, 0.15], [0x77, 0xF7, 0x6F], _scale_of(0.3)),
+    # 1.1137 is 1.1171875 in BF16; 1e6 * 2**-20 times it lies on the other side of the tie of 1 and 1.125.
+    Corner("bound that BF16 rounds up", bounded(PLAIN, 1.1137 * 2.0**-20), [1, -1], [0x39, 0xB9], LEAST_SCALE),
     Corner("bound above the row", bounded(PLAIN, 8), [1, -1], [0x77, 0xF7], _scale_of(1)),
     Corner("bound of 1e-6", bounded(PLAIN, 1e-6), [1, 0.5], [0x77, 0x6F], _scale_of(1)),
     Corner("bound just above 1e-6", bounded(PLAIN, 1.0000001e-6), [1, -0.5], [0x38, 0xB8], LEAST_SCALE),

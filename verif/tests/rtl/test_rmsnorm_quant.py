@@ -10,6 +10,7 @@ import pytest
 from bitpath.golden import trainium3
 from bitpath.golden.codec import DTYPES
 from bitpath.golden.spec.formats import BF16
+from bitpath.golden.spec.trainium3_vector import MAX_HIDDEN
 from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
 from bitpath.sim.runner import build, run, run_bench
 from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows, load_rows, lower, save_rows
@@ -123,6 +124,14 @@ def test_the_host_refuses_rows_that_do_not_fit(length):
     rows = Rows(hidden=hidden, gamma=None, in_scale=None, options=Options(quant_only=True))
     with pytest.raises(ValueError, match=f"rows have {length} elements, row memory holds 1 to 32"):
         lower(DEFAULT, rows)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_the_longest_rows():
+    """One element, all that a row may have, and a few lengths between."""
+    config = RmsNormQuantConfig(lanes=2, max_row_length=MAX_HIDDEN)
+    bench(config, "verilator", cases=4, tests="every_length", min_tests=1, min_compared=2 * MAX_HIDDEN)
 
 
 @pytest.mark.deep
