@@ -1,17 +1,28 @@
 """Benches of the BF16 PE, QuantizeMX, XORWOW with PSUM's stochastic rounding, and the exponential, on both simulators."""
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from bitpath.golden.exact.trainium3.exponential import ln2, log2e, power_table
+from bitpath.golden.spec.trainium3_vector import TRAINIUM3_EXPONENTIAL
 from bitpath.rtl.config import PipelineConfig
-from bitpath.rtl.trainium3.vector_config import MultiplyAddConfig, QuantizeMxConfig
+from bitpath.rtl.trainium3 import exponential_constants
+from bitpath.rtl.trainium3.config import PsumConfig
+from bitpath.rtl.trainium3.vector_config import (
+    ExponentialConfig,
+    MultiplyAddConfig,
+    QuantizeMxConfig,
+    XorwowConfig,
+)
 from bitpath.sim.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251202
+EXPONENTIAL = TRAINIUM3_EXPONENTIAL.numerics
 ALL = 65_536
 """Codes of 16 bits."""
 PE_CORNERS = 789
@@ -54,16 +65,8 @@ def test_bf16_pe_on_verilator():
 
 
 def test_bf16_pe_on_icarus():
-    tests = "tiles|loads|corners|rows"
-    bench(
-        "bf16_pe",
-        multiply_add(3),
-        "icarus",
-        cases=60,
-        tests=tests,
-        min_tests=11,
-        min_compared=4 * (6 * 50 + PE_CORNERS),
-    )
+    tests, compared = "tiles|loads|corners|rows", 4 * (6 * 140 + PE_CORNERS)
+    bench("bf16_pe", multiply_add(3), "icarus", cases=150, tests=tests, min_tests=11, min_compared=compared)
 
 
 @pytest.mark.deep
@@ -83,7 +86,7 @@ def test_quantize_mx_on_verilator():
 def test_quantize_mx_on_icarus(stages):
     tests = "corners/mode=FP16_E4M3FN_ocp|random|latency"
     config = quantize_mx(stages)
-    bench("quantize_mx", config, "icarus", cases=40, tests=tests, min_tests=6, min_compared=150 + 4 * 40 + 20)
+    bench("quantize_mx", config, "icarus", cases=40, tests=tests, min_tests=6, min_compared=100 + 4 * 40 + 20)
 
 
 def test_quantize_mx_known_answers():
@@ -95,3 +98,73 @@ def test_quantize_mx_known_answers():
 @pytest.mark.parametrize("stages", range(5))
 def test_quantize_mx_volume(stages):
     bench("quantize_mx", quantize_mx(stages), "verilator", cases=20_000, min_tests=21, min_compared=110_000)
+
+
+@pytest.mark.parametrize(("simulator", "lanes"), [("icarus", 2), ("verilator", 3)])
+def test_xorwow(simulator, lanes):
+    config, compared = XorwowConfig(lanes=lanes), 2 * (3 * 300 + 2 * 20)
+    bench("xorwow", config, simulator, cases=300, min_tests=5, min_compared=compared)
+
+
+def test_xorwow_known_answers():
+    """16 lanes, 64 steps and the states after them."""
+    compare_known_answers("xorwow", XorwowConfig(lanes=16), 16 * 64 + 16)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "cols", "cases"), [("icarus", 2, 60), ("verilator", 10, 200)], ids=["icarus", "verilator"]
+)
+def test_stochastic_psum(simulator, cols, cases):
+    """Columns of one XORWOW lane, and of one and a quarter."""
+    config = PsumConfig(cols=cols, lanes=2, banks=2, bank_depth=16)
+    bench("stochastic_psum", config, simulator, cases=cases, min_tests=4, min_compared=100)
+
+
+@pytest.mark.deep
+def test_stochastic_psum_volume():
+    config = PsumConfig(cols=4, bank_depth=16)
+    bench("stochastic_psum", config, "verilator", cases=10_000, min_tests=4, min_compared=200)
+
+
+@pytest.mark.deep
+def test_xorwow_volume():
+    bench("xorwow", XorwowConfig(lanes=4), "verilator", cases=50_000, min_tests=5, min_compared=300_000)
+
+
+SMALL_TABLE = replace(EXPONENTIAL, fraction_bits=24, table_bits=5, log2e_bits=30, sum_before_cast=False)
+"""A coarser algorithm, whose sums are of what is stored."""
+
+
+def exponential(width, stages, numerics=EXPONENTIAL):
+    return ExponentialConfig(width=width, numerics=numerics, pipeline=PipelineConfig(stages=stages))
+
+
+@pytest.mark.parametrize("numerics", [EXPONENTIAL, SMALL_TABLE], ids=["default", "small"])
+def test_the_constants_are_the_exact_tiers(numerics):
+    """Both come from integers, by series and roots that are not each other's."""
+    assert exponential_constants.ln2(numerics) == ln2(numerics)
+    assert exponential_constants.log2e(numerics) == log2e(numerics)
+    assert exponential_constants.power_table(numerics) == power_table(numerics)
+
+
+def test_exponential_on_verilator():
+    """Corners, all BF16 codes to FP32, rows with their sums, random beats at every pace, latency."""
+    tests, compared = "corners|every_bf16_code/bf16=False|random|rows|latency", 422 + ALL // 4 + 4 * 500 + 2 * 200 + 20
+    bench("exponential", exponential(4, 3), "verilator", cases=500, tests=tests, min_tests=9, min_compared=compared)
+
+
+def test_exponential_on_icarus():
+    tests, compared = "corners|random|rows|latency", 422 + 4 * 60 + 2 * 27 + 20
+    bench("exponential", exponential(1, 0), "icarus", cases=60, tests=tests, min_tests=8, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("width", "stages", "numerics"),
+    [(1, 0, EXPONENTIAL), (2, 1, EXPONENTIAL), (4, 2, EXPONENTIAL), (4, 4, EXPONENTIAL), (3, 3, SMALL_TABLE)],
+    ids=["1-0", "2-1", "4-2", "4-4", "small-3-3"],
+)
+def test_exponential_volume(width, stages, numerics):
+    config = exponential(width, stages, numerics)
+    tests = "random|rows|latency" if ALL % width else None
+    bench("exponential", config, "verilator", cases=20_000, tests=tests, min_tests=7, min_compared=80_000)
