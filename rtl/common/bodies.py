@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth import ClockSignal, Instance, Module, ResetSignal, Value
+from amaranth import ClockSignal, Const, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -49,8 +49,9 @@ def place(m: Module, platform: Any, name: str, cls: type[wiring.Component], *arg
     interface = platform.bodies[body].signature.create(path=(name,))
     ports = {}
     for path, member, value in interface.signature.flatten(interface):
-        if not len(Value.cast(value)):
-            continue  # Verilog has no port of no bits
+        # Verilog has no port of no bits; nor is the valid of an always valid stream one.
+        if isinstance(value, Const) or not len(Value.cast(value)):
+            continue
         direction = "i" if member.flow is In else "o"
         ports[f"{direction}_{'__'.join(map(str, path))}"] = Value.cast(value)
     if getattr(platform.bodies[body], "clocked", True):

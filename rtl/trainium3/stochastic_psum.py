@@ -7,12 +7,14 @@ of this project.
 from amaranth import Array, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
 
+from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.narrow import DROPPED_BITS
 from bitpath.rtl.trainium3.config import PsumConfig
 from bitpath.rtl.trainium3.psum import Psum, psum_members
 from bitpath.rtl.trainium3.vector_config import XorwowConfig
-from bitpath.rtl.trainium3.xorwow import Xorwow
+from bitpath.rtl.trainium3.xorwow import Xorwow, lane_bits
 from bitpath.rtl.trainium3.xorwow_lane import LaneNumbers, LaneStates
 
 LANE_COLUMNS = LaneNumbers.size // DROPPED_BITS
@@ -26,7 +28,7 @@ def generators(config: PsumConfig) -> XorwowConfig:
 
 def generator_address(config: PsumConfig) -> data.StructLayout:
     """One XORWOW lane: among those of a PSUM lane, and which PSUM lane."""
-    return data.StructLayout({"lane": range(generators(config).lanes), "psum_lane": range(config.lanes)})
+    return data.StructLayout({"lane": lane_bits(generators(config)), "psum_lane": max(1, ceil_log2(config.lanes))})
 
 
 class StochasticPsum(wiring.Component):
@@ -69,7 +71,7 @@ class StochasticPsum(wiring.Component):
         connect(m, psum.data, flipped(self.data))
         sources = []
         for lane in range(config.lanes):
-            m.submodules[f"xorwow_{lane}"] = source = Xorwow(generators(config))
+            source = place(m, platform, f"xorwow_{lane}", Xorwow, generators(config))
             m.d.comb += [
                 source.load.valid.eq(self.load.valid & (self.load.p.address.psum_lane == lane)),
                 source.load.p.lane.eq(self.load.p.address.lane),

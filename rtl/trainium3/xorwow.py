@@ -6,15 +6,21 @@ Ref: "Trainium3 Architecture Guide for NKI"; the ``nki.isa.rand_*`` reference pa
 from amaranth import Array, Cat, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.trainium3.vector_config import XorwowConfig
 from bitpath.rtl.trainium3.xorwow_lane import LaneNumbers, LaneStates, XorwowLane
 
 
+def lane_bits(config: XorwowConfig) -> int:
+    """Of a lane's index."""
+    return max(1, ceil_log2(config.lanes))
+
+
 def load_layout(config: XorwowConfig) -> data.StructLayout:
     """A lane's states, and which lane's."""
-    return data.StructLayout({"states": LaneStates, "lane": range(config.lanes)})
+    return data.StructLayout({"states": LaneStates, "lane": lane_bits(config)})
 
 
 class Xorwow(wiring.Component):
@@ -41,7 +47,7 @@ class Xorwow(wiring.Component):
         super().__init__(
             {
                 "load": In(stream.Signature(load_layout(config), always_ready=True)),
-                "lane": In(range(config.lanes)),
+                "lane": In(lane_bits(config)),
                 "states": Out(LaneStates),
                 "random": Out(stream.Signature(numbers, always_valid=True)),
             }

@@ -73,8 +73,7 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
                 else junk.getrandbits(len(dut.load__payload))
             )
             dut.random__ready.value = int(cycle.take)
-            if LANES > 1:
-                dut.lane.value = cycle.shown
+            dut.lane.value = cycle.shown
             await FallingEdge(dut.clk)
             numbers.expect(offered)
             numbers.got(resolved(dut.random__payload))
