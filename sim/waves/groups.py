@@ -105,7 +105,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         CLOCK,
         INPUTS,
         Group("first element", r"(source_0|code_0)\."),
-        Group("largest exponent and scale", r"(maximum|largest|offset|scale(?!_number))"),
+        Group("largest exponent and scale", r"(maximum|offset|(largest|scale)(?!_number))"),
         Group("numbers", r"(source|numbers|largest|scale)_"),
         Group("codes", r"code"),
         OUTPUT,
