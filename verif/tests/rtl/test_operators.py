@@ -17,6 +17,7 @@ from bitpath.golden.spec.formats import (
     BF16,
     CATALOGUE,
     E2M1,
+    E3M4,
     E4M3,
     E4M3FN,
     E4M3FNUZ,
@@ -57,6 +58,7 @@ def codes(fmt):
         (E4M3FNUZ, E5M2FNUZ, E4M3),
         (E4M3FN,),
         (E2M1,),
+        (E3M4, E4M3),
         (BF16, FP16),
         (TF32,),
         (FP32,),
@@ -92,7 +94,7 @@ def test_decode_refuses_formats_of_two_widths():
 
 def test_every_catalogued_format_with_subnormals_is_decoded_above():
     assert {fmt.name for fmt in CATALOGUE.values() if fmt.signed} == {
-        fmt.name for fmt in (E4M3FN, E5M2, E4M3, E4M3FNUZ, E5M2FNUZ, E2M1, BF16, FP16, TF32, FP32)
+        fmt.name for fmt in (E3M4, E4M3FN, E5M2, E4M3, E4M3FNUZ, E5M2FNUZ, E2M1, BF16, FP16, TF32, FP32)
     }
 
 
