@@ -1,7 +1,7 @@
 """Known answers of the vendor kernel's instruction sequence through the RTL row unit.
 
-``BITPATH_KAT_DIR`` is the folder that holds them, ``BITPATH_LONGEST`` the longest row whose cases are played. Bytes that
-the RTL gives are compared with the archive's, not with golden.
+``BITPATH_KAT_DIR`` is the folder that holds them; cases whose rows fit the row memory are played. Bytes that the RTL gives
+are compared with the archive's, not with golden.
 """
 
 import os
@@ -20,19 +20,18 @@ from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows, beats, lower
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
 
 CONFIG = config_from_environment(RmsNormQuantConfig)
-LONGEST = int(os.environ.get("BITPATH_LONGEST", str(CONFIG.max_row_length)))
 POLL_CYCLES = 256
 """Between looks at what is left: a row's passes take longer than a bench waits for a result by itself."""
 SOURCES = {"bfloat16": DTYPES[BF16], "float16": DTYPES[FP16]}
 
 
 def cases() -> list[tuple[Rows, np.ndarray]]:
-    """The archive's cases of rows up to the longest, with the bytes of the serial row sum."""
+    """The archive's cases of rows that fit, with the bytes of the serial row sum."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_rmsnorm_quant.npz") as archive:
         answers = dict(archive)
     found = []
     for meta in answers["meta"]:
-        if meta["H"] > LONGEST:
+        if meta["H"] > CONFIG.max_row_length:
             continue
         name, dtype = f"r{meta['id']:03}", SOURCES[str(meta["dtype"])]
         static = str(meta["qtype"]) == "STATIC"

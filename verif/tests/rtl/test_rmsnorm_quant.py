@@ -19,31 +19,35 @@ from bitpath.verif.stimulus.rmsnorm_quant_corners import CORNERS
 
 SEED = 20251124
 DEFAULT = RmsNormQuantConfig()
-LONG = RmsNormQuantConfig(lanes=26, max_row_length=4608)
-"""Five commands for the known answers' 130 rows, and as many for 128."""
+LONG = RmsNormQuantConfig(lanes=8, max_row_length=1024)
+LONGER = RmsNormQuantConfig(lanes=8, max_row_length=4608)
 CORNER_BYTES = sum(corner.expected.shape[1] for corner in CORNERS)
 CYCLE_BYTES = len(MODES) * (1 + DEFAULT.max_row_length)
-KNOWN = {1024: 2 * 68 - 4 + 5 * 512 + 5 * 524 + 1028 + 3 * 256 + 8, 4608: 5 * 2052 + 4612}
-"""Payloads of the known answers' cases of rows up to 1024, and of the longer ones: a byte for each of 26 lanes."""
+KNOWN = {
+    LONG: 68 + 64 + 17 * 512 + 17 * 524 + 2 * 1028 + 2 * 260 + 256,
+    LONGER: 68 + 64 + 17 * 512 + 17 * 524 + 2 * 1028 + 2 * 260 + 256 + 4612 + 16 * 2052,
+}
+"""Payloads of the known answers whose rows fit, a byte for each of eight lanes: 130 rows take 17 commands."""
 
 
 def bench(config, simulator, **checks):
     run_bench("rmsnorm_quant", config, simulator, seed=SEED, **checks)
 
 
-def known_answers(longest, least):
+def known_answers(config):
     if "BITPATH_KAT_DIR" not in os.environ:
         pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve()), "BITPATH_LONGEST": str(longest)}
-    built = build("rmsnorm_quant", LONG, "verilator")
-    run(built, "bitpath.verif.tb.tb_rmsnorm_quant_known_answers", seed=SEED, min_compared=least, env=env)
+    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
+    built = build("rmsnorm_quant", config, "verilator")
+    ran = run(built, "bitpath.verif.tb.tb_rmsnorm_quant_known_answers", seed=SEED, env=env)
+    assert ran.compared == KNOWN[config]
 
 
 @pytest.mark.simulator
 def test_on_verilator():
     """Every mode at every pace, every length, stated corners, cycles, reset."""
-    least = 4 * 60 + DEFAULT.max_row_length + CORNER_BYTES + 60 * DEFAULT.max_row_length + CYCLE_BYTES + 6
-    bench(DEFAULT, "verilator", cases=60, min_tests=9, min_compared=least)
+    least = 4 * 40 + DEFAULT.max_row_length + CORNER_BYTES + 40 * DEFAULT.max_row_length + CYCLE_BYTES + 6
+    bench(DEFAULT, "verilator", cases=40, min_tests=9, min_compared=least)
 
 
 @pytest.mark.simulator
@@ -60,20 +64,22 @@ def test_one_lane_of_one_element_on_icarus():
 
 @pytest.mark.simulator
 def test_every_bf16_code():
-    bench(LONG, "verilator", cases=1, tests="bf16_codes", min_tests=1, min_compared=LONG.max_row_length)
+    commands = -(-(1 << 16) // (LONG.lanes * LONG.max_row_length))
+    least = commands * LONG.max_row_length
+    bench(LONG, "verilator", cases=commands, tests="bf16_codes", min_tests=1, min_compared=least)
 
 
 @pytest.mark.simulator
 def test_known_answers():
     """Eight cases of up to 1024 elements, 154,628 bytes."""
-    known_answers(1024, KNOWN[1024])
+    known_answers(LONG)
 
 
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_known_answers_of_long_rows():
     """All ten cases, 440,344 bytes."""
-    known_answers(4608, sum(KNOWN.values()))
+    known_answers(LONGER)
 
 
 @pytest.mark.simulator
