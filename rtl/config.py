@@ -32,6 +32,12 @@ def require_power_of_two(unit: str, name: str, value: int, low: int, high: int) 
         raise ValueError(f"{unit}: {name} is {value}, allowed are powers of two from {low} to {high}")
 
 
+def require_range(unit: str, name: str, value: int, low: int, high: int) -> None:
+    """Raise ValueError unless a field of a unit's configuration is an integer from ``low`` to ``high``."""
+    if value not in range(low, high + 1):
+        raise ValueError(f"{unit}: {name} is {value}, allowed are {low} to {high}")
+
+
 def to_dict(config: Any) -> Any:
     """The plain JSON value of a configuration; a catalogued format becomes its name."""
     if isinstance(config, FloatFormat) and CATALOGUE.get(config.name) == config:

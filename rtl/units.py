@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth.lib import wiring
@@ -25,7 +26,7 @@ from bitpath.rtl.aie_ml_v2.product_sum import ProductSum
 from bitpath.rtl.aie_ml_v2.srs import Srs
 from bitpath.rtl.aie_ml_v2.ups import Ups
 from bitpath.rtl.aie_ml_v2.vector_mac import VectorMac
-from bitpath.rtl.common.fp32_lanes import Fp32Lanes
+from bitpath.rtl.common.fp32_lanes import Fp32Lanes, Fp32LanesConfig
 from bitpath.rtl.common.reciprocal import Reciprocal
 from bitpath.rtl.common.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.square_root import SquareRoot
@@ -56,7 +57,6 @@ from bitpath.rtl.trainium3.systolic_array import SystolicArray
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
 from bitpath.rtl.trainium3.vector_config import (
     ExponentialConfig,
-    Fp32LanesConfig,
     MultiplyAddConfig,
     QuantizeMxConfig,
     RmsNormQuantConfig,
@@ -109,19 +109,19 @@ UNITS = {
         Unit(
             "reciprocal",
             Fp32LanesConfig,
-            lambda config: Fp32Lanes(Reciprocal, config.lanes),
+            partial(Fp32Lanes, Reciprocal),
             "FP32: lanes of 1 / x, a bit a cycle",
         ),
         Unit(
             "square_root",
             Fp32LanesConfig,
-            lambda config: Fp32Lanes(SquareRoot, config.lanes),
+            partial(Fp32Lanes, SquareRoot),
             "FP32: lanes of sqrt(x), a bit a cycle",
         ),
         Unit(
             "reciprocal_square_root",
             Fp32LanesConfig,
-            lambda config: Fp32Lanes(ReciprocalSquareRoot, config.lanes),
+            partial(Fp32Lanes, ReciprocalSquareRoot),
             "FP32: lanes of 1 / sqrt(x), a bit a cycle",
         ),
         Unit(

@@ -1,5 +1,7 @@
 """An FP32 function of one operand, several times side by side."""
 
+from dataclasses import dataclass
+
 from amaranth import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -7,6 +9,22 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.digit_recurrence import DigitRecurrence
+from bitpath.rtl.config import require_range
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fp32LanesConfig:
+    """An FP32 function of one operand, several times side by side.
+
+    Attributes
+    ----------
+    lanes : operands that are worked on in step.
+    """
+
+    lanes: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("fp32 function", "lanes", self.lanes, 1, 128)
 
 
 class Fp32Lanes(wiring.Component):
@@ -15,21 +33,21 @@ class Fp32Lanes(wiring.Component):
     Parameters
     ----------
     function : the component that each lane is.
-    lanes : how many.
+    config : how many lanes.
 
     Members
     -------
     i, o : In, Out(stream of ArrayLayout(32, lanes)), FP32 codes
     """
 
-    def __init__(self, function: type[DigitRecurrence], lanes: int):
-        self.function, self.lanes = function, lanes
-        codes = data.ArrayLayout(FP32.width, lanes)
+    def __init__(self, function: type[DigitRecurrence], config: Fp32LanesConfig):
+        self.function, self.config = function, config
+        codes = data.ArrayLayout(FP32.width, config.lanes)
         super().__init__({"i": In(stream.Signature(codes)), "o": Out(stream.Signature(codes))})
 
     def elaborate(self, platform):
         m = Module()
-        for k in range(self.lanes):
+        for k in range(self.config.lanes):
             lane = place(m, platform, f"lane_{k}", self.function)
             m.d.comb += [
                 lane.i.p.eq(self.i.p[k]),

@@ -1,4 +1,4 @@
-"""Configurations of Trainium3's vector side, and of the FP32 functions that it uses."""
+"""Configurations of Trainium3's vector side."""
 
 from dataclasses import dataclass, field
 
@@ -11,28 +11,7 @@ from bitpath.golden.spec.trainium3_vector import (
     ExponentialNumerics,
     MatmulNumerics,
 )
-from bitpath.rtl.config import PipelineConfig
-
-
-def require_range(unit: str, name: str, value: int, low: int, high: int) -> None:
-    """Raise ValueError unless a field of a unit's configuration is an integer from ``low`` to ``high``."""
-    if value not in range(low, high + 1):
-        raise ValueError(f"{unit}: {name} is {value}, allowed are {low} to {high}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fp32LanesConfig:
-    """An FP32 function of one operand, several times side by side.
-
-    Attributes
-    ----------
-    lanes : operands that are worked on in step.
-    """
-
-    lanes: int = 4
-
-    def __post_init__(self) -> None:
-        require_range("fp32 function", "lanes", self.lanes, 1, PARTITIONS)
+from bitpath.rtl.config import PipelineConfig, require_range
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,7 @@ from cocotb.triggers import FallingEdge, Timer
 
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.digit_recurrence import DigitRecurrence
-from bitpath.rtl.common.fp32_lanes import Fp32Lanes
-from bitpath.rtl.trainium3.vector_config import Fp32LanesConfig
+from bitpath.rtl.common.fp32_lanes import Fp32Lanes, Fp32LanesConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline, Request
@@ -31,8 +30,9 @@ class FunctionBench:
 
     def __init__(self, name: str, component: type[DigitRecurrence]):
         self.function = FUNCTIONS[name]
-        self.lanes = config_from_environment(Fp32LanesConfig).lanes
-        self.signature = Fp32Lanes(component, self.lanes).signature
+        config = config_from_environment(Fp32LanesConfig)
+        self.lanes = config.lanes
+        self.signature = Fp32Lanes(component, config).signature
 
     async def boundary_cases(self, dut, count: int) -> None:
         """Every edge of the format, as many of rounding as asked for, in golden's exact tier; all bins are hit."""

@@ -14,8 +14,8 @@ from bitpath.rtl.common.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32_cast import Fp32Cast
 from bitpath.rtl.common.fp32_constant import fp32_constant
 from bitpath.rtl.common.fp32_extremum import Fp32Extremum
+from bitpath.rtl.common.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.fp32_multiply import Fp32Multiply
-from bitpath.rtl.trainium3.vector_config import Fp32LanesConfig
 from bitpath.sim.runner import run_bench
 from bitpath.verif.stimulus.fp32 import EDGES, any_code, near_one
 from bitpath.verif.stimulus.fp32_functions import FORMAT_EDGES
