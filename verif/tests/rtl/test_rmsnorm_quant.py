@@ -132,6 +132,20 @@ def test_the_host_refuses_rows_that_do_not_fit(length):
         lower(DEFAULT, rows)
 
 
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"lanes": 0}, "lanes is 0, allowed are 1 to 128"),
+        ({"lanes": 129}, "lanes is 129, allowed are 1 to 128"),
+        ({"max_row_length": 0}, "max_row_length is 0, allowed are 1 to 16384"),
+        ({"max_row_length": MAX_HIDDEN + 1}, "max_row_length is 16385, allowed are 1 to 16384"),
+    ],
+)
+def test_a_unit_out_of_range_is_refused(fields, says):
+    with pytest.raises(ValueError, match=f"rmsnorm_quant: {says}"):
+        RmsNormQuantConfig(**fields)
+
+
 @pytest.mark.deep
 @pytest.mark.simulator
 def test_the_longest_rows():
