@@ -89,10 +89,10 @@ def command_layout(config: RmsNormQuantConfig) -> data.StructLayout:
 def lane_control(config: RmsNormQuantConfig) -> data.StructLayout:
     """What all lanes do in a cycle.
 
-    ``start`` is set in the first cycle of a phase. ``begin`` clears what pass 1 sums up. ``store`` puts the element at ``hidden`` to ``write_address``, and squares it;
-    ``add`` adds the square of the cycle before. ``read`` reads ``read_address``. ``put`` writes the normalised element
-    back, to ``write_address``. ``advance`` moves pass 3 on; ``scale_bytes`` says that byte ``scale_byte`` of the scale
-    stands at its end, else an element.
+    ``start`` is set in the first cycle of a phase. ``begin`` clears what pass 1 sums up. ``store`` puts the element at
+    ``hidden`` to ``write_address``, and squares it; ``add`` adds the square of the cycle before. ``read`` reads
+    ``read_address``. ``put`` writes the normalised element back, to ``write_address``. ``advance`` moves pass 3 on;
+    ``scale_bytes`` says that byte ``scale_byte`` of the scale stands at its end, else an element.
     """
     return data.StructLayout(
         {
