@@ -26,7 +26,7 @@ SIZES = ("lanes",)
 SLICES = {"icarus": "2x48"}
 """What a slow simulator does of the layer when nothing is said."""
 ENGINES = {
-    "verilator": RmsNormQuantConfig(lanes=8, max_row_length=512),
+    "verilator": RmsNormQuantConfig(lanes=8, max_row_length=1024),
     "icarus": RmsNormQuantConfig(lanes=2, max_row_length=64),
 }
 """The unit that each simulator runs."""
