@@ -112,6 +112,7 @@ async def rows_and_their_sums(dut, bf16):
             maximum,
             dtype=DTYPES[BF16 if bf16 else FP32],
             reduce_cmd=command.name.lower(),
+            numerics=CONFIG.numerics,
             **given[command],
         )
         sums.append(int(accumulator.view(np.uint32)[0]))

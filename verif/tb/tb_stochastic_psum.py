@@ -79,15 +79,17 @@ async def compare_states(frame: Bench, sources: list[trainium3.Xorwow]) -> None:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(busy=[0.4, 0.9])
 async def lanes_in_every_mode(dut, busy):
-    """Two programs with the states stored between them and never loaded again."""
+    """Two programs beside the host's reads, with the states stored between them and never loaded again."""
     sources = random_sources(pauses.rng("states"))
-    rng = pauses.rng("program")
+    rng, reads = pauses.rng("program"), pauses.rng("reads")
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame, feeds=False)
         table.cover([f"mode/{name}" for name in cross(map(int, FLAGS), MODES)])
         await load(dut, sources)
         await table.fill()
         for _ in range(2):
+            for place in reads.choices(places(), k=CASES // 2):
+                table.read(place)
             await table.play(with_random_bits(random_program(rng, CASES, busy), sources))
             await compare_states(frame, sources)
         for place in places():

@@ -117,13 +117,13 @@ def test_xorwow_known_answers():
 def test_stochastic_psum(simulator, cols, cases):
     """Columns of one XORWOW lane, and of one and a quarter."""
     config = PsumConfig(cols=cols, lanes=2, banks=2, bank_depth=16)
-    bench("stochastic_psum", config, simulator, cases=cases, min_tests=4, min_compared=100)
+    bench("stochastic_psum", config, simulator, cases=cases, min_tests=4, min_compared=2 * cases + 64)
 
 
 @pytest.mark.deep
 def test_stochastic_psum_volume():
     config = PsumConfig(cols=4, bank_depth=16)
-    bench("stochastic_psum", config, "verilator", cases=10_000, min_tests=4, min_compared=200)
+    bench("stochastic_psum", config, "verilator", cases=4_000, min_tests=4, min_compared=8_000)
 
 
 @pytest.mark.deep
@@ -131,15 +131,15 @@ def test_xorwow_volume():
     bench("xorwow", XorwowConfig(lanes=4), "verilator", cases=50_000, min_tests=5, min_compared=300_000)
 
 
-SMALL_TABLE = replace(EXPONENTIAL, fraction_bits=24, table_bits=5, log2e_bits=30, sum_before_cast=False)
-"""A coarser algorithm, whose sums are of what is stored."""
+COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, sum_before_cast=False)
+"""A coarser algorithm with a larger table, whose sums are of what is stored."""
 
 
 def exponential(width, stages, numerics=EXPONENTIAL):
     return ExponentialConfig(width=width, numerics=numerics, pipeline=PipelineConfig(stages=stages))
 
 
-@pytest.mark.parametrize("numerics", [EXPONENTIAL, SMALL_TABLE], ids=["default", "small"])
+@pytest.mark.parametrize("numerics", [EXPONENTIAL, COARSE], ids=["default", "coarse"])
 def test_the_constants_are_the_exact_tiers(numerics):
     """Both come from integers, by series and roots that are not each other's."""
     assert exponential_constants.ln2(numerics) == ln2(numerics)
@@ -161,8 +161,8 @@ def test_exponential_on_icarus():
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("width", "stages", "numerics"),
-    [(1, 0, EXPONENTIAL), (2, 1, EXPONENTIAL), (4, 2, EXPONENTIAL), (4, 4, EXPONENTIAL), (3, 3, SMALL_TABLE)],
-    ids=["1-0", "2-1", "4-2", "4-4", "small-3-3"],
+    [(1, 0, EXPONENTIAL), (2, 1, EXPONENTIAL), (4, 2, EXPONENTIAL), (4, 4, EXPONENTIAL), (3, 3, COARSE)],
+    ids=["1-0", "2-1", "4-2", "4-4", "coarse-3-3"],
 )
 def test_exponential_volume(width, stages, numerics):
     config = exponential(width, stages, numerics)
