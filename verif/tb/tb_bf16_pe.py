@@ -116,7 +116,7 @@ async def every_gamma_times_one(dut, gamma):
         for cycle in range(len(payloads) + PLAYER.latency - 1):
             if cycle < len(payloads):
                 dut.moving_west.value = payloads[cycle]
-                board.expect(expected[cycle], f"code {cycle:#x}")
+                board.expect(expected[cycle], cycle)
             await FallingEdge(dut.clk)
             if cycle >= PLAYER.latency - 1:
                 board.got(resolved(dut.partial_south))

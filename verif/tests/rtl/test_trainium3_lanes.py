@@ -60,8 +60,8 @@ def quantize_mx(stages):
 
 def test_bf16_pe_on_verilator():
     """Loads and swaps, corners, columns of nc_matmul, every BF16 and FP16 gamma times one."""
-    compared = 2 * ALL + 4 * (6 * 480 + PE_CORNERS)
-    bench("bf16_pe", multiply_add(0), "verilator", cases=500, min_tests=13, min_compared=compared)
+    compared = 2 * ALL + 4 * (6 * 280 + PE_CORNERS)
+    bench("bf16_pe", multiply_add(0), "verilator", cases=300, min_tests=13, min_compared=compared)
 
 
 def test_bf16_pe_on_icarus():
@@ -82,11 +82,9 @@ def test_quantize_mx_on_verilator():
     bench("quantize_mx", quantize_mx(2), "verilator", cases=500, min_tests=21, min_compared=compared)
 
 
-@pytest.mark.parametrize("stages", [0, 3])
-def test_quantize_mx_on_icarus(stages):
+def test_quantize_mx_on_icarus():
     tests = "corners/mode=FP16_E4M3FN_ocp|random|latency"
-    config = quantize_mx(stages)
-    bench("quantize_mx", config, "icarus", cases=40, tests=tests, min_tests=6, min_compared=100 + 4 * 40 + 20)
+    bench("quantize_mx", quantize_mx(0), "icarus", cases=40, tests=tests, min_tests=6, min_compared=100 + 4 * 40 + 20)
 
 
 def test_quantize_mx_known_answers():
@@ -100,7 +98,7 @@ def test_quantize_mx_volume(stages):
     bench("quantize_mx", quantize_mx(stages), "verilator", cases=20_000, min_tests=21, min_compared=110_000)
 
 
-@pytest.mark.parametrize(("simulator", "lanes"), [("icarus", 2), ("verilator", 3)])
+@pytest.mark.parametrize(("simulator", "lanes"), [("icarus", 2), ("verilator", 16)])
 def test_xorwow(simulator, lanes):
     config, compared = XorwowConfig(lanes=lanes), 2 * (3 * 300 + 2 * 20)
     bench("xorwow", config, simulator, cases=300, min_tests=5, min_compared=compared)
