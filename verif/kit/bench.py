@@ -25,7 +25,7 @@ PERIOD_NS = 10
 RESET_CYCLES = 2
 DRAIN_CYCLES = 1000
 """Cycles without any new result after which what is still expected is given up."""
-PATIENCE_CYCLES = 5000
+PATIENCE_CYCLES = 1500
 """Cycles in which nothing is transferred or compared after which a test is given up."""
 
 

@@ -23,7 +23,16 @@ pytestmark = pytest.mark.simulator
 HANDSHAKES = ("valid", "ready")
 SOURCES = (Path(__file__), *(Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)))
 
-LARGE = ("packer", "tensor_engine", "matrix_unit", "tensix_engine", "vector_mac", "cascade", "aie_engine")
+LARGE = (
+    "packer",
+    "systolic_array",
+    "tensor_engine",
+    "matrix_unit",
+    "tensix_engine",
+    "vector_mac",
+    "cascade",
+    "aie_engine",
+)
 """Units of which enough stays behind live handshakes to take a minute: registers that feed themselves are not dropped."""
 
 
