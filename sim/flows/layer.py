@@ -18,8 +18,7 @@ from bitpath.sim.flows.job import Outcome, differences, play
 from bitpath.sim.flows.operands import cut, normalised_layer
 from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, Matmul, engine_for
 from bitpath.sim.runner import Built, build
-from bitpath.verif.host.quantize_mx_tiles import blocks_tile, save_blocks, tile_blocks
-from bitpath.verif.stimulus.quantize_mx import Mode
+from bitpath.verif.host.quantize_mx_tiles import Mode, blocks_tile, save_blocks, tile_blocks
 
 __all__ = ["FORMATS", "SIZES", "SLICES", "Job", "engine_for", "operands"]
 
@@ -106,5 +105,6 @@ class Job(Matmul):
             save_blocks(path, tile_blocks(tile.view(np.uint16)), mode.name)
 
         left = play(console, built, "bitpath.verif.tb.tb_quantize_mx_run", f"{self.format_name} elements", save)
-        codes, scales = blocks_tile(left["codes"], left["scales"], tile.shape[1])
-        return (codes.view(DTYPES[element]), scales), int(left["cycles"])
+        free = tile.shape[1]
+        elements = blocks_tile(left["codes"], free).view(DTYPES[element])
+        return (elements, left["scales"].reshape(-1, free)), int(left["cycles"])

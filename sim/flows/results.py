@@ -29,7 +29,7 @@ COLUMNS = {
 }
 
 
-WIDTH = 130
+WIDTH = 145
 """Columns of a table that no terminal shows, as in a log."""
 
 

@@ -1,19 +1,15 @@
 """Blocks for QuantizeMX, what golden makes of them, and both as the unit's ports have them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
 from random import Random
 
 import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.codec import DTYPES
-from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP16, FloatFormat
-from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, X4, ScaleRule
-from bitpath.rtl.trainium3.mx_code import ELEMENTS
-from bitpath.rtl.trainium3.mx_source import SOURCES
-from bitpath.rtl.trainium3.quantize_mx import BLOCK, MxBeat, MxQuantized, Rule
+from bitpath.golden.spec.formats import FloatFormat
+from bitpath.rtl.trainium3.quantize_mx import BLOCK, MxQuantized
+from bitpath.verif.host.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
 
@@ -21,51 +17,16 @@ GROUPS = 4
 """Blocks down a tile of 32 partitions."""
 
 
-@dataclass(frozen=True)
-class Mode:
-    """What a beat chooses at run time."""
-
-    source: FloatFormat
-    element: FloatFormat
-    rule: ScaleRule
-
-    @property
-    def name(self) -> str:
-        """As coverage and tests name it."""
-        return f"{self.source.name}_{self.element.name}_{self.rule.value}"
-
-    @property
-    def offset(self) -> int:
-        """What a scale is below its block's largest exponent."""
-        return self.element.emax - (self.rule is ScaleRule.NKI05)
-
-    @property
-    def control(self) -> int:
-        """The fields of the beat beside its elements, in place."""
-        fields = {
-            "source": SOURCES.index(self.source),
-            "element": ELEMENTS.index(self.element),
-            "rule": Rule[self.rule.name].value,
-        }
-        return pack(MxBeat, {"control": fields})
-
-
-MODES = {mode.name: mode for mode in (Mode(*each) for each in product((BF16, FP16), (E4M3FN, E5M2), ScaleRule))}
-
-
 def golden_blocks(blocks: np.ndarray, mode: Mode) -> tuple[np.ndarray, np.ndarray]:
     """Quantise blocks uint16 [n, 32], element i of partition p at 4p + i: codes uint8 [n, 32] and scales uint8 [n]."""
-    count = len(blocks)
-    columns = -(-count // GROUPS)
-    padded = np.zeros((columns * GROUPS, BLOCK), np.uint16)
-    padded[:count] = blocks
-    tile = padded.reshape(columns, GROUPS, SCALE_PARTITIONS, X4).transpose(1, 2, 0, 3)
-    tile = np.ascontiguousarray(tile).reshape(GROUPS * SCALE_PARTITIONS, columns * X4)
+    columns = -(-len(blocks) // GROUPS)
+    padded = np.pad(blocks, ((0, columns * GROUPS - len(blocks)), (0, 0)))
+    tile = blocks_tile(padded, columns)
     data, scale = trainium3.quantize_mx(
-        tile.view(DTYPES[mode.source]), DTYPES[mode.element], scale_rule=mode.rule.value
+        tile.reshape(len(tile), -1).view(DTYPES[mode.source]), DTYPES[mode.element], scale_rule=mode.rule.value
     )
-    codes = data.view(np.uint8).reshape(GROUPS, SCALE_PARTITIONS, columns, X4).transpose(2, 0, 1, 3)
-    return codes.reshape(-1, BLOCK)[:count], scale.T.reshape(-1)[:count]
+    codes = tile_blocks(data.view(np.uint8).reshape(tile.shape))
+    return codes[: len(blocks)], scale.reshape(-1)[: len(blocks)]
 
 
 def requests(blocks: np.ndarray, codes: np.ndarray, scales: np.ndarray, mode: Mode) -> list[Request]:

@@ -9,7 +9,7 @@ from bitpath.golden.exact import quantize_block, round_to_format
 from bitpath.golden.spec.formats import BF16, FP16, FP32
 from bitpath.golden.spec.trainium3 import ScaleRule
 from bitpath.rtl.trainium3.quantize_mx import BLOCK
-from bitpath.verif.stimulus.quantize_mx import Mode
+from bitpath.verif.host.quantize_mx_tiles import Mode
 
 Result = tuple[list[int], int]
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
 from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
+from bitpath.verif.host.quantize_mx_tiles import MODES
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline
-from bitpath.verif.stimulus.quantize_mx import MODES, every_pattern, random_blocks, requests, with_golden
+from bitpath.verif.stimulus.quantize_mx import every_pattern, random_blocks, requests, with_golden
 from bitpath.verif.stimulus.quantize_mx_corners import corners
 
 CONFIG = config_from_environment(QuantizeMxConfig)

@@ -13,9 +13,10 @@ from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP16
 from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, X4, ScaleRule
 from bitpath.rtl.trainium3.quantize_mx import BLOCK, QuantizeMx
 from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
+from bitpath.verif.host.quantize_mx_tiles import Mode
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
-from bitpath.verif.stimulus.quantize_mx import Mode, requests
+from bitpath.verif.stimulus.quantize_mx import requests
 
 CONFIG = config_from_environment(QuantizeMxConfig)
 FORMATS = {"bf16": BF16, "fp16": FP16, "e4m3fn": E4M3FN, "e5m2": E5M2}

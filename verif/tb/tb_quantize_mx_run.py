@@ -12,10 +12,9 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.rtl.trainium3.quantize_mx import BLOCK, QuantizeMx
 from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
-from bitpath.verif.host.quantize_mx_tiles import load_blocks
+from bitpath.verif.host.quantize_mx_tiles import MODES, load_blocks
 from bitpath.verif.host.share import write_share
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.stimulus.quantize_mx import MODES
 
 CONFIG = config_from_environment(QuantizeMxConfig)
 SHARE_CYCLES = 256
