@@ -22,19 +22,27 @@ class PipelineConfig:
     stages: int = 0
 
     def __post_init__(self) -> None:
-        if self.stages not in range(5):
-            raise ValueError(f"pipeline: stages is {self.stages!r}, allowed are 0 to 4")
+        require_range("pipeline", "stages", self.stages, 0, 4)
+
+
+def require_integer(unit: str, name: str, value: int) -> None:
+    """Raise ValueError unless a field of a unit's configuration is an integer: neither 2.0, nor True or numpy's, which equal
+    one and yet give a unit of another digest."""
+    if type(value) is not int:
+        raise ValueError(f"{unit}: {name} is {value!r}, allowed are integers")
 
 
 def require_power_of_two(unit: str, name: str, value: int, low: int, high: int) -> None:
     """Raise ValueError unless a field of a unit's configuration is a power of two from ``low`` to ``high``."""
+    require_integer(unit, name, value)
     if not (low <= value <= high and value & (value - 1) == 0):
         raise ValueError(f"{unit}: {name} is {value}, allowed are powers of two from {low} to {high}")
 
 
 def require_range(unit: str, name: str, value: int, low: int, high: int) -> None:
     """Raise ValueError unless a field of a unit's configuration is an integer from ``low`` to ``high``."""
-    if value not in range(low, high + 1):
+    require_integer(unit, name, value)
+    if not low <= value <= high:
         raise ValueError(f"{unit}: {name} is {value}, allowed are {low} to {high}")
 
 

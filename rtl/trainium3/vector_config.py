@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from bitpath.golden.spec.formats import BF16, FP16, FP32, FloatFormat
+from bitpath.golden.spec.formats import BF16, E4M3, E4M3FN, FP16, FP32, FloatFormat
 from bitpath.golden.spec.trainium3 import PARTITIONS
 from bitpath.golden.spec.trainium3_vector import (
     MAX_HIDDEN,
@@ -39,7 +39,8 @@ class MultiplyAddConfig:
     Attributes
     ----------
     numerics : what is computed; products are exact.
-    element_formats : narrow formats of one width, of which each operand has one at run time.
+    element_formats : narrow formats of one width, of which each operand has one at run time; E4M3 and E4M3FN not both,
+        as they may not meet.
     pipeline : register ranks inside.
     """
 
@@ -56,6 +57,12 @@ class MultiplyAddConfig:
         given = [fmt.name for fmt in self.element_formats]
         if not given or not set(given) <= set(allowed):
             raise ValueError(f"multiply_add: element_formats are {given}, allowed are some of {', '.join(allowed)}")
+        if len({fmt.width for fmt in self.element_formats}) > 1:
+            raise ValueError(f"multiply_add: element_formats are {given}, allowed are those of one width")
+        if len(set(given)) < len(given):
+            raise ValueError(f"multiply_add: element_formats are {given}, each is allowed once")
+        if {E4M3.name, E4M3FN.name} <= set(given):
+            raise ValueError(f"multiply_add: element_formats are {given}, allowed is one of E4M3 and E4M3FN")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,11 @@ import re
 import subprocess
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.rtl.config import PipelineConfig, from_dict
+from bitpath.rtl.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.emit import emit
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, MapConfig
 from bitpath.rtl.units import UNITS
@@ -103,3 +104,17 @@ def test_what_stands_in_the_way_is_said_and_nothing_written(obstacle, tmp_path):
     with pytest.raises((OSError, ValueError), match=r"manifest\.json is (a folder|not a manifest)"):
         emit("element_map", MapConfig(), tmp_path)
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".v"] == []
+
+
+@pytest.mark.parametrize("check", [require_range, require_power_of_two])
+@pytest.mark.parametrize("value", [2.0, True, np.int64(2), "2", None])
+def test_a_field_that_is_no_integer_is_refused(check, value):
+    """Though 2.0 and True stand in range(1, 5): their digest would be another than that of 2 and 1."""
+    with pytest.raises(ValueError, match=f"^unit: field is {re.escape(repr(value))}, allowed are integers$"):
+        check("unit", "field", value, 1, 4)
+    check("unit", "field", 2, 1, 4)
+
+
+def test_stages_are_an_integer():
+    with pytest.raises(ValueError, match=r"pipeline: stages is 2\.0, allowed are integers"):
+        PipelineConfig(stages=2.0)
