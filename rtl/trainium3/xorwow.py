@@ -26,8 +26,9 @@ def load_layout(config: XorwowConfig) -> data.StructLayout:
 class Xorwow(wiring.Component):
     """Lanes that step together: 4 numbers of 32 bits for each lane and cycle, word j from state j.
 
-    ``random`` always has the next numbers of the present states; where nobody takes them nothing moves. A load takes a
-    cycle. Numbers taken in that cycle are those of the states before it.
+    ``random`` always has the next numbers of the present states. They stay until they are taken, with one exception to the
+    rule of streams: after a load of a lane its numbers are those of the states loaded, taken or not; other lanes' stay. A
+    load takes a cycle. Numbers taken in that cycle are those of the states before it.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Xorwow(wiring.Component):
     load : In(stream of load_layout, always ready)
     lane : In, which lane's states are shown
     states : Out(LaneStates), as they are now
-    random : Out(stream of LaneNumbers for each lane, always valid)
+    random : Out(stream of LaneNumbers for each lane, always valid); a load changes an offer, as new states mean new numbers
     """
 
     def __init__(self, config: XorwowConfig):

@@ -60,6 +60,7 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
     taken = []
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(bins)
+        before, waits = None, [False] * LANES
         numbers, states = frame.scoreboard("numbers", 128 * LANES), frame.scoreboard("states", 768)
         for cycle, (offered, held) in zip(program, expected, strict=True):
             loading = cycle.load is not None
@@ -77,12 +78,21 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
             await FallingEdge(dut.clk)
             numbers.expect(offered)
             numbers.got(resolved(dut.random__payload))
+            now = lane_numbers(resolved(dut.random__payload))
+            changed = [lane for lane in range(LANES) if waits[lane] and now[lane] != before[lane]]
+            assert not changed, f"lanes {changed}: offers changed though they were not taken, and no load came"
+            before, waits = now, [not cycle.take and not (loading and lane == cycle.load[0]) for lane in range(LANES)]
             states.expect(held, f"lane {cycle.shown}")
             states.got(resolved(dut.states))
             if cycle.take:
                 taken.append(resolved(dut.random__payload))
             await RisingEdge(dut.clk)
     return taken
+
+
+def lane_numbers(bits: int) -> list[int]:
+    """A lane's 128 bits each."""
+    return [bits >> 128 * lane & (1 << 128) - 1 for lane in range(LANES)]
 
 
 def loads(states: Callable[[], np.ndarray]) -> list[Cycle]:
@@ -113,6 +123,21 @@ async def loads_and_takes(dut, take):
     rng = pauses.rng("program")
     program = [random_cycle(rng, 0.1, take) for _ in range(CASES)]
     await play(dut, program, cross(("load", "no load"), ("take", "hold") if take < 1 else ("take",)))
+
+
+@cocotb.test(**LIMIT)
+async def a_load_changes_an_offer(dut):
+    """Of that lane alone, in the cycle after it, while nobody takes the numbers: the one exception to the rule of streams."""
+    rng = pauses.rng("states")
+    program = loads(lambda: random_states(rng))
+    for lane in range(LANES):
+        program += [Cycle(None, False, lane), Cycle((lane, random_states(rng)), False, lane), Cycle(None, False, lane)]
+    offers = [lane_numbers(offered) for offered, _ in model(program)]
+    for lane in range(LANES):
+        waiting, loaded, after = offers[LANES + 3 * lane :][:3]
+        assert waiting == loaded
+        assert [k for k in range(LANES) if after[k] != loaded[k]] == [lane]
+    await play(dut, program, ["load/hold", "no load/hold"])
 
 
 @cocotb.test(**LIMIT)
