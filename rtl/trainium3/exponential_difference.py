@@ -18,7 +18,7 @@ SIGN = UNPACKED.const({"sign": 1}).as_bits()
 
 
 class Source(enum.Enum, shape=2):
-    """Format of elements; those of 16 bits stand above 16 zeros."""
+    """Format of elements; those of 16 bits stand above 16 zeros. Code 3 is BF16 too."""
 
     BF16 = 0
     FP16 = 1
