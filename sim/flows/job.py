@@ -22,11 +22,17 @@ _FILES = {"BITPATH_PLAN": "plan.npz", "BITPATH_RESULT": "result.npz", "BITPATH_P
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Both results, of one shape and dtype, and the record for the report."""
+    """Both results, of one shape and dtype, and the record for the report.
+
+    Attributes
+    ----------
+    before : what led to the results and was compared too, RTL's and golden's; None where there is nothing.
+    """
 
     rtl: np.ndarray
     golden: np.ndarray
     record: dict[str, Any]
+    before: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def play(
@@ -42,7 +48,8 @@ def play(
 
     Returns
     -------
-    What the bench left; ``cycles`` among it, those for which the unit was busy.
+    What the bench left; ``cycles`` among it, those that the unit took: of its own busy counter where it has one, else
+    those until its last result.
 
     Raises
     ------

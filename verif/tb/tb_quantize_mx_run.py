@@ -23,11 +23,11 @@ SHARE_CYCLES = 256
 
 @cocotb.test()
 async def run_blocks(dut):
-    """A block a cycle."""
+    """A block a cycle; ``cycles`` are those until the last result."""
     blocks, mode = load_blocks(Path(os.environ["BITPATH_PLAN"]))
     control = MODES[mode].control
     results: list[int] = []
-    async with bench(dut, QuantizeMx(CONFIG).signature, drain=False, patience=None) as frame:
+    async with bench(dut, QuantizeMx(CONFIG).signature, drain=False) as frame:
         driver = frame.driver("i")
         frame.monitor("o", results.append)
         for block in blocks:

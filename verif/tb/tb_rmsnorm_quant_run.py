@@ -28,7 +28,7 @@ async def run_rows(dut):
     rows = load_rows(Path(os.environ["BITPATH_PLAN"]))
     batches = lower(CONFIG, rows)
     payloads: list[int] = []
-    async with bench(dut, RmsNormQuant(CONFIG).signature, drain=False, patience=None) as frame:
+    async with bench(dut, RmsNormQuant(CONFIG).signature, drain=False) as frame:
         streams = {name: frame.driver(name) for name in ("command", "hidden", "gamma")}
         frame.monitor("o", payloads.append)
         for batch in batches:
