@@ -5,11 +5,31 @@ from pathlib import Path
 from typing import Any
 
 from bitpath.golden.spec import aie_ml_v2_numerics, tensix_numerics, trainium3
+from bitpath.golden.spec.trainium3_vector import TRAINIUM3_EXPONENTIAL, TRAINIUM3_MATMUL
 from bitpath.rtl.config import from_dict, to_dict
 from bitpath.rtl.units import find_unit
 
-PRESETS = trainium3.PRESETS | tensix_numerics.PRESETS | aie_ml_v2_numerics.PRESETS
-"""Presets of all machines, by name."""
+PRESETS = (
+    trainium3.PRESETS
+    | {preset.name: preset for preset in (TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
+    | tensix_numerics.PRESETS
+    | aie_ml_v2_numerics.PRESETS
+)
+"""Presets that a unit's configuration may have, by name."""
+
+
+def chosen(unit: str, *, config: Path | None = None, **settings: str | int | None) -> Any:
+    """The configuration that a command line names: a file's, or the default one with the settings given.
+
+    Raises
+    ------
+    ValueError : a file and settings; else as :func:`read_config` and :func:`configure`.
+    """
+    if config is None:
+        return configure(unit, **settings)
+    if any(value is not None for value in settings.values()):
+        raise ValueError("--config holds the whole configuration; give it alone or give the settings")
+    return read_config(unit, config)
 
 
 def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> Any:
@@ -22,7 +42,7 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
 
     Raises
     ------
-    ValueError : unknown unit or preset, a preset of another machine, a field that the unit has not, or a size that it does
+    ValueError : unknown unit or preset, a preset of another kind, a field that the unit has not, or a size that it does
         not allow.
     """
     config_type = find_unit(unit).config_type
@@ -34,7 +54,7 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
         changes["numerics"] = to_dict(PRESETS[preset].numerics)
         present = _find(value, "numerics")
         if present is not None and present.keys() != changes["numerics"].keys():
-            raise ValueError(f"preset {preset!r} is not of unit {unit!r}'s machine")
+            raise ValueError(f"preset {preset!r} is not one for unit {unit!r}")
     for name, change in changes.items():
         if not _replace(value, name, change):
             raise ValueError(f"unit {unit!r} has no {'preset' if name == 'numerics' else name}")

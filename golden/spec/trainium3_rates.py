@@ -53,7 +53,7 @@ _TENSOR_SOURCES = {
     "broadcast_cycles": _documented("the NKI cost model: a matmul takes a cycle for each column of its moving operand"),
 }
 TRAINIUM2 = Preset(
-    name="trainium2",
+    name="trainium2_rates",
     numerics=FlowRates(
         vector_ghz=0.96,
         scalar_ghz=1.2,
@@ -80,7 +80,7 @@ TRAINIUM2 = Preset(
 """The machine of SPEC's performance targets."""
 
 TRAINIUM3 = Preset(
-    name="trainium3",
+    name="trainium3_rates",
     numerics=FlowRates(
         vector_ghz=1.2,
         scalar_ghz=1.2,

@@ -1,6 +1,7 @@
 """``bitpath emit``: a configuration to Verilog."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,11 +13,11 @@ from bitpath.sim.unit_options import unit_options
 @click.option("--all", "every", is_flag=True, help="Every unit in its default configuration, each in its own folder.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder, made if need be.")
 @unit_options
-def command(unit: str | None, every: bool, out: Path, **settings: str | int | None) -> None:
+def command(unit: str | None, every: bool, out: Path, **settings: Any) -> None:
     """Write the Verilog of UNIT, its file list and its manifest."""
     from bitpath.rtl.emit import emit
     from bitpath.rtl.units import UNITS
-    from bitpath.sim.configure import configure
+    from bitpath.sim.configure import chosen
 
     if every == (unit is not None):
         raise click.UsageError(f"name one unit or give --all; units are {', '.join(UNITS)}")
@@ -24,6 +25,6 @@ def command(unit: str | None, every: bool, out: Path, **settings: str | int | No
         raise click.UsageError("--all takes every unit's default configuration; give settings with one unit")
     for name in UNITS if every else [unit]:
         # The whole configuration is checked before anything is written.
-        emitted = emit(name, configure(name, **settings), out / name if every else out)
+        emitted = emit(name, chosen(name, **settings), out / name if every else out)
         for file in (*emitted.files, emitted.manifest):
             click.echo(file)

@@ -6,13 +6,14 @@ import click
 @click.command()
 def command() -> None:
     """Print the numerics of every preset, and the fixed choices, with their sources, as Markdown."""
-    from bitpath.golden.spec import aie_ml_v2_numerics, tensix_numerics, trainium3, trainium3_vector
+    from bitpath.golden.spec import aie_ml_v2_numerics, tensix_numerics, trainium3, trainium3_rates, trainium3_vector
     from bitpath.sim.numerics_table import choices_table, presets_table
 
     tables = [presets_table(list(trainium3.PRESETS.values())), choices_table(trainium3.CHOICES)]
     # These are of different dataclasses, so that none shows where it differs from the first.
     tables += [presets_table([preset]) for preset in trainium3_vector.PRESETS.values()]
     tables.append(choices_table(trainium3_vector.CHOICES))
+    tables.append(presets_table([trainium3_rates.TRAINIUM2, trainium3_rates.TRAINIUM3]))
     for machine in (tensix_numerics, aie_ml_v2_numerics):
         tables += [presets_table(list(machine.PRESETS.values())), choices_table(machine.CHOICES)]
     click.echo("\n\n".join(tables))

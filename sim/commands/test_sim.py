@@ -1,6 +1,6 @@
 """``bitpath test-sim``: one unit's bench in a simulator; ``make sim`` calls it."""
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from bitpath.sim.unit_options import SIMULATOR, unit_options
 @click.option("--seed", type=int, help="Of everything random; drawn and printed when not given.")
 @click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
 @click.option("--waves", is_flag=True, help="Record a wave; bitpath waves UNIT opens it.")
-@click.option(
-    "--config", type=click.Path(path_type=Path, dir_okay=False), help="Configuration as JSON, as runs leave it."
-)
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds after which the run has failed.")
 @unit_options
 def command(
@@ -25,19 +22,14 @@ def command(
     seed: int | None,
     tests: str | None,
     waves: bool,
-    config: Path | None,
     timeout: float,
-    **settings: str | int | None,
+    **settings: Any,
 ) -> None:
     """Run the bench of UNIT."""
-    if config is not None and any(value is not None for value in settings.values()):
-        raise click.UsageError("--config holds the whole configuration; give it alone or give the settings")
-
-    from bitpath.sim.configure import configure, read_config
+    from bitpath.sim.configure import chosen
     from bitpath.sim.runner import build, run
 
-    chosen = read_config(unit, config) if config is not None else configure(unit, **settings)
-    built = build(unit, chosen, simulator, waves=waves)
+    built = build(unit, chosen(unit, **settings), simulator, waves=waves)
     click.echo(
         f"{built.top} on {simulator}: built in {built.seconds:.1f} s"
         if built.seconds

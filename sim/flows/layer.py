@@ -1,5 +1,7 @@
 """A transformer layer's step on Trainium3: RMSNorm, QuantizeMX and matmul, the last two on RTL, one after the other."""
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +16,7 @@ from bitpath.golden.spec.trainium3 import ScaleRule
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
 from bitpath.sim.flows.accuracy import rmsnorm_reference
-from bitpath.sim.flows.job import Outcome, differences, play
+from bitpath.sim.flows.job import Outcome, codes, differences, play
 from bitpath.sim.flows.operands import cut, normalised_layer
 from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, Matmul, engine_for
 from bitpath.sim.runner import Built, build
@@ -75,6 +77,7 @@ class Job(Matmul):
         return rmsnorm_reference(self.hidden, self.gamma) @ self.b.astype(np.float64)
 
     def run(self, console: Console) -> Outcome:
+        start = time.monotonic()
         with console.status(f"building QuantizeMX for {self.simulator}, once"):
             built = build("quantize_mx", QUANTIZER, self.simulator)
         tiles = trainium3.operand_tiles(np.pad(self.a.T, ((0, 0), (0, self.a.shape[0] % 2))))
@@ -82,19 +85,24 @@ class Job(Matmul):
         expected = [trainium3.quantize_tile(tile, self.formats[0]) for tile in tiles]
         moving = [trainium3.quantize_tile(tile, self.formats[1]) for tile in trainium3.operand_tiles(self.b)]
         self.instructions = trainium3.plan_tiles(quantised, moving)
+        between = time.monotonic() - start - built.seconds
         outcome = super().run(console)
-        pairs = [
-            (got, want) for sides in zip(quantised, expected, strict=True) for got, want in zip(*sides, strict=True)
-        ]
-        differing = sum(differences(got, want) for got, want in pairs)
-        outcome.record.update(
-            quantizer_digest=built.digest,
-            quantized_compared=sum(want.size for _, want in pairs),
-            quantized_mismatches=differing,
-            quantize_cycles=sum(cycles),
-            mismatches=outcome.record["mismatches"] + differing,
+        # All tiles' elements, then all their scales.
+        rtl, golden = (
+            np.concatenate([codes(part).ravel() for side in zip(*pairs, strict=True) for part in side])
+            for pairs in (quantised, expected)
         )
-        return outcome
+        record = outcome.record
+        record.update(
+            quantizer_digest=built.digest,
+            quantized_compared=golden.size,
+            quantized_mismatches=differences(rtl, golden),
+            quantize_cycles=sum(cycles),
+            mismatches=record["mismatches"] + differences(rtl, golden),
+            wall_seconds=round(record["wall_seconds"] + between, 2),
+            build_seconds=round(record["build_seconds"] + built.seconds, 2),
+        )
+        return replace(outcome, before=(rtl, golden))
 
     def _quantise(self, console: Console, built: Built, tile: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
         """What QuantizeMX in RTL makes of a bfloat16 tile [P, F, 4]: elements and scales; and its cycles."""

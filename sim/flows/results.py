@@ -51,15 +51,20 @@ def show(console: Console, records: list[dict[str, Any]]) -> None:
 
 
 def explain_mismatches(console: Console, outcome: Outcome) -> None:
-    """The first outputs that differ, with their codes."""
-    rtl, golden = codes(outcome.rtl), codes(outcome.golden)
+    """The first places that differ, with their codes."""
+    name = outcome.record["format"]
+    if outcome.before is not None:
+        _explain(console, f"{name}, quantised", *outcome.before)
+    _explain(console, name, outcome.rtl, outcome.golden)
+
+
+def _explain(console: Console, name: str, rtl: np.ndarray, golden: np.ndarray) -> None:
+    rtl, golden = codes(rtl), codes(golden)
     digits = 2 * rtl.itemsize
     for place in np.argwhere(rtl != golden)[:SHOWN]:
         got, expected = (int(matrix[tuple(place)]) for matrix in (rtl, golden))
-        console.print(
-            f"{outcome.record['format']}: [{', '.join(map(str, place))}] is 0x{got:0{digits}x} in RTL "
-            f"and 0x{expected:0{digits}x} in golden"
-        )
+        where = ", ".join(map(str, place))
+        console.print(f"{name}: [{where}] is 0x{got:0{digits}x} in RTL and 0x{expected:0{digits}x} in golden")
 
 
 def check_writable(path: Path) -> None:

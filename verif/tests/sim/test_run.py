@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -147,6 +148,41 @@ def test_a_layer_from_the_normalisation_on(bitpath, tmp_path):
         assert same_bits(saved["golden"], expected)
 
 
+def stated(flow):
+    """README's figures of a flow, by format: outputs, SQNR and cycles as it writes them."""
+    table = re.search(r"<!-- flows -->\n(.*?)\n<!-- /flows -->", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return {row[1]: (row[2], row[4], row[6]) for row in rows if row[0] == flow}
+
+
+@pytest.mark.simulator
+def test_the_whole_of_rmsnorm_quant(bitpath):
+    """README's figures, from the unit that the known answers use too."""
+    assert bitpath("run", "--flow", "rmsnorm_quant")[0] == 0
+    records = json.loads(Path("build/reports/run.json").read_text())
+    assert all(record["mismatches"] == 0 for record in records)
+    assert stated("rmsnorm_quant") == {
+        each["format"]: (f"{each['outputs_compared']:,} bytes", f"{each['sqnr_db']:.2f}", f"{each['cycles']:,}")
+        for each in records
+    }
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_the_whole_layer(bitpath):
+    assert bitpath("run", "--flow", "layer")[0] == 0
+    records = json.loads(Path("build/reports/run.json").read_text())
+    assert all(record["mismatches"] == 0 for record in records)
+    assert stated("layer") == {
+        each["format"]: (
+            f"{each['quantized_compared']:,} elements and scales, {each['outputs_compared']:,} outputs",
+            f"{each['sqnr_db']:.2f}",
+            f"{each['quantize_cycles']:,} + {each['cycles']:,}",
+        )
+        for each in records
+    }
+
+
 def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch):
     """The result is golden's; one element of those that the quantiser gave is not."""
     monkeypatch.setattr(
@@ -164,7 +200,8 @@ def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch
     monkeypatch.setattr(layer.Job, "_quantise", quantise)
     monkeypatch.setattr(matmul, "play", multiply)
     golden = layer.Job(*layer.operands("2x128x2"), "mxfp8_e4m3", layer.engine_for("verilator"), "verilator").golden()
-    status, _, _ = bitpath("run", "--flow", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    status, out, _ = bitpath("run", "--flow", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    assert f"quantised: [{2 * 128}] is 0x" in out, "the first scale, behind all elements"
     (record,) = json.loads(Path("build/reports/run.json").read_text())
     assert (status, record["mismatches"], record["quantized_mismatches"]) == (1, 1, 1)
 
