@@ -118,6 +118,12 @@ class Bench:
         """Payloads transferred and values compared until now."""
         return sum(end.transferred for end in self._ends) + sum(board.compared for board in self.scoreboards)
 
+    async def reset(self) -> None:
+        """Quiet all inputs and reset once more, whatever is in flight; for tests that drive by hand. Ends just behind a
+        rising edge."""
+        quiet_ports(self.dut, self.signature)
+        await _reset(self.dut)
+
     async def watch(self, patience: int) -> None:
         """Fail once nothing has moved for ``patience`` cycles, or up to twice as many."""
         seen = -1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from cocotb.triggers import FallingEdge, Timer
@@ -99,6 +100,29 @@ class Pipeline:
             dut.i__valid.value = 0
             await self.step()
             assert not resolved(dut.o__valid), "one operand gave a second result"
+
+    async def resets(self, batch: Callable[[], list[Request]]) -> None:
+        """Resets with requests at every depth in flight, offered again and again, with ready low and high. Nothing of them
+        comes; then a batch is sent one at a time, and comes as after any reset.
+
+        Parameters
+        ----------
+        batch : makes requests as from a reset on.
+        """
+        dut, stages = self.dut, self.stages
+        depths = sorted({1, 2, stages // 2 + 1, stages, stages + 1, 2 * stages + 1})
+        for depth, ready in product(depths, (0, 1)):
+            await self.step()
+            dut.o__ready.value, dut.i__valid.value = ready, 1
+            dut.i__payload.value = batch()[-1].payload
+            for _ in range(depth):
+                await self.step()
+            await self.frame.reset()
+            dut.o__ready.value = ready
+            for _ in range(stages + 1):
+                await self.step()
+                assert not resolved(dut.o__valid), f"a result of before a reset, {depth} cycles after its request"
+            await self.one_at_a_time(batch())
 
     async def sweep(self, requests: list[Request]) -> None:
         """One request a cycle at full speed, with a single await in it; the handshakes are asserted, not awaited."""

@@ -46,7 +46,7 @@ class FunctionBench:
             await self._bulk(frame, np.array(codes, np.uint32), np.array(results, np.uint32))
 
     async def random_operands(self, dut, count: int) -> None:
-        """Any codes, as many as asked for."""
+        """Any codes, as many as asked for; golden's vectorised tier, which a test of it proves for all significands."""
         codes = np.random.default_rng(pauses.rng("codes").getrandbits(32)).integers(0, 1 << 32, count, np.uint32)
         results = self.function.vectorised(codes.view(np.float32)).view(np.uint32)
         async with bench(dut, self.signature, drain=False) as frame:
@@ -62,6 +62,12 @@ class FunctionBench:
         """A result comes LATENCY cycles after its operand, whatever it is; the unit is busy until then."""
         async with bench(dut, self.signature, drain=False) as frame:
             await Pipeline(frame, LATENCY).one_at_a_time(self._requests(pauses.rng("codes"), 20))
+
+    async def resets(self, dut) -> None:
+        """Between any two bits of a result, and while it waits."""
+        rng = pauses.rng("codes")
+        async with bench(dut, self.signature, drain=False) as frame:
+            await Pipeline(frame, LATENCY).resets(lambda: self._requests(rng, 2))
 
     def _requests(self, rng: Random, count: int) -> list[Request]:
         requests = []

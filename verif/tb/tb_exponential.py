@@ -1,9 +1,11 @@
-"""Bench of the exponential: directed arguments, every BF16 code, rows with their sums, random beats at every pace, latency.
+"""Bench of the exponential: directed arguments, every BF16 code, rows with their sums, random beats at every pace,
+latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test.
 """
 
 import os
+from dataclasses import replace
 from itertools import product
 
 import cocotb
@@ -18,7 +20,6 @@ from bitpath.rtl.trainium3.exponential import Exponential, Reduce
 from bitpath.rtl.trainium3.vector_config import ExponentialConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.pipeline import PACES, Pipeline
 from bitpath.verif.stimulus import fp32
@@ -33,6 +34,7 @@ from bitpath.verif.stimulus.exponential import (
     requests,
     row_beats,
 )
+from bitpath.verif.stimulus.exponential_bins import BINS, bins_of, directed_beats
 from bitpath.verif.stimulus.exponential_corners import corners
 
 CONFIG = config_from_environment(ExponentialConfig)
@@ -82,13 +84,15 @@ async def every_bf16_code(dut, bf16):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_beats(dut, pace):
+    """Behind a few that hit all bins of results."""
     rng = pauses.rng("beats")
-    beats = [random_beat(CONFIG, rng) for _ in range(CASES)]
+    beats = [*directed_beats(CONFIG), *(random_beat(CONFIG, rng) for _ in range(CASES))]
+    powers = powers_of(CONFIG, beats)
     async with bench(dut, SIGNATURE) as frame:
-        coverage = frame.coverage(cross((fmt.name for fmt in SOURCES), (each.name for each in Reduce)))
-        for beat in beats:
-            coverage.hit(beat.source.name, beat.reduce.name)
-        await Pipeline(frame, LATENCY).exchange(requests(CONFIG, beats, powers_of(CONFIG, beats)), pace)
+        coverage = frame.coverage(BINS)
+        for name in bins_of(CONFIG, beats, powers):
+            coverage.hit(name)
+        await Pipeline(frame, LATENCY).exchange(requests(CONFIG, beats, powers), pace)
 
 
 @cocotb.test(**LIMIT)
@@ -129,3 +133,16 @@ async def latency(dut):
     beats = [random_beat(CONFIG, rng) for _ in range(20)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).one_at_a_time(requests(CONFIG, beats, powers_of(CONFIG, beats)))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With beats in all ranks; the accumulator is 0 again."""
+    rng = pauses.rng("beats")
+
+    def batch():
+        beats = [replace(random_beat(CONFIG, rng), reduce=Reduce.REDUCE) for _ in range(2)]
+        return requests(CONFIG, beats, powers_of(CONFIG, beats))
+
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).resets(batch)

@@ -1,4 +1,4 @@
-"""Bench of QuantizeMX: every source code, directed corners, random blocks at every pace, latency.
+"""Bench of QuantizeMX: every source code, directed corners, random blocks at every pace, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
 """
@@ -68,3 +68,12 @@ async def latency_is_the_number_of_stages(dut):
     sent = with_golden(random_blocks(mode.source, 20, pauses.rng("blocks")), mode)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(sent)
+
+
+@cocotb.test(**LIMIT, skip=not STAGES)
+async def resets(dut):
+    """With blocks in all ranks; where there are none, nothing has a reset."""
+    rng = pauses.rng("blocks")
+    mode = rng.choice(list(MODES.values()))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).resets(lambda: with_golden(random_blocks(mode.source, 2, rng), mode))

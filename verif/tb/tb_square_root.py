@@ -1,4 +1,4 @@
-"""Bench of FP32 square root: boundary cases, random operands in volume, gaps and stalls, latency.
+"""Bench of FP32 square root: boundary cases, random operands in volume, gaps and stalls, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the payloads of a paced
 test, and the results at either kind of rounding edge; ``BITPATH_VOLUME`` the random operands.
@@ -37,3 +37,8 @@ async def paced(dut, pace):
 @cocotb.test(**LIMIT)
 async def latency(dut):
     await BENCH.latency(dut)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    await BENCH.resets(dut)

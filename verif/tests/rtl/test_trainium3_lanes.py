@@ -98,9 +98,9 @@ def test_bf16_pe_volume(stages):
 
 
 def test_quantize_mx_on_verilator():
-    """All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency."""
+    """All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency, resets."""
     compared = 8 * BLOCKS + 2000 + 4 * 496 + 20
-    bench("quantize_mx", quantize_mx(2), "verilator", cases=500, min_tests=21, min_compared=compared)
+    bench("quantize_mx", quantize_mx(2), "verilator", cases=500, min_tests=22, min_compared=compared)
 
 
 def test_quantize_mx_on_icarus():
@@ -167,14 +167,17 @@ def test_the_constants_are_the_exact_tiers(numerics):
 
 
 def test_exponential_on_verilator():
-    """Corners, all BF16 codes to FP32, rows with their sums, random beats at every pace, latency."""
-    tests, compared = "corners|every_bf16_code/bf16=False|random|rows|latency", 422 + ALL // 4 + 4 * 500 + 2 * 200 + 20
-    bench("exponential", exponential(4, 3), "verilator", cases=500, tests=tests, min_tests=9, min_compared=compared)
+    """Corners, all BF16 codes to FP32, rows with their sums, random beats at every pace, latency, resets."""
+    tests, compared = (
+        "corners|every_bf16_code/bf16=False|random|rows|latency|resets",
+        422 + ALL // 4 + 4 * 500 + 2 * 200 + 20,
+    )
+    bench("exponential", exponential(4, 3), "verilator", cases=500, tests=tests, min_tests=10, min_compared=compared)
 
 
 def test_exponential_on_icarus():
-    tests, compared = "corners|random|rows|latency", 422 + 4 * 60 + 2 * 27 + 20
-    bench("exponential", exponential(1, 0), "icarus", cases=60, tests=tests, min_tests=8, min_compared=compared)
+    tests, compared = "corners|random|rows|latency|resets", 422 + 4 * 60 + 2 * 27 + 20
+    bench("exponential", exponential(1, 0), "icarus", cases=60, tests=tests, min_tests=9, min_compared=compared)
 
 
 @pytest.mark.deep
