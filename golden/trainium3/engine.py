@@ -1,6 +1,7 @@
 """What the instructions of ScalarE and VectorE share: tiles, scalar operands, operators, and their checks."""
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def read_operand(name: str, operand: float | np.ndarray, partitions: int) -> np.
     Raises
     ------
     TypeError : neither a number nor an array of `FLOAT_DTYPES`.
-    ValueError : an array of another shape.
+    ValueError : an array of another shape, or a number beyond float64's range.
     """
     if isinstance(operand, np.ndarray):
         check_array(name, operand, *FLOAT_DTYPES)
@@ -58,16 +59,39 @@ def read_operand(name: str, operand: float | np.ndarray, partitions: int) -> np.
 
 
 def single(name: str, value: float) -> np.ndarray:
-    """Return a number as a float32 scalar array, rounded to nearest even.
+    """Return a number as a float32 scalar array, rounded once, to nearest even; infinity beyond FP32's range.
 
     Raises
     ------
-    TypeError : no number; bool is none.
+    TypeError, ValueError : as `real`.
+    """
+    with np.errstate(over="ignore"):
+        return np.asarray(real(name, value, ", or an array [P, 1]")).astype(np.float32)
+
+
+def real(name: str, value: float, otherwise: str = "") -> float:
+    """Return a number of Python's or numpy's as float64; one that it does not hold is rounded to odd.
+
+    Of the two neighbours of such a number the odd one is never on, and always on the right side of, all numbers and
+    midpoints of the engines' formats, so that rounding it to one of those is rounding the number itself.
+
+    Raises
+    ------
+    TypeError : no number; bool is none. `otherwise` says what else is allowed.
+    ValueError : a finite number beyond float64's range.
     """
     if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
-        raise TypeError(f"{name} is {shown(value)}; a number is allowed, or an array [P, 1]")
-    with np.errstate(over="ignore"):
-        return np.asarray(np.float64(value)).astype(np.float32)
+        raise TypeError(f"{name} is {shown(value)}; a number is allowed{otherwise}")
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
+        return float(value)
+    exact = Fraction(*value.as_integer_ratio()) if isinstance(value, float | np.floating) else Fraction(int(value))
+    try:
+        nearest = float(value) if exact == 0 else float(exact)  # a zero with its sign
+    except OverflowError:
+        raise ValueError(f"{name} is {shown(value)}; numbers of float64's range are allowed{otherwise}") from None
+    if exact == nearest or np.float64(nearest).view(np.int64) & 1:
+        return nearest
+    return float(np.nextafter(nearest, np.inf if exact > nearest else -np.inf))
 
 
 def output_dtype(dtype: np.dtype) -> np.dtype:

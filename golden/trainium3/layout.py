@@ -16,6 +16,8 @@ from bitpath.golden.spec.trainium3 import PARTITIONS, QUADRANT, SCALE_OFFSETS, S
 
 MX_DTYPES = (DTYPES[E4M3FN], DTYPES[E5M2], DTYPES[E2M1])
 """Dtypes of MX elements."""
+_SHOWN_BITS = 128
+"""Integers up to these are shown in digits; Python refuses to write very long ones."""
 KOrder = Literal["interleaved", "adjacent"]
 """How k goes to partition p and position i of the x4 word, with P partitions: k = i * P + p, or k = 4 * p + i."""
 
@@ -172,6 +174,10 @@ def integer(name: str, value: int) -> int:
 
 def shown(value: Any) -> str:
     """Say in a sentence what a value is: itself where that is short, else its type."""
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, np.integer | np.floating):
+        return str(value)
     return repr(value) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
 
 

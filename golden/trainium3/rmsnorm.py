@@ -21,6 +21,7 @@ from bitpath.golden.spec.trainium3_vector import (
 )
 from bitpath.golden.trainium3 import fp32
 from bitpath.golden.trainium3.activation import activation, activation_reduce
+from bitpath.golden.trainium3.engine import real
 from bitpath.golden.trainium3.layout import check_array, check_choice, shown
 from bitpath.golden.trainium3.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.reciprocal import reciprocal
@@ -65,7 +66,8 @@ def rmsnorm(
     """
     check_hidden(hidden)
     check_gamma(gamma, hidden.shape[-1])
-    check_norm_options(eps, eps_placement, sum_order)
+    eps = eps_of(eps)
+    check_norm_options(eps_placement, sum_order)
     rows = hidden.reshape(-1, hidden.shape[-1])
     tiles = [
         normalise_tile(load_tile(rows[start : start + ROW_TILE]), gamma.reshape(1, -1), eps, eps_placement, sum_order)
@@ -114,7 +116,7 @@ def _broadcast(gamma: np.ndarray, rows: int) -> np.ndarray:
 
 def eps_in_compute(eps: float) -> np.ndarray:
     """Round eps once to the dtype of its tile, [1, 1]."""
-    return encode_array(_NUMERICS.compute, np.array([[float(eps)]])).astype(np.uint16).view(COMPUTE)
+    return encode_array(_NUMERICS.compute, np.array([[eps]])).astype(np.uint16).view(COMPUTE)
 
 
 def check_hidden(hidden: np.ndarray) -> None:
@@ -150,22 +152,21 @@ def check_gamma(gamma: np.ndarray, hidden_size: int) -> None:
         raise ValueError(f"gamma has shape {gamma.shape}; ({hidden_size},) or (1, {hidden_size}) is allowed")
 
 
-def check_norm_options(eps: float, eps_placement: str, sum_order: str) -> None:
-    """Check the options of the normalisation.
+def eps_of(eps: float) -> float:
+    """Check eps, and return it as Python's number.
 
     Raises
     ------
-    TypeError : `eps` is no number, or an option no string.
-    ValueError : a negative or not finite `eps`, also one beyond bfloat16's range; an unknown option.
+    TypeError : no number.
+    ValueError : negative or not finite, also beyond bfloat16's range.
     """
-    check_real("eps", eps)
-    if not (eps >= 0 and np.isfinite(fp32.read(eps_in_compute(eps))).all()):
-        raise ValueError(f"eps is {eps}; finite numbers of bfloat16's range from 0 are allowed")
+    value = real("eps", eps)
+    if not (value >= 0 and np.isfinite(fp32.read(eps_in_compute(value))).all()):
+        raise ValueError(f"eps is {shown(eps)}; finite numbers of bfloat16's range from 0 are allowed")
+    return value
+
+
+def check_norm_options(eps_placement: str, sum_order: str) -> None:
+    """Raise TypeError for an option of the normalisation that is no string, ValueError for an unknown one."""
     check_choice("eps_placement", eps_placement, get_args(EpsPlacementName))
     sum_order_of(sum_order)
-
-
-def check_real(name: str, value: float) -> None:
-    """Raise TypeError unless an argument is a number; bool is none."""
-    if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
-        raise TypeError(f"{name} is {shown(value)}; a number is allowed")

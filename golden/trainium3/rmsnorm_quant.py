@@ -17,6 +17,7 @@ from bitpath.golden.codec import DTYPES
 from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.trainium3_vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
 from bitpath.golden.trainium3.activation import activation
+from bitpath.golden.trainium3.engine import real
 from bitpath.golden.trainium3.layout import check_array, check_choice, integer, shown
 from bitpath.golden.trainium3.reciprocal import reciprocal
 from bitpath.golden.trainium3.reduction import SumOrderName
@@ -26,7 +27,7 @@ from bitpath.golden.trainium3.rmsnorm import (
     check_gamma,
     check_hidden,
     check_norm_options,
-    check_real,
+    eps_of,
     load_tile,
     normalise_tile,
 )
@@ -84,10 +85,11 @@ def rmsnorm_quant(
     TypeError, ValueError : anything outside these limits.
     """
     check_hidden(hidden)
-    _check_flags(quant_only, lower_bound, quant_type, in_scale)
+    _check_flags(quant_only, quant_type, in_scale)
     if gamma is not None or not quant_only:
         check_gamma(gamma, hidden.shape[-1])
-    check_norm_options(eps, eps_placement, sum_order)
+    eps, lower_bound = eps_of(eps), _lower_bound_of(lower_bound)
+    check_norm_options(eps_placement, sum_order)
     rows = hidden.reshape(-1, hidden.shape[-1])
     factors = None if in_scale is None else reciprocal(in_scale)  # once, before all tiles
 
@@ -121,7 +123,7 @@ def _run_shard(shard: range, run_tile: Callable[[int, int], np.ndarray]) -> np.n
 def _quantize_row(tile: np.ndarray, lower_bound: float) -> np.ndarray:
     """Quantise a tile [p, H] of bfloat16 by its rows' absolute maxima (steps 7 to 13); returns uint8 [p, H + 4]."""
     _, largest = tensor_scalar_reduce(tile, "abs", reduce_op="max", dtype=COMPUTE)
-    if Fraction(float(lower_bound)) > _NUMERICS.min_dequant_scale:
+    if Fraction(lower_bound) > _NUMERICS.min_dequant_scale:
         largest = tensor_scalar(largest, "min", lower_bound)
         tile = tensor_scalar(tile, "min", lower_bound, "max", -lower_bound, dtype=COMPUTE)
     scale = activation(largest, "copy", scale=1 / _RANGE)
@@ -136,13 +138,20 @@ def _quantize_static(tile: np.ndarray, factors: np.ndarray) -> np.ndarray:
     return tensor_scalar(scaled, "min", _RANGE, "max", -_RANGE, dtype=_OUTPUT).view(np.uint8)
 
 
-def _check_flags(quant_only: bool, lower_bound: float, quant_type: str, in_scale: np.ndarray | None) -> None:
+def _lower_bound_of(lower_bound: float) -> float:
+    """Check the bound, and return it as Python's number: one of numpy's without a sign would wrap when negated."""
+    value = real("lower_bound", lower_bound)
+    if not 0 <= value <= float(FP32.max):
+        raise ValueError(
+            f"lower_bound is {shown(lower_bound)}; 0 and finite numbers of FP32's range above it are allowed"
+        )
+    return value
+
+
+def _check_flags(quant_only: bool, quant_type: str, in_scale: np.ndarray | None) -> None:
     """Check the options of the quantisation."""
     if not isinstance(quant_only, bool):
         raise TypeError(f"quant_only is {shown(quant_only)}; True and False are allowed")
-    check_real("lower_bound", lower_bound)
-    if not 0 <= float(lower_bound) <= float(FP32.max):
-        raise ValueError(f"lower_bound is {lower_bound}; 0 and finite numbers of FP32's range above it are allowed")
     check_choice("quant_type", quant_type, get_args(QuantTypeName))
     if (QuantType(quant_type) is QuantType.STATIC) is (in_scale is None):
         allowed = "float32 [128, 1] is needed" if in_scale is None else "None is allowed"

@@ -14,6 +14,7 @@ from bitpath.golden.spec.trainium3_vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3 import (
     activation,
     activation_reduce,
+    exponential,
     reciprocal,
     scalar_tensor_tensor,
     tensor_reduce,
@@ -219,6 +220,10 @@ BAD = [
     (lambda: activation(X, None), TypeError, "op is None"),
     (lambda: activation(X, "copy", scale="1"), TypeError, "scale is '1'; a number is allowed, or an array"),
     (lambda: activation(X, "copy", bias=True), TypeError, "bias is True; a number is allowed"),
+    (lambda: activation(X, "copy", scale=10**400), ValueError, "scale is an integer of 1329 bits; numbers of float64's range are allowed, or an array"),
+    (lambda: activation(X, "copy", bias=-(10**5000)), ValueError, "bias is an integer of 16610 bits; numbers of float64's range"),
+    (lambda: tensor_scalar(X, "add", 10**400), ValueError, "operand0 is an integer of 1329 bits"),
+    (lambda: exponential(X, 10**400), ValueError, "max_value is an integer of 1329 bits"),
     (lambda: activation(X, "copy", bias=X), ValueError, r"bias has shape \(4, 3\); \(4, 1\) is allowed, or a number"),
     (lambda: activation(X, "copy", bias=np.ones((4, 1))), TypeError, "bias is float64"),
     (lambda: activation(X, "copy", dtype=np.int32), TypeError, "dtype is int32; float32, bfloat16"),

@@ -40,6 +40,9 @@ BOTH = [
     ({"eps": -1e-6}, ValueError, "eps is -1e-06; finite numbers of bfloat16's range from 0 are allowed"),
     ({"eps": float("nan")}, ValueError, "eps is nan"),
     ({"eps": float("inf")}, ValueError, "eps is inf"),
+    ({"eps": np.int8(-128)}, ValueError, "eps is -128; finite numbers of bfloat16's range from 0 are allowed"),
+    ({"eps": 10**400}, ValueError, "eps is an integer of 1329 bits; numbers of float64's range are allowed"),
+    ({"eps": 10**300}, ValueError, "eps is an integer of 997 bits; finite numbers of bfloat16's range"),
     ({"eps": 3.4e38}, ValueError, r"eps is 3.4e\+38"),
     ({"eps_placement": "outside"}, ValueError, "eps_placement is 'outside'; 'kernel' and 'golden' are allowed"),
     ({"eps_placement": None}, TypeError, "eps_placement is None"),
@@ -67,6 +70,9 @@ QUANT = [
     ),
     ({"lower_bound": float("nan")}, ValueError, "lower_bound is nan"),
     ({"lower_bound": 1e39}, ValueError, r"lower_bound is 1e\+39"),
+    ({"lower_bound": np.int8(-128)}, ValueError, "lower_bound is -128; 0 and finite numbers"),
+    ({"lower_bound": 10**5000}, ValueError, "lower_bound is an integer of 16610 bits; numbers of float64's range"),
+    ({"lower_bound": np.longdouble("1e4000")}, ValueError, r"lower_bound is 1e\+4000; numbers of float64's range"),
     ({"lower_bound": None}, TypeError, "lower_bound is None; a number is allowed"),
     ({"shards": 0}, ValueError, "shards is 0; 1 to 3 are allowed for 3 rows"),
     ({"shards": 4}, ValueError, "shards is 4; 1 to 3 are allowed for 3 rows"),
@@ -100,3 +106,37 @@ def test_numpy_numbers_are_numbers():
     plain = rmsnorm_quant(HIDDEN, GAMMA, eps=0.5, lower_bound=0.25, shards=2)
     same = rmsnorm_quant(HIDDEN, GAMMA, eps=np.float32(0.5), lower_bound=np.float16(0.25), shards=np.int64(2))
     assert np.array_equal(plain, same)
+
+
+INTEGERS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.float16, np.float32, np.longdouble])
+def test_numpy_numbers_mean_their_value(dtype):
+    """Elements of both signs beyond the bound, so that its negative counts; a mean square that eps changes."""
+    hidden = np.linspace(-40, 40, 24, dtype=np.float32).reshape(3, 8).astype(BF)
+    for options in (
+        {"quant_only": True, "lower_bound": 5},
+        {"eps": 100, "lower_bound": 1},
+        {"eps": 3, "eps_placement": "golden"},
+    ):
+        given, absent = (
+            {name: type_of(each) if name in ("eps", "lower_bound") else each for name, each in options.items()}
+            for type_of in (dtype, lambda _: 0.0)
+        )
+        plain = rmsnorm_quant(hidden, GAMMA, **options)
+        assert np.array_equal(rmsnorm_quant(hidden, GAMMA, **given), plain)
+        assert not np.array_equal(rmsnorm_quant(hidden, GAMMA, **absent), plain)
+    plain, same = (rmsnorm(hidden, GAMMA, eps=eps).view(np.uint16) for eps in (100.0, dtype(100)))
+    assert np.array_equal(plain, same)
+
+
+def test_eps_is_rounded_once():
+    """2**100 + 2**92 is a tie of bfloat16, and what float64 does not hold lies above it."""
+    eps = (1 << 100) + (1 << 92)
+    hidden = np.full((1, 8), 2.0**53, BF)
+    up, down = (rmsnorm(hidden, GAMMA, eps=each, eps_placement="golden") for each in (2.0**100 + 2.0**93, 2.0**100))
+    assert not np.array_equal(up.view(np.uint16), down.view(np.uint16))
+    for given, expected in ((eps + 1, up), (eps, down), (eps - 1, down)):
+        got = rmsnorm(hidden, GAMMA, eps=given, eps_placement="golden")
+        assert np.array_equal(got.view(np.uint16), expected.view(np.uint16))
