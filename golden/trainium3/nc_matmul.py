@@ -75,7 +75,8 @@ def nc_matmul(
     numerics = _check_numerics(numerics)
     x, x_format = _read("stationary", stationary, stationary_tf32, numerics)
     y, y_format = _read("moving", moving, moving_tf32, numerics)
-    check_formats(numerics, x_format, y_format)
+    said = (f"{name} is {each.dtype}" for name, each in (("stationary", stationary), ("moving", moving)))
+    check_formats(numerics, x_format, y_format, *said)
     partial = np.zeros(shape)
     for k in range(len(x)):
         partial = _step(numerics, x[k][:, np.newaxis], y[k], partial)

@@ -58,22 +58,27 @@ def multiply_add(
     return total << unused
 
 
-def check_formats(numerics: MatmulNumerics, x_format: FloatFormat, y_format: FloatFormat) -> None:
+def check_formats(
+    numerics: MatmulNumerics, x_format: FloatFormat, y_format: FloatFormat, x_is: str = "", y_is: str = ""
+) -> None:
     """Check that elements of two formats may meet in a matmul.
+
+    Errors begin with `x_is` and `y_is`, the arguments that bring the formats and what they are.
 
     Raises
     ------
     ValueError : a format that the numerics do not name, a narrow with a wide one, or E4M3 with E4M3FN.
     """
+    x_is, y_is = x_is or f"x_format is {x_format.name}", y_is or f"y_format is {y_format.name}"
     allowed = (*numerics.narrow_formats, *numerics.wide_formats)
-    for name, fmt in (("x", x_format), ("y", y_format)):
+    for said, fmt in ((x_is, x_format), (y_is, y_format)):
         if fmt not in allowed:
-            raise ValueError(f"{name}_format is {fmt.name}; {', '.join(each.name for each in allowed)} are allowed")
+            raise ValueError(f"{said}; {', '.join(each.name for each in allowed)} are allowed")
     if (x_format in numerics.wide_formats) != (y_format in numerics.wide_formats):
         wide = " and ".join(each.name for each in numerics.wide_formats)
-        raise ValueError(f"formats are {x_format.name} and {y_format.name}; {wide} are allowed with each other only")
+        raise ValueError(f"{x_is} and {y_is}; {wide} are allowed with each other only")
     if {x_format, y_format} == {E4M3, E4M3FN}:
-        raise ValueError("formats are E4M3 and E4M3FN; one of the two is allowed in a matmul, not both")
+        raise ValueError(f"{x_is} and {y_is}; E4M3 or E4M3FN is allowed in a matmul, not both")
 
 
 def _product(a: Unpacked, b: Unpacked) -> tuple[Kind, int, Fraction]:

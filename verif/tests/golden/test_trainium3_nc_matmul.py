@@ -224,12 +224,15 @@ BAD = [
     ((ones(BF, 2, 129), GOOD[1]), {}, ValueError, "stationary has free size M = 129; 1 to 128 are allowed"),
     ((GOOD[0], ones(BF, 2, 513)), {}, ValueError, "moving has free size N = 513; 1 to 512 are allowed with a float32 dst"),
     ((GOOD[0], ones(BF, 2, 1025)), {"dst_dtype": BF}, ValueError, "moving has free size N = 1025; 1 to 1024"),
-    ((ones(F32, 2, 4), GOOD[1]), {}, ValueError, "formats are FP32 and BF16; TF32 and FP32 are allowed with each other only"),
-    ((ones(E4, 2, 4), ones(E4FN, 2, 3)), {}, ValueError, "formats are E4M3 and E4M3FN; one of the two is allowed"),
+    ((ones(F32, 2, 4), GOOD[1]), {}, ValueError, "stationary is float32 and moving is bfloat16; TF32 and FP32 are allowed with each other only"),
+    (
+        (ones(E4, 2, 4), ones(E4FN, 2, 3)), {}, ValueError,
+        "stationary is float8_e4m3 and moving is float8_e4m3fn; E4M3 or E4M3FN is allowed in a matmul, not both",
+    ),
     (GOOD, {"stationary_tf32": True}, ValueError, "stationary_tf32 is True with bfloat16; it is allowed with float32 only"),
     (GOOD, {"moving_tf32": 1}, TypeError, "moving_tf32 is 1; True and False are allowed"),
     (GOOD, {"numerics": "exact"}, TypeError, "numerics is 'exact'; a MatmulNumerics is allowed"),
-    (GOOD, {"numerics": replace(EXACT, narrow_formats=(FP16,))}, ValueError, "x_format is BF16; FP16, TF32, FP32 are allowed"),
+    (GOOD, {"numerics": replace(EXACT, narrow_formats=(FP16,))}, ValueError, "stationary is bfloat16; FP16, TF32, FP32 are allowed"),
     (GOOD, {"psum_accumulate_flag": 0}, ValueError, "dst is None; an accumulating psum_accumulate_flag needs"),
     (GOOD, {"psum_accumulate_flag": 5}, ValueError, "psum_accumulate_flag is 5; bit 0"),
     (GOOD, {"dst": ones(F32, 3, 4)}, ValueError, r"dst has shape \(3, 4\); \(4, 3\) is allowed"),
@@ -263,3 +266,5 @@ def test_scalar_arguments():
         multiply_add(NUMERICS["m15"], 0, FP32, 0, FP32, 1)
     with pytest.raises(ValueError, match="y_format is E5M2; BF16, TF32, FP32 are allowed"):
         multiply_add(replace(EXACT, narrow_formats=(BF16,)), 0, BF16, 0, E5M2, 0)
+    with pytest.raises(ValueError, match="x_format is FP32 and y_format is BF16; TF32 and FP32 are allowed with each"):
+        multiply_add(EXACT, 0, FP32, 0, BF16, 0)
