@@ -13,6 +13,7 @@ from bitpath.golden.codec import DTYPES, codes_of, format_of
 from bitpath.golden.exact import round_to_format
 from bitpath.golden.spec.formats import BF16, CATALOGUE, FP16, FP32
 from bitpath.golden.spec.trainium3_vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, EpsPlacement, QuantType
+from bitpath.golden.trainium3.engine import real
 from bitpath.rtl.trainium3.rmsnorm_quant_layouts import command_layout
 from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
 from bitpath.verif.kit.packing import pack
@@ -29,6 +30,11 @@ class Options:
     quant_type: str = QuantType.ROW.value
     quant_only: bool = False
     lower_bound: float = 0.0
+
+    def __post_init__(self):
+        """Numbers of numpy's become Python's, which fractions and files take."""
+        for name in ("eps", "lower_bound"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
 
     @property
     def static(self) -> bool:

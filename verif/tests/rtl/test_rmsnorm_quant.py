@@ -124,6 +124,19 @@ def test_a_file_gives_the_rows_back(tmp_path):
     assert lower(DEFAULT, back) == lower(DEFAULT, rows)
 
 
+@pytest.mark.parametrize("number", [np.float32(0.5), np.float16(0.5), np.uint8(5), np.int64(5), np.longdouble(0.5)])
+def test_numbers_of_numpy_are_options(number, tmp_path):
+    plain, numpys = (Options(eps=each, lower_bound=each) for each in (float(number), number))
+    rows = [
+        Rows(hidden=np.ones((1, 3), DTYPES[BF16]), gamma=np.ones(3, DTYPES[BF16]), in_scale=None, options=each)
+        for each in (plain, numpys)
+    ]
+    assert numpys.bounded
+    assert lower(DEFAULT, rows[1]) == lower(DEFAULT, rows[0])
+    save_rows(tmp_path / "rows.npz", rows[1])
+    assert load_rows(tmp_path / "rows.npz").options == plain
+
+
 @pytest.mark.parametrize("length", [0, DEFAULT.max_row_length + 1])
 def test_the_host_refuses_rows_that_do_not_fit(length):
     hidden = np.zeros((2, length), DTYPES[BF16])
