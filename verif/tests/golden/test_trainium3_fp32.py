@@ -174,29 +174,67 @@ def test_conversions_by_hand():
         exact.convert(NAN, FP32, E2M1)
 
 
-def reciprocal_roots_are_nearest(significands, odd):
-    """Check float32 results for x = significand * 2**odd against both midpoints, in integers of up to 76 bits."""
-    x = significands << odd
-    results = fp32.reciprocal_square_root(x.astype(np.float32)).astype(np.float64)
-    mantissa, exponent = np.frexp(results)
-    whole = (mantissa * 2**24).astype(np.int64)  # results are whole * 2**(exponent - 24)
-    for step in (-1, 1):
-        halves_below = (step == -1) & (whole == 1 << 23)  # the binade below is twice as fine
-        midpoint = np.where(halves_below, 4 * whole - 1, 2 * whole + step)
-        shift = np.where(halves_below, 26, 25) - exponent
-        # x * midpoint**2 against 2**(2 * shift), the midpoint's square of up to 54 bits in two pieces.
-        square = midpoint * midpoint
-        low = x * (square & (1 << 26) - 1)
-        high = x * (square >> 26) + (low >> 26)
-        less = high < np.int64(1) << 2 * shift - 26
-        assert np.all(less if step == -1 else ~less)
-    return len(x)
+def integers_of(values):
+    """Non-negative float32 codes as integers and exponents of two; infinity as the number that follows the largest one."""
+    biased, fraction = values >> 23, values & (1 << 23) - 1
+    return np.where(biased > 0, fraction | 1 << 23, fraction), np.maximum(biased, 1) - 150
 
 
-@pytest.mark.parametrize("odd", [0, 1])
-def test_reciprocal_square_root_of_all_significands(odd):
-    chunks = np.arange(1 << 23, 1 << 24).reshape(16, -1)
-    assert sum(reciprocal_roots_are_nearest(chunk, odd) for chunk in chunks) == 1 << 23
+def midpoints(results):
+    """What lies half-way between results, positive codes, and their neighbours below and above."""
+    whole, exponent = integers_of(results)
+    finer = (whole == 1 << 23) & (exponent > -149)  # the binade below is twice as fine
+    return (np.where(finer, 4 * whole - 1, 2 * whole - 1), exponent - 1 - finer), (2 * whole + 1, exponent - 1)
+
+
+def below_reciprocal(x, x_exponent, m, m_exponent):
+    """Whether m < 1/x: x * m against a power of two; no midpoint is equal, having an odd factor, but for 1."""
+    assert np.all(m > 1)
+    return x * m < np.int64(1) << -(x_exponent + m_exponent)
+
+
+def below_square_root(x, x_exponent, m, m_exponent):
+    """Whether m < sqrt(x): m * m, of up to 52 bits, against x; never equal, m being odd and above x's last place."""
+    shift = x_exponent - 2 * m_exponent
+    assert np.all(shift > 0)
+    return m * m < x << shift
+
+
+def below_reciprocal_square_root(x, x_exponent, m, m_exponent):
+    """Whether m < 1/sqrt(x): x * m * m, of up to 77 bits in two pieces, against a power of two."""
+    square = m * m
+    low = x * (square & (1 << 26) - 1)
+    high = x * (square >> 26) + (low >> 26)
+    return high < np.int64(1) << -(x_exponent + 2 * m_exponent) - 26
+
+
+IS_BELOW = {
+    "reciprocal": below_reciprocal,
+    "square_root": below_square_root,
+    "reciprocal_square_root": below_reciprocal_square_root,
+}
+
+
+def all_nearest(name, codes):
+    """Check float32 results of positive codes against the midpoints at both sides, in integers."""
+    results = getattr(fp32, name)(codes.astype(np.uint32).view(np.float32)).view(np.uint32).astype(np.int64)
+    below, above = midpoints(results)
+    x, is_below, finite = integers_of(codes), IS_BELOW[name], results < INF
+    return np.all(is_below(*x, *below)) and not np.any(is_below(*x, *above) & finite)
+
+
+@pytest.mark.parametrize(
+    ("name", "binade"),
+    [
+        *(("reciprocal", 0), ("reciprocal", 127), ("reciprocal", 253), ("reciprocal", 254)),
+        *((name, binade) for name in ("square_root", "reciprocal_square_root") for binade in (0, 127, 128)),
+    ],
+)
+def test_every_significand(name, binade):
+    """Of biased exponents that stand for all: one, or a root's even and odd ones, subnormals, and subnormal results."""
+    chunk = 1 << 18
+    for start in range(binade << 23, binade + 1 << 23, chunk):
+        assert all_nearest(name, np.arange(max(start, 1), start + chunk))
 
 
 @pytest.mark.parametrize("name", ["reciprocal", "square_root"])
