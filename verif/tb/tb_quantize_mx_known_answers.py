@@ -10,10 +10,10 @@ import cocotb
 import numpy as np
 
 from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP16
-from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, X4, ScaleRule
-from bitpath.rtl.trainium3.quantize_mx import BLOCK, QuantizeMx
+from bitpath.golden.spec.trainium3 import X4, ScaleRule
+from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
 from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
-from bitpath.verif.host.quantize_mx_tiles import Mode
+from bitpath.verif.host.quantize_mx_tiles import Mode, tile_blocks
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import Pipeline
 from bitpath.verif.stimulus.quantize_mx import requests
@@ -22,12 +22,6 @@ CONFIG = config_from_environment(QuantizeMxConfig)
 FORMATS = {"bf16": BF16, "fp16": FP16, "e4m3fn": E4M3FN, "e5m2": E5M2}
 RULES = {"own_floor": ScaleRule.OCP, "own_x2": ScaleRule.NKI05}
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
-
-
-def blocks_of(tile: np.ndarray) -> np.ndarray:
-    """[P, 4F] as blocks [P/8 * F, 32], along F first; element i of partition p at 4p + i."""
-    groups, columns = tile.shape[0] // SCALE_PARTITIONS, tile.shape[1] // X4
-    return tile.reshape(groups, SCALE_PARTITIONS, columns, X4).transpose(0, 2, 1, 3).reshape(-1, BLOCK)
 
 
 @cocotb.test(**LIMIT)
@@ -41,6 +35,7 @@ async def every_tile(dut, answers):
                 continue
             mode = Mode(FORMATS[tile["src"]], FORMATS[tile["dst"]], RULES[answers])
             codes, scales = (archive[f"{name}_{answers}_{what}"] for what in ("data", "code"))
-            sent += requests(blocks_of(archive[f"{name}_src_bits"]), blocks_of(codes), scales.ravel(), mode)
+            tiles = (each.reshape(len(each), -1, X4) for each in (archive[f"{name}_src_bits"], codes))
+            sent += requests(*map(tile_blocks, tiles), scales.ravel(), mode)
     async with bench(dut, QuantizeMx(CONFIG).signature, drain=False) as frame:
         await Pipeline(frame, CONFIG.pipeline.stages).sweep(sent)
