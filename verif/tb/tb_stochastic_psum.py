@@ -23,10 +23,10 @@ from bitpath.rtl.trainium3.stochastic_psum import StochasticPsum, generator_addr
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
-from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.stimulus.xorwow import bits_of, random_states
-from bitpath.verif.tb.tb_psum import FLAGS, MODES, Program, Table, Write, places, random_program
+from bitpath.verif.tb.tb_psum import FLAGS, MODES, WRITE, WRITE_CYCLES, Program, Table, Write, places, random_program
 
 CONFIG = config_from_environment(PsumConfig)
 SIGNATURE = StochasticPsum(CONFIG).signature
@@ -159,5 +159,38 @@ async def results_of_a_matmul(dut):
             for write in writes.values():
                 assert list(write.result((0,) * columns)) == codes
                 table.read((write.bank, write.index))
+        await table.play([])
+        await compare_states(frame, sources)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(ready=[0, 1], cycles=[1, 2, 3])
+async def reset_in_the_middle(dut, ready, cycles):
+    """Stochastic writes of all lanes and reads of the host in every cycle before it; afterwards all states are 0, no answer
+    comes, and nothing more is written."""
+    rng = pauses.rng("program")
+    broken = stochastic_writes(rng)[:cycles]
+    sources = random_sources(pauses.rng("states"))
+    async with bench(dut, SIGNATURE) as frame:
+        await load(dut, sources)
+        dut.data__ready.value, dut.host__valid.value = ready, 1
+        for writes in broken:
+            fields = {lane: pack(WRITE, write.fields()) for lane, write in writes.items()}
+            dut.write.value = sum(bits << lane * width(WRITE) for lane, bits in fields.items())
+            await RisingEdge(dut.clk)
+        await frame.reset()
+        dut.data__ready.value = ready
+        zeros = np.zeros_like(sources[0].state)
+        sources = [trainium3.Xorwow(zeros) for _ in sources]
+        await compare_states(frame, sources)
+        for _ in range(WRITE_CYCLES):
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.data__valid), "an answer of before the reset"
+        await RisingEdge(dut.clk)
+        table = Table(frame, feeds=False)
+        await table.fill()
+        await table.play(with_random_bits(stochastic_writes(rng), sources))
+        for place in places():
+            table.read(place)
         await table.play([])
         await compare_states(frame, sources)
