@@ -4,20 +4,24 @@ Expected bytes come from golden before anything is driven. ``BITPATH_CASES`` set
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
+from random import Random
 
 import cocotb
 import numpy as np
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
+from bitpath.golden.spec.trainium3_vector import SCALE_BYTES
 from bitpath.rtl.trainium3.rmsnorm_quant import RmsNormQuant
 from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
-from bitpath.verif.host.rmsnorm_quant_rows import Batch, Rows, beats, lower
+from bitpath.verif.host.rmsnorm_quant_rows import Rows, beats, lower
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import RESET_CYCLES, Bench, bench, config_from_environment
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.stimulus.rmsnorm_quant import MODES, Case, every_bf16_code, random_case
+from bitpath.verif.stimulus.rmsnorm_quant import MODES, Case, Mode, every_bf16_code, random_case
+from bitpath.verif.stimulus.rmsnorm_quant_bins import BINS, bins_of, directed_cases
 from bitpath.verif.stimulus.rmsnorm_quant_corners import CORNERS
 
 CONFIG = config_from_environment(RmsNormQuantConfig)
@@ -43,6 +47,8 @@ BETWEEN = {
     "static plain": 33,
 }
 """Cycles of a command besides those of its passes over the row."""
+QUIET_CYCLES = 40
+"""Watched after the last byte, that no other comes: more than any phase takes whose end could bring one."""
 
 
 class Play:
@@ -66,9 +72,11 @@ class Play:
             self.board.expect(payload, f"{shown}, byte {index} of {expected.shape[1]}")
 
     async def settle(self) -> None:
-        """Wait for all bytes; the bench gives up once nothing moves."""
+        """Wait for all bytes, and for no more; the bench gives up once nothing moves."""
         while self.board.pending:
             await RisingEdge(self.frame.dut.clk)
+        # A surplus byte fails in the scoreboard.
+        await ClockCycles(self.frame.dut.clk, QUIET_CYCLES)
 
     def send_case(self, case: Case) -> None:
         """A case of as many rows as there are lanes."""
@@ -85,16 +93,19 @@ def lengths() -> Iterator[int]:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(GAPS))
 async def every_mode(dut, pace):
-    """Modes in any order, any class of rows, any length."""
+    """Modes in any order, any class of rows, any length; behind rows that hit all bins of results."""
     rng = pauses.rng("cases")
     order = [*MODES, *rng.choices(MODES, k=max(0, CASES - len(MODES)))]
     rng.shuffle(order)
     cases = [random_case(mode, rng, LANES, length) for mode, length in zip(order, lengths(), strict=False)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage(mode.name for mode in MODES)
+        modes, results = frame.coverage(mode.name for mode in MODES), frame.coverage(BINS)
         play = Play(frame, pace)
         for case in cases:
-            coverage.hit(case.mode)
+            modes.hit(case.mode)
+        for case in (*directed_cases(LANES, min(LONGEST, 3)), *cases):
+            for name in bins_of(case):
+                results.hit(name)
             play.send_case(case)
         await play.settle()
 
@@ -144,6 +155,19 @@ async def bf16_codes(dut):
         await play.settle()
 
 
+def kind_of(mode: Mode) -> str:
+    """As BETWEEN has it."""
+    return f"{mode.options.quant_type} {'plain' if mode.gamma is None else mode.options.eps_placement}"
+
+
+MODES_OF = {kind: [mode for mode in MODES if kind_of(mode) == kind] for kind in BETWEEN}
+
+
+def cycles_of(mode: Mode, length: int) -> int:
+    """A command's cycles at full speed."""
+    return (2 if mode.gamma is None else 3) * length + BETWEEN[kind_of(mode)]
+
+
 @cocotb.test(**LIMIT)
 async def cycles_of_a_command(dut):
     """Every mode at full speed takes exactly its cycles, at two lengths; ``retired`` counts commands."""
@@ -152,7 +176,7 @@ async def cycles_of_a_command(dut):
         play = Play(frame)
         number = count(1)
         for mode in MODES:
-            kind = f"{mode.options.quant_type} {'plain' if mode.gamma is None else mode.options.eps_placement}"
+            kind = kind_of(mode)
             for length in (1, LONGEST):
                 before = resolved(dut.busy_cycles)
                 play.send_case(random_case(mode, rng, LANES, length))
@@ -160,42 +184,73 @@ async def cycles_of_a_command(dut):
                 await FallingEdge(dut.clk)
                 assert not resolved(dut.busy)
                 assert resolved(dut.retired) == next(number)
-                passes = 2 if mode.gamma is None else 3
-                assert resolved(dut.busy_cycles) - before == passes * length + BETWEEN[kind], (kind, length)
+                assert resolved(dut.busy_cycles) - before == cycles_of(mode, length), (kind, length)
+
+
+def moments(mode: Mode) -> dict[str, tuple[str, int]]:
+    """When a command of the longest rows can be broken off: once something has been counted up to so many times."""
+    output = LONGEST if mode.options.static else LONGEST + SCALE_BYTES
+    found = {"loading": ("hidden", LONGEST), "computing": ("after hidden", BETWEEN["static plain"] - 10)}
+    if mode.gamma is not None:
+        found |= {"normalising": ("gamma", LONGEST), "scaling": ("after gamma", BETWEEN["static plain"] - 10)}
+    return found | {"byte waits": ("waits", 5), "bytes taken": ("o", output - 1)}
 
 
 @cocotb.test(**LIMIT)
 async def reset_in_the_middle(dut):
-    """After a reset at any point of a command nothing is left of it."""
+    """After a reset at any point of a command of any kind nothing is left of it: the next command's bytes are golden's, and
+    so are its cycles, as after any reset."""
     rng = pauses.rng("cases")
-    mode = next(mode for mode in MODES if mode.name == "row kernel bfloat16")
-    points = sorted(rng.sample(range(1, 3 * LONGEST + 70), 6))
+    plans = [
+        (kind, name, counter, most)
+        for kind in BETWEEN
+        for name, (counter, most) in moments(rng.choice(MODES_OF[kind])).items()
+        if most
+    ]
+    rng.shuffle(plans)
     async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(f"{kind}/{name}" for kind, name, _, _ in plans)
         play = Play(frame)
-        for point in points:
+        for kind, name, counter, most in plans:
             play.monitor.hold()
-            (batch,) = lower(CONFIG, random_case(mode, rng, LANES, LONGEST).rows)
-            await break_off(dut, batch, point)
+            case = random_case(rng.choice(MODES_OF[kind]), rng, LANES, LONGEST)
+            await break_off(frame, case, counter, rng.randint(1, most), rng)
+            coverage.hit(kind, name)
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.busy), (kind, name)
+            assert not resolved(dut.o__valid), (kind, name)
+            assert not resolved(dut.retired)
             play.monitor.release()
-            assert not resolved(dut.busy)
-            play.send_case(random_case(mode, rng, LANES, rng.randint(1, LONGEST)))
+            mode, length = rng.choice(MODES), rng.randint(1, LONGEST)
+            play.send_case(random_case(mode, rng, LANES, length))
             await play.settle()
+            assert resolved(dut.retired) == 1
+            assert resolved(dut.busy_cycles) == cycles_of(mode, length), (kind, name)
 
 
-async def break_off(dut, batch: Batch, cycles: int) -> None:
-    """Run a command for so many cycles, its last element again and again, then reset."""
-    await FallingEdge(dut.clk)
-    values = {"command": batch.command, "hidden": batch.hidden[-1], "gamma": batch.gamma[-1]}
-    for name, bits in values.items():
-        getattr(dut, f"{name}__payload").value = bits
-        getattr(dut, f"{name}__valid").value = 1
-    for _ in range(cycles):
+async def break_off(frame: Bench, case: Case, counter: str, times: int, rng: Random) -> None:
+    """Run a command until something has been counted so many times, then reset; a byte that is to wait does so for good."""
+    dut = frame.dut
+    (batch,) = lower(CONFIG, case.rows)
+    payloads = {"command": [batch.command], "hidden": batch.hidden, "gamma": batch.gamma}
+    stalls = pauses.scattered(rng.choice((0.0, 0.5)), rng)
+    counts = Counter()
+    await ClockCycles(dut.clk, 2)  # by then the monitor has let go of ready
+    while counts[counter] < times:
+        for name, bits in payloads.items():
+            offered = counts[name] < len(bits)
+            getattr(dut, f"{name}__valid").value = int(offered)
+            getattr(dut, f"{name}__payload").value = bits[counts[name]] if offered else 0
+        dut.o__ready.value = int(counter != "waits" and not next(stalls))
         await FallingEdge(dut.clk)
-    assert resolved(dut.busy)
-    dut.rst.value = 1
-    for name in INPUTS:
-        getattr(dut, f"{name}__valid").value = 0
-    for _ in range(RESET_CYCLES):
-        await FallingEdge(dut.clk)
-    dut.rst.value = 0
-    await FallingEdge(dut.clk)
+        # The command is taken, and its valid is low again.
+        assert not counts["command"] or resolved(dut.busy), "an idle unit in the middle of a command"
+        counts.update(f"after {name}" for name, bits in payloads.items() if counts[name] == len(bits))
+        counts["waits"] += resolved(dut.o__valid) and not resolved(dut.o__ready)
+        counts.update(
+            name
+            for name in (*payloads, "o")
+            if resolved(getattr(dut, f"{name}__valid")) and resolved(getattr(dut, f"{name}__ready"))
+        )
+        await RisingEdge(dut.clk)
+    await frame.reset()

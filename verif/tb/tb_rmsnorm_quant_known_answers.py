@@ -75,3 +75,5 @@ async def kernel_bytes(dut):
                     board.expect(payload, rows.options)
         while board.pending:
             await Timer(POLL_CYCLES * PERIOD_NS, unit="ns")
+        # A surplus byte fails in the scoreboard.
+        await Timer(POLL_CYCLES * PERIOD_NS, unit="ns")
