@@ -11,7 +11,7 @@ from bitpath.golden.trainium3.exponential import exponential_of
 from bitpath.rtl.trainium3.exponential import Reduce
 from bitpath.rtl.trainium3.vector_config import ExponentialConfig
 from bitpath.verif.kit.coverage import cross
-from bitpath.verif.stimulus.exponential import SOURCES, Beat, cast, cast_code, code, sums_of
+from bitpath.verif.stimulus.exponential import SOURCES, Beat, cast_code, code
 
 ARGUMENTS = {"overflow": 100.0, "normal": 1.0, "subnormal": -90.0, "zero": -110.0, "NaN": np.nan}
 """Classes of powers of finite arguments, and of NaN's; and a number of each, which all formats have."""
@@ -27,12 +27,11 @@ BINS = (
 """A command is one only where another would have given another sum."""
 
 
-def bins_of(config: ExponentialConfig, beats: Sequence[Beat], powers: Sequence[Sequence[int]]) -> Iterator[str]:
-    """The bins of beats that follow a reset, and whose powers golden has computed."""
-    sums = sums_of(beats, powers if config.numerics.sum_before_cast else cast(beats, powers))
+def bins_of(beats: Sequence[Beat], powers: Sequence[Sequence[int]], sums: Sequence[int]) -> Iterator[str]:
+    """The bins of beats that follow a reset, of which golden has computed powers and sums."""
     for beat, row, before, after in zip(beats, powers, [0, *sums], sums, strict=False):
-        for wide, power in zip(beat.wide, row, strict=True):
-            if (name := _class_of(wide, beat.max_value, power)) is not None:
+        for element, power in zip(beat.elements, row, strict=True):
+            if (name := _class_of(beat, element, power)) is not None:
                 yield f"{beat.source.name}/{'BF16' if beat.bf16 else 'FP32'}/{name}"
             if beat.bf16 and power < FP32.infinity_code and power & 2 * HALF - 1 == HALF:
                 yield TIES[power >> BF16.width & 1]
@@ -50,10 +49,10 @@ def bins_of(config: ExponentialConfig, beats: Sequence[Beat], powers: Sequence[S
             yield SUMS[1]
 
 
-def _class_of(element: int, maximum: int, power: int) -> str | None:
+def _class_of(beat: Beat, element: int, power: int) -> str | None:
     if power == FP32.nan_code:
         return "NaN"
-    if not (_finite(element) and _finite(maximum)):
+    if not (_finite(element, beat.source) and _finite(beat.max_value)):
         return None
     if power == FP32.infinity_code:
         return "overflow"
@@ -62,8 +61,8 @@ def _class_of(element: int, maximum: int, power: int) -> str | None:
     return "subnormal" if power else "zero"
 
 
-def _finite(number: int) -> bool:
-    return number & ~FP32.sign_mask < FP32.infinity_code
+def _finite(number: int, fmt: FloatFormat = FP32) -> bool:
+    return number & ~fmt.sign_mask < fmt.infinity_code
 
 
 def directed_beats(config: ExponentialConfig) -> Iterator[Beat]:

@@ -88,11 +88,12 @@ async def random_beats(dut, pace):
     rng = pauses.rng("beats")
     beats = [*directed_beats(CONFIG), *(random_beat(CONFIG, rng) for _ in range(CASES))]
     powers = powers_of(CONFIG, beats)
+    sent = requests(CONFIG, beats, powers)
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(BINS)
-        for name in bins_of(CONFIG, beats, powers):
+        for name in bins_of(beats, powers, [unpack(RESULT, request.expected).sum for request in sent]):
             coverage.hit(name)
-        await Pipeline(frame, LATENCY).exchange(requests(CONFIG, beats, powers), pace)
+        await Pipeline(frame, LATENCY).exchange(sent, pace)
 
 
 @cocotb.test(**LIMIT)
