@@ -27,6 +27,8 @@ DRAIN_CYCLES = 1000
 """Cycles without any new result after which what is still expected is given up."""
 PATIENCE_CYCLES = 1500
 """Cycles in which nothing is transferred or compared after which a test is given up."""
+ENGINE_PATIENCE_CYCLES = 50_000
+"""The same for engines, which work on a command for long without a transfer."""
 
 
 def config_from_environment(config_type: type) -> Any:

@@ -14,7 +14,7 @@ from bitpath.verif.host.aie_images import x_words, y_words
 from bitpath.verif.host.memory_image import image_words, write_payloads
 from bitpath.verif.host.player import MemoryPlayer, Segment
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tb.aie_engine_model import EngineModel, RowCommand, command_bits, register_words
 from bitpath.verif.tb.engine_host import expect_rest, source_of
@@ -126,7 +126,7 @@ async def engine(
     dut: Any, config: AieEngineConfig, *, gap: float = 0.0, stall: float = 0.0
 ) -> AsyncIterator[tuple[Bench, Session]]:
     """The frame of a bench around an engine at rest, whose accumulators hold random numbers."""
-    async with bench(dut, AieEngine(config).signature) as frame:
+    async with bench(dut, AieEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
         await expect_rest(dut)
         session = Session(frame, config, gap=gap, stall=stall)
         await session.preset()

@@ -18,7 +18,7 @@ from bitpath.verif.host.aie_images import native_matmul
 from bitpath.verif.host.aie_lowering import lower, result_lanes, result_words
 from bitpath.verif.host.player import MemoryPlayer, Segment
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.stimulus.aie_rows import row_kinds
@@ -115,7 +115,7 @@ async def matmuls(dut, fmt):
     tiles = aie_ml_v2.run_plan(plan)
     right = tiles.astype(np.int32).view(np.uint32) if fmt.startswith("int") else tiles.view(np.uint32)
     job = native_matmul(plan)
-    async with bench(dut, AieEngine(CONFIG).signature) as frame:
+    async with bench(dut, AieEngine(CONFIG).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
         await expect_rest(dut)
         player, board = MemoryPlayer(frame), frame.scoreboard("lanes", LANE_BITS * plan.mode.lanes)
         segments = list(lower(CONFIG, job))

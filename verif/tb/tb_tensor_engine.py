@@ -21,7 +21,7 @@ from bitpath.rtl.trainium3.tensor_engine import TensorEngine
 from bitpath.verif.host.trainium3_lowering import Matmul, destination, lower, place_words, psum_places
 from bitpath.verif.host.trainium3_player import TensorEnginePlayer, exact_map
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.streams import resolved
 
@@ -146,7 +146,7 @@ def largest_moving() -> int:
 @cocotb.parametrize(gap=[0.0, 0.6])
 async def formats_and_sizes(dut, gap):
     """Every pair of element formats, each number of partitions, row and column counts that do not fill the array."""
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         stalls = pauses.scattered(gap, pauses.rng("data"))
         player = TensorEnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")), stalls=stalls)
         await player.set_map(exact_map())
@@ -172,7 +172,7 @@ async def formats_and_sizes(dut, gap):
 @cocotb.test(**LIMIT)
 async def accumulation(dut):
     """Each meaning of psum_accumulate_flag onto each destination, with RNE and stochastic rounding."""
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("accumulation")
         coverage = frame.coverage(cross(FLAGS, ("fp32", "bf16 rne", "bf16 sr")))
@@ -249,7 +249,7 @@ def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> 
 @cocotb.test(**LIMIT)
 async def row_tiling(dut):
     """Tiles at work side by side, changing between full array, halves and quarters."""
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
         source = source_of("tiling")
@@ -262,7 +262,7 @@ async def row_tiling(dut):
 @cocotb.test(**LIMIT)
 async def shared_bank(dut):
     """Two tiles that accumulate into one place do so in the order of their instructions."""
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("shared bank")
         shape = (max(2, CONFIG.array.cols), min(9, CASES))
@@ -293,7 +293,7 @@ async def shared_bank(dut):
 @cocotb.test(**LIMIT)
 async def same_on_every_engine(dut):
     """Instructions that depend on no configuration; whoever runs them on several engines gets one PSUM, in BITPATH_PSUM."""
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
         source = np.random.default_rng(FIXED_SEED)
@@ -309,7 +309,7 @@ async def same_on_every_engine(dut):
 @cocotb.test(**LIMIT)
 async def throughput(dut):
     """A moving word a cycle: loads are hidden, and a tile's passes follow each other without a gap."""
-    async with bench(dut, SIGNATURE) as frame:
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         source = source_of("throughput")
         array = CONFIG.array

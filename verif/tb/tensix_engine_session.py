@@ -12,7 +12,7 @@ from bitpath.rtl.tensix.tensix_engine import EngineMemory, TensixEngine
 from bitpath.verif.host.player import MemoryPlayer, Segment
 from bitpath.verif.host.tensix_lowering import host_writes, memory_words
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import Bench, bench
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tb.engine_host import expect_rest, source_of
 from bitpath.verif.tb.tensix_engine_model import EngineModel, Product, command_bits
@@ -111,7 +111,7 @@ async def engine(
     dut: Any, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0
 ) -> AsyncIterator[tuple[Bench, Session]]:
     """The frame of a bench around an engine at rest, whose result memory holds random bytes."""
-    async with bench(dut, TensixEngine(config).signature) as frame:
+    async with bench(dut, TensixEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
         await expect_rest(dut)
         session = Session(frame, config, gap=gap, stall=stall)
         await session.preset()
