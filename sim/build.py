@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,8 +40,9 @@ VERILATOR_FAST_OPTIONS = (
     # products of eight Tensix cells were 9.3 MB with it and are 1.2 MB without.
     "-fno-table",
 )
-NO_LIBRARY = " VM_GLOBAL_FAST= VM_GLOBAL_SLOW="
-"""For make: the design without Verilator's own library, whose objects are linked from where they stand."""
+LIBRARY_HEADER = "library.h"
+HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
+"""What every source that Verilator writes includes."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +165,9 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     made_now.append(job["simulator"])
     if job["simulator"] == "verilator":
         job = _verilator_job(job, no_inline, folder)
-        library = sorted(map(str, _verilator_library(job["waves"]).glob("verilated*.o")))
-        job["build_args"] += ["-LDFLAGS", " ".join(library)]
-        _launch(job, folder, make_settings=NO_LIBRARY)
+        library = _verilator_library(job["waves"])
+        job["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
+        _launch(job, folder, _with_library(library))
     else:
         _launch(job, folder)
     return {}
@@ -185,6 +186,7 @@ def _verilator_library(waves: bool) -> Path:
         "make": tools.MAKE_SETTINGS,
         "versions": tools.simulator_versions("verilator"),
         "fst": tools.FST_HEADER.exists(),
+        "headers": HEADERS,
     }
     return Path(cache.ensure(folder, key, partial(_compile_library, waves))["folder"])
 
@@ -202,14 +204,30 @@ def _compile_library(waves: bool, folder: Path) -> dict[str, Any]:
         "build_args": [],
         "folder": str(folder),
     }
-    _launch(_verilator_job(job, [], folder), folder)
+    (folder / LIBRARY_HEADER).write_text(HEADERS)
+    # Compiled part by part, for only then does the makefile compile headers.
+    _launch(_verilator_job(job, [], folder), folder, _headers(folder) | {"VM_PARALLEL_BUILDS": "1"})
     return {"folder": str(folder)}
 
 
-def _launch(job: dict[str, Any], folder: Path, make_settings: str = "") -> None:
+def _headers(library: Path) -> dict[str, str]:
+    """For make: the library's headers compiled once. They take three seconds to read, longer than many a design."""
+    header = library / LIBRARY_HEADER
+    return {"VK_PCH_H": str(header)} | {
+        f"VK_PCH_I_{kind.upper()}": f"-include {header}.{kind}" for kind in ("fast", "slow")
+    }
+
+
+def _with_library(library: Path) -> dict[str, str]:
+    """For make: the design alone, with the library's objects and headers taken from where they stand."""
+    # What is compiled in one piece gets the headers too: with the options, since the makefile has no other place.
+    fast = f"{tools.MAKE_SETTINGS['OPT_FAST']} -include {library / LIBRARY_HEADER}.fast"
+    return _headers(library) | {"VM_GLOBAL_FAST": "", "VM_GLOBAL_SLOW": "", "VK_PCH_I_FAST": "", "OPT_FAST": fast}
+
+
+def _launch(job: dict[str, Any], folder: Path, make_settings: Mapping[str, str] | None = None) -> None:
     """Compile in a process of its own."""
-    env = tools.environment()
-    env["MAKEFLAGS"] += make_settings
+    env = tools.environment(make_settings=make_settings)
     file = folder / "build.json"
     file.write_text(json.dumps(job, indent=2))
     log = folder / "build.log"

