@@ -77,8 +77,8 @@ class MoveUp(wiring.Component):
             self.o.digits.eq(value ^ flip.replicate(len(value))),
             self.o.sign.eq(sign),
             self.o.rest.eq(rest),
-            self.o.free.eq(free),
-            self.o.allowed.eq(allowed[: self.low]),
             self.o.exponent.eq(self.i.exponent - Cat(Const(0, self.low), *shift)),
         ]
+        if self.low:
+            m.d.comb += [self.o.free.eq(free), self.o.allowed.eq(allowed[: self.low])]
         return m

@@ -11,19 +11,13 @@ def dot_rows(low: int, width: int, exponent_width: int) -> data.StructLayout:
     """The sum of a step's terms as two rows: ``(sums + carries + one) * 2**low + low``, modulo the width of all.
 
     It is that of all terms, negated where the partial sum is negative, which makes the partial sum positive: its lowest
-    bits, where there is no product, stand in ``low`` as they are. ``far`` says that the lowest of them is sticky.
+    bits, where there is no product, stand in ``low`` as they are, if there are any. ``far`` says that the lowest of them
+    is sticky and has lost some of it.
     ``exponent`` is that of ``moving_sum``.
     """
-    return data.StructLayout(
-        {
-            "low": unsigned(low),
-            "sums": unsigned(width),
-            "carries": unsigned(width),
-            "one": 1,
-            "far": 1,
-            "exponent": unsigned(exponent_width),
-        }
-    )
+    rows = {"sums": unsigned(width), "carries": unsigned(width), "one": 1}
+    below = {"low": unsigned(low), "far": 1} if low else {}
+    return data.StructLayout(rows | below | {"exponent": unsigned(exponent_width)})
 
 
 def sum_width(terms: int, width: int) -> int:

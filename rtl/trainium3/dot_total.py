@@ -27,7 +27,8 @@ class DotTotal(wiring.Component):
 
     def __init__(self, rows: data.StructLayout, padding: int):
         # All but the sign.
-        width = padding + rows["low"].shape.width + rows["sums"].shape.width - 1
+        self.low = "low" in rows.members
+        width = padding + rows["sums"].shape.width - 1 + (rows["low"].shape.width if self.low else 0)
         self.levels = ceil_log2(width)
         total = moving_sum(width, rows["exponent"].shape.width, self.levels)
         super().__init__({"i": In(rows), "o": Out(total), "alone": Out(1)})
@@ -40,12 +41,12 @@ class DotTotal(wiring.Component):
         allowed = Signal.like(i.exponent)
         m.d.comb += [
             allowed.eq(i.exponent - 1),
-            self.o.digits.eq(Cat(i.low, high).as_signed()),
+            self.o.digits.eq((Cat(i.low, high) if self.low else high).as_signed()),
             self.o.sign.eq(high[-1]),
             self.o.exponent.eq(i.exponent),
             self.o.free.eq(allowed[self.levels :].any()),
             self.o.allowed.eq(allowed),
             # Far below, the partial sum does not reach the products' places.
-            self.alone.eq(i.far & ~high.any()),
+            self.alone.eq(i.far & ~high.any() if self.low else 0),
         ]
         return m
