@@ -118,7 +118,19 @@ TRAINIUM3_QUAD_MX_ALIGNED = Preset(
 )
 """For hardware study: the five terms aligned to the largest exponent, truncated, summed, truncated."""
 
-PRESETS = {preset.name: preset for preset in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED)}
+TRAINIUM3_QUAD_MX_E4M3 = Preset(
+    name="trainium3_quad_mx_e4m3",
+    numerics=replace(TRAINIUM3_QUAD_MX.numerics, element_formats=(E4M3FN,)),
+    sources=_EXACT_SOURCES
+    | {
+        "element_formats": _chosen(
+            "e4m3fn alone, and e2m1 through the map; the machine takes e5m2 too (ISA nc_matmul_mx)"
+        )
+    },
+)
+"""For hardware study: the reference for operands that are never E5M2, whose range makes the exact sum twice as wide."""
+
+PRESETS = {preset.name: preset for preset in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3)}
 """Presets by the names that the command line takes."""
 
 

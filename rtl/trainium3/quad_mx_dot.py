@@ -5,7 +5,7 @@ Ref: "Trainium3 Architecture Guide for NKI", Quad-MXFP8/MXFP4 Matmul Performance
 
 from typing import Any
 
-from amaranth import Module, Signal, Value
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,22 +13,27 @@ from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.numerics import DotNumerics, ScaleNan
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.decode import Decode
+from bitpath.rtl.common.move_up import MoveUp
 from bitpath.rtl.common.multiply import Multiply
-from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.common.ranks import Ranks
-from bitpath.rtl.common.round import Round
+from bitpath.rtl.common.round_signed import RoundSigned
 from bitpath.rtl.common.specials import sum_special
+from bitpath.rtl.trainium3.aligned_terms import AlignedTerms
 from bitpath.rtl.trainium3.config import DotConfig
-from bitpath.rtl.trainium3.dot_sums import AlignedSum, ExactSum
+from bitpath.rtl.trainium3.dot_total import DotTotal
+from bitpath.rtl.trainium3.exact_terms import ExactTerms
 
 RANKS = {
     0: (),
     1: ("add",),
-    2: ("sum", "add"),
-    3: ("sum", "add", "normalize"),
-    4: ("multiply", "sum", "add", "normalize"),
+    2: ("align", "add"),
+    3: ("align", "add", "coarse"),
+    4: ("multiply", "align", "add", "coarse"),
 }
-"""After which steps the register ranks stand, by their number."""
+"""After which steps the register ranks stand, by their number. The steps take about as long as each other: normalising is
+two, and the second one goes with rounding."""
+FINE_LEVELS = 4
+"""Levels of the normalising shifter behind its coarse ones."""
 
 
 def operand_layout(numerics: DotNumerics) -> data.StructLayout:
@@ -54,8 +59,9 @@ def dot_layout(numerics: DotNumerics) -> data.StructLayout:
 class QuadMxDot(wiring.Component):
     """``o = round(2**(sx + sw - 254) * sum(x[k] * w[k]) + partial)``, as ``DotNumerics`` says in full.
 
-    Steps: multiply, sum (or align), add, normalise, round. With ``stages`` register ranks a result appears that many
-    cycles after its operands, one a cycle; all ranks stand still while a result waits for ``o.ready``.
+    Steps: multiply; bring all terms to one grid, as two rows of digits; add these; normalise, first by large shifts, then
+    by small ones, and round. With ``stages`` register ranks a result appears that many cycles after its operands, one a
+    cycle; all ranks stand still while a result waits for ``o.ready``.
 
     Parameters
     ----------
@@ -84,36 +90,55 @@ class QuadMxDot(wiring.Component):
             "multiply", products=products, partial=partial, scale=scale, special=special
         )
 
-        summing = ExactSum if numerics.align_fraction_bits is None else AlignedSum
-        m.submodules.sum = sums = summing(numerics, products.shape(), partial.shape())
-        m.d.comb += [sums.products.eq(products), sums.partial.eq(partial), sums.scale.eq(scale)]
-        middle, special = ranks.hold("sum", middle=sums.middle, special=special)
-        m.d.comb += sums.middle_held.eq(middle)
-        total, special = ranks.hold("add", total=sums.o, special=special)
+        aligning = ExactTerms if numerics.align_fraction_bits is None else AlignedTerms
+        terms = place(m, platform, "terms", aligning, numerics, products.shape().elem_shape, partial.shape())
+        m.d.comb += [terms.products.eq(products), terms.partial.eq(partial), terms.scale.eq(scale)]
+        number = self._code(partial)
+        rows, number, special = ranks.hold("align", rows=terms.o, number=number, special=special)
 
-        normalize = place(m, platform, "normalize", Normalize, sums.o.shape(), numerics.accumulator.precision)
-        m.d.comb += normalize.i.eq(total)
-        normal, special = ranks.hold("normalize", normal=normalize.o, special=special)
+        total = place(m, platform, "total", DotTotal, terms.o.shape(), aligning.padding(numerics))
+        m.d.comb += total.i.eq(rows)
+        digits, alone, number, special = ranks.hold(
+            "add", digits=total.o, alone=total.alone, number=number, special=special
+        )
+
+        precision = numerics.accumulator.precision
+        coarse = place(m, platform, "coarse", MoveUp, total.o.shape(), FINE_LEVELS, precision, inverted=False)
+        m.d.comb += coarse.i.eq(digits)
+        upper, alone, number, special = ranks.hold(
+            "coarse", upper=coarse.o, alone=alone, number=number, special=special
+        )
+        fine = place(m, platform, "fine", MoveUp, coarse.o.shape(), 0, precision, inverted=True)
+        m.d.comb += fine.i.eq(upper)
 
         rounder = place(
             m,
             platform,
             "round",
-            Round,
-            normalize.o.shape(),
+            RoundSigned,
+            fine.o.shape(),
             numerics.accumulator,
             rounding=numerics.accumulator_rounding,
             subnormals=numerics.accumulator_subnormals,
             overflow_to_infinity=numerics.overflow_to_infinity,
         )
         m.d.comb += [
-            rounder.i.eq(normal),
+            rounder.i.eq(fine.o),
             rounder.special.eq(special),
+            rounder.flip.eq(number[-1]),
+            rounder.alone.eq(alone),
+            rounder.number.eq(number[:-1]),
             self.o.p.eq(rounder.o),
             self.o.valid.eq(ranks.valid),
             self.i.ready.eq(ranks.finish()),
         ]
         return m
+
+    @staticmethod
+    def _code(partial: data.View) -> Value:
+        """The FP32 code of the partial sum, after flushing; ``inf`` and ``nan`` are not read."""
+        *fraction, hidden = partial.significand
+        return Cat(*fraction, partial.exponent & hidden.replicate(len(partial.exponent)), partial.sign)
 
     def _multiply(self, m: Module, platform: Any) -> tuple[Value, Value, Value]:
         """The products, the decoded partial sum, and what overrides their sum."""

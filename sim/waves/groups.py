@@ -23,9 +23,9 @@ PE_OUTPUTS = Group("outputs", r"(moving_east|stationary_east|partial_south|swap_
 DOT_GROUPS = (
     Group("decode", r"(dot\.)?decode_"),
     Group("products", r"(dot\.)?(multiply_|products)"),
-    Group("sum", r"(dot\.)?sum\.(tree|add|largest|(?!align))"),
-    Group("align", r"(dot\.)?(sum\.(.*\.)?align)"),
-    Group("normalize", r"(dot\.)?normalize"),
+    Group("align", r"(dot\.)?terms"),
+    Group("sum", r"(dot\.)?(total|align_)"),
+    Group("normalize", r"(dot\.)?(coarse|fine|add_)"),
     Group("round", r"(dot\.)?round"),
 )
 

@@ -110,6 +110,7 @@ PAIRS = [
     ("E2M1", "E2M1", 0),
 ]
 """Pairs of formats, and the lane in which all their pairs of codes are tried."""
+PAIRS = [pair for pair in PAIRS if {CATALOGUE[name] for name in pair[:2]} <= {E2M1, *NUMERICS.element_formats}]
 if not NUMERICS.element_subnormals:
     # E2M1's subnormals are normal numbers once they are mapped, and only before would they be flushed.
     PAIRS = [pair for pair in PAIRS if "E2M1" not in pair]

@@ -7,7 +7,12 @@ import pytest
 from bitpath.golden.codec import codes_of
 from bitpath.golden.exact import psum_write, trace_dot_product
 from bitpath.golden.spec.formats import E4M3FN, E5M2, FP32
-from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, AccumulateFlag
+from bitpath.golden.spec.trainium3 import (
+    TRAINIUM3_QUAD_MX,
+    TRAINIUM3_QUAD_MX_ALIGNED,
+    TRAINIUM3_QUAD_MX_E4M3,
+    AccumulateFlag,
+)
 from bitpath.golden.trainium3 import (
     dequantize,
     from_partitions,
@@ -119,6 +124,16 @@ def test_one_output_against_the_scalar_tier(preset, a_format, b_format, scale_ru
         result = trace_dot_product(preset.numerics, x, x_format, y, y_format, x_scale, y_scale)[-1].result
         present = psum_write(result, present, FP32)
     assert got.view(np.uint32)[row, column] == present
+
+
+def test_the_e4m3_preset_is_the_reference_without_e5m2():
+    a, b = matrices(3, 600, 2, seed=8)
+    numerics = TRAINIUM3_QUAD_MX_E4M3.numerics
+    for b_format in ("mxfp8_e4m3", "mxfp4"):
+        reference = matmul(a, b, b_format=b_format)
+        assert matmul(a, b, b_format=b_format, numerics=numerics).tobytes() == reference.tobytes()
+    with pytest.raises(ValueError, match="the numerics allow E4M3FN"):
+        matmul(a, b, b_format="mxfp8_e5m2", numerics=numerics)
 
 
 def test_accuracy_against_the_dequantised_product():

