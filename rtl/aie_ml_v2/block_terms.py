@@ -81,8 +81,9 @@ class BlockTerms(wiring.Component):
         for k in range(DEPTH):
             shared = i.exponents[0] if k < plan.mx_terms else 0
             m.d.comb += o.exponents[k].eq(Mux(counts, shared, 0))
+        if plan.narrow:
+            m.d.comb += o.narrow.eq(0)
         m.d.comb += [
-            o.narrow.eq(0),
             o.negative.eq(negative),
             o.nan.eq(is_mx & i.nan),
             o.plus_inf.eq(0),

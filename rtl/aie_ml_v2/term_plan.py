@@ -90,10 +90,12 @@ class TermPlan:
 
         Magnitudes are in units of 2**-20. In MX the wide slots share the first exponent; exponent 0 is that of no term.
         """
+        # Verilog has no wires of no bits.
+        narrow = {"narrow": data.ArrayLayout(self.narrow_bits, self.narrow)} if self.narrow else {}
         return data.StructLayout(
             {
                 "wide": data.ArrayLayout(self.wide_bits, self.mx_terms),
-                "narrow": data.ArrayLayout(self.narrow_bits, self.narrow),
+                **narrow,
                 "negative": self.slots,
                 "exponents": data.ArrayLayout(EXPONENT_BITS, DEPTH),
                 "nan": 1,

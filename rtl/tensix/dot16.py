@@ -108,12 +108,12 @@ class Dot16(wiring.Component):
             normalize.exponent.eq(exponent),
             normalize.dst32.eq(control.dst32),
         ]
-        normal, integer, control = ranks.hold("normalize", normal=normalize.o, integer=total.value, control=control)
+        normal, total, control = ranks.hold("normalize", normal=normalize.o, total=total.value, control=control)
 
         m.submodules.dst_round = rounder = DstRound(numerics)
         m.d.comb += [
             rounder.normal.eq(normal),
-            rounder.integer.eq(integer),
+            rounder.total.eq(total),
             rounder.control.eq(control),
             self.o.p.eq(rounder.o),
             self.o.valid.eq(ranks.valid),

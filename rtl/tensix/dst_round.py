@@ -34,7 +34,7 @@ class DstRound(wiring.Component):
     Members
     -------
     normal : In(NORMAL)
-    integer : In(32), the value of a `total_layout` with the normalised sum's sign
+    total : In(32), of an integer, the value of a `total_layout` with the normalised sum's sign
     control : In(DotControl)
     o : Out(32), a 16-bit word in the low half
     """
@@ -44,7 +44,7 @@ class DstRound(wiring.Component):
     def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
         super().__init__(
-            {"normal": In(NORMAL), "integer": In(INTEGER_BITS + 1), "control": In(DotControl), "o": Out(DST32.width)}
+            {"normal": In(NORMAL), "total": In(INTEGER_BITS + 1), "control": In(DotControl), "o": Out(DST32.width)}
         )
 
     def elaborate(self, platform):
@@ -60,7 +60,7 @@ class DstRound(wiring.Component):
         step |= (is_half & self._step(m, FP16)) << HALF_UNUSED
         step |= (is_bf16 & self._step(m, BF16)) << BF16_UNUSED
         rounded = Signal(len(number))
-        m.d.comb += rounded.eq(Mux(is_integer, self.integer, number) + step)
+        m.d.comb += rounded.eq(Mux(is_integer, self.total, number) + step)
 
         exponent = rounded[FP32.fraction_bits :]
         something = is_integer | ~(normal.zero | exponent[-1] | ~exponent.any())
