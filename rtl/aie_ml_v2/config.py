@@ -52,6 +52,10 @@ class MacLaneConfig:
         return any(mode in self.modes for mode in modes)
 
 
+MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))
+"""A lane that multiplies blocks of MX9 and nothing else."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class VectorMacConfig:
     """The vector unit's multiply-accumulate with its accumulators.

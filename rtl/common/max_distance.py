@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 class MaxDistance(wiring.Component):
     """``o`` is the largest of the exponents that count, and ``shifts[k] = o - i[k]``, saturated. Combinational.
 
-    Bit by bit from the top: among those that are still equal to the maximum, a 1 wins. Whoever is left when only the bits
-    of a shift are to come has the maximum's upper bits, which saves his subtraction all but its low bits; so does
-    whoever has one less up there and borrows it. That is smaller than a tree of comparisons with subtractions behind it.
+    Bit by bit from the top: a 1 wins over the 0 of others that are still equal to the maximum. The bits above those of a
+    shift then need no subtraction: a distance fits a shift where they are equal, or where they are one less and the low
+    bits borrow it. This is smaller than a tree of comparisons with subtractions behind it.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ class Products(wiring.Component):
 
     With ``control.add`` the operands of lane 0 stand in the places of products 0 and 1; the other lanes must hold zeros.
 
-    Exponents are compared as sums of the operands' exponents, before Dst's bias is in them. A product of a zero counts as
-    0 there. That is right although it has the exponent ``max(adj, 0)`` or 0, ``adj`` being what is added for the bias: where
+    Exponents are compared as sums of the operands' exponents, before Dst's bias is in them. A product of a zero does not
+    count there. That is right although it has the exponent ``max(adj, 0)`` or 0, ``adj`` being what is added for the bias: where
     ``adj`` is not positive, a group whose sums all fail to make a positive exponent is empty anyway; where it is positive,
     every other product is above it, and a group of zeros alone is known by its maximum being 0.
 
