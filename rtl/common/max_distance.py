@@ -1,8 +1,11 @@
 """The largest of several exponents, and how far the others are below it."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+WORD_BITS = 64
+"""What a simulator works on at once."""
 
 
 class MaxDistance(wiring.Component):
@@ -39,19 +42,25 @@ class MaxDistance(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        left, largest = self.counts, []
-        for bit in reversed(range(self.width)):
+        width, lanes = self.width, WORD_BITS // self.width
+        exponents = self.i.as_value()
+        words = [exponents[start : start + lanes * width] for start in range(0, len(exponents), lanes * width)]
+        # Who is left stands at the lowest bits of the exponents: so that the words of all exponents are compared at once.
+        left = [
+            Cat(Cat(count, Const(0, width - 1)) for count in self.counts[w * lanes :][:lanes])
+            for w in range(len(words))
+        ]
+        largest = []
+        for bit in reversed(range(width)):
             if bit == self.shift_bits - 1:
-                same = left
-            ones = Signal(self.terms, name=f"ones_{bit}")
-            at_maximum = Signal(self.terms, name=f"at_maximum_{bit}")
+                same = [word[place] for word in left for place in range(0, len(word), width)]
             one = Signal(name=f"one_{bit}")
-            m.d.comb += [
-                ones.eq(Cat(self.i[k][bit] for k in range(self.terms))),
-                one.eq((left & ones).any()),
-                at_maximum.eq(left & (ones | (~one).replicate(self.terms))),
-            ]
-            left = at_maximum
+            winners = [Signal(len(word), name=f"winners_{bit}") for word in words]
+            next_left = [Signal(len(word), name=f"left_{bit}") for word in words]
+            for word, was, won, stays in zip(words, left, winners, next_left, strict=True):
+                m.d.comb += [won.eq(word[bit:] & was), stays.eq(Mux(one, won, was))]
+            m.d.comb += one.eq(Cat(won.any() for won in winners).any())
+            left = next_left
             largest.insert(0, one)
         low, upper = Cat(largest[: self.shift_bits]), Cat(largest[self.shift_bits :])
         next_lower = Signal(len(upper))

@@ -10,7 +10,6 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.common.carry_save import carry_save
 from bitpath.rtl.tensix.config import MultiplierConfig
 from bitpath.rtl.tensix.layouts import DotControl, Operand
 
@@ -76,8 +75,6 @@ class FidelityMultiplier(wiring.Component):
         m.d.comb += [
             field_a.eq(reduce(or_, (field & chosen.replicate(len(field)) for chosen, field in fields_a))),
             field_b.eq(Mux(low_b, Cat(Const(0, LOW_FIELD_B_PLACES), b[:LOW_FIELD_B_BITS]), b[4:11])),
+            self.o.eq(field_a * field_b),
         ]
-        rows = [(field_b & field_a[k].replicate(FIELD_B_BITS)) << k for k in range(FIELD_A_BITS)]
-        total, carry = carry_save(m, rows, PRODUCT_BITS)
-        m.d.comb += self.o.eq(total + carry)
         return m

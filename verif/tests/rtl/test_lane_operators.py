@@ -4,13 +4,9 @@ from itertools import product
 from random import Random
 
 import pytest
-from amaranth import Module
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.tensix_numerics import Tie
 from bitpath.rtl.aie_ml_v2.signed_product import SignedProduct
-from bitpath.rtl.common.carry_save import carry_save
 from bitpath.rtl.common.max_distance import MaxDistance
 from bitpath.rtl.tensix.round_addend import NARROW_DROPPED, RoundAddend
 
@@ -50,28 +46,6 @@ def test_signed_product(evaluate, width, place):
     vectors = [{side: {"magnitude": f[0], "sign": f[1]} for side, f in zip("ab", case, strict=True)} for case in cases]
     for (a, b), got in zip(cases, evaluate(SignedProduct(width, place), vectors), strict=True):
         assert got == (a[0] - (a[1] << place)) * (b[0] - (b[1] << place))
-
-
-class SumOfRows(wiring.Component):
-    """Rows added up through :func:`carry_save`."""
-
-    def __init__(self, rows, width):
-        self.width = width
-        super().__init__({"i": In(data.ArrayLayout(width, rows)), "o": Out(width)})
-
-    def elaborate(self, platform):
-        m = Module()
-        total, carry = carry_save(m, list(self.i), self.width)
-        m.d.comb += self.o.eq(total + carry)
-        return m
-
-
-@pytest.mark.parametrize("rows", [3, 5])
-def test_carry_save(evaluate, rows):
-    rng = Random(rows)
-    cases = [tuple(rng.choice((0, 255, rng.getrandbits(8))) for _ in range(rows)) for _ in range(300)]
-    got = evaluate(SumOfRows(rows, 8), [{"i": list(case)} for case in cases])
-    assert got == [sum(case) % 256 for case in cases]
 
 
 def nearest(number, places, tie, odd_of):
