@@ -4,9 +4,9 @@ from amaranth import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.rtl.aie_ml_v2.align_to_max import aligned_layout
 from bitpath.rtl.aie_ml_v2.compare import ACCUMULATORS, used_accumulators
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, MacControl
 from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
 from bitpath.rtl.common.add_tree import AddTree
@@ -19,7 +19,7 @@ class Accumulate(wiring.Component):
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -32,8 +32,8 @@ class Accumulate(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.plan = plan = TermPlan(numerics)
+    def __init__(self, config: MacLaneConfig):
+        self.plan = plan = TermPlan(config)
         super().__init__(
             {
                 "wide": In(aligned_layout(plan.wide_aligned, plan.mx_terms)),

@@ -9,10 +9,10 @@ from amaranth import Module, Mux, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.aie_ml_v2.align_round import AlignRound
 from bitpath.rtl.aie_ml_v2.compare import ACCUMULATORS, used_accumulators
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH, LANE_BITS, MacControl
 from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
 from bitpath.rtl.common.bodies import place
@@ -28,7 +28,7 @@ class AlignToMax(wiring.Component):
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -42,9 +42,9 @@ class AlignToMax(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.numerics = numerics
-        self.plan = plan = TermPlan(numerics)
+    def __init__(self, config: MacLaneConfig):
+        self.numerics = config.numerics
+        self.plan = plan = TermPlan(config)
         super().__init__(
             {
                 "terms": In(plan.terms),

@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
-from bitpath.rtl.aie_ml_v2.layouts import DEPTH, MacMode
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.layouts import DEPTH
+from bitpath.rtl.aie_ml_v2.mac_mode import MX_MODES, MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.post_add import TERM_BITS
 from bitpath.rtl.aie_ml_v2.products import ProductWords
 from bitpath.rtl.aie_ml_v2.term_plan import FLOAT_FRACTION_BITS, MX_FRACTION_BITS, TermPlan
@@ -30,7 +32,7 @@ class BlockTerms(wiring.Component):
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -43,10 +45,10 @@ class BlockTerms(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.numerics = numerics
-        self.plan = TermPlan(numerics)
-        held = held_layout(numerics)
+    def __init__(self, config: MacLaneConfig):
+        self.config, self.numerics = config, config.numerics
+        self.plan = TermPlan(config)
+        held = held_layout(config.numerics)
         super().__init__(
             {
                 "i": In(ProductWords),
@@ -61,8 +63,8 @@ class BlockTerms(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         plan, i, o = self.plan, self.i, self.o
-        is_mx9 = i.control.mode == MacMode.MX9
-        is_mx = is_mx9 | (i.control.mode == MacMode.MX6)
+        is_mx9 = is_one_of(i.control.mode, (MacMode.MX9,), self.config.modes)
+        is_mx = is_one_of(i.control.mode, MX_MODES, self.config.modes)
         values = self._values(m, is_mx9)
         negative = Signal(plan.slots)
         unequal = Signal(plan.mx_terms)  # to 0
@@ -79,8 +81,9 @@ class BlockTerms(wiring.Component):
         for k in range(DEPTH):
             shared = i.exponents[0] if k < plan.mx_terms else 0
             m.d.comb += o.exponents[k].eq(Mux(counts, shared, 0))
+        if plan.narrow:
+            m.d.comb += o.narrow.eq(0)
         m.d.comb += [
-            o.narrow.eq(0),
             o.negative.eq(negative),
             o.nan.eq(is_mx & i.nan),
             o.plus_inf.eq(0),

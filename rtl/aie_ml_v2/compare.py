@@ -7,13 +7,12 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH, LANE_BITS, MacControl
 from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, TermPlan
-from bitpath.rtl.common.align import shift_of
 from bitpath.rtl.common.bodies import place
-from bitpath.rtl.common.max_exponent import MaxExponent
+from bitpath.rtl.common.max_distance import MaxDistance
 from bitpath.rtl.common.raw import SPECIAL
 
 ACCUMULATORS = 2
@@ -33,7 +32,7 @@ class Compare(wiring.Component):
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -47,8 +46,8 @@ class Compare(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.plan = TermPlan(numerics)
+    def __init__(self, config: MacLaneConfig):
+        self.plan = TermPlan(config)
         super().__init__(
             {
                 "terms": In(self.plan.terms),
@@ -86,12 +85,9 @@ class Compare(wiring.Component):
             plus.append(infinite & ~sign)
             minus.append(infinite & sign)
 
-        largest = place(m, platform, "largest", MaxExponent, len(exponents), EXPONENT_BITS)
-        shifts = []
-        for k, exponent in enumerate(exponents):
-            distance = Signal(EXPONENT_BITS, name=f"distance_{k}")
-            m.d.comb += [largest.i[k].eq(exponent), distance.eq(largest.o - exponent)]
-            shifts.append(shift_of(distance, self.plan.shift_bits))
+        largest = place(m, platform, "largest", MaxDistance, len(exponents), EXPONENT_BITS, self.plan.shift_bits)
+        m.d.comb += [largest.counts.eq(~0), *(largest.i[k].eq(exponent) for k, exponent in enumerate(exponents))]
+        shifts = list(largest.shifts)
         infinity_plus, infinity_minus = Cat(plus).any(), Cat(minus).any()
         m.d.comb += [
             self.exponent.eq(largest.o),

@@ -6,6 +6,7 @@ from bitpath.golden.spec.aie_ml_v2 import CASCADE_BITS
 from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AieNumerics
 from bitpath.golden.spec.formats import FP32
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.config import require_power_of_two
 
 CASCADE_LANES = CASCADE_BITS // FP32.width
@@ -32,10 +33,27 @@ class MacLaneConfig:
 
     Attributes
     ----------
+    modes : what it can multiply, in the order of `MacMode`; control words ask for nothing else. What no mode needs falls
+        away.
     numerics : what is computed.
     """
 
+    modes: tuple[MacMode, ...] = tuple(MacMode)
     numerics: AieNumerics = AIE_ML_V2.numerics
+
+    def __post_init__(self) -> None:
+        if not self.modes or self.modes != tuple(mode for mode in MacMode if mode in self.modes):
+            raise ValueError(
+                f"mac_lane: modes is {self.modes!r}, allowed are some of the modes, each once, in their order"
+            )
+
+    def has(self, *modes: MacMode) -> bool:
+        """Whether it can multiply any of these."""
+        return any(mode in self.modes for mode in modes)
+
+
+MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))
+"""A lane that multiplies blocks of MX9 and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from amaranth import Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.products import ProductWords
 from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
@@ -15,7 +15,7 @@ class FloatTerms(wiring.Component):
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -25,9 +25,9 @@ class FloatTerms(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.numerics = numerics
-        self.plan = TermPlan(numerics)
+    def __init__(self, config: MacLaneConfig):
+        self.numerics = config.numerics
+        self.plan = TermPlan(config)
         super().__init__({"i": In(ProductWords), "o": Out(self.plan.terms)})
 
     def elaborate(self, platform):

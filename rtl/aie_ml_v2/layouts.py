@@ -19,12 +19,13 @@ or MX9 with its codes times 32, as ``AieNumerics.mx4_path`` says; whoever loads 
 """
 
 from amaranth import unsigned
-from amaranth.lib import data, enum
+from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.aie_ml_v2 import MX6, MX9, MX_BLOCK, VECTOR_BITS
-from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8_FORMATS, INT8, MX9_MODE, Mode
+from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8_FORMATS, INT8, MX9_MODE
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 
 LANE_BITS = INT8.lane_bits
 """Of an accumulator lane, FP32 or INT32; those of 64 bits are not computed here."""
@@ -46,22 +47,6 @@ FORMAT_BITS = ceil_log2(len(FLOAT8_FORMATS))
 """Of the index of a float format."""
 ELEMENT_BITS = {"int8": 8, "int16": 16, "float16": 16, "float8": 8, "mx6": MX6.width, "mx9": MX9.width}
 """Of an element of either tile, by the name of the mode."""
-
-
-class MacMode(enum.Enum, shape=3):
-    """The rows of Table 7 that are computed."""
-
-    INT8 = 0
-    INT16 = 1
-    FLOAT16 = 2
-    FLOAT8 = 3
-    MX6 = 4
-    MX9 = 5
-
-    @classmethod
-    def of(cls, mode: Mode) -> "MacMode":
-        """The code of a row."""
-        return cls[mode.name.upper()]
 
 
 class MacControl(data.Struct):

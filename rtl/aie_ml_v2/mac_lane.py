@@ -16,7 +16,8 @@ from bitpath.rtl.aie_ml_v2.block_terms import BlockTerms
 from bitpath.rtl.aie_ml_v2.compare import Compare
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.float_terms import FloatTerms
-from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, LaneOperands, MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, LaneOperands, MacControl
+from bitpath.rtl.aie_ml_v2.mac_mode import FLOAT_MODES, INTEGER_MODES, MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.normalize import NormalizeFp32
 from bitpath.rtl.aie_ml_v2.post_add import PostAdd
 from bitpath.rtl.aie_ml_v2.products import Products
@@ -42,7 +43,7 @@ class MacLane(wiring.Component):
 
     Parameters
     ----------
-    config : numerics.
+    config : numerics and modes.
 
     Members
     -------
@@ -53,7 +54,7 @@ class MacLane(wiring.Component):
 
     def __init__(self, config: MacLaneConfig):
         self.config = config
-        self.plan = TermPlan(config.numerics)
+        self.plan = TermPlan(config)
         super().__init__(
             {
                 "valid": In(1),
@@ -68,9 +69,8 @@ class MacLane(wiring.Component):
         m = Module()
         products = self._multiply(m, platform)
         terms, control, product_sum = self._terms(m, platform, products)
-        numerics = self.config.numerics
 
-        compare = place(m, platform, "compare", Compare, numerics)
+        compare = place(m, platform, "compare", Compare, self.config)
         m.d.comb += [
             compare.terms.eq(terms),
             compare.acc1.eq(self.acc1),
@@ -91,9 +91,9 @@ class MacLane(wiring.Component):
             special=compare.special,
         )
 
-        align = place(m, platform, "align", AlignToMax, numerics)
-        accumulate = place(m, platform, "accumulate", Accumulate, numerics)
-        is_integer = (held["control"].mode == MacMode.INT8) | (held["control"].mode == MacMode.INT16)
+        align = place(m, platform, "align", AlignToMax, self.config)
+        accumulate = place(m, platform, "accumulate", Accumulate, self.config)
+        is_integer = is_one_of(held["control"].mode, INTEGER_MODES, self.config.modes)
         total = Signal(signed(max(self.plan.total_bits, LANE_BITS)))
         m.d.comb += [
             *(
@@ -109,7 +109,7 @@ class MacLane(wiring.Component):
             m, "added", total=total, is_integer=is_integer, exponent=held["exponent"], special=held["special"]
         )
 
-        normalize = place(m, platform, "normalize", NormalizeFp32, numerics)
+        normalize = place(m, platform, "normalize", NormalizeFp32, self.config)
         m.d.comb += [
             normalize.total.eq(summed["total"]),
             normalize.exponent.eq(summed["exponent"]),
@@ -121,7 +121,7 @@ class MacLane(wiring.Component):
     def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value]:
         """The third stage: products, and whether there are any."""
         valid, operands = Signal(name="permuted_valid"), _rank(m, "permuted", operands=self.operands)["operands"]
-        multiply = place(m, platform, "multiply", Products, self.config.numerics)
+        multiply = place(m, platform, "multiply", Products, self.config)
         multiplied_valid = Signal()
         products = _rank(m, "multiplied", products=multiply.o)["products"]
         m.d.comb += multiply.i.eq(operands)
@@ -131,11 +131,9 @@ class MacLane(wiring.Component):
     def _terms(self, m: Module, platform: Any, multiplied: tuple[data.View, Value]) -> tuple[Value, Value, Value]:
         """The fourth stage: what is compared, its control, and a sum of integers. Floats go through one rank more."""
         products, valid = multiplied
-        numerics = self.config.numerics
-        post_add = place(m, platform, "post_add", PostAdd, numerics)
-        blocks = place(m, platform, "block_terms", BlockTerms, numerics)
-        floats = place(m, platform, "float_terms", FloatTerms, numerics)
-        mode = products.control.mode
+        modes, mode = self.config.modes, products.control.mode
+        post_add = place(m, platform, "post_add", PostAdd, self.config)
+        blocks = place(m, platform, "block_terms", BlockTerms, self.config)
         first_beat = Signal()
         held = Signal.like(blocks.held, name="first_half", reset_less=True)
         m.d.comb += [
@@ -144,14 +142,17 @@ class MacLane(wiring.Component):
             blocks.products.eq(post_add.terms),
             blocks.sum.eq(post_add.o),
             blocks.held.eq(held),
-            floats.i.eq(products),
-            first_beat.eq(valid & (mode == MacMode.MX9) & ~products.high),
+            first_beat.eq(valid & is_one_of(mode, (MacMode.MX9,), modes) & ~products.high),
         ]
         with m.If(first_beat):
             m.d.sync += held.eq(blocks.to_hold)
 
+        if not self.config.has(*FLOAT_MODES):
+            return blocks.o, products.control, post_add.o
+        floats = place(m, platform, "float_terms", FloatTerms, self.config)
         is_float = Signal(name="float_valid")
-        m.d.sync += is_float.eq(valid & ((mode == MacMode.FLOAT16) | (mode == MacMode.FLOAT8)))
+        m.d.comb += floats.i.eq(products)
+        m.d.sync += is_float.eq(valid & is_one_of(mode, FLOAT_MODES, modes))
         late = _rank(m, "float", terms=floats.o, control=products.control)
         terms = Signal(self.plan.terms)
         control = Signal(MacControl)

@@ -7,9 +7,9 @@ from amaranth import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.aie_ml_v2.compare import ACCUMULATOR_OFFSET
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.round_decision import RoundDecision
 from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, TermPlan
 from bitpath.rtl.common.bodies import place
@@ -28,7 +28,7 @@ class NormalizeFp32(wiring.Component):
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -40,9 +40,9 @@ class NormalizeFp32(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.numerics = numerics
-        self.plan = TermPlan(numerics)
+    def __init__(self, config: MacLaneConfig):
+        self.numerics = config.numerics
+        self.plan = TermPlan(config)
         super().__init__(
             {
                 "total": In(signed(self.plan.total_bits)),

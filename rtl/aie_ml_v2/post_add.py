@@ -5,8 +5,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
-from bitpath.rtl.aie_ml_v2.layouts import BYTE, DEPTH, LANE_BITS, MacMode
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.layouts import BYTE, DEPTH, LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac_mode import MX_MODES, MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.mx_decode import MX6_IN_MX9
 from bitpath.rtl.aie_ml_v2.products import ProductWords
 
@@ -25,7 +26,7 @@ class PostAdd(wiring.Component):
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -36,8 +37,8 @@ class PostAdd(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.numerics = numerics
+    def __init__(self, config: MacLaneConfig):
+        self.config, self.numerics = config, config.numerics
         super().__init__(
             {
                 "i": In(ProductWords),
@@ -48,9 +49,10 @@ class PostAdd(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        mode = self.i.control.mode
-        is_mx6, is_int16 = mode == MacMode.MX6, mode == MacMode.INT16
-        is_mx = is_mx6 | (mode == MacMode.MX9)
+        is_mx6, is_int16, is_mx = (
+            is_one_of(self.i.control.mode, asked, self.config.modes)
+            for asked in ((MacMode.MX6,), (MacMode.INT16,), MX_MODES)
+        )
         terms, narrow = [], []
         for k in range(DEPTH):
             product = self.i.wide[k]

@@ -4,7 +4,7 @@ from amaranth import Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.aie_ml_v2.config import PostAddConfig
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig, PostAddConfig
 from bitpath.rtl.aie_ml_v2.layouts import LaneOperands
 from bitpath.rtl.aie_ml_v2.post_add import SUM_BITS, PostAdd
 from bitpath.rtl.aie_ml_v2.products import Products
@@ -32,7 +32,8 @@ class ProductSum(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        multiply = place(m, platform, "multiply", Products, self.config.numerics)
-        post_add = place(m, platform, "post_add", PostAdd, self.config.numerics)
+        lane = MacLaneConfig(numerics=self.config.numerics)
+        multiply = place(m, platform, "multiply", Products, lane)
+        post_add = place(m, platform, "post_add", PostAdd, lane)
         m.d.comb += [multiply.i.eq(self.i), post_add.i.eq(multiply.o), self.o.eq(post_add.o)]
         return m

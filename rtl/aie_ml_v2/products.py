@@ -2,20 +2,23 @@
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.aie_ml_v2 import MX6, MX_BLOCK, MX_NAN_EXPONENT
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
-from bitpath.rtl.aie_ml_v2.float_decode import FloatDecode
-from bitpath.rtl.aie_ml_v2.layouts import BYTE, DEPTH, WORD_BITS, LaneOperands, MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.float_decode import FLOAT, FloatDecode
+from bitpath.rtl.aie_ml_v2.layouts import BYTE, DEPTH, WORD_BITS, LaneOperands, MacControl
+from bitpath.rtl.aie_ml_v2.mac_mode import FLOAT_MODES, MX_MODES, MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.mx_decode import MxDecode
+from bitpath.rtl.aie_ml_v2.signed_product import SignedProduct, factor_layout
 from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, SIGNIFICAND_BITS
 from bitpath.rtl.common.bodies import place
 
-FACTOR_BITS = SIGNIFICAND_BITS + 1
-"""Of what is multiplied, signed: a significand, which is never negative, or 8 bits of an integer, signed or not."""
+FACTOR = factor_layout(SIGNIFICAND_BITS)
+"""What is multiplied: a significand, which is never negative, or 8 bits of an integer or code, signed or not."""
+SIGN_PLACE = BYTE - 1
 WIDE_BITS = 2 * SIGNIFICAND_BITS + 1
 """Of a product: at most 2047**2, so that the sign bit needs one more."""
 NARROW_BITS = 2 * MX6.width
@@ -48,13 +51,13 @@ class ProductWords(data.Struct):
 class Products(wiring.Component):
     """A lane's products of one beat, exactly; exponent codes; NaN and infinities. Combinational.
 
-    Eight multipliers of 12 by 12 bits, signed, are shared: by MX9's 8 codes, MX6's first 8, significands of floats, bytes,
-    and pieces of 16-bit integers. Eight of 5 by 5 bits have MX6's other codes. Adders of exponents are shared by floats
-    and, the first of them, MX.
+    Eight multipliers of 11 by 11 bits are shared: by MX9's 8 codes, MX6's first 8, significands of floats, bytes, and pieces
+    of 16-bit integers. Eight of 5 by 5 bits, signed, have MX6's other codes. Adders of exponents are shared by floats and,
+    the first of them, MX.
 
     Parameters
     ----------
-    numerics : what is computed.
+    config : numerics and modes.
 
     Members
     -------
@@ -64,21 +67,20 @@ class Products(wiring.Component):
 
     clocked = False
 
-    def __init__(self, numerics: AieNumerics):
-        self.numerics = numerics
+    def __init__(self, config: MacLaneConfig):
+        self.config, self.numerics = config, config.numerics
         super().__init__({"i": In(LaneOperands), "o": Out(ProductWords)})
 
     def elaborate(self, platform):
         m = Module()
         control = self.i.control
-        mode = control.mode
         is_mx = Signal()
         is_float = Signal()
         x, y = (Signal.like(each, name=name) for name, each in (("x", self.i.x), ("y", self.i.y)))
         gate = control.multiplies
         m.d.comb += [
-            is_mx.eq((mode == MacMode.MX6) | (mode == MacMode.MX9)),
-            is_float.eq((mode == MacMode.FLOAT16) | (mode == MacMode.FLOAT8)),
+            is_mx.eq(self._is(*MX_MODES)),
+            is_float.eq(self._is(*FLOAT_MODES)),
             # Zeros add nothing, and are no NaN.
             x.eq(self.i.x & gate.replicate(len(x))),
             y.eq(self.i.y & gate.replicate(len(y))),
@@ -95,9 +97,15 @@ class Products(wiring.Component):
             ea, eb = float_x[k].exponent, float_y[k].exponent
             if k == 0:
                 ea, eb = Mux(is_mx, self.i.x_exponent, ea), Mux(is_mx, self.i.y_exponent, eb)
+            product = place(m, platform, f"product_{k}", SignedProduct, SIGNIFICAND_BITS, SIGN_PLACE)
+            short = place(m, platform, f"short_{k}", SignedProduct, MX6.width - 1, MX6.width - 1)
             m.d.comb += [
-                wide[k].eq(a * b),
-                narrow[k].eq(mx_x.narrow[k] * mx_y.narrow[k]),
+                product.a.eq(a),
+                product.b.eq(b),
+                short.a.eq(mx_x.narrow[k]),
+                short.b.eq(mx_y.narrow[k]),
+                wide[k].eq(product.o),
+                narrow[k].eq(short.o),
                 exponents[k].eq(ea + eb + 1),
             ]
         negative, nan, plus, minus = self._signs(m, float_x, float_y)
@@ -121,13 +129,18 @@ class Products(wiring.Component):
         ]
         return m
 
+    def _is(self, *modes: MacMode) -> Value:
+        return is_one_of(self.i.control.mode, modes, self.config.modes)
+
     def _mx(self, m: Module, platform: Any, side: str, operand: Value) -> wiring.Component:
         decode = place(m, platform, f"mx_decode_{side}", MxDecode)
-        m.d.comb += [decode.i.eq(operand), decode.is_mx6.eq(self.i.control.mode == MacMode.MX6)]
+        m.d.comb += [decode.i.eq(operand), decode.is_mx6.eq(self._is(MacMode.MX6))]
         return decode
 
     def _floats(self, m: Module, platform: Any, side: str, operand: Value, fmt: Value) -> list[data.View]:
-        is_fp8 = self.i.control.mode == MacMode.FLOAT8
+        if not self.config.has(*FLOAT_MODES):
+            return [data.View(FLOAT, Const(0, FLOAT.size))] * DEPTH
+        is_fp8 = self._is(MacMode.FLOAT8)
         decoded = []
         for k in range(DEPTH):
             decode = place(m, platform, f"float_decode_{side}_{k}", FloatDecode)
@@ -142,19 +155,23 @@ class Products(wiring.Component):
     def _factor(
         self, m: Module, name: str, code: Value, number: data.View, operand: Value, k: int, high: int, is_signed: Value
     ) -> Value:
-        """What a wide multiplier takes from one side."""
-        factor = Signal(signed(FACTOR_BITS), name=name)
+        """What a wide multiplier takes from one side, as a ``FACTOR``."""
+        factor = Signal(FACTOR, name=name)
         byte = operand.word_select(k, BYTE)
         piece = operand.word_select(k // 4 * (WORD_BITS // BYTE) + high, BYTE)
+        choices = (
+            ((MacMode.INT8,), _factor_bits(byte, is_signed)),
+            ((MacMode.INT16,), _factor_bits(piece, is_signed & bool(high))),
+            (FLOAT_MODES, number.significand),
+            (MX_MODES, _factor_bits(code, Const(1))),
+        )
+        *others, (_, default) = [choice for choice in choices if self.config.has(*choice[0])]
         with m.Switch(self.i.control.mode):
-            with m.Case(MacMode.INT8):
-                m.d.comb += factor.eq(Cat(byte, byte[-1] & is_signed).as_signed())
-            with m.Case(MacMode.INT16):
-                m.d.comb += factor.eq(Cat(piece, piece[-1] & is_signed & bool(high)).as_signed())
-            with m.Case(MacMode.FLOAT16, MacMode.FLOAT8):
-                m.d.comb += factor.eq(number.significand)
+            for modes, value in others:
+                with m.Case(*modes):
+                    m.d.comb += factor.eq(value)
             with m.Default():
-                m.d.comb += factor.eq(code)
+                m.d.comb += factor.eq(default)
         return factor
 
     def _signs(self, m: Module, xs: list[data.View], ys: list[data.View]) -> tuple[Value, Value, Value, Value]:
@@ -167,3 +184,9 @@ class Products(wiring.Component):
                 nan[k].eq(a.nan | b.nan | (a.inf & ~b.significand.any()) | (b.inf & ~a.significand.any())),
             ]
         return negative, nan.any(), (inf & ~negative).any(), (inf & negative).any()
+
+
+def _factor_bits(byte: Value, is_signed: Value) -> Value:
+    """Eight bits, signed or not, as the bits of a ``FACTOR``."""
+    padding = Const(0, SIGNIFICAND_BITS - BYTE)
+    return Cat(byte[:-1], byte[-1] & ~is_signed, padding, byte[-1] & is_signed)

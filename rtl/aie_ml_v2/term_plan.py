@@ -6,8 +6,9 @@ from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH
+from bitpath.rtl.aie_ml_v2.mac_mode import FLOAT_MODES
 
 SIGNIFICAND_BITS = 11
 """Of a float operand at its widest, FP16, whose fraction the others' fractions are extended to."""
@@ -26,17 +27,17 @@ class TermPlan:
 
     Attributes
     ----------
-    numerics : what is computed.
+    config : numerics and modes of the lane.
     """
 
-    numerics: AieNumerics
+    config: MacLaneConfig
 
     @property
     def mx_terms(self) -> int:
         """Terms of a block pair: its sum, the sums of MX9's halves, or every product."""
-        if not self.numerics.mx_post_add_first:
+        if not self.config.numerics.mx_post_add_first:
             return MX_BLOCK
-        return 2 if self.numerics.mx9_split_round else 1
+        return 2 if self.config.numerics.mx9_split_round else 1
 
     @property
     def mx_integer_bits(self) -> int:
@@ -46,7 +47,7 @@ class TermPlan:
     @property
     def narrow(self) -> int:
         """Slots for products of floats alone."""
-        return max(0, DEPTH - self.mx_terms)
+        return max(0, DEPTH - self.mx_terms) if self.config.has(*FLOAT_MODES) else 0
 
     @property
     def slots(self) -> int:
@@ -65,12 +66,12 @@ class TermPlan:
     @property
     def wide_aligned(self) -> int:
         """Of a wide slot's magnitude on the common grid."""
-        return self.mx_integer_bits + self.numerics.align_fraction_bits
+        return self.mx_integer_bits + self.config.numerics.align_fraction_bits
 
     @property
     def narrow_aligned(self) -> int:
         """Of a narrow slot's magnitude on the common grid; of an accumulator's, which is below 2, too."""
-        return FLOAT_INTEGER_BITS + self.numerics.align_fraction_bits
+        return FLOAT_INTEGER_BITS + self.config.numerics.align_fraction_bits
 
     @property
     def shift_bits(self) -> int:
@@ -81,7 +82,7 @@ class TermPlan:
     @property
     def total_bits(self) -> int:
         """Of the sum, signed: below 64 + 2 + 2 of MX and two accumulators, or 8 * 4 + 2 + 2."""
-        return 1 + 7 + self.numerics.align_fraction_bits
+        return 1 + 7 + self.config.numerics.align_fraction_bits
 
     @property
     def terms(self) -> data.StructLayout:
@@ -89,10 +90,12 @@ class TermPlan:
 
         Magnitudes are in units of 2**-20. In MX the wide slots share the first exponent; exponent 0 is that of no term.
         """
+        # Verilog has no wires of no bits.
+        narrow = {"narrow": data.ArrayLayout(self.narrow_bits, self.narrow)} if self.narrow else {}
         return data.StructLayout(
             {
                 "wide": data.ArrayLayout(self.wide_bits, self.mx_terms),
-                "narrow": data.ArrayLayout(self.narrow_bits, self.narrow),
+                **narrow,
                 "negative": self.slots,
                 "exponents": data.ArrayLayout(EXPONENT_BITS, DEPTH),
                 "nan": 1,

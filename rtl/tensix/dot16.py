@@ -13,7 +13,7 @@ from bitpath.rtl.common.ranks import Ranks
 from bitpath.rtl.tensix.config import Dot16Config
 from bitpath.rtl.tensix.dst_add import DstAdd
 from bitpath.rtl.tensix.dst_align import DstAlign
-from bitpath.rtl.tensix.dst_normalize import FLOAT_BITS, DstNormalize
+from bitpath.rtl.tensix.dst_normalize import DstNormalize
 from bitpath.rtl.tensix.dst_round import DstRound
 from bitpath.rtl.tensix.group_sum import GroupSum
 from bitpath.rtl.tensix.layouts import DotControl, Operand
@@ -103,19 +103,17 @@ class Dot16(wiring.Component):
 
         m.submodules.dst_normalize = normalize = DstNormalize(numerics)
         m.d.comb += [
-            normalize.magnitude.eq(total.magnitude[:FLOAT_BITS]),
-            normalize.sign.eq(total.sign),
+            normalize.i.value.eq(total.value),
+            normalize.i.sign.eq(total.sign),
             normalize.exponent.eq(exponent),
             normalize.dst32.eq(control.dst32),
         ]
-        normal, magnitude, control = ranks.hold(
-            "normalize", normal=normalize.o, magnitude=total.magnitude, control=control
-        )
+        normal, total, control = ranks.hold("normalize", normal=normalize.o, total=total.value, control=control)
 
-        m.submodules.dst_round = rounder = DstRound(numerics, normalize.o.shape())
+        m.submodules.dst_round = rounder = DstRound(numerics)
         m.d.comb += [
             rounder.normal.eq(normal),
-            rounder.magnitude.eq(magnitude),
+            rounder.total.eq(total),
             rounder.control.eq(control),
             self.o.p.eq(rounder.o),
             self.o.valid.eq(ranks.valid),

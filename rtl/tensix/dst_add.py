@@ -3,28 +3,29 @@
 Ref: ttsim v1.10.0; tt-metal #46101 for the second rounding of a 16-bit Dst.
 """
 
-from typing import Any
-
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import BF16, FP16, FP32
 from bitpath.golden.spec.tensix import COLUMNS, DST32
-from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
+from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.rtl.common.align import Align, Dropped
 from bitpath.rtl.common.bodies import place
-from bitpath.rtl.common.nearest import rounds_up, tie_goes_up
 from bitpath.rtl.tensix.dst_align import SHIFT_BITS, SUM_FRACTION_BITS, UNIT_SHIFT
 from bitpath.rtl.tensix.layouts import DotControl, StyleCode
+from bitpath.rtl.tensix.round_addend import NARROW_DROPPED, RoundAddend
 
-NARROW_DROPPED = 13
-"""Fraction bits that the second rounding of a 16-bit Dst drops: 10 of 23 stay."""
 SIGNIFICAND_BITS = FP32.precision
 INTEGER_BITS = DST32.width - 1
 """Of an integer Dst's magnitude."""
 TOTAL_BITS = DST32.width + 1
 """Of the signed sum: an integer Dst of 31 bits and products below 2**22, or floats below 2**29."""
+
+
+def total_layout(width: int) -> data.StructLayout:
+    """A sum: ``value``, or, with ``sign``, ``-(value + 1)``. Whoever rounds it adds what its magnitude lacks."""
+    return data.StructLayout({"value": width, "sign": 1})
 
 
 class DstAdd(wiring.Component):
@@ -43,7 +44,7 @@ class DstAdd(wiring.Component):
     shifts : In(ArrayLayout(5, groups)), dst_shift : In(5)
     dst : In(32), the word
     control : In(DotControl)
-    o : Out(magnitude, sign)
+    o : Out(total_layout)
     """
 
     clocked = False
@@ -57,7 +58,7 @@ class DstAdd(wiring.Component):
                 "dst": In(DST32.width),
                 "dst_shift": In(SHIFT_BITS),
                 "control": In(DotControl),
-                "o": Out(data.StructLayout({"magnitude": TOTAL_BITS - 1, "sign": 1})),
+                "o": Out(total_layout(TOTAL_BITS - 1)),
             }
         )
 
@@ -67,36 +68,49 @@ class DstAdd(wiring.Component):
         max_shift = (1 << SHIFT_BITS) - 1
         # Below the sum's guard bits come zeros, down to 2**-23.
         sum_bits = self.sum_width + UNIT_SHIFT - numerics.product_guard_bits
-        addends = []
+        addends, once, twice = [], [], []
         for g in range(self.groups):
             shape = (self.sum_width, sum_bits + 1, max_shift, Dropped.STICKY)
             align = place(m, platform, f"align_{g}", Align, *shape, twos_complement=True)
-            m.d.comb += [align.i.eq(self.sums[g]), align.shift.eq(self.shifts[g])]
-            addends.append(
-                self._round(
-                    m, f"sum_{g}", align.o, self.sums[g][-1], numerics.sum_tie, twos_complement=True
-                ).as_signed()
+            rounder = place(
+                m, platform, f"round_{g}", RoundAddend, sum_bits, numerics.sum_tie, numerics.pre_round, True
             )
+            m.d.comb += [
+                align.i.eq(self.sums[g]),
+                align.shift.eq(self.shifts[g]),
+                rounder.negative.eq(self.sums[g][-1]),
+            ]
+            self._connect(m, rounder, align)
+            # A sign bit, of weight -2**n, is added as its complement of weight 2**n, less 2**n for all at the end.
+            addends.append(Cat(rounder.o[:-1], ~rounder.o[-1]))
+            once.append(rounder.once)
+            twice.append(rounder.twice)
 
         significand, sign = self._read_dst(m)
-        align = place(
-            m, platform, "align_dst", Align, SIGNIFICAND_BITS, SIGNIFICAND_BITS + 1, max_shift, Dropped.STICKY
+        shape = (SIGNIFICAND_BITS, SIGNIFICAND_BITS + 1, max_shift, Dropped.STICKY)
+        align = place(m, platform, "align_dst", Align, *shape)
+        rounder = place(
+            m, platform, "round_dst", RoundAddend, SIGNIFICAND_BITS, numerics.dst_tie, numerics.pre_round, False
         )
-        m.d.comb += [align.i.eq(significand), align.shift.eq(self.dst_shift)]
-        rounded = self._round(m, "dst", align.o, sign, numerics.dst_tie, twos_complement=False)
+        m.d.comb += [align.i.eq(significand), align.shift.eq(self.dst_shift), rounder.negative.eq(sign)]
+        self._connect(m, rounder, align)
         integer = self.control.style == StyleCode.INT8
         above = self.dst[SIGNIFICAND_BITS:INTEGER_BITS] & integer.replicate(INTEGER_BITS - SIGNIFICAND_BITS)
-        magnitude = Cat(rounded, above)
-        addends.append(Cat(magnitude ^ sign.replicate(INTEGER_BITS), sign).as_signed())
+        addends.append(Cat(rounder.o, above ^ sign.replicate(len(above)), ~sign))
+        once.append(rounder.once)
+        twice.append(rounder.twice)
 
+        addends += [*once, *(step << NARROW_DROPPED for step in twice)]
         total = Signal(signed(TOTAL_BITS))
-        negative = total[-1]
         m.d.comb += [
-            total.eq(sum(addends[1:], addends[0]) + sign),
-            self.o.sign.eq(negative),
-            self.o.magnitude.eq((total ^ negative.replicate(TOTAL_BITS)) + negative),
+            total.eq(sum(addends[1:], addends[0]) - (self.groups << sum_bits - 1) - (1 << INTEGER_BITS)),
+            self.o.sign.eq(total[-1]),
+            self.o.value.eq(total[:-1] ^ total[-1].replicate(TOTAL_BITS - 1)),
         ]
         return m
+
+    def _connect(self, m: Module, rounder: RoundAddend, align: Align) -> None:
+        m.d.comb += [rounder.i.eq(align.o), rounder.dst32.eq(self.control.dst32)]
 
     def _read_dst(self, m: Module) -> tuple[Value, Value]:
         """The significand of Dst, or the low bits of an integer, and its sign."""
@@ -112,24 +126,6 @@ class DstAdd(wiring.Component):
         with m.Else():
             m.d.comb += significand.eq(_padded(dst[: BF16.fraction_bits]))
         return significand, sign
-
-    def _round(self, m: Module, name: str, aligned: Any, negative: Value, tie: Tie, *, twos_complement: bool) -> Value:
-        """Round to the grid, and to the 10 fraction bits of a 16-bit Dst; as many bits as were kept.
-
-        The second rounding adds half its unit, or what is just less than half where a tie goes down, to the first.
-        """
-        sticky, guard = aligned[0], aligned[1]
-        kept = aligned[2:].as_signed() if twos_complement else aligned[2:]
-        up = rounds_up(tie, odd=kept[0], guard=guard, sticky=sticky, negative=negative, twos_complement=twos_complement)
-        once = kept + up
-        if not self.numerics.pre_round:
-            return once[: len(kept)]
-        narrow = ~self.control.dst32
-        half = 1 << NARROW_DROPPED - 1
-        tie_up = tie_goes_up(tie, odd=once[NARROW_DROPPED], negative=negative, twos_complement=twos_complement)
-        twice = Signal(len(kept), name=f"twice_{name}")
-        m.d.comb += twice.eq(once + Mux(narrow, Mux(tie_up, half, half - 1), 0))
-        return Cat(twice[:NARROW_DROPPED] & self.control.dst32.replicate(NARROW_DROPPED), twice[NARROW_DROPPED:])
 
 
 def _padded(fraction: Value) -> Value:

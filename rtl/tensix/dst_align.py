@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.tensix import COLUMNS, DST32, PHASES
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
-from bitpath.rtl.common.align import shift_of
 from bitpath.rtl.common.bodies import place
-from bitpath.rtl.common.max_exponent import MaxExponent
+from bitpath.rtl.common.max_distance import MaxDistance
+from bitpath.rtl.tensix.fidelity_multiplier import LOW_FIELD_B_PLACES
 from bitpath.rtl.tensix.layouts import DotControl, StyleCode
 from bitpath.rtl.tensix.products import EXPONENT_BITS
 
@@ -20,8 +20,8 @@ SUM_FRACTION_BITS = 23
 PRODUCT_FRACTION_BITS = 10
 UNIT_SHIFT = SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS
 """What brings a sum of integers, which stands where a sum of fractions does, to the lowest place."""
-INTEGER_WEIGHTS = tuple((0 if phase & 1 else 5) + (0 if phase & 2 else 4) for phase in range(PHASES))
-"""Exponents of the products of integer fields, by phase."""
+INTEGER_WEIGHTS = tuple((0 if phase & 1 else 5) + (-LOW_FIELD_B_PLACES if phase & 2 else 4) for phase in range(PHASES))
+"""Exponents of the products of integer fields, by phase: SrcB's low field is multiplied too high."""
 SHIFT_BITS = 5
 """Of a shift: a sum of 16 products is below 2**29 units, so that nothing is left of it after 31 places."""
 
@@ -71,15 +71,13 @@ class DstAlign(wiring.Component):
         with m.Else():
             m.d.comb += dst_exponent.eq(dst[7:15])
 
-        largest = place(m, platform, "largest", MaxExponent, self.groups + 1, EXPONENT_BITS)
-        m.d.comb += [*(largest.i[g].eq(self.exponents[g]) for g in range(self.groups))]
-        m.d.comb += [largest.i[self.groups].eq(dst_exponent), self.exponent.eq(largest.o)]
-
+        exponents = [*(self.exponents[g] for g in range(self.groups)), dst_exponent]
+        largest = place(m, platform, "largest", MaxDistance, len(exponents), EXPONENT_BITS, SHIFT_BITS)
+        m.d.comb += self.exponent.eq(largest.o)
         shifts = []
-        for k, exponent in enumerate([*(self.exponents[g] for g in range(self.groups)), dst_exponent]):
-            distance = Signal(EXPONENT_BITS, name=f"distance_{k}")
-            m.d.comb += distance.eq(largest.o - exponent)
-            shifts.append(shift_of(distance, SHIFT_BITS) | (~exponent.any()).replicate(SHIFT_BITS))
+        for k, exponent in enumerate(exponents):
+            m.d.comb += [largest.i[k].eq(exponent), largest.counts[k].eq(exponent.any())]
+            shifts.append(largest.shifts[k] | (~exponent.any()).replicate(SHIFT_BITS))
         weight = Mux(control.add, 0, Array(INTEGER_WEIGHTS)[control.phase])
         m.d.comb += [
             *(self.shifts[g].eq(Mux(integer, UNIT_SHIFT - weight, shifts[g])) for g in range(self.groups)),

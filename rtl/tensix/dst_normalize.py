@@ -3,26 +3,36 @@
 Ref: ttsim v1.10.0; tt-metal #38306 for the wrong result of a sum of -1 unit.
 """
 
-from amaranth import Module, Mux, Signal, signed
-from amaranth.lib import wiring
+from amaranth import Cat, Module, Mux, Signal, signed
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
-from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
-from bitpath.rtl.common.bodies import place
-from bitpath.rtl.common.normalize import Normalize
-from bitpath.rtl.common.raw import normal_sum, raw_sum
+from bitpath.rtl.tensix.dst_add import total_layout
 from bitpath.rtl.tensix.dst_align import SUM_FRACTION_BITS
 from bitpath.rtl.tensix.products import EXPONENT_BITS
 
 FLOAT_BITS = 29
 """Of a float sum's magnitude: 16 products of at most 31 * 127 units of 2**-10, and a Dst below 2."""
+SHIFT_BITS = ceil_log2(FLOAT_BITS)
+LEADING_PLACE = FLOAT_BITS - 1 - SUM_FRACTION_BITS
+"""Exponent of the highest place above the common exponent."""
 QUIRK_BINADES = 4
 """Above the common exponent, where Wormhole puts a sum of -1 unit."""
 
+NORMAL = data.StructLayout({"value": FLOAT_BITS, "exponent": signed(EXPONENT_BITS + 2), "sign": 1, "zero": 1})
+"""A sum whose highest bit is set unless ``zero``, with that bit's biased exponent.
+
+With ``sign`` the magnitude is greater by what infinitely many more ones below ``value`` lack of its last place.
+"""
+
 
 class DstNormalize(wiring.Component):
-    """A sum in units of 2**-23 at a biased exponent, as its 24 leading bits, guard and sticky. Combinational.
+    """A sum in units of 2**-23 at a biased exponent, moved up to its highest bit. Combinational.
+
+    One level for each bit of the shift, from the largest down. The places that become free are filled with the sign: so the
+    sum stays short of its magnitude by less than any place, which rounding makes good.
 
     Parameters
     ----------
@@ -30,40 +40,44 @@ class DstNormalize(wiring.Component):
 
     Members
     -------
-    magnitude : In(29), sign : In(1), exponent : In(9)
+    i : In(total_layout(29)), exponent : In(9)
     dst32 : In(1)
-    o : Out(normal_sum); its exponent is the leading bit's, biased
+    o : Out(NORMAL)
     """
 
     clocked = False
 
     def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
-        # The lowest place's exponent: above -23, and at most 4 above the largest exponent.
-        self.raw = raw_sum(FLOAT_BITS, EXPONENT_BITS + 1)
         super().__init__(
-            {
-                "magnitude": In(FLOAT_BITS),
-                "sign": In(1),
-                "exponent": In(EXPONENT_BITS),
-                "dst32": In(1),
-                # The leading bit's exponent, above the lowest place's: a bit more.
-                "o": Out(normal_sum(FP32.precision, EXPONENT_BITS + 2)),
-            }
+            {"i": In(total_layout(FLOAT_BITS)), "exponent": In(EXPONENT_BITS), "dst32": In(1), "o": Out(NORMAL)}
         )
 
     def elaborate(self, platform):
         m = Module()
-        normalize = place(m, platform, "normalize", Normalize, self.raw, FP32.precision)
-        minus_one = Signal()
+        value, zeros = self.i.value, []
+        for level in reversed(range(SHIFT_BITS)):
+            amount = 1 << level
+            empty = Signal(name=f"empty_{level}")
+            shifted = Signal(FLOAT_BITS, name=f"shifted_{level}")
+            m.d.comb += [
+                empty.eq(~value[-amount:].any()),
+                shifted.eq(Mux(empty, Cat(self.i.sign.replicate(amount), value[:-amount]), value)),
+            ]
+            value = shifted
+            zeros.insert(0, empty)
+        # From the common exponent: 5 at most, -26 at least.
+        place = Signal(signed(SHIFT_BITS + 1))
+        m.d.comb += place.eq(LEADING_PLACE - Cat(zeros))
         if self.numerics.minus_one_quirk:
-            m.d.comb += minus_one.eq(self.sign & self.dst32 & (self.magnitude == 1))
-        lowest_place = Signal(signed(EXPONENT_BITS + 1))
+            # All bits of -1 unit are the sign: the highest set one is the first that was filled in. Rounding carries out
+            # of it, which is the last binade.
+            with m.If(self.dst32 & (Cat(zeros) == FLOAT_BITS)):
+                m.d.comb += place.eq(QUIRK_BINADES - 1)
         m.d.comb += [
-            lowest_place.eq(self.exponent + Mux(minus_one, QUIRK_BINADES, -SUM_FRACTION_BITS)),
-            normalize.i.magnitude.eq(self.magnitude),
-            normalize.i.exponent.eq(lowest_place),
-            normalize.i.sign.eq(self.sign),
-            self.o.eq(normalize.o),
+            self.o.value.eq(value),
+            self.o.exponent.eq(self.exponent + place),
+            self.o.sign.eq(self.i.sign),
+            self.o.zero.eq(~value[-1]),
         ]
         return m

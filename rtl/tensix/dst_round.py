@@ -3,8 +3,8 @@
 Ref: ttsim v1.10.0; tt-isa-documentation 3930471, Dst, for the formats.
 """
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import BF16, FP16, FP32, FloatFormat
@@ -12,92 +12,96 @@ from bitpath.golden.spec.tensix import DST32
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.tensix.dst_add import INTEGER_BITS
+from bitpath.rtl.tensix.dst_normalize import FLOAT_BITS, NORMAL
 from bitpath.rtl.tensix.layouts import DotControl, StyleCode
 
-HALF_MAX = (1 << FP16.width - 1) - 1
-"""What a 16-bit Dst of style FP16 overflows to; exponent 31 is as good as any other."""
+FRACTION = FLOAT_BITS - FP32.precision
+"""The place of FP32's last fraction bit in a normalised sum."""
+HALF_UNUSED, BF16_UNUSED = (FP32.fraction_bits - fmt.fraction_bits for fmt in (FP16, BF16))
+"""Low fraction bits of FP32 that the formats of a 16-bit Dst lack."""
 
 
 class DstRound(wiring.Component):
     """A normalised sum as FP32, BF16 or FP16, or an integer as INT32 in sign and magnitude. Combinational.
 
-    Exponents of 0 and below give +0; too large ones infinity, and in FP16 the largest code. Integers saturate.
+    Exponents of 0 and below give +0; too large ones infinity, and in FP16 the largest code. Integers saturate. One adder
+    rounds, whatever the format, and makes the magnitude of a negative integer.
 
     Parameters
     ----------
     numerics : what is computed.
-    normal : layout of the normalised sum, with FP32's precision; its exponent is biased.
 
     Members
     -------
-    normal : In(normal_sum)
-    magnitude : In(32), of an integer, with the normalised sum's sign
+    normal : In(NORMAL)
+    total : In(32), of an integer, the value of a `total_layout` with the normalised sum's sign
     control : In(DotControl)
     o : Out(32), a 16-bit word in the low half
     """
 
     clocked = False
 
-    def __init__(self, numerics: TensixNumerics, normal: data.StructLayout):
+    def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
         super().__init__(
-            {
-                "normal": In(normal),
-                "magnitude": In(INTEGER_BITS + 1),
-                "control": In(DotControl),
-                "o": Out(DST32.width),
-            }
+            {"normal": In(NORMAL), "total": In(INTEGER_BITS + 1), "control": In(DotControl), "o": Out(DST32.width)}
         )
 
     def elaborate(self, platform):
         m = Module()
         normal, control = self.normal, self.control
-        half = control.style == StyleCode.FP16
+        is_integer = control.style == StyleCode.INT8
+        is_half = ~control.dst32 & (control.style == StyleCode.FP16)
+        is_bf16 = ~control.dst32 & ~is_half
 
         # A carry out of the fraction runs into the exponent, which is what that number needs.
-        rounded = Signal(FP32.fraction_bits + len(normal.exponent))
-        step = Signal(FP32.fraction_bits)
-        with m.If(control.dst32):
-            m.d.comb += step.eq(self._step(FP32))
-        with m.Elif(half):
-            m.d.comb += step.eq(self._step(FP16))
-        with m.Else():
-            m.d.comb += step.eq(self._step(BF16))
-        m.d.comb += rounded.eq(Cat(normal.significand[: FP32.fraction_bits], normal.exponent) + step)
+        number = Cat(normal.value[FRACTION:-1], normal.exponent)
+        step = Mux(is_integer, normal.sign, control.dst32 & self._step(m, FP32))
+        step |= (is_half & self._step(m, FP16)) << HALF_UNUSED
+        step |= (is_bf16 & self._step(m, BF16)) << BF16_UNUSED
+        rounded = Signal(len(number))
+        m.d.comb += rounded.eq(Mux(is_integer, self.total, number) + step)
 
         exponent = rounded[FP32.fraction_bits :]
-        nothing = normal.zero | exponent[-1] | ~exponent.any()
-        # Of exponents that are not negative.
-        beyond = exponent[FP32.exponent_bits :].any() | exponent[: FP32.exponent_bits].all()
-        half_beyond = exponent[FP16.exponent_bits :].any()
-
-        with m.If(control.style == StyleCode.INT8):
-            too_large = self.magnitude[INTEGER_BITS].replicate(INTEGER_BITS)
-            m.d.comb += self.o.eq(Cat(self.magnitude[:INTEGER_BITS] | too_large, normal.sign))
-        with m.Elif(~nothing):
-            with m.If(control.dst32):
-                m.d.comb += self.o.eq(Cat(Mux(beyond, FP32.infinity_code, _code(rounded, FP32)), normal.sign))
-            with m.Elif(half):
-                m.d.comb += self.o.eq(Cat(Mux(half_beyond, HALF_MAX, _code(rounded, FP16)), normal.sign))
-            with m.Else():
-                m.d.comb += self.o.eq(Cat(Mux(beyond, BF16.infinity_code, _code(rounded, BF16)), normal.sign))
+        something = is_integer | ~(normal.zero | exponent[-1] | ~exponent.any())
+        saturated, infinite, half_beyond = Signal(), Signal(), Signal()
+        m.d.comb += [
+            saturated.eq(is_integer & rounded[INTEGER_BITS]),
+            # Of exponents that are not negative.
+            infinite.eq(~is_integer & (exponent[FP32.exponent_bits :].any() | exponent[: FP32.exponent_bits].all())),
+            # Exponent 31 is as good as any other.
+            half_beyond.eq(exponent[FP16.exponent_bits :].any()),
+        ]
+        low = (rounded[: FP32.fraction_bits] & ~_all(infinite, FP32.fraction_bits)) | _all(
+            saturated, FP32.fraction_bits
+        )
+        wide = Cat(low, exponent[: FP32.exponent_bits] | _all(infinite | saturated, FP32.exponent_bits))
+        half = rounded[HALF_UNUSED : HALF_UNUSED + FP16.width - 1] | _all(half_beyond, FP16.width - 1)
+        narrow = Mux(is_half, half, wide[BF16_UNUSED:])
+        word = Mux(control.dst32, Cat(wide, normal.sign), Cat(narrow, normal.sign))
+        m.d.comb += self.o.eq(word & _all(something, DST32.width))
         return m
 
-    def _step(self, fmt: FloatFormat) -> Value:
-        """What rounding to the format adds to FP32's fraction: 1 in the format's last place, or nothing."""
-        normal, unused = self.normal, FP32.fraction_bits - fmt.fraction_bits
-        below = Cat(normal.sticky, normal.guard, normal.significand[:unused])
+    def _step(self, m: Module, fmt: FloatFormat) -> Value:
+        """Whether rounding goes to the format's next number.
+
+        Under a negative sum's magnitude are infinitely many ones. Where there is nothing else below the guard bit they make
+        one more unit of it.
+        """
+        sign = self.normal.sign
+        last = FRACTION + FP32.fraction_bits - fmt.fraction_bits
+        odd, guard, below = self.normal.value[last], self.normal.value[last - 1], self.normal.value[: last - 1]
+        more = Signal(name=f"more_{fmt.name.lower()}")
+        m.d.comb += more.eq(sign & below.all())
         up = rounds_up(
             self.numerics.final_tie,
-            odd=normal.significand[unused],
-            guard=below[-1],
-            sticky=below[:-1].any(),
-            negative=normal.sign,
+            odd=odd,
+            guard=guard ^ more,
+            sticky=Mux(sign, ~below.all(), below.any()),
+            negative=sign,
         )
-        return Cat(Const(0, unused), up)
+        return (guard & more) | up
 
 
-def _code(rounded: Value, fmt: FloatFormat) -> Value:
-    """The magnitude's code in a format, out of what was rounded to it in FP32's places."""
-    unused = FP32.fraction_bits - fmt.fraction_bits
-    return rounded[unused : unused + fmt.width - 1]
+def _all(bit: Value, width: int) -> Value:
+    return bit.replicate(width)

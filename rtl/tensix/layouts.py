@@ -36,7 +36,7 @@ class Operand(data.Struct):
 
     A float has its hidden bit at the top of ``magnitude``, 10 fraction bits below it, and its biased exponent (FP16's
     in the low 5 bits); a zero has magnitude 0 and exponent 0, so that the top bit tells zero from all else. An integer
-    has a magnitude of 10 bits and any exponent.
+    has a magnitude of 10 bits and exponent 0.
     """
 
     magnitude: 11

@@ -12,9 +12,8 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.tensix import COLUMNS
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
-from bitpath.rtl.common.align import shift_of
 from bitpath.rtl.common.bodies import place
-from bitpath.rtl.common.max_exponent import MaxExponent
+from bitpath.rtl.common.max_distance import MaxDistance
 from bitpath.rtl.tensix.fidelity_multiplier import PRODUCT_BITS, FidelityMultiplier
 from bitpath.rtl.tensix.layouts import DotControl, Operand, StyleCode
 
@@ -40,8 +39,8 @@ class Products(wiring.Component):
 
     With ``control.add`` the operands of lane 0 stand in the places of products 0 and 1; the other lanes must hold zeros.
 
-    Exponents are compared as sums of the operands' exponents, before Dst's bias is in them. A product of a zero counts as
-    0 there. That is right although it has the exponent ``max(adj, 0)`` or 0, ``adj`` being what is added for the bias: where
+    Exponents are compared as sums of the operands' exponents, before Dst's bias is in them. A product of a zero does not
+    count there. That is right although it has the exponent ``max(adj, 0)`` or 0, ``adj`` being what is added for the bias: where
     ``adj`` is not positive, a group whose sums all fail to make a positive exponent is empty anyway; where it is positive,
     every other product is above it, and a group of zeros alone is known by its maximum being 0.
 
@@ -52,6 +51,7 @@ class Products(wiring.Component):
     Members
     -------
     src_a, src_b : In(ArrayLayout(Operand, 16)); a zero has magnitude 0 and exponent 0, an integer a clear top bit
+        and exponent 0
     control : In(DotControl)
     products : Out(ArrayLayout(product_layout, 16))
     exponents : Out(ArrayLayout(9, groups)), 0 for a group that is empty
@@ -75,19 +75,18 @@ class Products(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         numerics, group = self.numerics, self.numerics.group
-        sums, zeros = self._multiply(m, platform)
+        sums, counts, zeros = self._multiply(m, platform)
         base, empty_exponent = self._bias(m)
         shift_bits = self.product["shift"].shape
         for g in range(COLUMNS // group):
             lanes = range(g * group, (g + 1) * group)
-            largest = place(m, platform, f"largest_{g}", MaxExponent, group, EXPONENT_BITS)
-            m.d.comb += [largest.i[k - g * group].eq(sums[k]) for k in lanes]
+            largest = place(m, platform, f"largest_{g}", MaxDistance, group, EXPONENT_BITS, shift_bits)
+            m.d.comb += largest.counts.eq(counts[lanes.start : lanes.stop])
             for k in lanes:
                 # The product of a zero may be shifted by anything; so may one that the maximum leaves out.
-                distance = Signal(EXPONENT_BITS, name=f"distance_{k}")
                 m.d.comb += [
-                    distance.eq(largest.o - sums[k]),
-                    self.products[k].shift.eq(shift_of(distance, shift_bits)),
+                    largest.i[k - lanes.start].eq(sums[k]),
+                    self.products[k].shift.eq(largest.shifts[k - lanes.start]),
                 ]
             rebiased = Signal(signed(BASE_BITS + 1), name=f"rebiased_{g}")
             m.d.comb += rebiased.eq(largest.o + base)
@@ -97,11 +96,12 @@ class Products(wiring.Component):
                 m.d.comb += self.exponents[g].eq(empty_exponent)
         return m
 
-    def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value]:
-        """Set the products; the sums of exponents that take part in the maximum, and which products are of zeros."""
+    def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value, Value]:
+        """Set the products; the sums of exponents, which take part in the maximum, and which products are of zeros."""
         control = self.control
+        integer = control.style == StyleCode.INT8
         sums = Signal(data.ArrayLayout(EXPONENT_BITS, COLUMNS))
-        zeros = Signal(COLUMNS)
+        counts, zeros = Signal(COLUMNS), Signal(COLUMNS)
         addends = (self.src_a[0], self.src_b[0])
         for k in range(COLUMNS):
             a, b, product = self.src_a[k], self.src_b[k], self.products[k]
@@ -110,22 +110,24 @@ class Products(wiring.Component):
                 multiply.src_a.eq(a.magnitude),
                 multiply.src_b.eq(b.magnitude),
                 multiply.phase.eq(control.phase),
-                multiply.is_integer.eq(control.style == StyleCode.INT8),
+                multiply.is_integer.eq(integer),
                 product.magnitude.eq(multiply.o),
                 product.sign.eq(a.sign ^ b.sign),
                 zeros[k].eq(~(a.magnitude[-1] & b.magnitude[-1])),
+                sums[k].eq(a.exponent + b.exponent),
+                # Integers, of exponent 0, all do, and so none is shifted.
+                counts[k].eq(integer | (~zeros[k] & (self.numerics.empty_terms_in_maximum | multiply.o.any()))),
             ]
-            counts = ~zeros[k] & (self.numerics.empty_terms_in_maximum | multiply.o.any())
-            m.d.comb += sums[k].eq(Mux(counts, a.exponent + b.exponent, 0))
             if k < len(addends):
                 addend = addends[k]
                 with m.If(control.add):
                     m.d.comb += [
                         product.magnitude.eq(addend.magnitude),
                         product.sign.eq(addend.sign),
-                        sums[k].eq(Mux(addend.magnitude[-1], addend.exponent, 0)),
+                        sums[k].eq(addend.exponent),
+                        counts[k].eq(integer | addend.magnitude[-1]),
                     ]
-        return sums, zeros
+        return sums, counts, zeros
 
     def _bias(self, m: Module) -> tuple[Value, Value]:
         """What is added to a sum of exponents, and the exponent of a group of zeros."""

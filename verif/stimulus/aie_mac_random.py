@@ -8,12 +8,19 @@ from bitpath.golden.exact.aie_ml_v2 import Block
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX6, MX9, MX_BLOCK, MX_PAIRS, MxFormat
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32, FloatFormat
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import MacMode
 from bitpath.verif.stimulus import fp32
 from bitpath.verif.stimulus.aie_mac import FLOATS, INTEGERS, LaneCase, MacOptions, mode_of, row_of
 
 KINDS = (MX9, MX6, MX4, *FLOATS, *INTEGERS)
 """What a lane can be asked to multiply."""
+
+
+def kinds_of(config: MacLaneConfig) -> tuple[MxFormat | MacMode, ...]:
+    """What a lane of this configuration can be asked to multiply."""
+    modes = {kind: mode_of(kind, config.numerics) if isinstance(kind, MxFormat) else kind for kind in KINDS}
+    return tuple(kind for kind in KINDS if modes[kind] in config.modes)
 
 
 def kind_name(kind: MxFormat | MacMode) -> str:

@@ -130,7 +130,7 @@ def operand(numerics: TensixNumerics, style: Style, word: int, fmt: Format) -> d
     """A logical word of SrcA or SrcB as the fields of ``Operand``."""
     if style is Style.INT8:
         sign, magnitude = integer_datum(numerics, word)
-        return {"sign": sign, "exponent": word >> SRC_FRACTION_BITS & 0xFF, "magnitude": magnitude}
+        return {"sign": sign, "exponent": 0, "magnitude": magnitude}
     source = read_source(numerics, word, style, fmt)
     magnitude = 0 if source.is_zero else source.significand
     return {"sign": source.sign, "exponent": source.exponent, "magnitude": magnitude}

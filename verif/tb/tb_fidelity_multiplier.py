@@ -17,6 +17,8 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 EXPONENT = 16 << 10
 """Of an integer datum; 0 would make it 0."""
 ALL = (1 << MAGNITUDE_BITS) - 1
+INTEGER_BITS = MAGNITUDE_BITS - 1
+"""Of an integer in SrcB, above which is 0."""
 
 
 def float_product(a: int, b: int, phase: int) -> int:
@@ -26,9 +28,9 @@ def float_product(a: int, b: int, phase: int) -> int:
 
 
 def integer_product(a: int, b: int, phase: int) -> int:
-    """What two magnitudes give; golden takes 10 bits and leaves fields in their places."""
+    """What two magnitudes give; golden leaves fields in their places, the multiplier moves SrcB's low one up by 3."""
     product = multiply_integer(WORMHOLE.numerics, EXPONENT | a & 0x3FF, EXPONENT | b & 0x3FF, phase)
-    return product.value >> (0 if phase & 1 else 5) + (0 if phase & 2 else 4)
+    return product.value >> (0 if phase & 1 else 5) + (0 if phase & 2 else 4) << (3 if phase & 2 else 0)
 
 
 def places(integer: bool, phase: int) -> tuple[int, int]:
@@ -59,8 +61,9 @@ async def every_pair_of_fields(dut, integer, phase):
     rng = pauses.rng(f"outside {integer} {phase}")
     product = integer_product if integer else float_product
     mask_a, mask_b = places(integer, phase)
+    bits_b = INTEGER_BITS if integer else MAGNITUDE_BITS
     pairs = [
-        (a | rng.getrandbits(MAGNITUDE_BITS) & ~mask_a, b | rng.getrandbits(MAGNITUDE_BITS) & ~mask_b)
+        (a | rng.getrandbits(MAGNITUDE_BITS) & ~mask_a, b | rng.getrandbits(bits_b) & ~mask_b)
         for a in spread(mask_a)
         for b in spread(mask_b)
     ]
@@ -76,11 +79,12 @@ async def every_pair_of_fields(dut, integer, phase):
 async def bits_outside_do_not_matter(dut, integer, phase):
     """Each of them turned by itself, with all bits of both fields set, which is no zero that could hide it."""
     product = integer_product if integer else float_product
-    expected = product(ALL, ALL, phase)
+    all_a, all_b = ALL, ALL >> integer
+    expected = product(all_a, all_b, phase)
     async with bench(dut, SIGNATURE) as frame:
         board = frame.scoreboard("o", PRODUCT_BITS)
-        for mask, turn_a in zip(places(integer, phase), (True, False), strict=True):
-            for bit in range(MAGNITUDE_BITS):
+        for mask, every, turn_a in zip(places(integer, phase), (all_a, all_b), (True, False), strict=True):
+            for bit in range(every.bit_length()):
                 if not mask >> bit & 1:
-                    a, b = (ALL ^ 1 << bit, ALL) if turn_a else (ALL, ALL ^ 1 << bit)
+                    a, b = (all_a ^ 1 << bit, all_b) if turn_a else (all_a, all_b ^ 1 << bit)
                     await check(dut, board, integer, phase, a, b, expected)

@@ -22,11 +22,12 @@ from bitpath.verif.stimulus.aie_mac import FLOATS, INTEGERS, LaneCase, block_arr
 from bitpath.verif.stimulus.aie_mac_bins import bins, hits
 from bitpath.verif.stimulus.aie_mac_corners import corners
 from bitpath.verif.stimulus.aie_mac_integers import integer_bins, integer_corners, integer_hits
-from bitpath.verif.stimulus.aie_mac_random import KINDS, kind_name, near_codes, random_block, random_case
+from bitpath.verif.stimulus.aie_mac_random import kind_name, kinds_of, near_codes, random_block, random_case
 from bitpath.verif.tb.mac_lane_player import play
 
 CONFIG = config_from_environment(MacLaneConfig)
 NUMERICS = CONFIG.numerics
+KINDS = kinds_of(CONFIG)
 SIGNATURE = MacLane(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "300"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
@@ -38,8 +39,8 @@ PACES = {
 
 
 def named(kinds: tuple) -> list:
-    """Kinds as parameters of a test."""
-    return [cocotb.Param(value=KINDS.index(kind), name=kind_name(kind)) for kind in kinds]
+    """Those kinds that the lane has, as parameters of a test."""
+    return [cocotb.Param(value=KINDS.index(kind), name=kind_name(kind)) for kind in kinds if kind in KINDS]
 
 
 def answered(cases: list[LaneCase]) -> list[tuple[LaneCase, int]]:

@@ -6,16 +6,16 @@ from amaranth.sim import Simulator
 
 @pytest.fixture
 def evaluate():
-    """Drive a combinational component in Amaranth's simulator: a list of ``{port: value}`` to a list of ``o``."""
+    """Drive a combinational component in Amaranth's simulator: a list of ``{port: value}`` to a list of ``o``, or of several."""
 
-    def run(component, vectors):
+    def run(component, vectors, *outputs):
         results = []
 
         async def bench(ctx):
             for vector in vectors:
                 for name, value in vector.items():
                     ctx.set(getattr(component, name), value)
-                results.append(ctx.get(component.o))
+                results.append(tuple(ctx.get(getattr(component, name)) for name in outputs) or ctx.get(component.o))
 
         simulator = Simulator(component)
         simulator.add_testbench(bench)

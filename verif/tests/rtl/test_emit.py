@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.aie_ml_v2.config import MX9_LANE
 from bitpath.rtl.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.emit import emit
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, MapConfig
@@ -19,6 +20,7 @@ SMALL_ARRAYS = (4, 8, 16)
 VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
     ("quad_mx_dot", DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=PipelineConfig(stages=4))),
     ("quad_mx_pe", DotConfig(pipeline=PipelineConfig(stages=2))),
+    ("mac_lane", MX9_LANE),
 ]
 
 

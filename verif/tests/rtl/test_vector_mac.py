@@ -9,6 +9,7 @@ import pytest
 from bitpath.golden.spec.aie_ml_v2 import RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AIE_ML_V2_DOCUMENTED, AIE_ML_V2_SPLIT, Mx4Path
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig, PostAddConfig, VectorMacConfig
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.sim.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
@@ -68,6 +69,36 @@ def test_lane_on_icarus():
     """A case of each format at a time, with gaps."""
     tests = "random_classes.*gaps|volume.*(mx9|float8)"
     bench("mac_lane", MacLaneConfig(), "icarus", cases=45, tests=tests, min_tests=3, min_compared=112 + 32)
+
+
+def test_lane_of_mx9_alone():
+    """Two formats where MX4 runs as MX9; every corner of them."""
+    config = MacLaneConfig(modes=(MacMode.MX9,), numerics=DOCUMENTED)
+    bench("mac_lane", config, "verilator", cases=60, min_tests=7, min_compared=1000)
+
+
+def one_pace(modes):
+    """Random classes of the formats that are left."""
+    tests = "random_classes.*full"
+    bench("mac_lane", MacLaneConfig(modes=modes), "icarus", cases=60, tests=tests, min_tests=1, min_compared=20)
+
+
+def test_lane_of_some_modes():
+    one_pace((MacMode.INT8, MacMode.FLOAT16, MacMode.MX9))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", MacMode, ids=lambda mode: mode.name.lower())
+def test_lane_of_one_mode(mode):
+    one_pace((mode,))
+
+
+@pytest.mark.parametrize(
+    "modes", [(), (MacMode.MX9, MacMode.MX6), (MacMode.MX9, MacMode.MX9)], ids=["none", "order", "twice"]
+)
+def test_modes_that_are_refused(modes):
+    with pytest.raises(ValueError, match="mac_lane: modes is"):
+        MacLaneConfig(modes=modes)
 
 
 @pytest.mark.parametrize("numerics", NUMERICS.values(), ids=NUMERICS)
