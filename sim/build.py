@@ -165,7 +165,7 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     made_now.append(job["simulator"])
     if job["simulator"] == "verilator":
         job = _verilator_job(job, no_inline, folder)
-        library = _verilator_library(job["waves"])
+        library = verilator_library(job["waves"])
         job["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
         _launch(job, folder, _with_library(library))
     else:
@@ -173,7 +173,7 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     return {}
 
 
-def _verilator_library(waves: bool) -> Path:
+def verilator_library(waves: bool) -> Path:
     """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
 
     It lies in the virtual environment whose Verilator it belongs to, so that builds in any folder share it; without one that

@@ -1,0 +1,33 @@
+"""``bitpath bench``: what things cost, with yardsticks in the same run."""
+
+import click
+
+ENGINES = ("tensor_engine", "tensix_engine", "aie_engine")
+
+
+@click.command()
+@click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    type=click.Choice(ENGINES),
+    help="One engine's simulation; all three when not given.",
+)
+@click.option(
+    "--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns of the layer."
+)
+def command(units: tuple[str, ...], slice_: str | None) -> None:
+    """Measure the simulation speed of engines on the real layer; write build/reports/bench.json."""
+    from bitpath.sim import paths
+    from bitpath.sim.bench.simulation import simulation_records
+    from bitpath.sim.bench.table import show_bench
+    from bitpath.sim.flows import results
+    from bitpath.verif.kit.report import write_records
+
+    console = results.console()
+    records = []
+    for unit in units or ENGINES:
+        with console.status(f"{unit}: cocotb and a bare loop in turn"):
+            records += simulation_records(unit, slice_=slice_)
+        write_records(paths.reports() / "bench.json", records)
+    show_bench(console, records)
