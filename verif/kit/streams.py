@@ -16,7 +16,8 @@ from bitpath.verif.kit.packing import pack
 
 def resolved(handle: Any) -> int:
     """The unsigned integer on a signal; X or Z on it fails the test."""
-    text = str(handle.value)
+    # What `handle.value` is made of: its LogicArray costs ten times as much, and a run asks for a value in every cycle.
+    text = handle._handle.get_signal_val_binstr()
     try:
         # All digits at once: cocotb's own check looks at them one by one, a microsecond each.
         return int(text, 2)
@@ -51,6 +52,7 @@ class StreamDriver(_End):
         self._junk = junk
         self._queue: deque[int] = deque()
         self._filled = Event()
+        self._emptied = Event()
         self._offer(None)
 
     @property
@@ -69,20 +71,28 @@ class StreamDriver(_End):
         self._queue.append(bits)
         self._filled.set()
 
+    async def drained(self) -> None:
+        """Return once every payload has been taken: behind the rising edge at which the last one was."""
+        if self._queue:
+            self._emptied.clear()
+            await self._emptied.wait()
+
     async def run(self) -> None:
         """Drive, for ever."""
         while True:
             if not self._queue:
+                self._offer(None)
+                self._emptied.set()
                 self._filled.clear()
                 await self._filled.wait()
                 await RisingEdge(self.clock)
             while next(self.pauses):
+                self._offer(None)
                 await RisingEdge(self.clock)
             self._offer(self._queue[0])
             await self._taken()
             self._queue.popleft()
             self.transferred += 1
-            self._offer(None)
 
     async def _taken(self) -> None:
         """Return after the rising edge at which the payload went over."""
