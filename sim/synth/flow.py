@@ -55,12 +55,14 @@ class Synthesized:
     ge_area, ge_fast : gate equivalents after the area and the delay script.
     ns_fast : the longest path after the delay script, between ports and flip-flops.
     flip_flops : of the area script; the other has as many.
+
+    What a script that was not run would give is None.
     """
 
-    ge_area: float
-    ge_fast: float
-    ns_fast: float
-    flip_flops: int
+    ge_area: float | None = None
+    ge_fast: float | None = None
+    ns_fast: float | None = None
+    flip_flops: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ class Flow:
         """As records have it: whose flow, and the library's name."""
         return f"bitpath {read_library(self.text).name}"
 
-    def synthesize(self, verilog: str, top: str) -> Synthesized:
-        """Area and delay of a module; from the cache where the same was done before.
+    def synthesize(self, verilog: str, top: str, modes: tuple[str, ...] = tuple(SCRIPTS)) -> Synthesized:
+        """Area and delay of a module by some of the scripts; from the cache where the same was done before.
 
         Raises
         ------
@@ -94,9 +96,9 @@ class Flow:
         require_yosys()
         text = self.text
         key = {"verilog": _hash(verilog), "liberty": _hash(text), "scripts": SCRIPTS, "prepare": [_PREPARE, _MAP]}
-        key["yosys"] = version(PACKAGE)
-        folder = paths.build_root() / "synth" / f"{top}-{_hash(text)[:8]}"
-        return Synthesized(**cache.ensure(folder, key, partial(_synthesize, verilog, top, text)))
+        key |= {"yosys": version(PACKAGE), "modes": modes}
+        folder = paths.build_root() / "synth" / f"{top}-{_hash(text)[:8]}-{'-'.join(modes)}"
+        return Synthesized(**cache.ensure(folder, key, partial(_synthesize, verilog, top, text, modes)))
 
 
 def require_yosys() -> None:
@@ -117,13 +119,14 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _synthesize(verilog: str, top: str, text: str, folder: Path) -> dict[str, Any]:
+def _synthesize(verilog: str, top: str, text: str, modes: tuple[str, ...], folder: Path) -> dict[str, Any]:
     library = read_library(text)
     (folder / "source.v").write_text(verilog)
     (folder / "cells.lib").write_text(text)
     _yosys(folder, "prepare", _PREPARE.format(top=top))
     found: dict[str, Any] = {}
-    for mode, script in SCRIPTS.items():
+    for mode in modes:
+        script = SCRIPTS[mode]
         (folder / f"{mode}.abc").write_text("\n".join(script) + "\n")
         _yosys(folder, mode, _MAP.format(mode=mode))
         netlist = folder / f"{mode}.json"

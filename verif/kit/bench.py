@@ -131,6 +131,9 @@ class Bench:
         """Quiet all inputs and reset once more, whatever is in flight; for tests that drive by hand. Ends just behind a
         rising edge. One cycle only: in a longer reset a rank whose valid bit has none would run empty by itself."""
         quiet_ports(self.dut, self.signature)
+        for end in self._ends:
+            if isinstance(end, StreamDriver):
+                end.forget()
         await _reset(self.dut, 1)
 
     async def watch(self, patience: int) -> None:
