@@ -91,6 +91,16 @@ def simulation_records(
     } | common
 
 
+def layer_run(unit: str, engine: Any, slice_: str) -> tuple[Built, Any, dict[str, Any]]:
+    """One run of a slice of the layer on an engine: what was built, the job, and the bench's record with its cycles."""
+    job = _job(FLOWS[unit], engine, slice_)
+    built = build(unit, job.engine, "verilator")
+    paths.runs().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
+        job.save_plan(Path(name) / "plan.npz")
+        return built, job, _cocotb(job, built, Path(name), job.golden()).records[0]
+
+
 def _children_seconds() -> float:
     """Processor time of the processes that this one has started and that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)

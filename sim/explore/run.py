@@ -106,11 +106,18 @@ def _work(
     with _client(scheduler, workers) as client, file.open("a") as results:
         from distributed import as_completed
 
+        if file.stat().st_size and not file.read_bytes().endswith(b"\n"):
+            results.write("\n")  # behind the line that an interruption cut
         names = {
             client.submit(call, *arguments, key=f"{call.__name__}-{key}", pure=False): key
             for key, (call, arguments) in missing.items()
         }
+        failure = None
         for future in as_completed(names):
+            if (raised := future.exception()) is not None:
+                # The other points are worked out and kept all the same.
+                failure = failure or raised
+                continue
             value = future.result()
             found[names[future]] = value
             # At once: what is lost by an interruption is what is being worked out.
@@ -118,6 +125,8 @@ def _work(
             results.flush()
             missing.pop(names[future])
             progress(total - len(missing), total)
+        if failure is not None:
+            raise failure
     return found
 
 

@@ -4,7 +4,7 @@ import json
 import time
 from pathlib import Path
 
-EVERY_SECONDS = 0.5
+EVERY_SECONDS = 1.0
 """Between writes, each of which may wait for a disk."""
 _written: dict[Path, float] = {}
 
