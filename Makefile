@@ -41,6 +41,7 @@ test-fast: setup ## the golden models, the house rules and other cheap tests; no
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
+	@$(PYTHON) -I sim/bootstrap.py synth plot explore
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 
 sim: setup ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
@@ -61,7 +62,7 @@ report: setup ## the testplans joined with the last results
 
 check: lint test ## what CI runs
 
-bench: setup ## cycles per second of an engine's simulation: UNIT=; SCALING=1 for how cost grows with the array
+bench: setup ## simulation speed: UNIT=; SCALING=1 for its growth with the array
 	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/bootstrap.py plot)
 	@$(BITPATH) bench $(if $(UNIT),--unit "$(UNIT)") $(if $(filter-out 0,$(SCALING)),--scaling)
 
