@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from bitpath.rtl.trainium3.config import ArrayConfig, EngineConfig
 from bitpath.sim.bench import simulation
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.flows import trainium3_matmul
 from bitpath.sim.runner import build
 
-SMALL = EngineConfig(array=ArrayConfig(rows=4, cols=4))
+SMALL = trainium3_matmul.engine_for("verilator", rows=4, cols=4)
+"""An engine that verif/tests/rtl/test_tensor_engine.py builds too."""
 RECORD = {"name": str, "machine": str, "value": int, "unit": str, "cores": int, "config": dict}
 
 
