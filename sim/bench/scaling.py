@@ -13,11 +13,11 @@ from bitpath.sim.flows import trainium3_matmul
 
 UNIT = "tensor_engine"
 SLICES = {
-    (4, 4): "8x384x16",
-    (8, 8): "16x384x32",
-    (16, 16): "32x384x64",
-    (32, 32): "64x384x128",
-    (64, 32): "64x384x256",
+    (4, 4): "64x384x64",
+    (8, 8): "64x384x128",
+    (16, 16): "128x384x128",
+    (32, 32): "128x384x256",
+    (64, 32): "128x384x512",
 }
 """What arrays of so many rows and columns multiply of the layer: a larger one more, so that every run takes seconds."""
 MEASURED = {"emission": "s", "verilog": "bytes", "build": "s", "run": "s", "rate": "cycles/s", "macs": "MAC/s"}
