@@ -12,8 +12,12 @@ run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLO
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
 	$(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
 
+synth_options = $(if $(LIBERTY),--liberty "$(LIBERTY)") $(if $(CONFIG),--config "$(CONFIG)")
+explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--liberty "$(LIBERTY)") \
+	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
+
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog report check clean
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog report check clean bench synth explore
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +41,7 @@ test-fast: setup ## the golden models, the house rules and other cheap tests; no
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
+	@$(PYTHON) -I sim/bootstrap.py synth plot explore
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 
 sim: setup ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
@@ -56,6 +61,18 @@ report: setup ## the testplans joined with the last results
 	@$(BITPATH) report
 
 check: lint test ## what CI runs
+
+bench: setup ## simulation speed: UNIT=; SCALING=1 for its growth with the array
+	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/bootstrap.py plot)
+	@$(BITPATH) bench $(if $(UNIT),--unit "$(UNIT)") $(if $(filter-out 0,$(SCALING)),--scaling)
+
+synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
+	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(BITPATH) synth $(UNIT) $(synth_options)
+
+explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
+	@$(PYTHON) -I sim/bootstrap.py synth plot explore
+	@$(BITPATH) explore $(explore_options)
 
 clean: ## remove build/ (simulator builds, runs, waves, reports)
 	rm -rf build

@@ -66,9 +66,7 @@ def verilog_text(top: wiring.Component, name: str) -> tuple[str, tuple[str, ...]
     # One run of Yosys for all modules; the public function takes one component, and a run each would take seconds.
     text = verilog._convert_rtlil_text("\n".join(texts))
     apart = tuple(
-        name
-        for name, body in emission.bodies.items()
-        if getattr(body, "clocked", True) or getattr(body, "apart", False)
+        name for name, body in emission.bodies.items() if getattr(body, "apart", getattr(body, "clocked", True))
     )
     return text, apart
 

@@ -1,5 +1,7 @@
 """Make ``.venv`` with the locked packages; ``make setup`` runs this with the system's Python, before anything is installed.
 
+Extras named on the command line are installed too, each from a lock of its own, and only once.
+
 Standard library only. The stamp is written last and names everything that the environment was made from, so a second
 call returns at once, and an interrupted one is taken up again.
 """
@@ -9,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,12 +60,39 @@ def make_environment() -> None:
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT], check=True)
 
 
-def main() -> None:
+def extra_lock(name: str) -> Path:
+    """The packages that an extra adds to the environment."""
+    return ROOT / f"requirements-{name}.lock"
+
+
+def install_extra(name: str) -> None:
+    """Add an extra of pyproject.toml, unless its stamp says that it is there."""
+    lock, stamp = extra_lock(name), VENV / f"bitpath-{name}"
+    text = wanted() + hashlib.sha256(lock.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == text:
+        return
+    print(f"setup: installing what `make {name}` needs into .venv", flush=True)
+    pip = [VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--requirement", lock], check=True)
+    stamp.write_text(text)
+
+
+def main(extras: Sequence[str] = ()) -> None:
     """Make the environment, or stop with one line that says what is missing."""
     if sys.version_info < MINIMUM:
         raise SystemExit(
             f"setup: Python 3.11 or newer is needed, this is {sys.version.split()[0]}; make PYTHON=python3.11 names another"
         )
+    try:
+        prepare()
+        for name in extras:
+            install_extra(name)
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"setup: failed with status {error.returncode} in: {' '.join(map(str, error.cmd))}") from None
+
+
+def prepare() -> None:
+    """The environment without extras; at once where nothing changed."""
     text = wanted()
     if STAMP.exists() and STAMP.read_text() == text:
         return
@@ -71,12 +101,9 @@ def main() -> None:
             f"setup: this Python cannot make virtual environments; run: sudo apt-get install {' '.join(DEBIAN_PACKAGES)}"
         )
     print("setup: installing the locked packages into .venv", flush=True)
-    try:
-        make_environment()
-    except subprocess.CalledProcessError as error:
-        raise SystemExit(f"setup: failed with status {error.returncode} in: {' '.join(map(str, error.cmd))}") from None
+    make_environment()
     STAMP.write_text(text)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -71,6 +71,7 @@ class Built:
     top : name of the top module.
     verilog : the emitted files.
     seconds : how long emission and compilation took; 0 where both came from the cache.
+    compile_seconds : how long the compilation took, now or when it was made; 0 where an older build does not say.
     """
 
     unit: str
@@ -82,6 +83,7 @@ class Built:
     top: str
     verilog: tuple[Path, ...]
     seconds: float
+    compile_seconds: float
 
 
 def rtl_emitter() -> Emitter:
@@ -135,7 +137,7 @@ def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitte
         "versions": tools.simulator_versions(simulator),
         "fst": tools.FST_HEADER.exists(),
     }
-    cache.ensure(folder, build_key, partial(_compile, job, emitted["no_inline"], made_now))
+    compiled = cache.ensure(folder, build_key, partial(_compile, job, emitted["no_inline"], made_now))
     return Built(
         unit=unit,
         config=config,
@@ -146,6 +148,7 @@ def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitte
         top=emitted["top"],
         verilog=tuple(Path(file) for file in emitted["files"]),
         seconds=time.monotonic() - start if made_now else 0.0,
+        compile_seconds=compiled.get("seconds", 0.0),
     )
 
 
@@ -163,17 +166,18 @@ def _emit(emitter: Emitter, unit: str, config: Any, made_now: list[str], folder:
 
 def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], folder: Path) -> dict[str, Any]:
     made_now.append(job["simulator"])
+    start = time.monotonic()
     if job["simulator"] == "verilator":
         job = _verilator_job(job, no_inline, folder)
-        library = _verilator_library(job["waves"])
+        library = verilator_library(job["waves"])
         job["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
         _launch(job, folder, _with_library(library))
     else:
         _launch(job, folder)
-    return {}
+    return {"seconds": time.monotonic() - start}
 
 
-def _verilator_library(waves: bool) -> Path:
+def verilator_library(waves: bool) -> Path:
     """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
 
     It lies in the virtual environment whose Verilator it belongs to, so that builds in any folder share it; without one that

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def run_logged(command: Sequence[str], *, env: Mapping[str, str], log: Path, timeout: float) -> int:
-    """Run to the end with the output in ``log`` and return the exit status.
+def run_logged(
+    command: Sequence[str], *, env: Mapping[str, str], log: Path, timeout: float, folder: Path | None = None
+) -> int:
+    """Run to the end, in ``folder`` if one is named, with the output in ``log``, and return the exit status.
 
     Raises
     ------
@@ -23,6 +25,7 @@ def run_logged(command: Sequence[str], *, env: Mapping[str, str], log: Path, tim
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
+            cwd=folder,
             start_new_session=True,
         )
         try:

@@ -6,6 +6,7 @@ Amaranth's own simulator, which cannot run an ``Instance``, it is an ordinary su
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,25 +37,51 @@ class Emission:
 def place(m: Module, platform: Any, name: str, cls: type[wiring.Component], *args: Any, **kwargs: Any) -> Any:
     """Add ``cls(*args, **kwargs)`` to ``m`` as submodule ``name``, and return the interface to connect it by.
 
-    The attribute ``clocked = False`` says that a component holds no state: its body has no clock. ``apart = True`` says of
-    such a one that a simulator had better compile it by itself, as it does the clocked bodies.
+    The attribute ``clocked = False`` says that a component holds no state: its body has no clock. ``apart`` says whether a
+    simulator had better compile it by itself; without it, that is so of the clocked bodies.
     """
     if not isinstance(platform, Emission):
         component = cls(*args, **kwargs)
         m.submodules[name] = component
         return component
+    body = _body(platform, cls, args, kwargs)
+    interface = platform.bodies[body].signature.create(path=(name,))
+    values = {path: value for path, _, value in interface.signature.flatten(interface)}
+    _instance(m, platform, name, body, values)
+    return interface
+
+
+def place_on(
+    m: Module, platform: Any, name: str, values: Mapping[str, Any], cls: type[wiring.Component], *args: Any
+) -> None:
+    """As :func:`place`, with the members connected to ``values`` at once: no signals of their own stand between, which for
+    wide ones is most of the work of emission. An output's value is a signal or a part of one."""
+    if isinstance(platform, Emission):
+        _instance(m, platform, name, _body(platform, cls, args, {}), {(key,): value for key, value in values.items()})
+        return
+    component = place(m, platform, name, cls, *args)
+    for key, value in values.items():
+        port, outside = Value.cast(getattr(component, key)), Value.cast(value)
+        m.d.comb += port.eq(outside) if component.signature.members[key].flow is In else outside.eq(port)
+
+
+def _body(platform: Emission, cls: type[wiring.Component], args: tuple, kwargs: dict[str, Any]) -> str:
     body = body_name(cls, args, kwargs)
     if body not in platform.bodies:
         platform.bodies[body] = cls(*args, **kwargs)
-    interface = platform.bodies[body].signature.create(path=(name,))
+    return body
+
+
+def _instance(m: Module, platform: Emission, name: str, body: str, values: Mapping[tuple, Any]) -> None:
+    component = platform.bodies[body]
     ports = {}
-    for path, member, value in interface.signature.flatten(interface):
+    for path, member, _ in component.signature.flatten(component):
+        value = values[path]
         # Verilog has no port of no bits; nor is the valid of an always valid stream one.
         if isinstance(value, Const) or not len(Value.cast(value)):
             continue
         direction = "i" if member.flow is In else "o"
         ports[f"{direction}_{'__'.join(map(str, path))}"] = Value.cast(value)
-    if getattr(platform.bodies[body], "clocked", True):
+    if getattr(component, "clocked", True):
         ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
     m.submodules[name] = Instance(body, **ports)
-    return interface

@@ -1,14 +1,72 @@
 """Partial sums at the top and the bottom of a row group: skewed on the way in, de-skewed on the way out."""
 
 from amaranth import Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.repeat import repeat
 from bitpath.rtl.common.ring import Ring
 from bitpath.rtl.trainium3.config import ArrayConfig
+
+
+class EdgeColumn(wiring.Component):
+    """One column's words on their way in and out, each in a ring.
+
+    Parameters
+    ----------
+    cols : of the array.
+
+    Members
+    -------
+    advance : In(1), without it the count stands still, and with it the words
+    count : In(ceil_log2(cols)), the time in column 0
+    count_west : In, the time in this column; count_east : Out, a cycle later
+    partial : In(32), top : Out(32)
+    bottom : In(32), result : Out(32)
+    """
+
+    def __init__(self, cols: int):
+        self.cols = cols
+        super().__init__(self.ports(cols))
+
+    @staticmethod
+    def ports(cols: int) -> dict[str, wiring.Member]:
+        """The members of one."""
+        count = ceil_log2(cols)
+        return {
+            "advance": In(1),
+            "count": In(count),
+            "count_west": In(count),
+            "count_east": Out(count),
+            "partial": In(FP32.width),
+            "top": Out(FP32.width),
+            "bottom": In(FP32.width),
+            "result": Out(FP32.width),
+        }
+
+    def elaborate(self, platform):
+        m = Module()
+        skew = place(m, platform, "skew", Ring, FP32.width, self.cols)
+        deskew = place(m, platform, "deskew", Ring, FP32.width, self.cols)
+        m.d.comb += [
+            skew.advance.eq(self.advance),
+            skew.i.eq(self.partial),
+            skew.write.eq(self.count),
+            skew.read.eq(self.count_west),
+            self.top.eq(skew.o),
+            deskew.advance.eq(self.advance),
+            deskew.i.eq(self.bottom),
+            deskew.write.eq(self.count_west),
+            # The word that column 0 wrote cols - 1 cycles ago, and the last column writes now.
+            deskew.read.eq(self.count + 1),
+            self.result.eq(deskew.o),
+        ]
+        with m.If(self.advance):
+            m.d.sync += self.count_east.eq(self.count_west)
+        return m
 
 
 class GroupEdge(wiring.Component):
@@ -24,13 +82,13 @@ class GroupEdge(wiring.Component):
     Members
     -------
     advance : In(1), without it the counts stand still, and with them the words
-    partial : In(ArrayLayout(32, cols)), top : Out(ArrayLayout(32, cols))
-    bottom : In(ArrayLayout(32, cols)), result : Out(ArrayLayout(32, cols))
+    partial : In(cols * 32), top : Out(cols * 32)
+    bottom : In(cols * 32), result : Out(cols * 32)
     """
 
     def __init__(self, config: ArrayConfig):
         self.config = config
-        columns = data.ArrayLayout(FP32.width, config.cols)
+        columns = FP32.width * config.cols
         super().__init__(
             {
                 "advance": In(1),
@@ -47,26 +105,26 @@ class GroupEdge(wiring.Component):
         count = Signal(ceil_log2(cols))
         with m.If(self.advance):
             m.d.sync += count.eq(count + 1)
-
-        travelling = count
-        for col in range(cols):
-            skew = place(m, platform, f"skew_{col}", Ring, FP32.width, cols)
-            deskew = place(m, platform, f"deskew_{col}", Ring, FP32.width, cols)
-            m.d.comb += [
-                skew.advance.eq(self.advance),
-                skew.i.eq(self.partial[col]),
-                skew.write.eq(count),
-                skew.read.eq(travelling),
-                self.top[col].eq(skew.o),
-                deskew.advance.eq(self.advance),
-                deskew.i.eq(self.bottom[col]),
-                deskew.write.eq(travelling),
-                # The word that column 0 wrote cols - 1 cycles ago, and the last column writes now.
-                deskew.read.eq(count + 1),
-                self.result[col].eq(deskew.o),
-            ]
-            if col < cols - 1:
-                west, travelling = travelling, Signal.like(count, name=f"count_{col + 1}")
-                with m.If(self.advance):
-                    m.d.sync += travelling.eq(west)
+        values = {
+            "advance": self.advance,
+            "count": count,
+            "count_west": count,
+            # Nothing stands east of the last column.
+            "count_east": Signal.like(count, name="count_east"),
+            "partial": self.partial,
+            "top": self.top,
+            "bottom": self.bottom,
+            "result": self.result,
+        }
+        repeat(
+            m,
+            platform,
+            "columns",
+            values,
+            EdgeColumn,
+            (cols,),
+            cols,
+            spread=("partial", "top", "bottom", "result"),
+            chained=(("count_west", "count_east"),),
+        )
         return m

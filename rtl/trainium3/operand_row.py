@@ -8,9 +8,13 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.delay import Delay
+from bitpath.rtl.common.repeat import repeat
 from bitpath.rtl.trainium3.config import ArrayConfig, MapConfig
 from bitpath.rtl.trainium3.element_map import ElementFormat, ElementMap, MapTable, OperandWord
 from bitpath.rtl.trainium3.quad_mx_pe import QuadMxPe
+
+PE_CHAINS = (("stationary_west", "stationary_east"), ("moving_west", "moving_east"), ("swap_west", "swap_east"))
+"""What a PE passes on to its neighbour in the east."""
 
 
 def control_layout(config: ArrayConfig) -> data.StructLayout:
@@ -49,26 +53,29 @@ class OperandRow(wiring.Component):
     write_address : In, write_word : In(OperandWord), write : In(1)
     fp4_table : In(MapTable)
     control : In(control_layout), control_south : Out(control_layout), ``row_latency`` cycles later
-    partial_north : In(ArrayLayout(32, cols)), partial_south : Out(ArrayLayout(32, cols)), FP32
+    partial_north : In(cols * 32), partial_south : Out(cols * 32), FP32, the first column's lowest
     """
 
     def __init__(self, config: ArrayConfig):
         self.config = config
+        super().__init__(self.ports(config))
+
+    @staticmethod
+    def ports(config: ArrayConfig) -> dict[str, wiring.Member]:
+        """The members of one."""
         control = control_layout(config)
-        partials = data.ArrayLayout(FP32.width, config.cols)
-        super().__init__(
-            {
-                "advance": In(1),
-                "write_address": In(ceil_log2(config.operand_depth)),
-                "write_word": In(OperandWord),
-                "write": In(1),
-                "fp4_table": In(MapTable),
-                "control": In(control),
-                "control_south": Out(control),
-                "partial_north": In(partials),
-                "partial_south": Out(partials),
-            }
-        )
+        partials = FP32.width * config.cols
+        return {
+            "advance": In(1),
+            "write_address": In(ceil_log2(config.operand_depth)),
+            "write_word": In(OperandWord),
+            "write": In(1),
+            "fp4_table": In(MapTable),
+            "control": In(control),
+            "control_south": Out(control),
+            "partial_north": In(partials),
+            "partial_south": Out(partials),
+        }
 
     def elaborate(self, platform):
         m = Module()
@@ -98,19 +105,28 @@ class OperandRow(wiring.Component):
             ]
             operands[side] = mapper.o
 
-        stationary, moving, swap = operands["stationary"], operands["moving"], control.swap
-        for col in range(config.cols):
-            pe = place(m, platform, f"pe_{col}", QuadMxPe, config.dot)
-            m.d.comb += [
-                pe.advance.eq(self.advance),
-                pe.load.eq(control.load),
-                pe.stationary_west.eq(stationary),
-                pe.moving_west.eq(moving),
-                pe.swap_west.eq(swap),
-                pe.partial_north.eq(self.partial_north[col]),
-                self.partial_south[col].eq(pe.partial_south),
-            ]
-            stationary, moving, swap = pe.stationary_east, pe.moving_east, pe.swap_east
+        values = {
+            "advance": self.advance,
+            "load": control.load,
+            "stationary_west": operands["stationary"],
+            "moving_west": operands["moving"],
+            "swap_west": control.swap,
+            "partial_north": self.partial_north,
+            "partial_south": self.partial_south,
+        }
+        # Nothing stands east of the last column.
+        values |= {east: Signal.like(values[west], name=east) for west, east in PE_CHAINS}
+        repeat(
+            m,
+            platform,
+            "pes",
+            values,
+            QuadMxPe,
+            (config.dot,),
+            config.cols,
+            spread=("partial_north", "partial_south"),
+            chained=PE_CHAINS,
+        )
 
         m.submodules.pass_on = pass_on = Delay(control.shape().size, config.row_latency - 1)
         m.d.comb += [pass_on.i.eq(control), pass_on.advance.eq(self.advance), self.control_south.eq(pass_on.o)]

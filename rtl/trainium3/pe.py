@@ -13,6 +13,22 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.formats import FP32
 
 
+def pe_ports(operand: data.StructLayout) -> dict[str, wiring.Member]:
+    """The members of a :class:`ProcessingElement`."""
+    return {
+        "advance": In(1),
+        "load": In(1),
+        "stationary_west": In(operand),
+        "stationary_east": Out(operand),
+        "moving_west": In(operand),
+        "moving_east": Out(operand),
+        "swap_west": In(1),
+        "swap_east": Out(1),
+        "partial_north": In(FP32.width),
+        "partial_south": Out(FP32.width),
+    }
+
+
 class ProcessingElement(wiring.Component):
     """One PE: ``partial_south = step(held stationary operand, moving_west, partial_north)``.
 
@@ -39,20 +55,7 @@ class ProcessingElement(wiring.Component):
 
     def __init__(self, operand: data.StructLayout):
         self.operand = operand
-        super().__init__(
-            {
-                "advance": In(1),
-                "load": In(1),
-                "stationary_west": In(operand),
-                "stationary_east": Out(operand),
-                "moving_west": In(operand),
-                "moving_east": Out(operand),
-                "swap_west": In(1),
-                "swap_east": Out(1),
-                "partial_north": In(FP32.width),
-                "partial_south": Out(FP32.width),
-            }
-        )
+        super().__init__(pe_ports(operand))
 
     @abstractmethod
     def step(self, m: Module, platform: Any, stationary: Value, moving: Value, partial: Value) -> Value:

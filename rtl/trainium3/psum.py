@@ -9,8 +9,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.formats import FP32
-from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.narrow import DROPPED_BITS
+from bitpath.rtl.common.repeat import repeat
+from bitpath.rtl.common.wide import wide_array
 from bitpath.rtl.trainium3.config import PsumConfig
 from bitpath.rtl.trainium3.psum_column import PsumColumn, PsumMode
 
@@ -24,7 +25,7 @@ def write_layout(config: PsumConfig) -> data.StructLayout:
     """One result for each column, to be written or accumulated."""
     return data.StructLayout(
         {
-            "values": data.ArrayLayout(FP32.width, config.cols),
+            "values": wide_array(FP32.width, config.cols),
             "address": psum_address(config),
             "mode": PsumMode,
             "valid": 1,
@@ -35,14 +36,14 @@ def write_layout(config: PsumConfig) -> data.StructLayout:
 def host_layout(config: PsumConfig) -> data.StructLayout:
     """A host access: ``values`` are stored as they are where ``write`` is set, else the place is read."""
     return data.StructLayout(
-        {"values": data.ArrayLayout(FP32.width, config.cols), "address": psum_address(config), "write": 1}
+        {"values": wide_array(FP32.width, config.cols), "address": psum_address(config), "write": 1}
     )
 
 
 def psum_members(config: PsumConfig) -> dict[str, wiring.Member]:
     """The ports of :class:`Psum`."""
-    columns = data.ArrayLayout(FP32.width, config.cols)
-    random = data.ArrayLayout(DROPPED_BITS, config.cols)
+    columns = wide_array(FP32.width, config.cols)
+    random = wide_array(DROPPED_BITS, config.cols)
     return {
         "write": In(data.ArrayLayout(write_layout(config), config.lanes)),
         "random": In(stream.Signature(random, always_valid=True)).array(config.lanes),
@@ -80,7 +81,7 @@ class Psum(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        columns = data.ArrayLayout(FP32.width, config.cols)
+        columns = wide_array(FP32.width, config.cols)
         host = self.host
         answer_free = ~self.data.valid | self.data.ready
         answers = []
@@ -89,7 +90,7 @@ class Psum(wiring.Component):
             m.d.comb += self.random[lane].ready.eq(taken.valid & taken.mode.bf16 & taken.mode.stochastic)
         for bank in range(config.banks):
             chosen = Signal(write_layout(config), name=f"chosen_{bank}")
-            random = Signal(data.ArrayLayout(DROPPED_BITS, config.cols), name=f"random_{bank}")
+            random = Signal(wide_array(DROPPED_BITS, config.cols), name=f"random_{bank}")
             for lane in range(config.lanes):
                 with m.If(self.write[lane].valid & (self.write[lane].address.bank == bank)):
                     m.d.comb += [chosen.eq(self.write[lane]), random.eq(self.random[lane].payload)]
@@ -99,17 +100,25 @@ class Psum(wiring.Component):
                 m.d.comb += host.ready.eq(1)
 
             present = Signal(columns, name=f"present_{bank}")
-            for col in range(config.cols):
-                column = place(m, platform, f"column_{bank}_{col}", PsumColumn, config.bank_depth)
-                m.d.comb += [
-                    column.index.eq(Mux(serve, host.p.address.index, chosen.address.index)),
-                    column.value.eq(Mux(serve, host.p.values[col], chosen.values[col])),
-                    column.mode.eq(chosen.mode),
-                    column.random.eq(random[col]),
-                    column.write.eq(chosen.valid | (serve & host.p.write)),
-                    column.store.eq(serve),
-                    present[col].eq(column.present),
-                ]
+            values = {
+                "index": Mux(serve, host.p.address.index, chosen.address.index),
+                "value": Mux(serve, host.p.values.as_value(), chosen.values.as_value()),
+                "mode": chosen.mode,
+                "random": random,
+                "write": chosen.valid | (serve & host.p.write),
+                "store": serve,
+                "present": present,
+            }
+            repeat(
+                m,
+                platform,
+                f"columns_{bank}",
+                values,
+                PsumColumn,
+                (config.bank_depth,),
+                config.cols,
+                spread=("value", "random", "present"),
+            )
             answering = Signal(name=f"answering_{bank}")
             m.d.sync += answering.eq(serve & ~host.p.write)
             answers.append((answering, present))

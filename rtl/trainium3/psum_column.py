@@ -54,17 +54,20 @@ class PsumColumn(wiring.Component):
 
     def __init__(self, depth: int):
         self.depth = depth
-        super().__init__(
-            {
-                "index": In(range(depth)),
-                "value": In(FP32.width),
-                "mode": In(PsumMode),
-                "random": In(DROPPED_BITS),
-                "write": In(1),
-                "store": In(1),
-                "present": Out(FP32.width),
-            }
-        )
+        super().__init__(self.ports(depth))
+
+    @staticmethod
+    def ports(depth: int) -> dict[str, wiring.Member]:
+        """The members of one."""
+        return {
+            "index": In(range(depth)),
+            "value": In(FP32.width),
+            "mode": In(PsumMode),
+            "random": In(DROPPED_BITS),
+            "write": In(1),
+            "store": In(1),
+            "present": Out(FP32.width),
+        }
 
     def elaborate(self, platform):
         m = Module()

@@ -6,9 +6,10 @@ Ref: "Trainium3 Architecture Guide for NKI", figures of LoadStationary and Multi
 from typing import Any
 
 from amaranth import Module, Value
+from amaranth.lib import wiring
 
 from bitpath.rtl.trainium3.config import DotConfig
-from bitpath.rtl.trainium3.pe import ProcessingElement
+from bitpath.rtl.trainium3.pe import ProcessingElement, pe_ports
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot, operand_layout
 
 
@@ -23,6 +24,11 @@ class QuadMxPe(ProcessingElement):
     def __init__(self, config: DotConfig):
         self.config = config
         super().__init__(operand_layout(config.numerics))
+
+    @staticmethod
+    def ports(config: DotConfig) -> dict[str, wiring.Member]:
+        """The members of one."""
+        return pe_ports(operand_layout(config.numerics))
 
     def step(self, m: Module, platform: Any, stationary: Value, moving: Value, partial: Value) -> Value:
         m.submodules.dot = dot = QuadMxDot(self.config)

@@ -11,8 +11,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.formats import FP32
-from bitpath.rtl.common.bodies import place
+from bitpath.rtl.common.bodies import place, place_on
 from bitpath.rtl.common.delay import Delay
+from bitpath.rtl.common.repeat import repeat
+from bitpath.rtl.common.wide import wide_array
 from bitpath.rtl.trainium3.config import ArrayConfig
 from bitpath.rtl.trainium3.element_map import MapTable, OperandWord
 from bitpath.rtl.trainium3.group_edge import GroupEdge
@@ -46,7 +48,7 @@ def operand_write_layout(config: ArrayConfig) -> data.StructLayout:
     """One word for each row, and which row groups store theirs."""
     return data.StructLayout(
         {
-            "words": data.ArrayLayout(OperandWord, config.rows),
+            "words": wide_array(OperandWord, config.rows),
             "address": ceil_log2(config.operand_depth),
             "groups": config.groups,
         }
@@ -84,7 +86,7 @@ class SystolicArray(wiring.Component):
 
     def __init__(self, config: ArrayConfig):
         self.config = config
-        columns = data.ArrayLayout(data.ArrayLayout(FP32.width, config.cols), config.groups)
+        columns = data.ArrayLayout(wide_array(FP32.width, config.cols), config.groups)
         super().__init__(
             {
                 "advance": In(1),
@@ -101,19 +103,30 @@ class SystolicArray(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        edges = [place(m, platform, f"edge_{group}", GroupEdge, config) for group in range(config.groups)]
-        bottoms = []
-        for group, edge in enumerate(edges):
+        vector = FP32.width * config.cols
+        passed, bottoms = [], []
+        for group in range(config.groups):
+            top = Signal(vector, name=f"top_{group}")
+            bottom = Signal(vector, name=f"bottom_{group}")
+            values = {
+                "advance": self.advance,
+                "partial": self.partial[group],
+                "top": top,
+                "bottom": bottom,
+                "result": self.result[group],
+            }
+            place_on(m, platform, f"edge_{group}", values, GroupEdge, config)
             control = Signal(control_layout(config), name=f"control_{group}")
-            partial = Signal(edge.top.shape(), name=f"partial_{group}")
+            partial = Signal(vector, name=f"partial_{group}")
             leads = {tiling for tiling in tilings(config) if leader(config, group, tiling) == group}
-            above = bottoms[-1] if bottoms else None
-            for target, index, own in ((control, 0, self.control[group]), (partial, 1, edge.top)):
+            above = passed[-1] if passed else None
+            for chosen, index, own in ((control, 0, self.control[group]), (partial, 1, top)):
                 choices = {tiling: own if tiling in leads else above[index] for tiling in tilings(config)}
-                self._select(m, target, choices)
-            bottoms.append(self._rows(m, platform, group, control, partial))
-        for group, edge in enumerate(edges):
-            self._leave(m, platform, group, edge, bottoms)
+                self._select(m, chosen, choices)
+            passed.append(self._rows(m, platform, group, control, partial))
+            bottoms.append(bottom)
+        for group, bottom in enumerate(bottoms):
+            self._leave(m, platform, group, bottom, passed)
         return m
 
     def _select(self, m: Module, target: Value, choices: dict[Tiling, Value]) -> None:
@@ -125,35 +138,46 @@ class SystolicArray(wiring.Component):
 
     def _rows(self, m: Module, platform: Any, group: int, control: Value, partial: Value) -> tuple[Value, Value]:
         """The rows of a group below ``control`` and ``partial``; what they pass on at the bottom."""
-        for row in range(group * self.config.group_rows, (group + 1) * self.config.group_rows):
-            operand_row = place(m, platform, f"row_{row}", OperandRow, self.config)
-            m.d.comb += [
-                operand_row.advance.eq(self.advance),
-                operand_row.fp4_table.eq(self.fp4_table),
-                operand_row.write_address.eq(self.write.address),
-                operand_row.write_word.eq(self.write.words[row]),
-                operand_row.write.eq(self.write.groups[group]),
-                operand_row.control.eq(control),
-                operand_row.partial_north.eq(partial),
-            ]
-            control, partial = operand_row.control_south, operand_row.partial_south
-        return control, partial
+        config = self.config
+        words = self.write.words.as_value()
+        control_south = Signal.like(control, name=f"control_south_{group}")
+        partial_south = Signal.like(partial, name=f"partial_south_{group}")
+        values = {
+            "advance": self.advance,
+            "fp4_table": self.fp4_table,
+            "write_address": self.write.address,
+            "write_word": words.word_select(group, len(words) // config.groups),
+            "write": self.write.groups[group],
+            "control": control,
+            "control_south": control_south,
+            "partial_north": partial,
+            "partial_south": partial_south,
+        }
+        repeat(
+            m,
+            platform,
+            f"rows_{group}",
+            values,
+            OperandRow,
+            (config,),
+            config.group_rows,
+            spread=("write_word",),
+            chained=(("control", "control_south"), ("partial_north", "partial_south")),
+        )
+        return control_south, partial_south
 
-    def _leave(self, m: Module, platform: Any, group: int, edge: Any, bottoms: list[tuple[Value, Value]]) -> None:
+    def _leave(self, m: Module, platform: Any, group: int, bottom: Value, passed: list[tuple[Value, Value]]) -> None:
         """Results of the tile that a group leads, from the bottom of the tile's last group."""
         config = self.config
         leads = [tiling for tiling in tilings(config) if leader(config, group, tiling) == group]
-        last = {tiling: bottoms[group + tile_groups(config, tiling) - 1] for tiling in leads}
+        last = {tiling: passed[group + tile_groups(config, tiling) - 1] for tiling in leads}
         valid = Signal(name=f"valid_{group}")
-        self._select(m, edge.bottom, {tiling: partial for tiling, (_, partial) in last.items()})
+        self._select(m, bottom, {tiling: partial for tiling, (_, partial) in last.items()})
         self._select(m, valid, {tiling: control.valid for tiling, (control, _) in last.items()})
         # The bottom's control is a cycle ahead of its partial sums, and these wait for the last column.
         delay = place(m, platform, f"valid_delay_{group}", Delay, 1, config.cols + 1)
         m.d.comb += [
-            edge.advance.eq(self.advance),
-            edge.partial.eq(self.partial[group]),
             delay.advance.eq(self.advance),
             delay.i.eq(valid),
-            self.result[group].eq(edge.result),
             self.result_valid[group].eq(delay.o),
         ]

@@ -6,13 +6,14 @@ Ref: "Trainium3 Architecture Guide for NKI", Tensor Engine; ``nki.isa.nc_matmul_
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.narrow import DROPPED_BITS
+from bitpath.rtl.common.wide import wide_array
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.dispatch import IN_FLIGHT, Dispatch
 from bitpath.rtl.trainium3.element_map import MapTable
@@ -54,8 +55,8 @@ class TensorEngine(wiring.Component):
 
     def __init__(self, config: EngineConfig):
         self.config = config
-        columns = data.ArrayLayout(FP32.width, config.array.cols)
-        random = data.ArrayLayout(DROPPED_BITS, config.array.cols)
+        columns = wide_array(FP32.width, config.array.cols)
+        random = wide_array(DROPPED_BITS, config.array.cols)
         super().__init__(
             {
                 "instruction": In(stream.Signature(instruction_layout(config))),
@@ -124,7 +125,7 @@ class TensorEngine(wiring.Component):
                 queue.r_en.eq(sink.ready),
             ]
 
-        columns = data.ArrayLayout(FP32.width, config.array.cols)
+        columns = wide_array(FP32.width, config.array.cols)
         m.submodules[f"chain_{group}"] = chain = SyncFIFOBuffered(width=columns.size, depth=config.chain_depth)
         m.d.comb += [
             chain.w_data.eq(write_back.chain),

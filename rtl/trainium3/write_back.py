@@ -1,10 +1,11 @@
 """A row tile's results to PSUM, or to the next pass over the rows."""
 
 from amaranth import Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP32
+from bitpath.rtl.common.wide import wide_array
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.instruction import count_width, destination_layout
 from bitpath.rtl.trainium3.psum import write_layout
@@ -29,7 +30,7 @@ class WriteBack(wiring.Component):
 
     def __init__(self, config: EngineConfig):
         self.config = config
-        columns = data.ArrayLayout(FP32.width, config.array.cols)
+        columns = wide_array(FP32.width, config.array.cols)
         super().__init__(
             {
                 "destination": In(stream.Signature(destination_layout(config))),

@@ -123,7 +123,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         Group("writes", r"write\b"),
         Group("host", r"(host|data)__"),
         Group("generators", r"(load__|shown|states|xorwow_)"),
-        Group("first column", r"psum\.column_0_0\."),
+        Group("first column", r"psum\.columns_0\.(psum_columns_0\.)*psum_column_0\."),
         Group("banks", r"psum\."),
     ),
     "exponential": (

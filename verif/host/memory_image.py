@@ -15,8 +15,7 @@ def image_words(image: np.ndarray, word_bytes: int) -> list[int]:
 
 def write_payloads(layout: data.StructLayout, memory: Enum, address: int, words: Iterable[int]) -> list[int]:
     """Payloads that write words to a memory from an address on; ``layout`` has data, address and memory."""
-    place = memory.value << layout["memory"].offset
-    return [
-        word << layout["data"].offset | address + offset << layout["address"].offset | place
-        for offset, word in enumerate(words)
-    ]
+    # Amaranth works out a field's place each time it is asked.
+    content, at, which = (layout[name].offset for name in ("data", "address", "memory"))
+    place = memory.value << which
+    return [word << content | address + offset << at | place for offset, word in enumerate(words)]

@@ -55,7 +55,7 @@ class EnginePlayer:
         for segment in segments:
             for write in segment.writes:
                 self._write.send_bits(write)
-            await self.settle(lambda: not self._write.pending)
+            await self._write.drained()
             for command in segment.commands:
                 self._commands.send_bits(command)
             while self._commands.pending or resolved(self.dut.busy):

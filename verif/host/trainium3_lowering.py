@@ -5,8 +5,9 @@ M into column tiles and N into blocks; none of it changes a bit of the result, b
 chained partial sum by partial sum.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 
 import numpy as np
@@ -20,6 +21,9 @@ from bitpath.rtl.trainium3.instruction import Opcode, instruction_layout
 from bitpath.rtl.trainium3.systolic_array import Tiling, operand_write_layout, tile_groups
 from bitpath.verif.host.player import Segment
 from bitpath.verif.kit.packing import pack, width
+
+_instruction_layout = cache(instruction_layout)
+"""Made once for each engine: Amaranth takes milliseconds for a layout."""
 
 WORD_BYTES = width(OperandWord) // 8
 ENGINE_FORMATS = {E4M3FN: ElementFormat.E4M3FN, E5M2: ElementFormat.E5M2, E2M1: ElementFormat.E2M1}
@@ -167,7 +171,7 @@ class _Lowering:
         stationary = self.stationary[:, tiles.start * cols : tiles.stop * cols]
         moving = self.moving[:, start:stop]
         images = np.concatenate([image.reshape(-1, image.shape[-1]) for image in (stationary, moving)])
-        segment.writes = [self._write(address, image) for address, image in enumerate(images)]
+        segment.writes = self._writes(images)
         moving_base = stationary.shape[0] * stationary.shape[1]
         held = None
         for tile in tiles:
@@ -190,14 +194,17 @@ class _Lowering:
             yield start, end
             start = end
 
-    def _write(self, address: int, image: np.ndarray) -> int:
+    def _writes(self, images: Iterable[np.ndarray]) -> list[int]:
+        """Payloads that write images to operand memory from its bottom on."""
+        # Amaranth works out a field's place each time it is asked.
         layout = operand_write_layout(self.config.array)
-        groups = ((1 << tile_groups(self.config.array, self.tiling)) - 1) << self.group
-        return (
-            int.from_bytes(image.tobytes(), "little") << layout["words"].offset + 8 * WORD_BYTES * self.first_row
-            | address << layout["address"].offset
-            | groups << layout["groups"].offset
-        )
+        words, place, mask = (layout[name].offset for name in ("words", "address", "groups"))
+        groups = ((1 << tile_groups(self.config.array, self.tiling)) - 1 << self.group) << mask
+        first = words + 8 * WORD_BYTES * self.first_row
+        return [
+            int.from_bytes(image.tobytes(), "little") << first | address << place | groups
+            for address, image in enumerate(images)
+        ]
 
     def _load(self, address: int) -> int:
         return self._instruction(Opcode.LOAD_STATIONARY, format_of(self.matmul.stationary.dtype), address)
@@ -223,7 +230,7 @@ class _Lowering:
             "format": ENGINE_FORMATS[fmt],
             "operand_address": address,
         }
-        return pack(instruction_layout(self.config), common | fields)
+        return pack(_instruction_layout(self.config), common | fields)
 
     def _words(self, elements: np.ndarray, scale: np.ndarray, multiple: int, filler: int) -> np.ndarray:
         """Operand words in bytes [passes, free size up to a multiple, rows * WORD_BYTES], filled up with ``filler``."""

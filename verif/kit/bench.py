@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import cocotb
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from cocotb.clock import Clock
+from cocotb.simtime import get_sim_time
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from bitpath.golden.spec.formats import FloatFormat
@@ -18,6 +20,7 @@ from bitpath.rtl.config import from_dict
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import width
+from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import StreamDriver, StreamMonitor
 
@@ -29,6 +32,8 @@ PATIENCE_CYCLES = 1500
 """Cycles in which nothing is transferred or compared after which a test is given up."""
 ENGINE_PATIENCE_CYCLES = 50_000
 """The same for engines, which work on a command for long without a transfer."""
+RECORDING = "BITPATH_STIMULUS"
+"""The environment variable that names the file where a clocked design's inputs and answers are recorded."""
 
 
 def config_from_environment(config_type: type) -> Any:
@@ -63,6 +68,7 @@ class Bench:
     dut : the design under test.
     signature : its ports.
     scoreboards, coverages : all checked at the end.
+    cycles, seconds : of the whole test, the reset included, in simulated cycles and in processor time; known at its end.
     """
 
     def __init__(self, dut: Any, signature: wiring.Signature):
@@ -72,6 +78,7 @@ class Bench:
         self.coverages: list[Coverage] = []
         self._background: dict[str, cocotb.task.Task] = {}
         self._ends: list[StreamDriver | StreamMonitor] = []
+        self.cycles, self.seconds = 0, 0.0
 
     def payload_shape(self, name: str) -> Any:
         """The payload of the stream port ``name``."""
@@ -124,6 +131,9 @@ class Bench:
         """Quiet all inputs and reset once more, whatever is in flight; for tests that drive by hand. Ends just behind a
         rising edge. One cycle only: in a longer reset a rank whose valid bit has none would run empty by itself."""
         quiet_ports(self.dut, self.signature)
+        for end in self._ends:
+            if isinstance(end, StreamDriver):
+                end.forget()
         await _reset(self.dut, 1)
 
     async def watch(self, patience: int) -> None:
@@ -153,8 +163,10 @@ class Bench:
             coverage.finish()
 
     def record(self) -> dict[str, Any]:
-        """What the runner reads: counts, and the coverage bins."""
+        """What the runner reads: counts, the coverage bins, and how much was simulated in which time."""
         return {
+            "cycles": self.cycles,
+            "seconds": self.seconds,
             "compared": sum(scoreboard.compared for scoreboard in self.scoreboards),
             "mismatches": sum(len(scoreboard.mismatches) for scoreboard in self.scoreboards),
             "coverage": {name: count for coverage in self.coverages for name, count in coverage.counts.items()},
@@ -173,18 +185,27 @@ async def bench(
     drain : False for a test that compares by hand and leaves nothing in flight.
     patience : cycles for which the design may be silent; None for a run whose length nobody knows.
     """
+    start, start_ns = time.process_time(), get_sim_time("ns")
+    recorder = None
     quiet_ports(dut, signature)
     frame = Bench(dut, signature)
     # A combinational design has no clock.
     if hasattr(dut, "clk"):
         # The simulator drives it: a clock in Python would cost two callbacks a cycle.
         Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
+        if RECORDING in os.environ:
+            recorder = Recorder(dut, signature, Path(os.environ[RECORDING]))
+            frame.start("recorder", recorder.run())
         await _reset(dut, RESET_CYCLES)
         if patience is not None:
             frame.start("watch", frame.watch(patience))
     yield frame
     if drain and hasattr(dut, "clk"):
         await frame.drain()
+    frame.seconds = time.process_time() - start
+    frame.cycles = round((get_sim_time("ns") - start_ns) / PERIOD_NS)
+    if recorder is not None:
+        recorder.save()
     with Path(os.environ["BITPATH_RECORDS"]).open("a") as records:
         records.write(json.dumps(frame.record()) + "\n")
     frame.finish()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import Enum
-from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -39,9 +38,24 @@ def pack(shape: Any, fields: Any) -> int:
     return word
 
 
-@lru_cache(maxsize=1024)
-def _places(shape: Any) -> dict[str | int, tuple[Any, int]]:
+_Places = dict[str | int, tuple[Any, int]]
+_KNOWN: dict[int, tuple[Any, _Places]] = {}
+"""Layouts with the places of their fields, by identity: to hash or compare a layout Amaranth walks through all of it."""
+KNOWN_LAYOUTS = 1024
+
+
+def _places(shape: Any) -> _Places:
     """Shape and lowest bit of each field of a layout; of a plain shape its cast one."""
+    known = _KNOWN.get(id(shape))
+    if known is None:
+        if len(_KNOWN) == KNOWN_LAYOUTS:
+            _KNOWN.clear()
+        # The layout is kept too, so that no other one can get its identity.
+        known = _KNOWN[id(shape)] = (shape, _work_out(shape))
+    return known[1]
+
+
+def _work_out(shape: Any) -> _Places:
     layout = data.Layout.cast(shape)
     fields = {name: (field.shape, field.offset) for name, field in layout}
     return {

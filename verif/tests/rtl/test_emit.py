@@ -1,8 +1,9 @@
-"""The Verilog that is emitted: lint-clean, every body once, growing with the edges of an array and not its area."""
+"""The Verilog that is emitted: lint-clean, every body once, hardly growing with the array."""
 
 import json
 import re
 import subprocess
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +11,14 @@ import pytest
 
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.config import MX9_LANE
+from bitpath.rtl.common.repeat import FAN_OUT
 from bitpath.rtl.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.emit import emit
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, MapConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim import tools
 
-SMALL_ARRAYS = (4, 8, 16)
+LARGER_ARRAYS = (8, 16, 32)
 VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
     ("quad_mx_dot", DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=PipelineConfig(stages=4))),
     ("quad_mx_pe", DotConfig(pipeline=PipelineConfig(stages=2))),
@@ -75,16 +77,31 @@ def array(size):
     return ArrayConfig(rows=size, cols=size, operand_depth=16)
 
 
-def test_an_array_has_its_pe_once_and_grows_with_its_edges(tmp_path):
-    sizes = {}
-    for size in SMALL_ARRAYS:
-        text = emit("systolic_array", array(size), tmp_path / str(size)).files[0].read_text()
-        assert sum(name.startswith("quad_mx_pe_") for name in modules(text)) == 1
-        sizes[size] = len(text)
-    pe = len(emit("quad_mx_pe", array(4).dot, tmp_path / "pe").files[0].read_text())
-    small, middle, large = (sizes[size] - pe for size in SMALL_ARRAYS)
-    # As rows + cols, each step twice the one before; by area it would be four times.
-    assert 0 < large - middle < 3 * (middle - small)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Bytes of the 4x4 array's Verilog."""
+    return emitted_bytes(4, tmp_path_factory.mktemp("small"))
+
+
+def emitted_bytes(size, folder):
+    text = emit("systolic_array", array(size), folder).files[0].read_text()
+    assert sum(name.startswith("quad_mx_pe_") for name in modules(text)) == 1
+    # An instance of the PE for each column of the smallest group, however many columns there are.
+    assert len(re.findall(r"^  quad_mx_pe_\w+ ", text, re.MULTILINE)) <= FAN_OUT
+    return len(text.encode())
+
+
+def test_an_array_has_its_pe_once_and_grows_with_the_logarithm_of_its_size(small, tmp_path):
+    sizes = [small, *(emitted_bytes(size, tmp_path / str(size)) for size in LARGER_ARRAYS)]
+    assert max(sizes) < 1.6 * small, sizes
+
+
+@pytest.mark.deep
+def test_the_machines_own_array_is_three_times_the_smallest_at_most(small, tmp_path):
+    start = time.monotonic()
+    large = emitted_bytes(128, tmp_path)
+    print(f"128x128: {large} bytes, {large / small:.2f} times 4x4, in {time.monotonic() - start:.1f} s")
+    assert large <= 3 * small
 
 
 def test_another_configuration_is_another_module(tmp_path):

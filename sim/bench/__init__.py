@@ -1,0 +1,1 @@
+"""What the project's parts cost: measured, with yardsticks in the same run."""

@@ -1,0 +1,181 @@
+"""How fast an engine's simulation runs a whole layer, beside the same model in a loop without Python."""
+
+import json
+import resource
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from bitpath.rtl.config import to_dict
+from bitpath.sim import paths, process, tools
+from bitpath.sim.build import Built, build, verilator_library
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.flows import aie_matmul, operands, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows.job import differences
+from bitpath.sim.runner import SimResult, run
+from bitpath.verif.kit.bench import RECORDING
+
+FLOWS = {flow.Matmul.unit: flow for flow in (trainium3_matmul, tensix_matmul, aie_matmul)}
+"""The engines that can be measured, and the flow that runs a layer on each."""
+ROUNDS = 3
+"""Runs of each kind, in turn; the fastest counts, for what else the machine does only ever adds."""
+RUN_SECONDS = 3600
+LOOP = Path(__file__).with_name("bare_loop.cpp")
+RATIO_TO = "bare C++ loop"
+
+
+def simulation_records(
+    unit: str, *, engine: Any = None, slice_: str | None = None, rounds: int = ROUNDS
+) -> Iterator[dict[str, Any]]:
+    """Cycles per second of a layer through cocotb, from its first cycle to its last, and of the bare loop.
+
+    Seconds are of processor time, which other work on the machine does not lengthen; a simulation has one thread.
+
+    Operands are loaded and results read within the cycles; the record with "start-up" also has what comes before and
+    after them. The loop plays what a cocotb run recorded at the model's ports, with the same objects of the compiler, and
+    must give the same answers.
+
+    Parameters
+    ----------
+    unit : an engine: one of :data:`FLOWS`.
+    engine : its configuration; the one that ``bitpath run`` uses when not given.
+    slice_ : "MxKxN" of the layer; all of it when not given.
+    rounds : runs of each kind.
+
+    Raises
+    ------
+    ValueError : no engine of that name.
+    SimulationError : a run failed, or its bits differ.
+    """
+    if unit not in FLOWS:
+        raise ValueError(f"unit {unit!r} has no whole layer to run; those that have are {', '.join(FLOWS)}")
+    job = _job(FLOWS[unit], engine, slice_)
+    built = build(unit, job.engine, "verilator")
+    paths.runs().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
+        folder = Path(name)
+        job.save_plan(folder / "plan.npz")
+        expected = job.golden()
+        _cocotb(job, built, folder, expected, {RECORDING: str(folder / "stimulus.npz")})
+        loop = _compile(built, folder)
+        runs, whole, bare = [], [], []
+        for _ in range(rounds):
+            before = _children_seconds()
+            runs.append(_cocotb(job, built, folder, expected))
+            whole.append(_children_seconds() - before)
+            bare.append(_bare(loop, folder, runs[-1].records[0]["cycles"]))
+    cycles = runs[0].records[0]["cycles"]
+    times = {
+        f"layer through cocotb, {job.format_name}": min(each.records[0]["seconds"] for each in runs),
+        f"layer through cocotb with start-up, {job.format_name}": min(whole),
+    }
+    config = to_dict(job.engine) | job.settings() | {"shape": [*job.a.shape, job.b.shape[1]], "digest": built.digest}
+    common = {"machine": job.machine, "unit": "cycles/s", "cores": 1, "config": config}
+    for name, seconds in times.items():
+        yield {
+            "name": name,
+            "value": round(cycles / seconds),
+            "ratio": round(min(bare) / seconds, 3),
+            "ratio_to": RATIO_TO,
+        } | common
+    yield {
+        "name": f"layer in a {RATIO_TO}, {job.format_name}",
+        "value": round(cycles / min(bare)),
+        "ratio": None,
+        "ratio_to": None,
+    } | common
+
+
+def layer_run(unit: str, engine: Any, slice_: str) -> tuple[Built, Any, dict[str, Any]]:
+    """One run of a slice of the layer on an engine: what was built, the job, and the bench's record with its cycles."""
+    job = _job(FLOWS[unit], engine, slice_)
+    built = build(unit, job.engine, "verilator")
+    paths.runs().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
+        job.save_plan(Path(name) / "plan.npz")
+        return built, job, _cocotb(job, built, Path(name), job.golden()).records[0]
+
+
+def _children_seconds() -> float:
+    """Processor time of the processes that this one has started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _job(flow: ModuleType, engine: Any, slice_: str | None) -> Any:
+    left, right = operands.layer()
+    if slice_ is not None:
+        left, right = operands.cut(left, right, slice_)
+    return flow.Matmul(left, right, next(iter(flow.FORMATS)), engine or flow.engine_for("verilator"), "verilator")
+
+
+def _cocotb(job: Any, built: Built, folder: Path, expected: np.ndarray, env: dict[str, str] | None = None) -> SimResult:
+    """One run of the job, its bits compared with golden's."""
+    result = folder / "result.npz"
+    files = {
+        "BITPATH_PLAN": folder / "plan.npz",
+        "BITPATH_RESULT": result,
+        "BITPATH_PROGRESS": folder / "progress.json",
+    }
+    env = {name: str(path) for name, path in files.items()} | (env or {})
+    done = run(built, job.bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
+    with np.load(result) as left:
+        output = job.matrix(left["output"])
+    rows, columns = job.a.shape[0], job.b.shape[1]
+    if wrong := differences(output[:rows, :columns], expected[:rows, :columns]):
+        raise SimulationError(f"{built.top}: {wrong} outputs differ from golden's")
+    return done
+
+
+def _compile(built: Built, folder: Path) -> Path:
+    """The loop, with the objects of the model that cocotb runs and of Verilator's library; its stimulus beside it."""
+    with np.load(folder / "stimulus.npz") as file:
+        meta = json.loads(str(file["meta"]))
+        for name in ("changes", "answers"):
+            file[name].tofile(folder / f"{name}.bin")
+    (folder / "ports.inc").write_text(_port_table(meta))
+    root, program = tools.verilator_root(), folder / "bare_loop"
+    includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
+    library = verilator_library(built.waves)
+    command = ["g++", "-O2", *(f"-I{each}" for each in includes), "-DVM_COVERAGE=0", "-DVM_TRACE=0", str(LOOP)]
+    command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
+    log = folder / "bare_loop.log"
+    if process.run_logged([*command, "-o", str(program)], env=tools.environment(), log=log, timeout=RUN_SECONDS):
+        raise SimulationError(f"compiling {LOOP.name} for {built.top} failed:\n{process.tail(log)}")
+    return program
+
+
+def _port_table(meta: dict[str, Any]) -> str:
+    def variable(name: str) -> str:
+        # Verilator writes the second of two underscores by its code.
+        return f"top->{name.replace('__', '___05F')}"
+
+    lines = ["const Port PORTS[] = {"]
+    for port in meta["ports"]:
+        name, words = variable(port["name"]), -(-port["bits"] // 32)
+        lines.append(f"    {{&{name}, sizeof {name}, {words}}},")
+    data = variable("data__payload")
+    lines += [
+        "};",
+        f"constexpr std::size_t ANSWER_WORDS = {-(-meta['answer_bits'] // 32)}, ANSWER_BYTES = sizeof {data};",
+        f"const void* const ANSWER_AT = &{data};",
+        f"const auto &ANSWER_VALID = {variable('data__valid')}, &ANSWER_READY = {variable('data__ready')};",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _bare(program: Path, folder: Path, cycles: int) -> float:
+    """Seconds of the loop over all cycles."""
+    command = [str(program), str(folder / "changes.bin"), str(folder / "answers.bin"), str(cycles)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_SECONDS)
+    counts = json.loads(done.stdout) if done.stdout else {}
+    if done.returncode or not counts.get("compared"):
+        raise SimulationError(
+            f"the bare loop gave other answers than the run that was recorded: {done.stdout or done.stderr}"
+        )
+    return counts["seconds"]

@@ -1,0 +1,62 @@
+"""``bitpath explore``: numerics swept, area against error."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--machine", "machines", multiple=True, help="trainium3, tensix or aie_ml_v2; all when not given.")
+@click.option("--data", multiple=True, type=click.Choice(["layer", "normal"]), help="Both when not given.")
+@click.option("--shape", default="64x384x64", show_default=True, metavar="MxKxN", help="Of the operands.")
+@click.option("--liberty", type=click.Path(path_type=Path, dir_okay=False), help="Cells other than the generic ones.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="A Dask scheduler, as tcp://host:8786; a local cluster when not given."
+)
+@click.option("--workers", type=int, help="Processes of the local cluster; one for each core when not given.")
+@click.option("--no-area", is_flag=True, help="Errors alone: no synthesis, no front and no picture.")
+def command(
+    machines: tuple[str, ...],
+    data: tuple[str, ...],
+    shape: str,
+    liberty: Path | None,
+    scheduler: str | None,
+    workers: int | None,
+    no_area: bool,
+) -> None:
+    """Sweep the numerics that trade area for accuracy, over the real layer and random numbers.
+
+    Writes build/reports/explore.json, explore.png and explore.html. Every point that is done is kept at once: called again
+    after an interruption it goes on where it was.
+    """
+    from rich.progress import Progress
+
+    from bitpath.sim import paths
+    from bitpath.sim.explore.draw import draw
+    from bitpath.sim.explore.evaluate import DATA
+    from bitpath.sim.explore.points import MACHINES, sweep
+    from bitpath.sim.explore.run import explore
+    from bitpath.sim.explore.table import show_front
+    from bitpath.sim.flows import results
+    from bitpath.sim.synth.flow import Flow
+    from bitpath.verif.kit.report import write_records
+
+    points = [point for machine in machines or MACHINES for point in sweep(machine)]
+    console = results.console()
+    with Progress(console=console) as bar:
+        task = bar.add_task("points and areas")
+        records = explore(
+            points,
+            data or DATA,
+            shape=shape,
+            liberty=liberty,
+            area=not no_area,
+            scheduler=scheduler,
+            workers=workers,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    reports = paths.reports()
+    write_records(reports / "explore.json", records)
+    if not no_area:
+        draw(points, records, Flow(liberty).name, reports / "explore.png", reports / "explore.html")
+    show_front(console, points, records)

@@ -1,0 +1,44 @@
+"""``bitpath synth``: area and longest path of units."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bitpath.sim.unit_options import unit_options
+
+
+@click.command()
+@click.argument("units", metavar="[UNIT]...", nargs=-1)
+@click.option(
+    "--liberty",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The cells, a Liberty file; the project's generic ones when not given.",
+)
+@unit_options
+def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> None:
+    """Synthesise each UNIT in its default configuration, or one with settings; those that the README quotes when none is
+    named. Prints gate equivalents and the longest path, writes build/reports/synth.json and adds to its trend."""
+    from bitpath.sim import paths
+    from bitpath.sim.configure import chosen
+    from bitpath.sim.flows import results
+    from bitpath.sim.synth.configurations import QUOTED, Design
+    from bitpath.sim.synth.flow import Flow
+    from bitpath.sim.synth.records import append_trend, last_results, synth_records, trend_file
+    from bitpath.sim.synth.table import show_synth
+    from bitpath.verif.kit.report import write_records
+
+    if len(units) != 1 and any(value is not None for value in settings.values()):
+        raise click.UsageError("settings go with one unit")
+    designs = [Design(unit, unit, chosen(unit, **settings)) for unit in units] or list(QUOTED)
+    flow = Flow(liberty)
+    before = last_results(trend_file())
+    console = results.console()
+    records: list[dict[str, Any]] = []
+    with console.status(f"synthesising {len(designs)} designs"):
+        for record in synth_records(designs, flow, lambda design: console.print(f"done: {design.name}")):
+            records.append(record)
+            # What is complete is not lost when a later one fails.
+            write_records(paths.reports() / "synth.json", records)
+    append_trend(trend_file(), records)
+    show_synth(console, designs, records, before)

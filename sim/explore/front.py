@@ -1,0 +1,14 @@
+"""Which points nothing beats."""
+
+from collections.abc import Sequence
+
+
+def pareto(costs: Sequence[tuple[float, float]]) -> list[bool]:
+    """For each pair of costs whether no other is as low in both and lower in one; of equal pairs each is on the front."""
+    order = sorted(range(len(costs)), key=lambda index: costs[index])
+    on = [False] * len(costs)
+    best, at = float("inf"), None
+    for index in order:
+        if costs[index][1] < best or costs[index] == at:
+            on[index], best, at = True, costs[index][1], costs[index]
+    return on

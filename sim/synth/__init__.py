@@ -1,0 +1,1 @@
+"""Area and delay of units on generic cells."""
