@@ -23,6 +23,9 @@ from bitpath.golden.trainium3.instruction import (
 )
 from bitpath.golden.trainium3.psum import psum_write
 
+_FP4_AS_E4M3FN = encode_array(E4M3FN, decode_array(E2M1, np.arange(1 << E2M1.width))).astype(np.uint8)
+"""The E4M3FN code of every FP4 code."""
+
 
 def nc_matmul_mx(
     stationary: np.ndarray,
@@ -89,7 +92,7 @@ def as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndar
     """Return FP8 codes and their format; FP4 is mapped to E4M3FN, which holds all its numbers, before the array."""
     fmt, codes = format_of(array.dtype), codes_of(array, name)
     if fmt is E2M1:
-        fmt, codes = E4M3FN, encode_array(E4M3FN, decode_array(E2M1, codes))
+        fmt, codes = E4M3FN, _FP4_AS_E4M3FN[codes]
     if fmt not in numerics.element_formats:
         allowed = ", ".join(known.name for known in numerics.element_formats)
         raise ValueError(f"{name} is {fmt.name} at the array; the numerics allow {allowed}")

@@ -1,0 +1,62 @@
+"""Inlined pieces of the kernels: float64 taken apart, rounded to odd, and rounded to a format."""
+
+import numpy as np
+from numba import njit
+
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+"""Of every kernel. Without fast-math: the compiler may neither reorder nor fuse what changes a bit."""
+
+
+@njit(inline="always")
+def code64(value):
+    """Return the code of a float64, int64."""
+    return np.float64(value).view(np.int64)
+
+
+@njit(inline="always")
+def value64(code):
+    """Return the float64 of a code."""
+    return np.int64(code).view(np.float64)
+
+
+@njit(inline="always")
+def two_sum(a, b):
+    """Return a + b rounded to nearest even and the exact error of that (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@njit(inline="always")
+def to_odd(total, error):
+    """Return total + error rounded to odd, of a float64 sum and its exact error.
+
+    The magnitude is truncated to 53 bits and, where anything was lost, its last bit set: the truncated number and the next
+    one are neighbours, one of them odd. Truncation takes the number before `total` where the error points inward, that is
+    where signs differ. An error of 0, and NaN, which infinity leaves, move nothing.
+    """
+    code = code64(total)
+    inexact = np.int64((error < 0.0) | (error > 0.0))
+    inward = np.int64(np.uint64(code ^ code64(error)) >> np.uint64(63)) & inexact
+    return value64(code - inward | inexact)
+
+
+@njit(inline="always")
+def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
+    """Return a format's code, without sign and its exponent unbounded above, of a float64's code, rounded once.
+
+    Parameters
+    ----------
+    code : int64; NaN and infinity give codes beyond any format's.
+    to_nearest : 1 for RNE, 0 for RTZ.
+    """
+    biased = code >> 52 & 0x7FF
+    significand = code & ((1 << 52) - 1) | np.int64(biased > 0) << 52
+    biased = max(biased, np.int64(1))
+    exponent = max(biased - 1023, emin)
+    # Bits below the format's last one. 54 suffice: they leave nothing of 53 bits, and less than half a unit.
+    shift = min(exponent - biased + 1023 + 52 - fraction_bits, np.int64(54))
+    up = (np.int64(1) << shift - 1) - 1 + (significand >> shift & 1)
+    kept = significand + up * to_nearest >> shift
+    # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
+    return (exponent + bias - 1 << fraction_bits) + kept
