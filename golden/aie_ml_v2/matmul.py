@@ -6,7 +6,7 @@ plan, so a difference between the two is never one of tiling or conversion.
 Ref: llvm-aie for the shapes; AM027, Table 7.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from bitpath.golden.aie_ml_v2.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_sparse
 from bitpath.golden.aie_ml_v2.to_mx import to_mx
 from bitpath.golden.codec import DTYPES
+from bitpath.golden.fast import backend
+from bitpath.golden.fast.backend import Progress
 from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
@@ -147,8 +149,42 @@ def plan_matmul(
     )
 
 
-def run_plan(plan: MatmulPlan) -> np.ndarray:
-    """Execute a plan; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read."""
+def run_plan(plan: MatmulPlan, *, progress: Progress | None = None) -> np.ndarray:
+    """Execute a plan; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read.
+
+    `progress` is told the blocks of rows done and all of them, whenever one is done.
+    """
+    dense = not isinstance(plan.b, SparseVector) and plan.fmt not in INTEGER_MODES
+    if dense and backend.compiled(plan.mac_count):
+        from bitpath.golden.fast import aie_lanes
+
+        if aie_lanes.supports(plan.numerics, plan.a if isinstance(plan.a, MxBlocks) else None):
+            return _run_compiled(plan, progress)
+    return _run_steps(plan, progress)
+
+
+def _run_compiled(plan: MatmulPlan, progress: Progress | None) -> np.ndarray:
+    """Execute a plan in `golden.fast`; tile rows and columns of floats that hold infinity or NaN step by step."""
+    from bitpath.golden.fast import aie_lanes
+
+    rows, _, columns = plan.tiles
+    if isinstance(plan.a, MxBlocks):
+        result = aie_lanes.multiply_blocks(plan.numerics, plan.a, plan.b, progress)
+    else:
+        result = aie_lanes.multiply_floats(plan.numerics, plan.a, plan.b, progress)
+    tiles = result.reshape(rows, plan.tile.m, columns, plan.tile.n).swapaxes(1, 2)
+    if not isinstance(plan.a, MxBlocks):
+        special_rows = aie_lanes.specials(plan.a).any(axis=(1, 2, 3))
+        special_columns = aie_lanes.specials(plan.b).any(axis=(0, 2, 3))
+        if special_rows.any():
+            tiles[special_rows] = _run_steps(replace(plan, a=plan.a[special_rows]))
+        if special_columns.any():
+            tiles[:, special_columns] = _run_steps(replace(plan, b=plan.b[:, special_columns]))
+    return np.ascontiguousarray(tiles)
+
+
+def _run_steps(plan: MatmulPlan, progress: Progress | None = None) -> np.ndarray:
+    """Execute a plan step by step, for some tile rows at a time."""
     rows, depth, columns = plan.tiles
     parts = []
     for start in range(0, rows, ROW_TILES):
@@ -157,6 +193,8 @@ def run_plan(plan: MatmulPlan) -> np.ndarray:
         for k in range(depth):
             acc = _step(plan, a[:, k, np.newaxis, :, np.newaxis], plan.b, k, acc)
         parts.append(acc)
+        if progress is not None:
+            progress(min(start + ROW_TILES, rows), rows)
     return np.concatenate(parts).reshape(rows, columns, plan.tile.m, plan.tile.n)
 
 

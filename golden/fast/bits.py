@@ -60,3 +60,15 @@ def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
     kept = significand + up * to_nearest >> shift
     # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
     return (exponent + bias - 1 << fraction_bits) + kept
+
+
+@njit(inline="always")
+def left32(value, shift):
+    """Return int32 ``value << shift`` for a shift of 0 to 31: numba's own shifts widen to 64 bits, and vectors halve."""
+    return np.int32(value << (shift & np.int32(31)))
+
+
+@njit(inline="always")
+def right32(value, shift):
+    """Return int32 ``value >> shift`` for a shift of 0 to 31."""
+    return np.int32(value >> (shift & np.int32(31)))

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.fast.backend import in_parallel, shares
-from bitpath.golden.fast.bits import OPTIONS, code64
+from bitpath.golden.fast.bits import OPTIONS, code64, left32, right32
 from bitpath.golden.spec.tensix import COLUMNS as WORD_COLUMNS
 from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
 
@@ -174,19 +174,19 @@ def _align(a_exponents, a_fields, b_exponents, b_fields, first, group, highest, 
     for k in range(first, first + group):
         a_exponent, b_exponent = a_exponents[k], b_exponents[k]
         for i in range(size):
-            exponent = np.int32(a_exponent[i]) + np.int32(b_exponent[i])
+            exponent = np.int32(np.int32(a_exponent[i]) + np.int32(b_exponent[i]))
             highest[i] = max(highest[i], zero_exponent if exponent < ANY_ZERO else exponent)
     # Nothing is left of a product after one bit more than it has; doubled, it is rounded by adding 1 to what a shift leaves.
     largest = np.int32(PRODUCT_BITS + 1 + guard)
     for k in range(first, first + group):
         a_exponent, a_field, b_exponent, b_field = a_exponents[k], a_fields[k], b_exponents[k], b_fields[k]
         for i in range(size):
-            exponent = np.int32(a_exponent[i]) + np.int32(b_exponent[i])
-            product = np.int32(a_field[i]) * np.int32(b_field[i]) << guard
+            exponent = np.int32(np.int32(a_exponent[i]) + np.int32(b_exponent[i]))
+            product = left32(np.int32(np.int32(a_field[i]) * np.int32(b_field[i])), guard)
             product = product if exponent > ANY_ZERO else np.int32(0)
-            negative = product >> 31
-            doubled = (product ^ negative) - negative << 1
-            kept = (doubled >> min(highest[i] - exponent, largest)) + 1 >> 1
+            negative = right32(product, 31)
+            doubled = left32((product ^ negative) - negative, 1)
+            kept = right32(right32(doubled, min(np.int32(highest[i] - exponent), largest)) + np.int32(1), 1)
             total[i] += (kept ^ negative) - negative
     for i in range(size):
         # Exponents of 0 and below make the group 0.
