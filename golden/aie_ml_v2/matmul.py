@@ -20,17 +20,19 @@ from bitpath.golden.aie_ml_v2.sparsity import SPARSE_MODES, SparseVector, sparse
 from bitpath.golden.aie_ml_v2.to_mx import to_mx
 from bitpath.golden.codec import DTYPES
 from bitpath.golden.fast import backend
-from bitpath.golden.fast.backend import Progress
+from bitpath.golden.fast.backend import Progress, cuts
 from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
-from bitpath.golden.spec.formats import BF16, FP16
+from bitpath.golden.spec.formats import BF16, FP16, FloatFormat
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
 FORMATS = (*MX_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
 ROW_TILES = 8
 """Tile rows that are computed at once: enough for numpy, few enough for the cache."""
+CONVERTED_AT_ONCE = 1 << 20
+"""Elements that are converted at once."""
 Operand = np.ndarray | MxBlocks | SparseVector
 
 
@@ -87,13 +89,14 @@ def matmul(
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     sparse: bool = False,
     numerics: AieNumerics | None = None,
+    progress: Progress | None = None,
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
 
-    Parameters and errors are those of `plan_matmul`.
+    Parameters and errors are those of `plan_matmul`; `progress` is `run_plan`'s.
     """
     plan = plan_matmul(a, b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
-    return result_matrix(plan, run_plan(plan))
+    return result_matrix(plan, run_plan(plan, progress=progress))
 
 
 def plan_matmul(
@@ -243,12 +246,20 @@ def _to_sparse(tiles: np.ndarray) -> SparseVector:
 
 
 def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieNumerics) -> np.ndarray | MxBlocks:
+    """Convert tiles to a format, some at a time: what lies in between takes many times the memory of one."""
     if fmt in INTEGER_MODES:
         return tiles.astype(np.int64)
+    step = max(CONVERTED_AT_ONCE // tiles[0].size, 1)
+    parts = [tiles[each] for each in cuts(len(tiles), step)]
     if fmt in MX_FORMATS:
-        return to_mx(tiles, fmt, rounding=rounding, numerics=numerics)
+        blocks = [to_mx(part, fmt, rounding=rounding, numerics=numerics) for part in parts]
+        fields = ("exponent", "shift", "codes")
+        return MxBlocks(fmt, *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields))
+    return np.concatenate([_narrowed(part, FLOAT_FORMATS[fmt], rounding) for part in parts])
+
+
+def _narrowed(tiles: np.ndarray, target: FloatFormat, rounding: RoundingCode) -> np.ndarray:
     bits = np.ascontiguousarray(tiles).view(np.uint32)
-    target = FLOAT_FORMATS[fmt]
     if target is BF16:
         codes = f32_to_bf16(bits, rounding=rounding)
     elif target is FP16:

@@ -58,7 +58,7 @@ def to_mx(
     return exponent, shift, codes
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def shift_round(value, shift, to_nearest, up):
     """Divide by ``2**shift``, at least 2, and round as the two fields of `ROUNDING` say."""
     one = np.int32(1)

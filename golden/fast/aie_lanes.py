@@ -9,6 +9,8 @@ integers below 2**20, of which float32 holds every one up to 2**24. The sum on t
 by its conversion to float32, whose exponent field then only has to be moved.
 """
 
+from functools import cache
+
 import numpy as np
 from numba import njit
 
@@ -94,6 +96,7 @@ def _operand(numerics: AieNumerics, array: np.ndarray) -> tuple[np.ndarray, np.n
     return signed[codes], exponent[codes]
 
 
+@cache
 def _tables(fmt: FloatFormat) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     every = np.arange(1 << fmt.width).astype(f"u{fmt.width // 8}").view(DTYPES[fmt])
     decoded = decode_floats(every)
@@ -114,7 +117,7 @@ def _run(kernel, x, y, fields, progress: Progress | None) -> np.ndarray:
     return codes.view(np.float32)
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _aligned(value, distance, left):
     """Divide int32 by ``2**(distance - left)``, exactly or rounded to nearest even."""
     moved = left32(value, max(left - distance, np.int32(0)))
@@ -123,14 +126,14 @@ def _aligned(value, distance, left):
     return np.int32(right32(np.int32(moved + right32(left32(np.int32(1), shift) - np.int32(1), 1) + odd), shift))
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _own_exponent(code):
     """Return an accumulator's exponent, `ABSENT` of a zero; what is not finite has one too."""
     biased = right32(code, FRACTION_BITS) & EXPONENT_MASK
     return np.int32(ABSENT) if code & np.int32(0x7FFFFFFF) == 0 else np.int32(max(biased, 1) + BIAS + 1)
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _aligned_accumulator(code, exponent, grid):
     """Return an accumulator on the grid of the largest exponent."""
     biased = right32(code, FRACTION_BITS) & EXPONENT_MASK
@@ -139,7 +142,7 @@ def _aligned_accumulator(code, exponent, grid):
     return _aligned(value, np.int32(exponent - _own_exponent(code)), np.int32(grid - FRACTION_BITS))
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _code(total, exponent, grid, keep_sign, accumulator):
     """Return the FP32 code of a sum on the grid; an accumulator that is not finite stays."""
     rounded = np.float32(total).view(np.int32)

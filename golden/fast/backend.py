@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from importlib.util import find_spec
+from threading import local
+from typing import TypeVar
 
 CHOICE = "BITPATH_FAST"
 THREADS = "BITPATH_FAST_THREADS"
@@ -16,8 +18,13 @@ NUMPY, NUMBA = "numpy", "numba"
 WORTH_LOADING = 1 << 14
 """Values below which numpy is done sooner than numba is loaded, which takes half a second once."""
 
+Block = TypeVar("Block")
 Progress = Callable[[int, int], None]
 """Called from the caller's thread with the blocks done and all of them, whenever one is done."""
+
+
+_worker = local()
+"""Whether this thread is one of `in_parallel`'s."""
 
 
 def backend() -> str:
@@ -60,29 +67,34 @@ def threads() -> int:
     return int(given)
 
 
-def in_parallel(work: Callable[[slice], None], blocks: Iterable[slice], progress: Progress | None = None) -> None:
-    """Do independent pieces of work, which release the interpreter's lock, on all cores.
+def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress: Progress | None = None) -> None:
+    """Do independent pieces of work, which release the interpreter's lock, on all cores; one inside another on its own.
 
     Parameters
     ----------
-    work : writes what belongs to one block. What it raises is raised here.
+    work : writes what belongs to one block. What it raises is raised here, of several the first block's.
     blocks : what to call it with.
     progress : told of every finished block.
     """
     blocks = list(blocks)
-    count = min(threads(), len(blocks))
+    count = 1 if getattr(_worker, "busy", False) else min(threads(), len(blocks))
     if count == 1:
         for done, block in enumerate(blocks, 1):
             work(block)
             if progress is not None:
                 progress(done, len(blocks))
         return
-    with ThreadPoolExecutor(count) as pool:
+    with ThreadPoolExecutor(count, initializer=lambda: setattr(_worker, "busy", True)) as pool:
         futures = [pool.submit(work, block) for block in blocks]
         for done, future in enumerate(as_completed(futures), 1):
-            future.result()
+            if future.exception() is not None:
+                pool.shutdown(wait=True, cancel_futures=True)
+                break
             if progress is not None:
                 progress(done, len(blocks))
+    for future in futures:
+        if not future.cancelled():
+            future.result()
 
 
 def cuts(size: int, step: int) -> list[slice]:

@@ -7,19 +7,19 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 """Of every kernel. Without fast-math: the compiler may neither reorder nor fuse what changes a bit."""
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def code64(value):
     """Return the code of a float64, int64."""
     return np.float64(value).view(np.int64)
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def value64(code):
     """Return the float64 of a code."""
     return np.int64(code).view(np.float64)
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def two_sum(a, b):
     """Return a + b rounded to nearest even and the exact error of that (Knuth)."""
     total = a + b
@@ -27,7 +27,7 @@ def two_sum(a, b):
     return total, (a - (total - part)) + (b - part)
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def to_odd(total, error):
     """Return total + error rounded to odd, of a float64 sum and its exact error.
 
@@ -41,7 +41,7 @@ def to_odd(total, error):
     return value64(code - inward | inexact)
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
     """Return a format's code, without sign and its exponent unbounded above, of a float64's code, rounded once.
 
@@ -62,13 +62,13 @@ def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
     return (exponent + bias - 1 << fraction_bits) + kept
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def left32(value, shift):
     """Return int32 ``value << shift`` for a shift of 0 to 31: numba's own shifts widen to 64 bits, and vectors halve."""
     return np.int32(value << (shift & np.int32(31)))
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def right32(value, shift):
     """Return int32 ``value >> shift`` for a shift of 0 to 31."""
     return np.int32(value >> (shift & np.int32(31)))

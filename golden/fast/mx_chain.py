@@ -84,9 +84,7 @@ def chain_rows(
     y = np.ascontiguousarray(_scaled(moving_format, moving, moving_scale, keep).transpose(0, 2, 1))
     shape = x.shape[1], y.shape[2]
     result = np.zeros(shape, np.float32) if start is None else start.view(np.float32).copy()
-    in_parallel(
-        lambda rows: _chain(np.ascontiguousarray(x[:, rows]), y, wide, result[rows]), shares(shape[0], ROWS)
-    )
+    in_parallel(lambda rows: _chain(np.ascontiguousarray(x[:, rows]), y, wide, result[rows]), shares(shape[0], ROWS))
     result[np.isnan(result)] = np.uint32(FP32.nan_code).view(np.float32)
     return result.view(np.uint32)
 
@@ -143,7 +141,7 @@ def _chain(x, y, wide, result):
                         partial[i] = np.float32(to_odd(total, error))
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _wide_step(a, b, c, d, partial):
     """Return the exact sum of five float64 terms, rounded once to FP32."""
     plain = a + b + (c + d) + partial

@@ -32,8 +32,7 @@ def quantize(x: np.ndarray, fmt: FloatFormat, offset: int) -> tuple[np.ndarray, 
     scale = np.empty((x.shape[0] // SCALE_PARTITIONS, x.shape[1] // X4), np.uint8)
     nan = 0 if fmt.nan_code is None else fmt.nan_code
     fields = [
-        np.int64(each)
-        for each in (offset, fmt.fraction_bits, fmt.emin, fmt.bias, fmt.max_code, fmt.sign_mask, nan)
+        np.int64(each) for each in (offset, fmt.fraction_bits, fmt.emin, fmt.bias, fmt.max_code, fmt.sign_mask, nan)
     ]
 
     def work(columns: slice) -> None:
@@ -65,7 +64,7 @@ def _quantize(x, codes, scales, start, offset, fraction_bits, emin, bias, larges
             for i in range(columns):
                 exponent[i] = max(exponent[i], own[i] >> FRACTION_BITS & EXPONENT_MASK)
         for i in range(0, columns, X4):
-            biased = max(max(exponent[i], exponent[i + 1]), max(exponent[i + 2], exponent[i + 3]))
+            biased = max(exponent[i], exponent[i + 1], exponent[i + 2], exponent[i + 3])
             scale = max(biased - offset, 0)
             scales[first // SCALE_PARTITIONS, (start + i) // X4] = scale
             # The stored scale is the one that divides.

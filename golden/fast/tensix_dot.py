@@ -97,7 +97,7 @@ def mvmul(
     return result.reshape(dst.shape)
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _away(value, shift):
     """Divide int64 by ``2**shift`` and round to nearest, halves away from zero: the magnitude is rounded, halves up."""
     negative = value >> 63
@@ -105,20 +105,20 @@ def _away(value, shift):
     return (kept ^ negative) - negative
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _up(value, shift):
     """Divide by ``2**shift`` and round to nearest, halves to plus infinity."""
     return value + ((np.int64(1) << shift) >> 1) >> shift
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _field(word, fraction_mask, right, field_mask, left):
     """Return the signed field of a source word that a phase multiplies."""
     magnitude = ((word & fraction_mask | 1 << 10) >> right & field_mask) << left
     return -magnitude if word >> 18 else magnitude
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _exponent(word, exponent_mask, field, empty_terms):
     """Return a source word's exponent, or what stands for a zero and for an operand that does not count."""
     exponent = word >> 10 & exponent_mask
@@ -161,7 +161,9 @@ def _mvmul(
                     b_exponents[k, row * COLUMNS : (row + 1) * COLUMNS] = exponent
         for number in range(groups):
             most, total = highest[number], sums[number]
-            _align(a_exponents, a_fields, b_exponents, b_fields, number * group, group, most, total, zero_exponent, guard)
+            _align(
+                a_exponents, a_fields, b_exponents, b_fields, number * group, group, most, total, zero_exponent, guard
+            )
         _add(dst[block], sums, highest, result[block], narrow, quirk, exponent_bits, fraction_bits)
 
 
