@@ -7,7 +7,7 @@ arithmetic on significands of 24 bits.
 import numpy as np
 from numba import njit
 
-from bitpath.golden.fast.backend import in_parallel, shares
+from bitpath.golden.fast.backend import in_parallel, owned, shares
 from bitpath.golden.fast.bits import OPTIONS
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_NAN_EXPONENT, MxFormat, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
@@ -45,7 +45,7 @@ def to_mx(
     bits: np.ndarray, fmt: MxFormat, rounding: RoundingCode, numerics: AieNumerics
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return exponents [B] and shifts [B], uint8, and codes [B, 16], int8, of FP32 codes uint32 [B, 16]."""
-    count = len(bits)
+    bits, count = owned(bits), len(bits)
     exponent, shift = np.empty(count, np.uint8), np.empty(count, np.uint8)
     codes = np.empty((count, MX_BLOCK), np.int8)
     lowest = fmt.min_code if numerics.mx_min_code else -fmt.max_code

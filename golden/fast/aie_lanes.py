@@ -17,7 +17,7 @@ from numba import njit
 from bitpath.golden.aie_ml_v2.fused_dot import decode_floats, splits
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks
 from bitpath.golden.codec import DTYPES, codes_of, format_of
-from bitpath.golden.fast.backend import Progress, cuts, in_parallel, threads
+from bitpath.golden.fast.backend import Progress, cuts, in_parallel, owned, threads
 from bitpath.golden.fast.bits import OPTIONS, left32, right32
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
@@ -57,12 +57,12 @@ def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: P
     """Return accumulators float32 [M, N] of blocks a [M/m, K, m, 1] and b [K, N/n, n, 1]."""
     depth = b.shape[0]
     x, x_exponent = _doubled(a).swapaxes(1, 2), a.exponent.swapaxes(1, 2)
-    y = np.ascontiguousarray(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2))
+    y = owned(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2))
     x, x_exponent = x.reshape(-1, depth, MX_BLOCK), x_exponent.reshape(-1, depth)
     fraction_bits = 2 * a.fmt.magnitude_bits
     fields = (numerics.align_fraction_bits, fraction_bits, numerics.flushed_zero_keeps_sign)
     fields += (numerics.mx_zero_term, numerics.mx_nan_block)
-    y_exponent = b.exponent.reshape(depth, -1)
+    y_exponent = owned(b.exponent.reshape(depth, -1))
     return _run(_blocks, (x, x_exponent), (y, y_exponent), fields, progress)
 
 
@@ -76,7 +76,7 @@ def multiply_floats(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, progres
     step = a.shape[-1]
     rows, columns = a.shape[0] * a.shape[2], b.shape[1] * b.shape[2]
     x = [each.swapaxes(1, 2).reshape(rows, -1) for each in _operand(numerics, a)]
-    y = [np.ascontiguousarray(each.transpose(0, 3, 1, 2)).reshape(-1, columns) for each in _operand(numerics, b)]
+    y = [owned(each.transpose(0, 3, 1, 2)).reshape(-1, columns) for each in _operand(numerics, b)]
     fraction_bits = format_of(a.dtype).fraction_bits + format_of(b.dtype).fraction_bits
     fields = (numerics.align_fraction_bits, fraction_bits, numerics.flushed_zero_keeps_sign, step)
     return _run(_floats, x, y, fields, progress)
@@ -111,7 +111,7 @@ def _run(kernel, x, y, fields, progress: Progress | None) -> np.ndarray:
     numbers = [np.int32(each) for each in fields]
 
     def work(part: slice) -> None:
-        kernel(*(np.ascontiguousarray(each[part]) for each in x), *y, codes[part], *numbers)
+        kernel(*(owned(each[part]) for each in x), *y, codes[part], *numbers)
 
     in_parallel(work, cuts(rows, min(ROWS, -(-rows // threads()))), progress)
     return codes.view(np.float32)

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from threading import local
 from typing import TypeVar
 
+import numpy as np
+
 CHOICE = "BITPATH_FAST"
 THREADS = "BITPATH_FAST_THREADS"
 NUMPY, NUMBA = "numpy", "numba"
@@ -95,6 +97,11 @@ def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress
     for future in futures:
         if not future.cancelled():
             future.result()
+
+
+def owned(array: np.ndarray) -> np.ndarray:
+    """Return an array as the kernels take it, contiguous and writable: numba would compile one for each kind of array."""
+    return np.require(array, requirements=("C", "W"))
 
 
 def cuts(size: int, step: int) -> list[slice]:

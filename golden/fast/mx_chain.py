@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.codec import decode_array
-from bitpath.golden.fast.backend import in_parallel, shares
+from bitpath.golden.fast.backend import in_parallel, owned, shares
 from bitpath.golden.fast.bits import OPTIONS, to_odd, two_sum
 from bitpath.golden.spec.formats import E8M0, FP32, FloatFormat
 from bitpath.golden.spec.numerics import DotNumerics, ScaleNan
@@ -81,10 +81,10 @@ def chain_rows(
         )
         wide = x_bound + y_bound - x_lowest - y_lowest + _SUM_BITS > _EXACT_BITS
     x = _scaled(stationary_format, stationary, stationary_scale, keep)
-    y = np.ascontiguousarray(_scaled(moving_format, moving, moving_scale, keep).transpose(0, 2, 1))
+    y = owned(_scaled(moving_format, moving, moving_scale, keep).transpose(0, 2, 1))
     shape = x.shape[1], y.shape[2]
     result = np.zeros(shape, np.float32) if start is None else start.view(np.float32).copy()
-    in_parallel(lambda rows: _chain(np.ascontiguousarray(x[:, rows]), y, wide, result[rows]), shares(shape[0], ROWS))
+    in_parallel(lambda rows: _chain(owned(x[:, rows]), y, wide, result[rows]), shares(shape[0], ROWS))
     result[np.isnan(result)] = np.uint32(FP32.nan_code).view(np.float32)
     return result.view(np.uint32)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.codec import codes_of, format_of
-from bitpath.golden.fast.backend import in_parallel, shares
+from bitpath.golden.fast.backend import in_parallel, owned, shares
 from bitpath.golden.fast.bits import OPTIONS, code64, magnitude_code, value64
 from bitpath.golden.spec.formats import BF16, E8M0, FP32, FloatFormat
 from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, X4
@@ -47,7 +47,7 @@ def _as_float32(x: np.ndarray) -> np.ndarray:
     if format_of(x.dtype) is BF16:  # the upper half of FP32's code
         return (codes_of(x).astype(np.uint32) << FP32.width - BF16.width).view(np.float32)
     with np.errstate(invalid="ignore"):  # a signalling NaN
-        return np.ascontiguousarray(x, np.float32)
+        return owned(x.astype(np.float32, copy=False))
 
 
 @njit(**OPTIONS)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.codec import decode_array
-from bitpath.golden.fast.backend import cuts, in_parallel
+from bitpath.golden.fast.backend import cuts, in_parallel, owned
 from bitpath.golden.fast.bits import OPTIONS, code64, magnitude_code
 from bitpath.golden.spec.formats import FP32, FloatFormat, Specials
 from bitpath.golden.spec.rounding import Rounding
@@ -37,7 +37,7 @@ def _table(fmt: FloatFormat) -> np.ndarray:
 
 def encode(fmt: FloatFormat, values: np.ndarray, rounding: Rounding, overflow_code: int) -> np.ndarray:
     """Round float64 values, none of them beyond what the format can express, to int64 codes."""
-    flat = np.ascontiguousarray(values).reshape(-1)
+    flat = owned(values).reshape(-1)
     codes = np.empty(flat.shape, np.int64)
     fields = _fields(fmt, rounding, overflow_code)
     in_parallel(lambda part: _encode(flat[part], codes[part], *fields), cuts(flat.size, BLOCK))

@@ -4,23 +4,22 @@ Bit-identical to `tensix.mvmul` for the numerics that `supports` names. All of i
 2**(12 + guard) and their sums in 32 bits, additions to Dst in 64.
 """
 
-from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from bitpath.golden.fast.backend import in_parallel, shares
+from bitpath.golden.fast.backend import in_parallel, owned, shares
 from bitpath.golden.fast.bits import OPTIONS, code64, left32, right32
 from bitpath.golden.spec.tensix import COLUMNS as WORD_COLUMNS
 from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
 
 COLUMNS = WORD_COLUMNS
-BLOCKS = 32
+BLOCKS = 128
 """Blocks that are worth a thread."""
 PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10
 """Of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
 PRODUCT_BITS = 12
-DROPPED_BITS = SUM_FRACTION_BITS - NARROW_FRACTION_BITS
 ZERO_EXPONENT, EMPTY_EXPONENT = -(1 << 14), -(1 << 10)
 """Of a zero operand, and of one whose field is 0 and does not count. Biased exponents with an offset are within 400."""
 ANY_ZERO = -(1 << 13)
@@ -29,8 +28,7 @@ LARGEST_SHIFT = 31
 """Every addend is below 2**30, so that nothing is left of it after this shift."""
 
 
-@dataclass(frozen=True)
-class SourceFields:
+class SourceFields(NamedTuple):
     """How both sources are taken apart.
 
     Attributes
@@ -72,29 +70,30 @@ def mvmul(
     reading: SourceFields,
     dst_fields: tuple[int, int],
 ) -> np.ndarray:
-    """Return the new Dst words, uint32 [n, rows, 16].
+    """Return the new Dst words, uint32 [n, rows * 16].
 
     Parameters
     ----------
-    dst : uint32 [n, rows, 16].
+    dst : uint32 [n, rows * 16].
     src_b, src_a : logical words, uint32 [m, rows, 16] and [l, 16, 16].
     which : for each of the n blocks, the numbers of its SrcB and its SrcA.
     reading : how the words are taken apart.
     dst_fields : exponent and fraction bits of a Dst word.
     """
-    flat = np.ascontiguousarray(dst).reshape(len(dst), -1)
-    result = np.empty(flat.shape, np.uint32)
+    operands = [owned(each) for each in (src_b, src_a)]
+    numbers = [owned(each) for each in which]
+    dst = owned(dst)
+    result = np.empty(dst.shape, np.uint32)
     is_dst32 = dst_fields[1] == SUM_FRACTION_BITS
-    fields = [np.int32(each) for each in (*astuple(reading), numerics.group, numerics.product_guard_bits)]
+    fields = [np.int32(each) for each in (*reading, numerics.group, numerics.product_guard_bits)]
     fields += [np.int32(numerics.empty_terms_in_maximum)]
     last = [not is_dst32 and numerics.pre_round, is_dst32 and numerics.minus_one_quirk, *dst_fields]
 
     def work(part: slice) -> None:
-        operands = flat[part], src_b, src_a, which[0][part], which[1][part], result[part]
-        _mvmul(*operands, *fields, *map(np.int64, last))
+        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields, *map(np.int64, last))
 
     in_parallel(work, shares(len(dst), BLOCKS))
-    return result.reshape(dst.shape)
+    return result
 
 
 @njit(forceinline=True)

@@ -178,9 +178,9 @@ def _blocks(
             reading = tensix_dot.SourceFields(**_reading(numerics, style, dst32, phase, formats))
             new = tensix_dot.mvmul(
                 numerics,
-                np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows, COLUMNS),
-                np.ascontiguousarray(src_b).reshape(-1, rows, COLUMNS),
-                np.ascontiguousarray(src_a).reshape(-1, COLUMNS, COLUMNS),
+                np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
+                src_b.reshape(-1, rows, COLUMNS),
+                src_a.reshape(-1, COLUMNS, COLUMNS),
                 tuple(_numbers(each.shape[:-2], leading) for each in (src_b, src_a)),
                 reading,
                 dst_fields(style, dst32),

@@ -24,6 +24,7 @@ from bitpath.golden.trainium3.instruction import (
 )
 from bitpath.golden.trainium3.psum import psum_write
 
+
 def nc_matmul_mx(
     stationary: np.ndarray,
     moving: np.ndarray,
