@@ -12,8 +12,10 @@ run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLO
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
 	$(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
 
+bench_options = $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LARGE)),--large)
+
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog report check clean
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog bench report check clean
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +53,9 @@ lint: setup ## ruff: rules and format
 
 verilog: setup ## write every unit's Verilog below build/verilog
 	@$(BITPATH) emit --all --out build/verilog
+
+bench: setup ## how fast golden is, beside numpy and ml_dtypes: QUICK=1 LARGE=1 (4096x4096x4096)
+	@$(BITPATH) bench $(bench_options)
 
 report: setup ## the testplans joined with the last results
 	@$(BITPATH) report

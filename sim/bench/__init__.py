@@ -1,0 +1,1 @@
+"""Speed measured: golden's rates beside yardsticks of the same run."""
