@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from bitpath.golden.fast import backend
+from bitpath.sim.bench.measure import RATE, in_order
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.flows.progress import shown_progress
 
@@ -43,13 +44,12 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
                 raise SimulationError(f"the matmul of {size}x{size}x{size} on {machine} failed: {error}") from None
         seconds, peak = json.loads(result.read_text())
     operands = 3 * 4 * size * size
-    common = {"machine": machine, "cores": backend.threads(), "config": config}
+    rate = {"name": f"large {machine}, rate", "value": size**3 / seconds / 1e6, "unit": RATE}
     memory = {"name": f"large {machine}, memory", "value": peak / (1 << 20), "unit": "MiB"}
+    common = {"machine": machine, "cores": backend.threads(), "config": config}
     return [
-        {"name": f"large {machine}, rate", "value": size**3 / seconds / 1e6, "unit": "M MAC/s"}
-        | {"ratio": None, "ratio_to": None}
-        | common,
-        memory | {"ratio": peak / operands, "ratio_to": "operands and result in float32"} | common,
+        in_order(rate | {"ratio": None, "ratio_to": None} | common),
+        in_order(memory | {"ratio": peak / operands, "ratio_to": "operands and result in float32"} | common),
     ]
 
 

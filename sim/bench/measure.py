@@ -12,6 +12,9 @@ from bitpath.golden.fast import backend
 RATE, EACH = "M MAC/s", "ns/element"
 """Units: million multiply-accumulates a second, and time for an element."""
 
+FIELDS = ("name", "machine", "value", "unit", "ratio", "ratio_to", "cores", "config")
+"""Of a record of bench.json."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
@@ -77,6 +80,11 @@ def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | 
             if progress is not None:
                 progress(turn * len(items) + i + 1, (rounds + 1) * len(items))
     return best
+
+
+def in_order(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with its fields in bench.json's order, none missing."""
+    return {name: record[name] for name in FIELDS}
 
 
 def records(items: Sequence[Item], times: Sequence[float]) -> list[dict[str, Any]]:
