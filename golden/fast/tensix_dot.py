@@ -98,10 +98,8 @@ def mvmul(
 
 @njit(forceinline=True)
 def _away(value, shift):
-    """Divide int64 by ``2**shift`` and round to nearest, halves away from zero: the magnitude is rounded, halves up."""
-    negative = value >> 63
-    kept = ((value ^ negative) - negative) + ((np.int64(1) << shift) >> 1) >> shift
-    return (kept ^ negative) - negative
+    """Divide int64 by ``2**shift`` and round to nearest, halves away from zero: those below it get less than a half."""
+    return (value << 1) + (np.int64(1) << shift) + (value >> 63) >> shift + 1
 
 
 @njit(forceinline=True)
@@ -111,9 +109,10 @@ def _up(value, shift):
 
 
 @njit(forceinline=True)
-def _field(word, fraction_mask, right, field_mask, left):
-    """Return the signed field of a source word that a phase multiplies."""
+def _field(word, exponent_mask, fraction_mask, right, field_mask, left):
+    """Return the signed field of a source word that a phase multiplies, 0 of a zero."""
     magnitude = ((word & fraction_mask | 1 << 10) >> right & field_mask) << left
+    magnitude = magnitude if word >> 10 & exponent_mask else 0
     return -magnitude if word >> 18 else magnitude
 
 
@@ -143,9 +142,10 @@ def _mvmul(
             for k in range(COLUMNS):
                 exponents, fields, own = a_exponents[k], a_fields[k], words[k]
                 for i in range(COLUMNS):
-                    field = _field(np.int32(own[i]), a_mask, a_right, np.int32(0x1F), np.int32(0))
+                    word = np.int32(own[i])
+                    field = _field(word, exponent_mask, a_mask, a_right, np.int32(0x1F), np.int32(1))
                     fields[i] = field
-                    exponents[i] = _exponent(np.int32(own[i]), exponent_mask, field, empty_terms)
+                    exponents[i] = _exponent(word, exponent_mask, field, empty_terms)
                 for i in range(COLUMNS, size):
                     fields[i] = fields[i - COLUMNS]
                     exponents[i] = exponents[i - COLUMNS]
@@ -154,7 +154,7 @@ def _mvmul(
             for row in range(size // COLUMNS):
                 for k in range(COLUMNS):
                     word = np.int32(words[row, k])
-                    field = _field(word, b_mask, b_right, b_field, b_left)
+                    field = _field(word, exponent_mask, b_mask, b_right, b_field, b_left)
                     b_fields[k, row * COLUMNS : (row + 1) * COLUMNS] = field
                     exponent = _exponent(word, exponent_mask, field, empty_terms) + offset
                     b_exponents[k, row * COLUMNS : (row + 1) * COLUMNS] = exponent
@@ -177,18 +177,17 @@ def _align(a_exponents, a_fields, b_exponents, b_fields, first, group, highest, 
         for i in range(size):
             exponent = np.int32(np.int32(a_exponent[i]) + np.int32(b_exponent[i]))
             highest[i] = max(highest[i], zero_exponent if exponent < ANY_ZERO else exponent)
-    # Nothing is left of a product after one bit more than it has; doubled, it is rounded by adding 1 to what a shift leaves.
+    # Nothing is left of a product after one bit more than it has. Fields of SrcA come doubled, for the half.
     largest = np.int32(PRODUCT_BITS + 1 + guard)
     for k in range(first, first + group):
         a_exponent, a_field, b_exponent, b_field = a_exponents[k], a_fields[k], b_exponents[k], b_fields[k]
         for i in range(size):
             exponent = np.int32(np.int32(a_exponent[i]) + np.int32(b_exponent[i]))
-            product = left32(np.int32(np.int32(a_field[i]) * np.int32(b_field[i])), guard)
-            product = product if exponent > ANY_ZERO else np.int32(0)
-            negative = right32(product, 31)
-            doubled = left32((product ^ negative) - negative, 1)
-            kept = right32(right32(doubled, min(np.int32(highest[i] - exponent), largest)) + np.int32(1), 1)
-            total[i] += (kept ^ negative) - negative
+            doubled = left32(np.int32(np.int32(a_field[i]) * np.int32(b_field[i])), guard)
+            distance = min(np.int32(highest[i] - exponent), largest)
+            # A half is added, a quarter less below zero, so that a tie goes away from it: the doubled one has a bit for it.
+            rounded = np.int32(doubled + left32(np.int32(1), distance) + right32(doubled, 31))
+            total[i] += right32(rounded, distance + np.int32(1))
     for i in range(size):
         # Exponents of 0 and below make the group 0.
         total[i] = total[i] << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS - guard if highest[i] > 0 else np.int32(0)
