@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.fast.backend import in_parallel, owned, shares
-from bitpath.golden.fast.bits import OPTIONS
+from bitpath.golden.fast.bits import kernel
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_NAN_EXPONENT, MxFormat, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
@@ -68,7 +68,7 @@ def shift_round(value, shift, to_nearest, up):
     return value + ((whole >> 1) + goes_up if to_nearest else whole * goes_up) >> shift
 
 
-@njit(**OPTIONS)
+@kernel
 def _to_mx(bits, exponent, shift, codes, magnitude_bits, lowest, highest, flush, nan_blocks, to_nearest, up):
     own = np.empty(BLOCK, np.int32)
     pair = np.empty(BLOCK, np.int32)

@@ -18,7 +18,7 @@ from bitpath.golden.aie_ml_v2.fused_dot import decode_floats, splits
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks
 from bitpath.golden.codec import DTYPES, codes_of, format_of
 from bitpath.golden.fast.backend import Progress, cuts, in_parallel, owned, threads
-from bitpath.golden.fast.bits import OPTIONS, left32, right32
+from bitpath.golden.fast.bits import kernel, left32, right32
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32, FloatFormat
@@ -155,7 +155,7 @@ def _code(total, exponent, grid, keep_sign, accumulator):
     return accumulator if accumulator & INFINITY == INFINITY else np.int32(code)
 
 
-@njit(**OPTIONS)
+@kernel
 def _blocks(x, x_exponent, y, y_exponent, codes, grid, fraction_bits, keep_sign, zero_counts, nan_blocks):
     """x float32 [M, K, 16], y [K, 16, N], exponents uint8 [M, K] and [K, N]; `codes` are the accumulators [M, N]."""
     sums = np.empty(COLUMNS, np.float32)
@@ -185,7 +185,7 @@ def _blocks(x, x_exponent, y, y_exponent, codes, grid, fraction_bits, keep_sign,
                         accumulators[j] = NAN if nan else code
 
 
-@njit(**OPTIONS)
+@kernel
 def _floats(x, x_exponent, y, y_exponent, codes, grid, fraction_bits, keep_sign, step):
     """Signed significands and exponents int16, x [M, K], y [K, N]; `codes` are the accumulators [M, N]."""
     highest, totals = np.empty(COLUMNS, np.int32), np.empty(COLUMNS, np.int32)

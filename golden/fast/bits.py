@@ -1,10 +1,30 @@
 """Inlined pieces of the kernels: float64 taken apart, rounded to odd, and rounded to a format."""
 
-import numpy as np
-from numba import njit
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-"""Of every kernel. Without fast-math: the compiler may neither reorder nor fuse what changes a bit."""
+import numpy as np
+from numba import config, njit
+
+_HERE = Path(__file__).parent
+_SOURCES = sorted([*_HERE.glob("*.py"), *(_HERE.parent / "spec").glob("*.py")])
+_DIGEST = sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:16]
+
+
+def kernel(function: Callable[..., None]) -> Callable[..., None]:
+    """Compile a function at its first call, and keep the code for later processes.
+
+    Without fast-math: the compiler may neither reorder nor fuse what changes a bit. numba looks at a kernel's own file to
+    tell whether kept code is stale, and kernels take pieces from this file and numbers from `spec`: so the folder is named
+    by the digest of all of them.
+    """
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str((Path(before) if before else _HERE / "__pycache__") / f"kernels-{_DIGEST}")
+    try:
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        config.CACHE_DIR = before
 
 
 @njit(forceinline=True)

@@ -24,7 +24,7 @@ from numba import njit
 
 from bitpath.golden.codec import decode_array
 from bitpath.golden.fast.backend import in_parallel, owned, shares
-from bitpath.golden.fast.bits import OPTIONS, to_odd, two_sum
+from bitpath.golden.fast.bits import kernel, to_odd, two_sum
 from bitpath.golden.spec.formats import E8M0, FP32, FloatFormat
 from bitpath.golden.spec.numerics import DotNumerics, ScaleNan
 from bitpath.golden.spec.rounding import Rounding
@@ -121,7 +121,7 @@ def _scales() -> np.ndarray:
     return decode_array(E8M0, np.arange(1 << E8M0.width))
 
 
-@njit(**OPTIONS)
+@kernel
 def _chain(x, y, wide, result):
     """Add all rows to `result` [M, N] float32: x is [P, M, 4] and y [P, 4, N], elements times scales."""
     for n in range(0, y.shape[2], COLUMNS):

@@ -7,11 +7,10 @@ to the element, in integers.
 """
 
 import numpy as np
-from numba import njit
 
 from bitpath.golden.codec import codes_of, format_of
 from bitpath.golden.fast.backend import in_parallel, owned, shares
-from bitpath.golden.fast.bits import OPTIONS, code64, magnitude_code, value64
+from bitpath.golden.fast.bits import code64, kernel, magnitude_code, value64
 from bitpath.golden.spec.formats import BF16, E8M0, FP32, FloatFormat
 from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, X4
 
@@ -50,7 +49,7 @@ def _as_float32(x: np.ndarray) -> np.ndarray:
         return owned(x.astype(np.float32, copy=False))
 
 
-@njit(**OPTIONS)
+@kernel
 def _quantize(x, codes, scales, start, offset, fraction_bits, emin, bias, largest, sign_mask, nan):
     """Write the codes, uint8 [P, F'], and the scales of float32 [P, F], which are their columns from `start` on."""
     columns = x.shape[1]

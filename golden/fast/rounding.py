@@ -6,11 +6,10 @@ Bit-identical to `codec.decode_array` and `codec.encode_array`, which hold the c
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from bitpath.golden.codec import decode_array
 from bitpath.golden.fast.backend import cuts, in_parallel, owned
-from bitpath.golden.fast.bits import OPTIONS, code64, magnitude_code
+from bitpath.golden.fast.bits import code64, kernel, magnitude_code
 from bitpath.golden.spec.formats import FP32, FloatFormat, Specials
 from bitpath.golden.spec.rounding import Rounding
 
@@ -56,7 +55,7 @@ def _fields(fmt: FloatFormat, rounding: Rounding, overflow_code: int) -> tuple[n
     )
 
 
-@njit(**OPTIONS)
+@kernel
 def _encode(values, codes, fraction_bits, emin, bias, to_nearest, largest, beyond, sign_mask, nan, unsigned_zero):
     for i in range(values.shape[0]):
         word = code64(values[i])

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from bitpath.golden.fast.backend import in_parallel, owned, shares
-from bitpath.golden.fast.bits import OPTIONS, code64, left32, right32
+from bitpath.golden.fast.bits import code64, kernel, left32, right32
 from bitpath.golden.spec.tensix import COLUMNS as WORD_COLUMNS
 from bitpath.golden.spec.tensix_numerics import TensixNumerics, Tie
 
@@ -124,7 +124,7 @@ def _exponent(word, exponent_mask, field, empty_terms):
     return counted if exponent else np.int32(ZERO_EXPONENT)
 
 
-@njit(**OPTIONS)
+@kernel
 def _mvmul(
     dst, src_b, src_a, which_b, which_a, result,
     offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, group, guard, empty_terms,
@@ -166,7 +166,7 @@ def _mvmul(
         _add(dst[block], sums, highest, result[block], narrow, quirk, exponent_bits, fraction_bits)
 
 
-@njit(**OPTIONS)
+@kernel
 def _align(a_exponents, a_fields, b_exponents, b_fields, first, group, highest, total, zero_exponent, guard):
     """Align a group's products to their largest exponent and add them: `highest` and `total` of every datum."""
     highest[:] = 0
@@ -193,7 +193,7 @@ def _align(a_exponents, a_fields, b_exponents, b_fields, first, group, highest, 
         total[i] = total[i] << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS - guard if highest[i] > 0 else np.int32(0)
 
 
-@njit(**OPTIONS)
+@kernel
 def _add(dst, sums, exponents, result, narrow, quirk, exponent_bits, fraction_bits):
     """Add sums, in units of 2**-23 at biased exponents [groups, datums], to Dst words."""
     size = dst.shape[0]

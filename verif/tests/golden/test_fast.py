@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from bitpath.golden.codec import Overflow, decode_array, encode_array
 from bitpath.golden.exact.rounding import round_to_format
 from bitpath.golden.fast import backend
+from bitpath.golden.spec import rounding as rounding_spec
 from bitpath.golden.spec.formats import CATALOGUE, E8M0, FP32, Specials
 from bitpath.golden.spec.rounding import Rounding
 
@@ -104,6 +107,15 @@ def test_parallel_work(monkeypatch, count):
 
     with pytest.raises(ValueError, match="block 0"):
         backend.in_parallel(fails, range(2))
+
+
+def test_kept_code_is_of_these_sources():
+    """numba itself would not see that a file changed from which a kernel takes pieces."""
+    from bitpath.golden.fast import bits, mx_chain
+
+    folder = Path(mx_chain._chain.stats.cache_path).parent.name
+    sources = sorted(Path(bits.__file__).parent.glob("*.py")) + sorted(Path(rounding_spec.__file__).parent.glob("*.py"))
+    assert folder == f"kernels-{sha256(b''.join(each.read_bytes() for each in sources)).hexdigest()[:16]}"
 
 
 def neighbours(fmt):

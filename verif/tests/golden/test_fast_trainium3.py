@@ -100,6 +100,27 @@ def test_rows(monkeypatch, kind, x_format, y_format):
 
 
 @pytest.mark.parametrize(
+    ("partial", "large", "small", "expected"),
+    [
+        (0x3F800000, 0x78, 0x01, 0x3F800001),  # 1 + 2**-24, a tie, and 2**-58 more
+        (0x3F800000, 0x78, 0x81, 0x3F800000),  # less
+        (0x3F800001, 0x78, 0x81, 0x3F800001),
+        (0xBF800000, 0xF8, 0x81, 0xBF800001),
+        (0x3F800000, 0x78, 0x00, 0x3F800000),
+    ],
+)
+def test_what_float64_loses_decides_a_tie(monkeypatch, partial, large, small, expected):
+    """A sum of 59 bits: rounded to float64 first, each of these is the tie."""
+    monkeypatch.setenv("BITPATH_FAST", "numba")
+    x = np.array([[[large, small, 0, 0]]], np.uint8)
+    y = np.array([[[0x78, 0x01, 0, 0]]], np.uint8)
+    scales = (np.array([[code]], np.uint8) for code in (127 - 40, 127))
+    start = np.array([[partial]], np.uint32)
+    got = chain_rows(NUMERICS, x, E4M3FN, next(scales), y, E4M3FN, next(scales), start)
+    assert got[0, 0] == expected
+
+
+@pytest.mark.parametrize(
     ("changes", "supported"),
     [
         ({}, True),
