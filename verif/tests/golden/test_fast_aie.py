@@ -132,11 +132,11 @@ def test_what_is_left_to_numpy():
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_matrices(monkeypatch, fmt, preset):
-    """Every format in every preset; both roundings of the conversion's two kinds."""
+    """Every format in every preset, and in the reference another rounding of the conversion."""
     rng = np.random.default_rng(4)
     for kind in ("spread", "specials"):
         a, b = matrices(rng, kind)
-        for code in (RoundingCode.CONV_EVEN, RoundingCode.FLOOR):
+        for code in (RoundingCode.CONV_EVEN, RoundingCode.FLOOR)[: 2 if preset is AIE_ML_V2 else 1]:
             options = {"fmt": fmt, "numerics": preset.numerics, "rounding": code}
             plain, fast = both(monkeypatch, lambda: aie.matmul(a, b, **options))  # noqa: B023
             assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
