@@ -12,12 +12,14 @@ run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLO
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
 	$(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
 
+bench_options = $(if $(UNIT),--unit "$(UNIT)") $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LARGE)),--large) \
+	$(if $(filter-out 0,$(SCALING)),--scaling)
 synth_options = $(if $(LIBERTY),--liberty "$(LIBERTY)") $(if $(CONFIG),--config "$(CONFIG)")
 explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--liberty "$(LIBERTY)") \
 	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog report check clean bench synth explore
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog bench synth explore report check clean
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,14 +59,9 @@ lint: setup ## ruff: rules and format
 verilog: setup ## write every unit's Verilog below build/verilog
 	@$(BITPATH) emit --all --out build/verilog
 
-report: setup ## the testplans joined with the last results
-	@$(BITPATH) report
-
-check: lint test ## what CI runs
-
-bench: setup ## simulation speed: UNIT=; SCALING=1 for its growth with the array
+bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (4096x4096x4096); SCALING=1
 	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/bootstrap.py plot)
-	@$(BITPATH) bench $(if $(UNIT),--unit "$(UNIT)") $(if $(filter-out 0,$(SCALING)),--scaling)
+	@$(BITPATH) bench $(bench_options)
 
 synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
 	@$(PYTHON) -I sim/bootstrap.py synth
@@ -73,6 +70,11 @@ synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/bootstrap.py synth plot explore
 	@$(BITPATH) explore $(explore_options)
+
+report: setup ## the testplans joined with the last results
+	@$(BITPATH) report
+
+check: lint test ## what CI runs
 
 clean: ## remove build/ (simulator builds, runs, waves, reports)
 	rm -rf build

@@ -12,6 +12,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 
+from bitpath.golden.fast import backend
 from bitpath.golden.spec.formats import (
     BF16,
     E2M1,
@@ -44,6 +45,8 @@ DTYPES = {
 }
 """The numpy dtype that carries codes of each format. TF32 has none."""
 
+_UNSIGNED = {width: np.dtype(f"u{width // 8}") for width in (8, 16, 32)}
+"""The dtype whose every value is a code of a format of so many bits."""
 _FORMATS = {dtype: fmt for fmt, dtype in DTYPES.items()}
 
 
@@ -168,6 +171,10 @@ def decode_array(fmt: FloatFormat, codes: np.ndarray) -> np.ndarray:
     ------
     ValueError : a code does not fit in the format's width.
     """
+    if codes.dtype == _UNSIGNED.get(fmt.width) and backend.compiled(codes.size):
+        from bitpath.golden.fast import rounding
+
+        return rounding.decode(fmt, codes)
     codes = codes.astype(np.int64)
     if np.any((codes < 0) | (codes >= 1 << fmt.width)):
         raise ValueError(f"codes reach from {codes.min()} to {codes.max()}; {fmt.name} codes are {fmt.width} bits")
@@ -215,15 +222,21 @@ def encode_array(
         raise TypeError(f"values are {values.dtype}; float64 is allowed")
     if rounding is Rounding.SR:
         raise ValueError("rounding is SR; encode_array rounds RNE or RTZ")
+    if fmt.nan_code is None and np.isnan(values).any():
+        raise ValueError(f"values hold NaN, which {fmt.name} cannot express")
+    if not fmt.signed and np.any(~np.isnan(values) & (np.signbit(values) | (values < float(fmt.min_normal)))):
+        raise ValueError(f"values go below {float(fmt.min_normal)}, the smallest number of {fmt.name}")
+    # A kernel cannot raise, which an overflow has to where there is nothing to overflow to.
+    overflows = fmt.specials is not Specials.FINITE or overflow is Overflow.SATURATE
+    if overflows and backend.compiled(values.size):
+        from bitpath.golden.fast import rounding as loops
+
+        return loops.encode(fmt, values, rounding, overflow_code(fmt, overflow))
+
     bits = values.view(np.int64)
     negative = bits < 0
     biased = bits >> 52 & 0x7FF
     nan = np.isnan(values)
-    if fmt.nan_code is None and nan.any():
-        raise ValueError(f"values hold NaN, which {fmt.name} cannot express")
-    if not fmt.signed and np.any(~nan & (negative | (values < float(fmt.min_normal)))):
-        raise ValueError(f"values go below {float(fmt.min_normal)}, the smallest number of {fmt.name}")
-
     significand = (bits & (1 << 52) - 1) + np.where(biased > 0, 1 << 52, 0)
     exponent = np.maximum(np.maximum(biased, 1) - 1023, fmt.emin)
     # Bits below the format's last one. 54 suffice: they leave nothing of 53 bits, and less than half a unit.

@@ -71,7 +71,7 @@ def install_extra(name: str) -> None:
     text = wanted() + hashlib.sha256(lock.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == text:
         return
-    print(f"setup: installing what `make {name}` needs into .venv", flush=True)
+    print(f"setup: installing the extra {name} into .venv", flush=True)
     pip = [VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--requirement", lock], check=True)
     stamp.write_text(text)

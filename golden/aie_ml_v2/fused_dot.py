@@ -98,7 +98,7 @@ def add_accumulators(
 def float_terms(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, negate: bool) -> Terms:
     """Return the products of float arrays as terms."""
     ndim = max(a.ndim, b.ndim)
-    x, y = (_decode(np.moveaxis(each.reshape((1,) * (ndim - each.ndim) + each.shape), -1, 0)) for each in (a, b))
+    x, y = (decode_floats(np.moveaxis(each.reshape((1,) * (ndim - each.ndim) + each.shape), -1, 0)) for each in (a, b))
     fraction_bits = x.fmt.fraction_bits + y.fmt.fraction_bits
     product = (x.signed << TERM_FRACTION_BITS - fraction_bits) * (-y.signed if negate else y.signed)
     exponent = x.exponent + y.exponent + 1 + 2 * FP32.bias - x.fmt.bias - y.fmt.bias
@@ -125,7 +125,7 @@ def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> T
     exponents = a.exponent[..., 0].astype(np.int64), b.exponent[..., 0].astype(np.int64)
     # MX4 is multiplied with zeros below its codes, which take what a shift moves down.
     lossless = numerics.mx_lossless_shift or a.fmt is MX4
-    if lossless and numerics.mx_post_add_first and not _split(numerics, a):
+    if lossless and numerics.mx_post_add_first and not splits(numerics, a):
         # Each code moved up by what its shift leaves: (x << 1 - g) * (y << 1 - h) is x * y << 2 - g - h.
         x, y = ((each.codes.astype(np.int64) << 1 - each.element_shifts)[..., 0, :] for each in (a, b))
         total = np.einsum("...k,...k->...", x, y)[np.newaxis]
@@ -135,7 +135,7 @@ def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> T
         products = x * y << 2 - shift if lossless else (x * y >> shift) << 2
         size = 1
         if numerics.mx_post_add_first:
-            size = MX_BLOCK // 2 if _split(numerics, a) else MX_BLOCK
+            size = MX_BLOCK // 2 if splits(numerics, a) else MX_BLOCK
         total = np.moveaxis(products.reshape(*products.shape[:-1], -1, size).sum(axis=-1), -1, 0)
     counts = total != 0
     if numerics.mx_zero_term:
@@ -151,13 +151,14 @@ def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> T
     return Terms(value, np.where(counts, exponents[0] + exponents[1] + 1, ABSENT), nan, none, none)
 
 
-def _split(numerics: AieNumerics, a: MxBlocks) -> bool:
+def splits(numerics: AieNumerics, a: MxBlocks) -> bool:
+    """Whether the halves of a block pair's products are rounded separately."""
     as_mx9 = a.fmt is MX9 or (a.fmt is MX4 and numerics.mx4_path is Mx4Path.MX9)
     return as_mx9 and numerics.mx9_split_round
 
 
 @dataclass(frozen=True, eq=False)
-class _Operand:
+class FloatOperand:
     """Float codes taken apart: `signed` significands, biased exponents of at least 1, infinity or NaN as `special`."""
 
     fmt: FloatFormat
@@ -167,14 +168,15 @@ class _Operand:
     nan: np.ndarray
 
 
-def _decode(array: np.ndarray) -> _Operand:
+def decode_floats(array: np.ndarray) -> FloatOperand:
+    """Take an array of floats of the catalogue apart."""
     fmt = format_of(array.dtype)
     codes = codes_of(array).astype(np.int64)
     biased = codes >> fmt.fraction_bits & fmt.exponent_mask
     significand = codes & fmt.fraction_mask | (biased > 0).astype(np.int64) << fmt.fraction_bits
     magnitude = codes & ~fmt.sign_mask
     special = codes == fmt.nan_code if fmt.specials is Specials.UNSIGNED_ZERO else magnitude > fmt.max_code
-    return _Operand(
+    return FloatOperand(
         fmt=fmt,
         signed=np.where(codes & fmt.sign_mask, -significand, significand),
         exponent=np.maximum(biased, 1),

@@ -6,7 +6,7 @@ plan, so a difference between the two is never one of tiling or conversion.
 Ref: llvm-aie for the shapes; AM027, Table 7.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,16 +19,20 @@ from bitpath.golden.aie_ml_v2.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_sparse
 from bitpath.golden.aie_ml_v2.to_mx import to_mx
 from bitpath.golden.codec import DTYPES
+from bitpath.golden.fast import backend
+from bitpath.golden.fast.backend import Progress, cuts
 from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
-from bitpath.golden.spec.formats import BF16, FP16
+from bitpath.golden.spec.formats import BF16, FP16, FloatFormat
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
 FORMATS = (*MX_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
 ROW_TILES = 8
 """Tile rows that are computed at once: enough for numpy, few enough for the cache."""
+CONVERTED_AT_ONCE = 1 << 20
+"""Elements that are converted at once."""
 Operand = np.ndarray | MxBlocks | SparseVector
 
 
@@ -85,13 +89,14 @@ def matmul(
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     sparse: bool = False,
     numerics: AieNumerics | None = None,
+    progress: Progress | None = None,
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
 
-    Parameters and errors are those of `plan_matmul`.
+    Parameters and errors are those of `plan_matmul`; `progress` is `run_plan`'s.
     """
     plan = plan_matmul(a, b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
-    return result_matrix(plan, run_plan(plan))
+    return result_matrix(plan, run_plan(plan, progress=progress))
 
 
 def plan_matmul(
@@ -147,8 +152,42 @@ def plan_matmul(
     )
 
 
-def run_plan(plan: MatmulPlan) -> np.ndarray:
-    """Execute a plan; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read."""
+def run_plan(plan: MatmulPlan, *, progress: Progress | None = None) -> np.ndarray:
+    """Execute a plan; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read.
+
+    `progress` is told the blocks of rows done and all of them, whenever one is done.
+    """
+    dense = not isinstance(plan.b, SparseVector) and plan.fmt not in INTEGER_MODES
+    if dense and backend.compiled(plan.mac_count):
+        from bitpath.golden.fast import aie_lanes
+
+        if aie_lanes.supports(plan.numerics, plan.a if isinstance(plan.a, MxBlocks) else None):
+            return _run_compiled(plan, progress)
+    return _run_steps(plan, progress)
+
+
+def _run_compiled(plan: MatmulPlan, progress: Progress | None) -> np.ndarray:
+    """Execute a plan in `golden.fast`; tile rows and columns of floats that hold infinity or NaN step by step."""
+    from bitpath.golden.fast import aie_lanes
+
+    rows, _, columns = plan.tiles
+    if isinstance(plan.a, MxBlocks):
+        result = aie_lanes.multiply_blocks(plan.numerics, plan.a, plan.b, progress)
+    else:
+        result = aie_lanes.multiply_floats(plan.numerics, plan.a, plan.b, progress)
+    tiles = result.reshape(rows, plan.tile.m, columns, plan.tile.n).swapaxes(1, 2)
+    if not isinstance(plan.a, MxBlocks):
+        special_rows = aie_lanes.specials(plan.a).any(axis=(1, 2, 3))
+        special_columns = aie_lanes.specials(plan.b).any(axis=(0, 2, 3))
+        if special_rows.any():
+            tiles[special_rows] = _run_steps(replace(plan, a=plan.a[special_rows]))
+        if special_columns.any():
+            tiles[:, special_columns] = _run_steps(replace(plan, b=plan.b[:, special_columns]))
+    return np.ascontiguousarray(tiles)
+
+
+def _run_steps(plan: MatmulPlan, progress: Progress | None = None) -> np.ndarray:
+    """Execute a plan step by step, for some tile rows at a time."""
     rows, depth, columns = plan.tiles
     parts = []
     for start in range(0, rows, ROW_TILES):
@@ -157,6 +196,8 @@ def run_plan(plan: MatmulPlan) -> np.ndarray:
         for k in range(depth):
             acc = _step(plan, a[:, k, np.newaxis, :, np.newaxis], plan.b, k, acc)
         parts.append(acc)
+        if progress is not None:
+            progress(min(start + ROW_TILES, rows), rows)
     return np.concatenate(parts).reshape(rows, columns, plan.tile.m, plan.tile.n)
 
 
@@ -205,12 +246,20 @@ def _to_sparse(tiles: np.ndarray) -> SparseVector:
 
 
 def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieNumerics) -> np.ndarray | MxBlocks:
+    """Convert tiles to a format, some at a time: what lies in between takes many times the memory of one."""
     if fmt in INTEGER_MODES:
         return tiles.astype(np.int64)
+    step = max(CONVERTED_AT_ONCE // tiles[0].size, 1)
+    parts = [tiles[each] for each in cuts(len(tiles), step)]
     if fmt in MX_FORMATS:
-        return to_mx(tiles, fmt, rounding=rounding, numerics=numerics)
+        blocks = [to_mx(part, fmt, rounding=rounding, numerics=numerics) for part in parts]
+        fields = ("exponent", "shift", "codes")
+        return MxBlocks(fmt, *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields))
+    return np.concatenate([_narrowed(part, FLOAT_FORMATS[fmt], rounding) for part in parts])
+
+
+def _narrowed(tiles: np.ndarray, target: FloatFormat, rounding: RoundingCode) -> np.ndarray:
     bits = np.ascontiguousarray(tiles).view(np.uint32)
-    target = FLOAT_FORMATS[fmt]
     if target is BF16:
         codes = f32_to_bf16(bits, rounding=rounding)
     elif target is FP16:

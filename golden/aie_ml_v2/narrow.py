@@ -12,7 +12,8 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.arguments import check_array, check_range, member
 from bitpath.golden.aie_ml_v2.rounding import shift_round
-from bitpath.golden.codec import DTYPES, Overflow, overflow_code
+from bitpath.golden.codec import DTYPES, Overflow, encode_array, overflow_code
+from bitpath.golden.fast import backend
 from bitpath.golden.spec.aie_ml_v2 import FLOAT_SHIFTS, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8_FORMATS
 from bitpath.golden.spec.formats import BF16, FP16, FP32, FloatFormat, Specials
@@ -65,6 +66,16 @@ def f32_to_fp8(
 def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, saturate: bool, shift: int) -> np.ndarray:
     code = member("rounding", rounding, RoundingCode)
     check_array("bits", bits, np.uint32)
+    # Rounded to nearest even, finite numbers are the codec's too, but for an overflow to NaN, which keeps its sign here.
+    values = bits.view(np.float32)
+    if (
+        code is RoundingCode.CONV_EVEN
+        and (saturate or fmt.infinity_code is not None)
+        and backend.compiled(bits.size)
+        and not np.isnan(values).any()
+    ):
+        overflow = Overflow.SATURATE if saturate else Overflow.SPECIAL
+        return encode_array(fmt, np.ldexp(values.astype(np.float64), shift), overflow=overflow)
     words = bits.astype(np.int64)
     biased = words >> FP32.fraction_bits & FP32.exponent_mask
     fraction = words & FP32.fraction_mask

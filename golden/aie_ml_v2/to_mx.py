@@ -10,6 +10,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.arguments import check_array, member, mx_format, numerics_or_default
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks
 from bitpath.golden.aie_ml_v2.rounding import shift_round
+from bitpath.golden.fast import backend
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_NAN_EXPONENT, MX_PAIRS, MxFormat, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
@@ -48,7 +49,15 @@ def to_mx(
     check_array("x", x, np.float32)
     if x.ndim < 1 or x.shape[-1] == 0 or x.shape[-1] % MX_BLOCK:
         raise ValueError(f"x has shape {x.shape}; [..., 16 * B] with B of at least 1 is allowed")
-    bits = np.ascontiguousarray(x).view(np.uint32).astype(np.int64).reshape(*x.shape[:-1], -1, MX_BLOCK)
+    words = np.ascontiguousarray(x).view(np.uint32).reshape(*x.shape[:-1], -1, MX_BLOCK)
+    if backend.compiled(words.size):
+        from bitpath.golden.fast import aie_blocks
+
+        if aie_blocks.supports(numerics):
+            shared, shift, codes = aie_blocks.to_mx(words.reshape(-1, MX_BLOCK), fmt, code, numerics)
+            shape = words.shape[:-1]
+            return MxBlocks(fmt, shared.reshape(shape), shift.reshape(shape), codes.reshape(words.shape))
+    bits = words.astype(np.int64)
     exponent = bits >> FP32.fraction_bits & FP32.exponent_mask
     fraction = bits & FP32.fraction_mask
     significand = np.where(exponent > 0, fraction | 1 << FP32.fraction_bits, 0 if numerics.mx_flush else fraction)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bitpath.golden.fast.backend import Progress
 from bitpath.golden.spec.tensix import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
 from bitpath.golden.tensix.arguments import check_dst32, numerics_with
@@ -81,13 +82,14 @@ def matmul(
     dst32: bool = True,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
+    progress: Progress | None = None,
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
 
-    Parameters and errors are those of `plan_matmul`; `quirk` is `mvmul`'s.
+    Parameters and errors are those of `plan_matmul`; `quirk` is `mvmul`'s and `progress` `run_plan`'s.
     """
     plan = plan_matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
-    return result_matrix(plan, run_plan(plan, quirk=quirk, numerics=numerics))
+    return result_matrix(plan, run_plan(plan, quirk=quirk, numerics=numerics, progress=progress))
 
 
 def plan_matmul(
@@ -124,11 +126,19 @@ def plan_matmul(
     return MatmulPlan(
         fmt=FORMATS[fmt],
         dst32=dst32,
-        src_b=source_words(to_tiles(a), fmt, numerics),
-        src_a=source_words(to_tiles(b), fmt, numerics),
+        src_b=_words(to_tiles(a), fmt, numerics),
+        src_a=_words(to_tiles(b), fmt, numerics),
         instructions=tile_instructions(fidelity),
         shape=(a.shape[0], b.shape[1]),
     )
+
+
+def _words(tiles: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
+    """Convert tiles row by row of them: what lies in between takes many times the memory of one."""
+    words = np.empty(tiles.shape, np.uint32)
+    for row, each in enumerate(tiles):
+        words[row] = source_words(each, fmt, numerics)
+    return words
 
 
 def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
@@ -146,12 +156,21 @@ def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
     )
 
 
-def run_plan(plan: MatmulPlan, *, quirk: bool = True, numerics: TensixNumerics | None = None) -> np.ndarray:
-    """Execute a plan; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction."""
+def run_plan(
+    plan: MatmulPlan,
+    *,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Execute a plan; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction.
+
+    `progress` is told the instructions done and all of them, each counted once for a tile of K.
+    """
     rows, depth, columns = plan.tiles
     dst = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32)
     for k in range(depth):
-        for each in plan.instructions:
+        for number, each in enumerate(plan.instructions, 1):
             target = dst[:, :, each.dst_row : each.dst_row + BLOCK_ROWS]
             target[:] = mvmul(
                 target,
@@ -165,6 +184,8 @@ def run_plan(plan: MatmulPlan, *, quirk: bool = True, numerics: TensixNumerics |
                 quirk=quirk,
                 numerics=numerics,
             )
+            if progress is not None:
+                progress(k * len(plan.instructions) + number, depth * len(plan.instructions))
     return dst
 
 

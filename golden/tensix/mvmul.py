@@ -4,11 +4,14 @@ Ref: tt-isa-documentation 3930471, MVMUL and DOTPV; ttsim v1.10.0 for the bits. 
 `TensixNumerics`.
 """
 
+from math import prod
+
 import numpy as np
 
+from bitpath.golden.fast import backend
 from bitpath.golden.spec.tensix import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
-from bitpath.golden.tensix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers
+from bitpath.golden.tensix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers, dst_fields
 from bitpath.golden.tensix.arguments import (
     check_dst32,
     check_phase,
@@ -22,9 +25,11 @@ from bitpath.golden.tensix.arguments import (
 from bitpath.golden.tensix.rounding import shift_round
 from bitpath.golden.tensix.sources import (
     ANY_ZERO,
+    exponent_mask,
     exponent_offset,
     field_a,
     field_b,
+    fraction_mask,
     integer_field_a,
     integer_field_b,
     read_integers,
@@ -166,6 +171,21 @@ def _blocks(
     check_source("src_b", src_b, rows, formats[1])
     check_source("src_a", src_a, COLUMNS, formats[0])
     leading = leading_shape(dst=dst, src_b=src_b, src_a=src_a)
+    if style is not Style.INT8 and backend.compiled(prod(leading) * rows * COLUMNS * COLUMNS):
+        from bitpath.golden.fast import tensix_dot
+
+        if tensix_dot.supports(numerics):
+            reading = tensix_dot.SourceFields(**_reading(numerics, style, dst32, phase, formats))
+            new = tensix_dot.mvmul(
+                numerics,
+                np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
+                src_b.reshape(-1, rows, COLUMNS),
+                src_a.reshape(-1, COLUMNS, COLUMNS),
+                tuple(_numbers(each.shape[:-2], leading) for each in (src_b, src_a)),
+                reading,
+                dst_fields(style, dst32),
+            )
+            return new.reshape(*leading, rows, COLUMNS)
     flat = [
         np.broadcast_to(each, (*leading, *each.shape[-2:])).reshape(-1, *each.shape[-2:])
         for each in (dst, src_b, src_a)
@@ -183,6 +203,29 @@ def _blocks(
             sums = dot_sums(numerics, b, a, style=style, dst32=dst32, phase=phase, formats=formats)
             result[start : start + BATCH] = accumulate(numerics, d, sums, style=style, dst32=dst32)
     return result.reshape(*leading, rows, COLUMNS)
+
+
+def _numbers(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
+    """Return, for each block of the common shape, which of an operand's blocks it takes."""
+    return np.broadcast_to(np.arange(prod(own)).reshape(own), leading).reshape(-1)
+
+
+def _reading(
+    numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
+) -> dict[str, int]:
+    """Return `golden.fast`'s fields of the sources: what `read_sources`, `field_a` and `field_b` do, as masks and shifts."""
+    offset = exponent_offset(style, dst32, phase)
+    return {
+        "offset": offset,
+        "zero_exponent": max(offset, 0) if numerics.zero_terms_keep_bias else 0,
+        "exponent_mask": exponent_mask(style),
+        "a_mask": fraction_mask(numerics, style, formats[0]),
+        "a_right": 1 if phase & 1 else 6,
+        "b_mask": fraction_mask(numerics, style, formats[1]),
+        "b_right": 0 if phase & 2 else 4,
+        "b_field": 0xF if phase & 2 else 0x7F,
+        "b_left": 3 if phase & 2 else 0,
+    }
 
 
 def dot_sums(

@@ -32,19 +32,27 @@ class Sources:
 def read_sources(numerics: TensixNumerics, words: np.ndarray, style: Style, source_format: Format) -> Sources:
     """Take logical 19-bit words apart, masked as their format or the style asks."""
     words = words.astype(np.int32)
-    exponent = words >> 10 & (0x1F if style is Style.FP16 else 0xFF)
-    fraction = words & 0x3FF
-    if numerics.masking is Masking.SRCA_STYLE:
-        narrow = style is Style.BF16
-    else:
-        narrow = source_format is not Format.TF32 and source_format not in EXPONENT5_FORMATS
-    if narrow:
-        fraction &= ~0b111
+    exponent = words >> 10 & exponent_mask(style)
+    fraction = words & fraction_mask(numerics, style, source_format)
     return Sources(
         sign=1 - (words >> 18 << 1),
         exponent=np.where(exponent == 0, ZERO_EXPONENT, exponent),
         significand=fraction | 1 << 10,
     )
+
+
+def exponent_mask(style: Style) -> int:
+    """Return the exponent bits of a source, shifted down."""
+    return 0x1F if style is Style.FP16 else 0xFF
+
+
+def fraction_mask(numerics: TensixNumerics, style: Style, source_format: Format) -> int:
+    """Return the fraction bits of a source that its format or the style leaves."""
+    if numerics.masking is Masking.SRCA_STYLE:
+        narrow = style is Style.BF16
+    else:
+        narrow = source_format is not Format.TF32 and source_format not in EXPONENT5_FORMATS
+    return 0x3F8 if narrow else 0x3FF
 
 
 def field_a(significand: np.ndarray, phase: int) -> np.ndarray:

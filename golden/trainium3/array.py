@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.codec import Overflow, decode_array, encode_array
+from bitpath.golden.fast import backend
 from bitpath.golden.spec.formats import FP32, FloatFormat
 from bitpath.golden.spec.numerics import DotNumerics, ScaleNan
 from bitpath.golden.spec.rounding import Rounding
@@ -82,6 +83,12 @@ def chain_rows(
     ------
     ValueError : a finite partial sum in `start` has bits below the accumulator's.
     """
+    if backend.compiled(stationary.size * moving.shape[1]):
+        from bitpath.golden.fast import mx_chain
+
+        if mx_chain.supports(numerics, stationary_scale, moving_scale):
+            operands = stationary, stationary_format, stationary_scale, moving, moving_format, moving_scale
+            return mx_chain.chain_rows(numerics, *operands, start)
     x = _Operand.decode(numerics, stationary, stationary_format, stationary_scale)
     y = _Operand.decode(numerics, moving, moving_format, moving_scale)
     partial = np.zeros((stationary.shape[1], moving.shape[1])) if start is None else _read_start(numerics, start)

@@ -6,11 +6,13 @@ difference between the two is never one of tiling or quantisation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import ml_dtypes
 import numpy as np
 
 from bitpath.golden.codec import DTYPES, decode_array, encode_array
+from bitpath.golden.fast.backend import Progress, cuts, in_parallel
 from bitpath.golden.spec.blocks import MX_FORMATS
 from bitpath.golden.spec.formats import BF16, FP32
 from bitpath.golden.spec.numerics import DotNumerics
@@ -55,14 +57,16 @@ def matmul(
     scale_rule: ScaleRuleName = "ocp",
     k_order: KOrder = "interleaved",
     numerics: DotNumerics | None = None,
+    progress: Progress | None = None,
 ) -> np.ndarray:
     """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
 
-    Parameters and errors are those of `plan_matmul`; `numerics` is nc_matmul_mx's, and checked first.
+    Parameters and errors are those of `plan_matmul`; `numerics` is nc_matmul_mx's, and checked first; `progress` is
+    `run_plan`'s.
     """
     check_numerics(numerics)
     plan = plan_matmul(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
-    return run_plan(plan, numerics=numerics)[: a.shape[0], : b.shape[1]]
+    return run_plan(plan, numerics=numerics, progress=progress)[: a.shape[0], : b.shape[1]]
 
 
 def plan_matmul(
@@ -127,8 +131,8 @@ def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[n
     -------
     bfloat16 tiles [P, F, 4] of 512 places along K, the last one of the rest.
     """
-    padded = round_to_bfloat16(np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0))))
-    return [to_partitions(padded[rows], k_order) for rows in _cuts(padded.shape[0], K_TILE)]
+    padded = np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0)))
+    return [to_partitions(round_to_bfloat16(padded[rows]), k_order) for rows in cuts(padded.shape[0], K_TILE)]
 
 
 def quantize_tile(
@@ -160,14 +164,18 @@ def plan_tiles(
             psum_accumulate_flag=_group_flag(first=k == 0, last=k == last),
             output=(rows, columns),
         )
-        for rows in _cuts(stationary[0][0].shape[1], MAX_STATIONARY)
-        for columns in _cuts(moving[0][0].shape[1], MAX_MOVING_FP32)
+        for rows in cuts(stationary[0][0].shape[1], MAX_STATIONARY)
+        for columns in cuts(moving[0][0].shape[1], MAX_MOVING_FP32)
         for k, ((x, x_scale), (y, y_scale)) in enumerate(zip(stationary, moving, strict=True))
     ]
 
 
-def run_plan(plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None) -> np.ndarray:
+def run_plan(
+    plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None, progress: Progress | None = None
+) -> np.ndarray:
     """Execute the instructions of `plan_matmul`; returns the padded output, float32.
+
+    `progress` is told the output tiles done and all of them, whenever one is done.
 
     Raises
     ------
@@ -178,16 +186,21 @@ def run_plan(plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None 
     if not plan:
         raise ValueError("plan is empty; at least one MatmulInstruction is allowed")
     psum = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.float32)
-    for each in plan:
-        psum[each.output] = nc_matmul_mx(
-            each.stationary,
-            each.moving,
-            each.stationary_scale,
-            each.moving_scale,
-            dst=psum[each.output],
-            psum_accumulate_flag=each.psum_accumulate_flag,
-            numerics=numerics,
-        )
+
+    def run_tile(instructions: Sequence[MatmulInstruction]) -> None:
+        for each in instructions:
+            psum[each.output] = nc_matmul_mx(
+                each.stationary,
+                each.moving,
+                each.stationary_scale,
+                each.moving_scale,
+                dst=psum[each.output],
+                psum_accumulate_flag=each.psum_accumulate_flag,
+                numerics=numerics,
+            )
+
+    # Output tiles do not see each other.
+    in_parallel(run_tile, [list(group) for _, group in groupby(plan, key=_output_corner)], progress)
     return psum
 
 
@@ -196,11 +209,12 @@ def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
     return encode_array(BF16, decode_array(FP32, x.view(np.uint32))).astype(np.uint16).view(ml_dtypes.bfloat16)
 
 
+def _output_corner(instruction: MatmulInstruction) -> tuple[int, int]:
+    rows, columns = instruction.output
+    return rows.start, columns.start
+
+
 def _group_flag(*, first: bool, last: bool) -> AccumulateFlag:
     return (AccumulateFlag.FIRST_OVERWRITE if first else AccumulateFlag(0)) | (
         AccumulateFlag.LAST if last else AccumulateFlag(0)
     )
-
-
-def _cuts(size: int, step: int) -> list[slice]:
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]

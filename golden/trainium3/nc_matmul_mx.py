@@ -4,6 +4,7 @@ Ref: ``nki.isa.nc_matmul_mx`` reference page, NKI 0.3, and "Trainium3 Architectu
 documentation, 2025-12-01. What they leave open is a field of `DotNumerics`, or in `spec.trainium3.CHOICES`.
 """
 
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -89,8 +90,14 @@ def as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndar
     """Return FP8 codes and their format; FP4 is mapped to E4M3FN, which holds all its numbers, before the array."""
     fmt, codes = format_of(array.dtype), codes_of(array, name)
     if fmt is E2M1:
-        fmt, codes = E4M3FN, encode_array(E4M3FN, decode_array(E2M1, codes))
+        fmt, codes = E4M3FN, _fp4_as_e4m3fn()[codes]
     if fmt not in numerics.element_formats:
         allowed = ", ".join(known.name for known in numerics.element_formats)
         raise ValueError(f"{name} is {fmt.name} at the array; the numerics allow {allowed}")
     return codes, fmt
+
+
+@cache
+def _fp4_as_e4m3fn() -> np.ndarray:
+    """Return the E4M3FN code of every FP4 code."""
+    return encode_array(E4M3FN, decode_array(E2M1, np.arange(1 << E2M1.width))).astype(np.uint8)

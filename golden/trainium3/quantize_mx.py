@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from bitpath.golden.codec import DTYPES, Overflow, codes_of, decode_array, encode_array, format_of
+from bitpath.golden.fast import backend
 from bitpath.golden.spec.formats import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
 from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS, X4, ScaleRule
 from bitpath.golden.trainium3.layout import MX_DTYPES, check_array, check_choice, check_partitions, dtype_of
@@ -95,15 +96,20 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
+    offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        if fmt.nan_code is None and np.isnan(x).any():
+            raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
+    if x.dtype != np.float64 and backend.compiled(x.size):
+        from bitpath.golden.fast import mx_quantize
+
+        codes, scale = mx_quantize.quantize(x, fmt, offset)
+        return codes.view(DTYPES[fmt]), scale
     values = x if x.dtype == np.float64 else decode_array(format_of(x.dtype), codes_of(x))
-    nan = np.isnan(values)
-    if fmt.nan_code is None and nan.any():
-        raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
     # The FP32 exponent field, from float64's. Below FP32's normal range it is 0 or less, which the scale's 0 absorbs.
     exponent = (np.ascontiguousarray(values).view(np.int64) >> 52 & 0x7FF) - 1023 + FP32.bias
     exponent = np.where(np.isfinite(values), np.minimum(exponent, FP32.exponent_mask - 1), FP32.exponent_mask)
     blocks = exponent.reshape(x.shape[0] // SCALE_PARTITIONS, SCALE_PARTITIONS, x.shape[1] // X4, X4)
-    offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
     scale = np.maximum(blocks.max(axis=(1, 3)) - offset, 0)
     # The stored scale is the one that divides. By a power of two within 2**+-127, exact in float64.
     scaled = values * np.ldexp(1.0, E8M0.bias - _spread(scale))

@@ -1,1 +1,1 @@
-"""What the project's parts cost: measured, with yardsticks in the same run."""
+"""What the project's parts cost in time: measured, with yardsticks in the same run."""

@@ -71,10 +71,11 @@ def simulation_records(
             bare.append(_bare(loop, folder, runs[-1].records[0]["cycles"]))
     cycles = runs[0].records[0]["cycles"]
     times = {
-        f"layer through cocotb, {job.format_name}": min(each.records[0]["seconds"] for each in runs),
-        f"layer through cocotb with start-up, {job.format_name}": min(whole),
+        f"{unit}, layer through cocotb": min(each.records[0]["seconds"] for each in runs),
+        f"{unit}, layer through cocotb with start-up": min(whole),
     }
-    config = to_dict(job.engine) | job.settings() | {"shape": [*job.a.shape, job.b.shape[1]], "digest": built.digest}
+    config = {"shape": [*job.a.shape, job.b.shape[1]], "format": job.format_name, "digest": built.digest}
+    config |= to_dict(job.engine) | job.settings()
     common = {"machine": job.machine, "unit": "cycles/s", "cores": 1, "config": config}
     for name, seconds in times.items():
         yield {
@@ -84,7 +85,7 @@ def simulation_records(
             "ratio_to": RATIO_TO,
         } | common
     yield {
-        "name": f"layer in a {RATIO_TO}, {job.format_name}",
+        "name": f"{unit}, layer in a {RATIO_TO}",
         "value": round(cycles / min(bare)),
         "ratio": None,
         "ratio_to": None,

@@ -1,8 +1,17 @@
-"""``bitpath bench``: what things cost, with yardsticks in the same run."""
+"""``bitpath bench``: what golden and the engines' simulations cost in time, with yardsticks in the same run."""
+
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
+from bitpath.sim.machines import MACHINES
+
 ENGINES = ("tensor_engine", "tensix_engine", "aie_engine")
+GOLDEN = "golden"
+LARGE = 4096
+LARGEST = 64
+QUICK_SLICE = "4x128x32"
 
 
 @click.command()
@@ -10,38 +19,96 @@ ENGINES = ("tensor_engine", "tensix_engine", "aie_engine")
     "--unit",
     "units",
     multiple=True,
-    type=click.Choice(ENGINES),
-    help="One engine's simulation; all three when not given.",
+    type=click.Choice((GOLDEN, *ENGINES)),
+    help="Golden alone, or one engine's simulation of the layer; all four when not given.",
 )
-@click.option(
-    "--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns of the layer."
-)
-@click.option(
-    "--scaling", is_flag=True, help="Instead, how cost grows with the size of Trainium3's array: minutes of builds."
-)
-@click.option("--largest", type=int, default=64, show_default=True, help="With --scaling: rows of the largest array.")
-def command(units: tuple[str, ...], slice_: str | None, scaling: bool, largest: int) -> None:
-    """Measure the simulation speed of engines on the real layer; write build/reports/bench.json."""
+@click.option("--quick", is_flag=True, help="Small sizes, once: shows that it works, not how fast it is.")
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Of which the best counts.")
+@click.option("--large", is_flag=True, help="Instead, one whole golden matmul a machine: progress, time, peak memory.")
+@click.option("--size", type=click.IntRange(32), help=f"Of --large: N of NxNxN.  [default: {LARGE}]")
+@click.option("--machine", type=click.Choice(MACHINES), help="Of --large: one machine.")
+@click.option("--scaling", is_flag=True, help="Instead, how cost grows with Trainium3's array: minutes of builds.")
+@click.option("--largest", type=click.IntRange(4), help=f"Of --scaling: rows of the largest.  [default: {LARGEST}]")
+def command(
+    units: tuple[str, ...],
+    quick: bool,
+    rounds: int,
+    large: bool,
+    size: int | None,
+    machine: str | None,
+    scaling: bool,
+    largest: int | None,
+) -> None:
+    """Time golden's hot operations in every tier beside numpy and ml_dtypes, and the engines' simulations beside a C++
+    loop.
+
+    Prints tables and writes build/reports/bench.json.
+    """
     from bitpath.sim import paths
-    from bitpath.sim.bench.simulation import simulation_records
-    from bitpath.sim.bench.table import show_bench
-    from bitpath.sim.flows import results
-    from bitpath.verif.kit.report import write_records
+    from bitpath.sim.bench import report
+    from bitpath.sim.flows.results import console as make_console
 
-    console = results.console()
-    records = []
+    if not large and (size is not None or machine is not None):
+        raise ValueError("--size and --machine go with --large")
+    if not scaling and largest is not None:
+        raise ValueError("--largest goes with --scaling")
+    if large + scaling + quick > 1 or (units and (large or scaling)):
+        raise ValueError("of --large, --scaling, and --quick or --unit there can be one")
+    console = make_console()
     if scaling:
-        from bitpath.sim.bench.scaling import SLICES, draw_scaling, scaling_records
+        groups = [("scaling", _scaling(console, largest or LARGEST))]
+    elif large:
+        groups = [("whole matmuls", _large(console, machine, size or LARGE))]
+    else:
+        if quick:
+            rounds = 1
+        groups = [
+            (unit, _golden(console, quick, rounds) if unit == GOLDEN else _simulation(console, unit, quick, rounds))
+            for unit in units or (GOLDEN, *ENGINES)
+        ]
+    for title, group in groups:
+        found = []
+        for record in group:
+            found.append(record)
+            # What is complete is not lost when a later one fails.
+            report.save([record])
+        report.show(console, title, found)
+    console.print(f"records: {paths.shown(report.path())}")
 
-        shapes = [shape for shape in SLICES if shape[0] <= largest]
-        for record in scaling_records(shapes, lambda name: console.print(f"{name} ...")):
-            records.append(record)
-            write_records(paths.reports() / "bench_scaling.json", records)
-        draw_scaling(records, paths.reports() / "bench_scaling.png")
-        show_bench(console, records)
-        return
-    for unit in units or ENGINES:
-        with console.status(f"{unit}: cocotb and a bare loop in turn"):
-            records += simulation_records(unit, slice_=slice_)
-        write_records(paths.reports() / "bench.json", records)
-    show_bench(console, records)
+
+def _golden(console: Any, quick: bool, rounds: int) -> Iterator[dict[str, Any]]:
+    from bitpath.sim.bench import golden, measure
+    from bitpath.sim.flows.progress import counted_progress
+
+    items = golden.items(quick)
+    with counted_progress(console, "timing") as progress:
+        times = measure.best_times(items, rounds, progress)
+    yield from measure.records(items, times)
+
+
+def _large(console: Any, machine: str | None, size: int) -> Iterator[dict[str, Any]]:
+    from bitpath.sim.bench.large import measured
+
+    for each in MACHINES if machine is None else (machine,):
+        yield from measured(console, each, size)
+
+
+def _simulation(console: Any, unit: str, quick: bool, rounds: int) -> Iterator[dict[str, Any]]:
+    from bitpath.sim.bench.simulation import simulation_records
+
+    with console.status(f"{unit}: cocotb and a bare loop in turn"):
+        yield from simulation_records(unit, slice_=QUICK_SLICE if quick else None, rounds=rounds)
+
+
+def _scaling(console: Any, largest: int) -> Iterator[dict[str, Any]]:
+    from bitpath.sim import paths
+    from bitpath.sim.bench.scaling import SLICES, draw_scaling, scaling_records
+
+    shapes = [shape for shape in SLICES if shape[0] <= largest]
+    records = []
+    for record in scaling_records(shapes, lambda name: console.print(f"{name} ...")):
+        records.append(record)
+        yield record
+    picture = paths.reports() / "bench_scaling.png"
+    draw_scaling(records, picture)
+    console.print(f"picture: {paths.shown(picture)}")

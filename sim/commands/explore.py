@@ -4,9 +4,13 @@ from pathlib import Path
 
 import click
 
+from bitpath.sim.machines import MACHINES
+
 
 @click.command()
-@click.option("--machine", "machines", multiple=True, help="trainium3, tensix or aie_ml_v2; all when not given.")
+@click.option(
+    "--machine", "machines", multiple=True, type=click.Choice(MACHINES), help="One machine; all of them when not given."
+)
 @click.option("--data", multiple=True, type=click.Choice(["layer", "normal"]), help="Both when not given.")
 @click.option("--shape", default="64x384x64", show_default=True, metavar="MxKxN", help="Of the operands.")
 @click.option("--liberty", type=click.Path(path_type=Path, dir_okay=False), help="Cells other than the generic ones.")
@@ -34,7 +38,7 @@ def command(
     from bitpath.sim import paths
     from bitpath.sim.explore.draw import draw
     from bitpath.sim.explore.evaluate import DATA
-    from bitpath.sim.explore.points import MACHINES, sweep
+    from bitpath.sim.explore.points import sweep
     from bitpath.sim.explore.run import explore
     from bitpath.sim.explore.table import show_front
     from bitpath.sim.flows import results

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-MACHINES = ("trainium3", "tensix", "aie_ml_v2")
+from bitpath.sim.machines import MACHINES
+
 SLICES = {"icarus": {"trainium3": "8x128x8", "tensix": "32x64x32", "aie_ml_v2": "8x64x32"}}
 """What a slow simulator does of the layer's matmul when nothing is said."""
 FLOWS = ("matmul", "rmsnorm_quant", "layer")

@@ -18,7 +18,6 @@ from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.sim.flows import tensix_matmul
 from bitpath.sim.synth.configurations import Design
 
-MACHINES = ("trainium3", "tensix", "aie_ml_v2")
 ALIGN_BITS = (8, 10, 12, 14, 16, 20, 24)
 TENSIX_FORMATS = ("bf16_lofi", "bf16_hifi2", "bf16_hifi4", "bfp8_lofi", "bfp8_hifi2", "tf32_hifi4")
 AIE_FORMATS = ("mx9", "mx6", "mx4", "bf16")

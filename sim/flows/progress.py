@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,11 +12,23 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 POLL_SECONDS = 0.2
 
 
+def _bar(console: Console) -> Progress:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    return Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+
+
+@contextmanager
+def counted_progress(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar that follows calls with what is done and all there is to do, as golden's matmuls make them."""
+    with _bar(console) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
 @contextmanager
 def shown_progress(console: Console, title: str, share: Path) -> Iterator[None]:
     """Show a bar that follows the number from 0 to 1 in the file ``share``, which another process replaces."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+    with _bar(console) as progress:
         task = progress.add_task(title, total=1.0)
         done = threading.Event()
 

@@ -12,7 +12,10 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCK = dict(
     line.split("==") for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")
 )
-DEPENDENCIES = [*PYPROJECT["project"]["dependencies"], *PYPROJECT["project"]["optional-dependencies"]["dev"]]
+DEPENDENCIES = [
+    *PYPROJECT["project"]["dependencies"],
+    *(each for extra in PYPROJECT["project"]["optional-dependencies"].values() for each in extra),
+]
 PINNED = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.]+)")
 
 

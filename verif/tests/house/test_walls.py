@@ -1,6 +1,7 @@
 """The walls between the packages, read from the syntax trees: who may import what."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,24 @@ TOPS = ("golden", "rtl", "verif", "sim")
 SOURCES = sorted(file for top in TOPS for file in (ROOT / top).rglob("*.py"))
 
 
+@cache
+def tree(path):
+    """The syntax tree of a file, which many tests look at."""
+    return ast.parse(path.read_text())
+
+
 def imports(path):
     """Every absolute module name that a file imports, ``from a import b`` as both a and a.b."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    yield from names(path, ast.walk(tree(path)))
+
+
+def head_imports(path):
+    """Those that its import executes: no function's."""
+    yield from names(path, tree(path).body)
+
+
+def names(path, nodes):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -41,9 +57,25 @@ def test_golden_knows_nothing_of_hardware():
 
 
 def test_only_golden_fast_may_use_numba():
-    assert not [
-        line for line in violations("golden", lambda name: within(name, "numba")) if not line.startswith("golden/fast/")
+    """Nor is it anybody else's business which of its modules do: the others are asked for where a loop is handed over."""
+    lines = [line for top in TOPS for line in violations(top, lambda name: within(name, "numba", "llvmlite"))]
+    assert lines
+    assert not [line for line in lines if not line.startswith("golden/fast/")]
+
+
+def test_compiled_loops_are_imported_where_they_are_handed_over():
+    """At the head of a module only the door is imported: ``import bitpath.golden`` waits for no compiler."""
+    early = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for top in ("golden", "sim", "verif/kit", "verif/tb", "verif/stimulus")
+        for path in (ROOT / top).rglob("*.py")
+        if not path.is_relative_to(ROOT / "golden/fast")
+        for name in head_imports(path)
+        if within(name, "bitpath.golden.fast") and not within(name, "bitpath.golden.fast.backend")
+        if name != "bitpath.golden.fast"
     ]
+    assert not early
+    assert not [name for name in head_imports(ROOT / "golden/fast/backend.py") if within(name, "numba")]
 
 
 def test_spec_imports_itself_and_the_standard_library():
@@ -60,7 +92,7 @@ def test_spec_functions_take_no_codes_values_or_arrays():
     taking = [
         f"{path.name}: {node.name}({argument.arg})"
         for path in (ROOT / "golden/spec").glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef)
         for argument in (*node.args.args, *node.args.kwonlyargs)
         if argument.arg != "self"
@@ -131,7 +163,7 @@ def test_no_form_that_amaranth_or_cocotb_gave_up(path):
         for package, gone in NAMES_GONE.items()
         if name in {f"{package}.{old}" for old in gone}
     ]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES_GONE:
             found.append(node.attr)
         if isinstance(node, ast.Call):

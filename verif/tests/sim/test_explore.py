@@ -9,7 +9,8 @@ from bitpath.sim.explore import run
 from bitpath.sim.explore.draw import draw
 from bitpath.sim.explore.evaluate import error_of
 from bitpath.sim.explore.front import pareto
-from bitpath.sim.explore.points import MACHINES, sweep
+from bitpath.sim.explore.points import sweep
+from bitpath.sim.machines import MACHINES
 
 dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="make explore installs Dask")
 plot = pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="make explore installs matplotlib")

@@ -1,0 +1,48 @@
+"""bench.json and the table: what a run measured, beside what earlier runs measured of other things."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bitpath.sim import paths
+from bitpath.verif.kit.report import write_records
+
+
+def path() -> Path:
+    """Where the records are."""
+    return paths.reports() / "bench.json"
+
+
+def save(records: Sequence[dict[str, Any]]) -> None:
+    """Write the records; those of other names that are there already stay."""
+    before = json.loads(path().read_text()) if path().exists() else []
+    names = {record["name"] for record in records}
+    write_records(path(), [*(record for record in before if record["name"] not in names), *records])
+
+
+def show(console: Console, title: str, records: Sequence[dict[str, Any]]) -> None:
+    """Print the records as a table."""
+    table = Table("machine", "what", title=title)
+    for column in ("value", "unit", "ratio", "to", "cores", "of"):
+        table.add_column(column, justify="right" if column in ("value", "ratio", "cores") else "left")
+    for record in records:
+        ratio = "" if record["ratio"] is None else f"{record['ratio']:.3g}"
+        value = f"{record['value']:,.0f}" if record["value"] >= 1000 else f"{record['value']:.3g}"
+        cells = record["machine"], record["name"], value, record["unit"], ratio, record["ratio_to"] or ""
+        table.add_row(*cells, str(record["cores"]), _in_words(record["config"]))
+    console.print(table)
+
+
+def _in_words(config: Mapping[str, Any]) -> str:
+    """The sizes and the words of a configuration; not those of parts within it, which only bench.json has."""
+    found = []
+    for name, value in config.items():
+        if name == "shape":
+            found.append("x".join(map(str, value)))
+        elif isinstance(value, str) and name != "digest":
+            found.append(value)
+    return ", ".join(found)
