@@ -13,8 +13,8 @@ from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_NAN_EXPONENT, MxFormat, R
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
 
-BLOCKS = 1 << 11
-"""Blocks that are worth a thread."""
+BLOCKS = 1 << 14
+"""Blocks that are worth a thread: half a millisecond, which is what starting it costs."""
 FRACTION_BITS, PRECISION, EXPONENT_MASK = FP32.fraction_bits, FP32.precision, FP32.exponent_mask
 BLOCK, NAN_EXPONENT = MX_BLOCK, MX_NAN_EXPONENT
 LARGEST_SHIFT = 26

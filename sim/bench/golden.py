@@ -206,10 +206,11 @@ def _aie(rng: np.random.Generator, quick: bool) -> list[Item]:
             unit=RATE,
             yardstick=PRODUCT,
         )
+    large = a if quick else _normal(rng, 4 * size, size)
     found += _tiers(
         "to_mx mx9",
-        lambda rows: lambda: aie_ml_v2.to_mx(a[:rows], "mx9"),
-        sizes=(size, 64),
+        lambda rows: lambda: aie_ml_v2.to_mx(large[:rows], "mx9"),
+        sizes=(len(large), 64),
         scalar=lambda: aie_exact.to_mx(numerics, row, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN),
         scalar_count=16,
         machine="aie_ml_v2",

@@ -1,14 +1,13 @@
 """What is synthesised: units in the configurations that the README quotes, and the yardsticks beside them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.lib import wiring
 
-from bitpath.golden.spec.formats import E4M3FN
-from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3
+from bitpath.rtl.aie_ml_v2.config import MX9_LANE, MacLaneConfig
 from bitpath.rtl.config import PipelineConfig, digest, to_dict
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.tensix.config import Dot16Config
@@ -79,8 +78,9 @@ FLOOR_MX9 = Design(
     YardstickConfig(count=16, a_bits=8, b_bits=8, fp32_shifters=True),
     16,
 )
-EXACT, ALIGNED = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_QUAD_MX_ALIGNED.numerics
-E4M3_ALONE = replace(EXACT, element_formats=(E4M3FN,))
+EXACT, ALIGNED, E4M3_ALONE = (
+    preset.numerics for preset in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3)
+)
 
 QUOTED = (
     FLOOR_4,
@@ -91,6 +91,7 @@ QUOTED = (
     FLOOR_16,
     Design("dot16, four styles, both Dst widths", "dot16", Dot16Config(), 16, FLOOR_16),
     FLOOR_MX9,
+    Design("mac_lane, MX9 alone, two accumulators", "mac_lane", MX9_LANE, 8, FLOOR_MX9),
     Design("mac_lane, six modes, two accumulators", "mac_lane", MacLaneConfig(), 16, FLOOR_MX9),
 )
 """What ``make synth`` does when no unit is named."""

@@ -1,5 +1,6 @@
 """Verilog to area, flip-flops and longest path: Yosys with its abc, from pip."""
 
+import gzip
 import hashlib
 import importlib.util
 import json
@@ -71,14 +72,17 @@ class Flow:
 
     Attributes
     ----------
-    liberty : the file; None for the project's own generic cells.
+    liberty : the file, plain or packed by gzip; None for the project's own generic cells.
     """
 
     liberty: Path | None = None
 
     @property
     def text(self) -> str:
-        return liberty() if self.liberty is None else self.liberty.read_text()
+        if self.liberty is None:
+            return liberty()
+        content = self.liberty.read_bytes()
+        return (gzip.decompress(content) if self.liberty.suffix == ".gz" else content).decode()
 
     @property
     def name(self) -> str:

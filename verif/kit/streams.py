@@ -101,11 +101,12 @@ class StreamDriver(_End):
 
     async def _taken(self) -> None:
         """Return after the rising edge at which the payload went over."""
-        await FallingEdge(self.clock)
-        while self.ready is not None and not resolved(self.ready):
-            # An engine may take nothing for thousands of cycles; to look in each of them costs more than its simulation.
-            await RisingEdge(self.ready)
+        if self.ready is not None:
             await FallingEdge(self.clock)
+            while not resolved(self.ready):
+                # An engine may take nothing for thousands of cycles; to look in each of them costs more than to simulate.
+                await RisingEdge(self.ready)
+                await FallingEdge(self.clock)
         await RisingEdge(self.clock)
 
     def _offer(self, bits: int | None) -> None:
