@@ -12,6 +12,7 @@ from bitpath.golden.spec.tensix import FIDELITY_PHASES
 from bitpath.golden.spec.tensix_numerics import WORMHOLE, Tie
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.config import PipelineConfig, digest, to_dict
 from bitpath.rtl.tensix.config import Dot16Config
 from bitpath.rtl.trainium3.config import DotConfig
@@ -20,7 +21,8 @@ from bitpath.sim.synth.configurations import Design
 
 ALIGN_BITS = (8, 10, 12, 14, 16, 20, 24)
 TENSIX_FORMATS = ("bf16_lofi", "bf16_hifi2", "bf16_hifi4", "bfp8_lofi", "bfp8_hifi2", "tf32_hifi4")
-AIE_FORMATS = ("mx9", "mx6", "mx4", "bf16")
+AIE_FORMATS = {"mx9": MacMode.MX9, "mx6": MacMode.MX6, "mx4": MacMode.MX6, "bf16": MacMode.FLOAT16}
+"""And the mode that multiplies each: MX4 goes as MX6."""
 AIE_ALIGN_BITS = (20, 23, 26)
 AIE_RATES = {"mx9": 8, "mx6": 16, "mx4": 16, "bf16": 4}
 """Multiply-accumulates of a lane and cycle: AM027, Table 7, over 64 lanes."""
@@ -110,8 +112,12 @@ def _aie() -> Iterator[Point]:
     }
     floor = RoundingCode.FLOOR
     choices["floor"] = replace(base, align_rounding=floor, accumulator_align_rounding=floor, result_rounding=floor)
-    for label, numerics in choices.items():
-        config = MacLaneConfig(numerics=numerics)
-        for name in AIE_FORMATS:
-            title = f"{name} {label}".strip()
-            yield Point("aie_ml_v2", name, Design(title, "mac_lane", config, 16), AIE_RATES[name], title, own=not label)
+    for name, mode in AIE_FORMATS.items():
+        yield _lane(name, name, MacLaneConfig(), own=True)
+        for label, numerics in choices.items():
+            yield _lane(name, f"{name} alone {label}".strip(), MacLaneConfig(modes=(mode,), numerics=numerics))
+
+
+def _lane(format_name: str, label: str, config: MacLaneConfig, own: bool = False) -> Point:
+    rate = AIE_RATES[format_name]
+    return Point("aie_ml_v2", format_name, Design(label, "mac_lane", config, rate), rate, label, own)
