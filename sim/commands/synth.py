@@ -22,6 +22,7 @@ def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> No
     from bitpath.sim import paths
     from bitpath.sim.configure import chosen
     from bitpath.sim.flows import results
+    from bitpath.sim.flows.progress import counted_progress
     from bitpath.sim.synth.configurations import QUOTED, Design
     from bitpath.sim.synth.flow import Flow
     from bitpath.sim.synth.records import append_trend, last_results, synth_records, trend_file
@@ -31,14 +32,19 @@ def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> No
     if len(units) != 1 and any(value is not None for value in settings.values()):
         raise click.UsageError("settings go with one unit")
     designs = [Design(unit, unit, chosen(unit, **settings)) for unit in units] or list(QUOTED)
-    flow = Flow(liberty)
+    flow = Flow.of(liberty)
     before = last_results(trend_file())
     console = results.console()
-    records: list[dict[str, Any]] = []
-    with console.status(f"synthesising {len(designs)} designs"):
-        for record in synth_records(designs, flow, lambda design: console.print(f"done: {design.name}")):
-            records.append(record)
-            # What is complete is not lost when a later one fails.
-            write_records(paths.reports() / "synth.json", records)
-    append_trend(trend_file(), records)
-    show_synth(console, designs, records, before)
+    found: dict[int, dict[str, Any]] = {}
+    try:
+        with counted_progress(console, "synthesising") as progress:
+            progress(0, len(designs))
+            for index, record in synth_records(designs, flow):
+                found[index] = record
+                progress(len(found), len(designs))
+                # What is complete is not lost when a later one fails.
+                write_records(paths.reports() / "synth.json", [found[each] for each in sorted(found)])
+                append_trend(trend_file(), record, before.get((record["digest"], record["flow"])))
+    finally:
+        if found:
+            show_synth(console, [(designs[each], found[each]) for each in sorted(found)], before)

@@ -15,8 +15,6 @@ from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.synth.yardsticks import Yardstick, YardstickConfig
 
-MACHINES = {"Trainium3": "trainium3", "Tensix": "tensix", "AIE-ML v2": "aie_ml_v2"}
-"""Machines by the first words of a unit's summary."""
 YARDSTICK = "yardstick"
 
 
@@ -47,7 +45,8 @@ class Design:
     def machine(self) -> str:
         if self.unit == YARDSTICK:
             return YARDSTICK
-        return MACHINES.get(UNITS[self.unit].summary.partition(":")[0], "common")
+        # A unit stands in its machine's package, bitpath.rtl.MACHINE.UNIT, or in that of all.
+        return UNITS[self.unit].build.__module__.split(".")[2]
 
     @property
     def full_config(self) -> dict[str, Any]:

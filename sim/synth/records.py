@@ -1,68 +1,70 @@
 """Records of a synthesis, several designs at once, and how they changed."""
 
-import json
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from bitpath.sim import paths
+from bitpath.golden.fast.backend import threads
+from bitpath.sim import journal, paths
+from bitpath.sim.errors import SimulationError
 from bitpath.sim.synth.configurations import Design
-from bitpath.sim.synth.flow import Flow, require_yosys
+from bitpath.sim.synth.flow import Flow
+from bitpath.sim.tools import require_extra
 
 MEASURED = ("ge_area", "ge_fast", "ns_fast", "flip_flops")
 
 
-def synth_records(
-    designs: Sequence[Design], flow: Flow, done: Callable[[Design], None] = lambda design: None
-) -> Iterator[dict[str, Any]]:
-    """A record for each design, in order; ``done`` is called as each becomes known."""
-    require_yosys()
-    flow_name = flow.name
+def synth_records(designs: Sequence[Design], flow: Flow) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The place of a design in the list and its record, as each becomes known.
 
-    def one(design: Design) -> dict[str, Any]:
-        found = flow.synthesize(*design.verilog())
-        done(design)
-        return {
-            "name": design.name,
-            "machine": design.machine,
-            "config": design.full_config,
-            "digest": design.digest,
-            "flow": flow_name,
-            "ge_area": found.ge_area,
-            "ge_fast": found.ge_fast,
-            "ns_fast": found.ns_fast,
-            "flip_flops": found.flip_flops,
-            "macs": design.macs,
-        }
+    Raises
+    ------
+    MissingToolError : Yosys is not installed.
+    SimulationError : at the end, of the designs that could not be synthesised.
+    """
+    require_extra("synth")
+    failures = []
+    # Processes: Ctrl-C reaches them too, and ends their Yosys.
+    with ProcessPoolExecutor(threads()) as pool:
+        futures = {pool.submit(_record, design, flow): index for index, design in enumerate(designs)}
+        for future in as_completed(futures):
+            try:
+                yield futures[future], future.result()
+            except SimulationError as error:
+                failures.append(f"{designs[futures[future]].name}: {error}")
+    if failures:
+        raise SimulationError("\n".join(failures))
 
-    # Threads: the work is Yosys's, in processes of their own.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from pool.map(one, designs)
+
+def _record(design: Design, flow: Flow) -> dict[str, Any]:
+    found = flow.synthesize(*design.verilog())
+    return {
+        "name": design.name,
+        "machine": design.machine,
+        "config": design.full_config,
+        "digest": design.digest,
+        "flow": flow.name,
+        "ge_area": found.ge_area,
+        "ge_fast": found.ge_fast,
+        "ns_fast": found.ns_fast,
+        "flip_flops": found.flip_flops,
+        "macs": design.macs,
+    }
 
 
 def trend_file() -> Path:
-    """Every result that differed from the one before it, a JSON record a line with its time; grows for ever."""
+    """Every result that differed from the one before it, with its time; grows for ever."""
     return paths.reports() / "synth_trend.jsonl"
 
 
 def last_results(trend: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """The newest record of each digest and flow."""
-    if not trend.is_file():
-        return {}
-    records = [json.loads(line) for line in trend.read_text().splitlines()]
-    return {(record["digest"], record["flow"]): record for record in records}
+    return {(record["digest"], record["flow"]): record for record in journal.read(trend)}
 
 
-def append_trend(trend: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Add those records that say something new of their digest and flow."""
-    known = last_results(trend)
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
-    trend.parent.mkdir(parents=True, exist_ok=True)
-    with trend.open("a") as file:
-        for record in records:
-            before = known.get((record["digest"], record["flow"]))
-            if before is None or any(before[name] != record[name] for name in MEASURED):
-                file.write(json.dumps({"time": stamp, **record}) + "\n")
+def append_trend(trend: Path, record: dict[str, Any], before: dict[str, Any] | None) -> None:
+    """Add a record if it says something new of its digest and flow, of which ``before`` was the newest."""
+    if before is None or any(before[name] != record[name] for name in MEASURED):
+        journal.append(trend, {"time": time.strftime("%Y-%m-%dT%H:%M:%S"), **record})

@@ -14,21 +14,21 @@ COLUMNS = ("design", "digest", "GE area", "GE fast", "ns fast", "flip-flops", "G
 
 def show_synth(
     console: Console,
-    designs: Sequence[Design],
-    records: Sequence[dict[str, Any]],
+    found: Sequence[tuple[Design, dict[str, Any]]],
     before: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
     """One row for each design, and below the table each one's whole configuration.
 
     Parameters
     ----------
+    found : designs and their records, at least one.
     before : the newest earlier record by digest and flow.
     """
-    areas = {record["digest"]: record["ge_area"] for record in records}
-    table = Table(title=records[0]["flow"])
+    areas = {record["digest"]: record["ge_area"] for _, record in found}
+    table = Table(title=found[0][1]["flow"])
     for name in COLUMNS:
         table.add_column(name, justify="left" if name in COLUMNS[:2] else "right")
-    for design, record in zip(designs, records, strict=True):
+    for design, record in found:
         yardstick = areas.get(design.yardstick.digest) if design.yardstick else None
         table.add_row(
             design.name,
@@ -42,7 +42,7 @@ def show_synth(
             _change(record, before.get((record["digest"], record["flow"]))),
         )
     console.print(table)
-    for design in designs:
+    for design, _ in found:
         console.print(f"{design.digest}: {json.dumps(design.full_config)}", soft_wrap=True, highlight=False)
 
 
