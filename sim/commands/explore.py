@@ -12,17 +12,26 @@ from bitpath.sim.machines import MACHINES
     "--machine", "machines", multiple=True, type=click.Choice(MACHINES), help="One machine; all of them when not given."
 )
 @click.option("--data", multiple=True, type=click.Choice(["layer", "normal"]), help="Both when not given.")
-@click.option("--shape", default="64x384x64", show_default=True, metavar="MxKxN", help="Of the operands.")
+@click.option(
+    "--slice",
+    "slice_",
+    default="64x384x64",
+    show_default=True,
+    metavar="MxKxN",
+    help="The first M rows, K of the contraction, N columns of the layer; random numbers have the same shape.",
+)
 @click.option("--liberty", type=click.Path(path_type=Path, dir_okay=False), help="Cells other than the generic ones.")
 @click.option(
     "--scheduler", metavar="ADDRESS", help="A Dask scheduler, as tcp://host:8786; a local cluster when not given."
 )
-@click.option("--workers", type=int, help="Processes of the local cluster; one for each core when not given.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Processes of the local cluster; one for each core when not given."
+)
 @click.option("--no-area", is_flag=True, help="Errors alone: no synthesis, no front and no picture.")
 def command(
     machines: tuple[str, ...],
     data: tuple[str, ...],
-    shape: str,
+    slice_: str,
     liberty: Path | None,
     scheduler: str | None,
     workers: int | None,
@@ -33,8 +42,6 @@ def command(
     Writes build/reports/explore.json, explore.png and explore.html. Every point that is done is kept at once: called again
     after an interruption it goes on where it was.
     """
-    from rich.progress import Progress
-
     from bitpath.sim import paths
     from bitpath.sim.explore.draw import draw
     from bitpath.sim.explore.evaluate import DATA
@@ -42,25 +49,28 @@ def command(
     from bitpath.sim.explore.run import explore
     from bitpath.sim.explore.table import show_front
     from bitpath.sim.flows import results
+    from bitpath.sim.flows.progress import counted_progress
     from bitpath.sim.synth.flow import Flow
+    from bitpath.sim.tools import require_extra
     from bitpath.verif.kit.report import write_records
 
+    if not no_area:
+        require_extra("plot")
+    flow = None if no_area else Flow.of(liberty)
     points = [point for machine in machines or MACHINES for point in sweep(machine)]
     console = results.console()
-    with Progress(console=console) as bar:
-        task = bar.add_task("points and areas")
+    with counted_progress(console, "points and areas") as progress:
         records = explore(
             points,
             data or DATA,
-            shape=shape,
-            liberty=liberty,
-            area=not no_area,
+            shape=slice_,
+            flow=flow,
             scheduler=scheduler,
             workers=workers,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=progress,
         )
     reports = paths.reports()
     write_records(reports / "explore.json", records)
-    if not no_area:
-        draw(points, records, Flow(liberty).name, reports / "explore.png", reports / "explore.html")
+    if flow is not None:
+        draw(points, records, flow.name, reports / "explore.png", reports / "explore.html")
     show_front(console, points, records)

@@ -1,20 +1,18 @@
 """What is worked out for a point: golden's error on some data, and its datapath's area. These run in Dask's workers."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.sim.explore.points import Point
-from bitpath.sim.flows import aie_matmul, operands, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import operands
+from bitpath.sim.flows.matmuls import MATMULS
 from bitpath.sim.synth.flow import Flow
 
-FLOWS = {"trainium3": trainium3_matmul, "tensix": tensix_matmul, "aie_ml_v2": aie_matmul}
 DATA = ("layer", "normal")
 """A slice of the real layer; independent standard normal numbers of the same shape."""
-SHAPE = "64x384x64"
 METRICS = {
     "trainium3": "relative RMS against float64 of the quantised operands",
     "tensix": "relative RMS against float64 of the operands",
@@ -38,19 +36,19 @@ def matrices(data: str, shape: str) -> tuple[np.ndarray, np.ndarray]:
 def error_of(point: Point, data: str, shape: str) -> float:
     """The point's error in the metric of its machine."""
     left, right = matrices(data, shape)
-    job = FLOWS[point.machine].Matmul(left, right, point.format_name, _engine(point), "verilator")
+    job = MATMULS[point.machine].Matmul(left, right, point.format_name, _engine(point), "verilator")
     golden = job.golden()[: left.shape[0], : right.shape[1]].astype(np.float64)
     reference = _of_quantised(job, golden.shape) if point.machine == "trainium3" else job.reference()
     return float(np.sqrt(np.mean((golden - reference) ** 2) / np.mean(reference**2)))
 
 
-def area_of(point: Point, liberty: Path | None) -> float:
+def area_of(point: Point, flow: Flow) -> float:
     """Gate equivalents of the point's datapath, by the area script alone."""
-    return Flow(liberty).synthesize(*point.design.verilog(), modes=("area",)).ge_area
+    return flow.synthesize(*point.design.verilog(), modes=("area",)).ge_area
 
 
 def _engine(point: Point) -> Any:
-    engine = FLOWS[point.machine].engine_for("verilator")
+    engine = MATMULS[point.machine].engine_for("verilator")
     if point.machine == "trainium3":
         return replace(engine, array=replace(engine.array, dot=replace(engine.array.dot, numerics=point.numerics)))
     return replace(engine, unit=replace(engine.unit, numerics=point.numerics))

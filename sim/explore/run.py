@@ -1,27 +1,42 @@
 """A sweep on Dask: every result on disk as soon as it is there, and none worked out twice."""
 
+import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache as once
 from pathlib import Path
 from typing import Any
 
-from bitpath.rtl.config import digest
-from bitpath.sim import cache, paths
+import bitpath.golden
+from bitpath.golden.fast.backend import THREADS, threads
+from bitpath.sim import cache, journal, paths
 from bitpath.sim.build import rtl_emitter
-from bitpath.sim.errors import MissingToolError
-from bitpath.sim.explore.evaluate import METRICS, area_of, error_of
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.explore.evaluate import METRICS, area_of, error_of, matrices
 from bitpath.sim.explore.front import pareto
 from bitpath.sim.explore.points import Point
-from bitpath.sim.synth.flow import Flow, require_yosys
+from bitpath.sim.flows import operands
+from bitpath.sim.synth.flow import Flow
+from bitpath.sim.tools import require_extra
 
-Task = tuple[str, Callable[..., float], tuple[Any, ...]]
-"""A key that names the result for ever, and the call that gives it."""
+WORKER_SECONDS = 60
+"""How long a scheduler may be without a worker."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to work out: a key that names the result for ever, a call that gives it, and what it is of."""
+
+    key: str
+    label: str
+    call: Callable[..., float]
+    arguments: tuple[Any, ...]
 
 
 def results_file() -> Path:
-    """Results by key, a JSON line each: what a sweep that was interrupted goes on from."""
+    """Results by key: what a sweep that was interrupted goes on from."""
     return paths.reports() / "explore_points.jsonl"
 
 
@@ -30,8 +45,7 @@ def explore(
     data: Sequence[str],
     *,
     shape: str,
-    liberty: Path | None = None,
-    area: bool = True,
+    flow: Flow | None = None,
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -40,44 +54,49 @@ def explore(
 
     Parameters
     ----------
-    shape : "MxKxN" of the operands.
-    liberty : the cells; the project's own when not given.
-    area : False leaves areas out, and with them the fronts.
+    shape : "MxKxN" of the operands, a slice of the layer's.
+    flow : of the areas; None leaves these out, and with them the fronts.
     scheduler : address of a Dask scheduler; a local cluster when not given, of ``workers`` processes.
     progress : called with the tasks done and all there are.
+
+    Raises
+    ------
+    ValueError : no such data, or a shape that the layer does not have.
+    MissingToolError : Yosys or Dask is not installed.
+    SimulationError : at the end, of the points that failed, or the scheduler has no worker.
     """
-    if area:
-        require_yosys()
-    sources = cache.hash_files([*rtl_emitter().sources, Path(_golden_folder())])
-    flow = f"{Flow(liberty).name} {digest('liberty', Flow(liberty).text)}"
-    areas: dict[str, Task] = {}
-    errors: dict[tuple[str, str], Task] = {}
+    for each in data:
+        matrices(each, shape)
+    if flow is not None:
+        require_extra("synth")
+    sources = sources_digest()
+    areas, errors = {}, {}
     for point in points:
-        key = point.design.digest
-        if area:
-            areas[key] = (digest("area", (key, flow, sources)), area_of, (point, liberty))
+        if flow is not None:
+            key = _key("area", point.design.full_config, flow.key, sources)
+            areas[point.digest] = Task(key, f"area of {point.label}", area_of, (point, flow))
         for each in data:
-            name = digest("error", (point.digest, each, shape, sources))
-            errors[point.digest, each] = (name, error_of, (point, each, shape))
-    found = _work([*areas.values(), *errors.values()], scheduler, workers, progress)
+            key = _key("error", point.machine, point.config, each, shape, sources)
+            errors[point.digest, each] = Task(key, f"{point.label}, {each}", error_of, (point, each, shape))
+    found = _work([*areas.values(), *errors.values()], sources, scheduler, workers, progress)
     records = []
     for each in data:
         here = []
         for point in points:
-            gates = found[areas[point.design.digest][0]] if area else None
+            gates = found[areas[point.digest].key] if areas else None
             here.append(
                 {
                     "machine": point.machine,
                     "config": point.config,
                     "digest": point.digest,
                     "area_ge": None if gates is None else round(gates / point.rate, 1),
-                    "error": found[errors[point.digest, each][0]],
+                    "error": found[errors[point.digest, each].key],
                     "error_metric": METRICS[point.machine],
                     "data": f"{each} {shape}",
                     "pareto": False,
                 }
             )
-        for machine in {point.machine for point in points} if area else ():
+        for machine in {point.machine for point in points} if areas else ():
             own = [record for record in here if record["machine"] == machine]
             for record, on in zip(own, pareto([(r["area_ge"], r["error"]) for r in own]), strict=True):
                 record["pareto"] = on
@@ -85,79 +104,85 @@ def explore(
     return records
 
 
-def _golden_folder() -> str:
-    import bitpath.golden
+@once
+def sources_digest() -> str:
+    """Of all that decides a result besides the point: golden, RTL, the sweep itself and the layer's data."""
+    here = Path(__file__).parent
+    golden = Path(bitpath.golden.__file__).parent
+    files = [*rtl_emitter().sources, golden, here, here.parent / "flows", here.parent / "synth", operands.LAYER]
+    return cache.hash_files(files)
 
-    return os.path.dirname(str(bitpath.golden.__file__))
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _with_sources(sources: str, call: Callable[..., float], *arguments: Any) -> float:
+    """In a worker: the call, where its bitpath is the one that asks."""
+    if sources_digest() != sources:
+        raise RuntimeError("this worker has another version of bitpath, or other data")
+    return call(*arguments)
 
 
 def _work(
-    tasks: Sequence[Task], scheduler: str | None, workers: int | None, progress: Callable[[int, int], None]
+    tasks: Sequence[Task],
+    sources: str,
+    scheduler: str | None,
+    workers: int | None,
+    progress: Callable[[int, int], None],
 ) -> dict[str, float]:
     """Every task's result by its key."""
-    file = results_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    found = _read(file)
-    missing = {key: (call, arguments) for key, call, arguments in tasks if key not in found}
-    total = len({key for key, _, _ in tasks})
+    found = {result["key"]: result["value"] for result in journal.read(results_file())}
+    missing = {task.key: task for task in tasks if task.key not in found}
+    total = len({task.key for task in tasks})
     progress(total - len(missing), total)
     if not missing:
         return found
-    with _client(scheduler, workers) as client, file.open("a") as results:
+    require_extra("explore")
+    failures = []
+    with _client(scheduler, workers) as client:
         from distributed import as_completed
 
-        if file.stat().st_size and not file.read_bytes().endswith(b"\n"):
-            results.write("\n")  # behind the line that an interruption cut
         names = {
-            client.submit(call, *arguments, key=f"{call.__name__}-{key}", pure=False): key
-            for key, (call, arguments) in missing.items()
+            client.submit(_with_sources, sources, task.call, *task.arguments, key=task.key, pure=False): task
+            for task in missing.values()
         }
-        failure = None
         for future in as_completed(names):
+            task = names[future]
             if (raised := future.exception()) is not None:
                 # The other points are worked out and kept all the same.
-                failure = failure or raised
+                failures.append(f"{task.label}: {raised}")
                 continue
-            value = future.result()
-            found[names[future]] = value
+            found[task.key] = future.result()
             # At once: what is lost by an interruption is what is being worked out.
-            results.write(json.dumps({"key": names[future], "value": value}) + "\n")
-            results.flush()
-            missing.pop(names[future])
+            journal.append(results_file(), {"key": task.key, "value": found[task.key]})
+            missing.pop(task.key)
             progress(total - len(missing), total)
-        if failure is not None:
-            raise failure
-    return found
-
-
-def _read(file: Path) -> dict[str, float]:
-    found = {}
-    for line in file.read_text().splitlines() if file.is_file() else []:
-        try:
-            result = json.loads(line)
-        except json.JSONDecodeError:
-            continue  # the line that an interruption cut
-        found[result["key"]] = result["value"]
+    if failures:
+        raise SimulationError(f"{len(failures)} of {total} results could not be worked out:\n" + "\n".join(failures))
     return found
 
 
 @contextmanager
 def _client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise MissingToolError(
-            "Dask is not in this Python environment; run: make explore (or pip install bitpath[explore])"
-        ) from None
+    from distributed import Client, LocalCluster
+
     if scheduler is not None:
-        with Client(scheduler) as client:
-            yield client
+        try:
+            with Client(scheduler, timeout=WORKER_SECONDS) as client:
+                client.wait_for_workers(1, timeout=WORKER_SECONDS)
+                yield client
+        except OSError:
+            # Dask's time-outs are such, too.
+            raise SimulationError(f"--scheduler: {scheduler} does not answer, or has no worker") from None
         return
     cluster = LocalCluster(
-        n_workers=workers or os.cpu_count(),
+        n_workers=workers or threads(),
         threads_per_worker=1,
         dashboard_address=None,
         local_directory=str(paths.build_root() / "dask"),
+        # One core a worker.
+        env={THREADS: "1"},
     )
     with cluster, Client(cluster) as client:
         yield client

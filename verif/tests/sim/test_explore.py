@@ -1,10 +1,10 @@
-"""The explorer: fronts by cases, errors of known numerics, a sweep that resumes."""
+"""The explorer: fronts by cases, errors of known numerics; in the deep tests, for Dask and matplotlib, a sweep that resumes."""
 
-import importlib.util
 from contextlib import contextmanager
 
 import pytest
 
+from bitpath.sim.errors import SimulationError
 from bitpath.sim.explore import run
 from bitpath.sim.explore.draw import draw
 from bitpath.sim.explore.evaluate import error_of
@@ -12,8 +12,6 @@ from bitpath.sim.explore.front import pareto
 from bitpath.sim.explore.points import sweep
 from bitpath.sim.machines import MACHINES
 
-dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="make explore installs Dask")
-plot = pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="make explore installs matplotlib")
 SHAPE = "4x128x4"
 
 
@@ -65,7 +63,7 @@ def in_process(monkeypatch):
     monkeypatch.setattr(run, "_client", client)
 
 
-@dask
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore")
 def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -84,14 +82,16 @@ def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeyp
         return log.read_text().splitlines()
 
     monkeypatch.setattr(run, "error_of", failing)
-    with pytest.raises(RuntimeError, match="stopped"):
-        run.explore(points, ["layer"], shape=SHAPE, area=False)
+    with pytest.raises(
+        SimulationError, match=r"1 of 2 results could not be worked out:\nexact, TF32 accumulator, layer: stopped"
+    ):
+        run.explore(points, ["layer"], shape=SHAPE)
     assert len(run.results_file().read_text().splitlines()) == 1
     # Half a line, as a sweep that is killed while it writes leaves it.
     with run.results_file().open("a") as file:
         file.write('{"key": "half')
     seen = []
-    records = run.explore(points, ["layer"], shape=SHAPE, area=False, progress=lambda *each: seen.append(each))
+    records = run.explore(points, ["layer"], shape=SHAPE, progress=lambda *each: seen.append(each))
     assert seen[0] == (1, 2)
     assert seen[-1] == (2, 2)
     assert len(asked()) == 3
@@ -99,11 +99,11 @@ def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeyp
     assert list(records[0]) == ["machine", "config", "digest", "area_ge", "error", "error_metric", "data", "pareto"]
     assert records[0]["error"] == error_of(points[0], "layer", SHAPE)
     # A third time nothing is left to do, although the cut line is still there.
-    assert run.explore(points, ["layer"], shape=SHAPE, area=False) == records
+    assert run.explore(points, ["layer"], shape=SHAPE) == records
     assert len(asked()) == 3
 
 
-@plot
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_needs_nothing_from_outside(tmp_path):
     points = sweep("trainium3")[:3]
