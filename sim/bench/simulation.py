@@ -15,12 +15,13 @@ from bitpath.rtl.config import to_dict
 from bitpath.sim import paths, process, tools
 from bitpath.sim.build import Built, build, verilator_library
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.flows import aie_matmul, operands, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import operands
 from bitpath.sim.flows.job import differences
+from bitpath.sim.flows.matmuls import MATMULS
 from bitpath.sim.runner import SimResult, run
 from bitpath.verif.kit.bench import RECORDING
 
-FLOWS = {flow.Matmul.unit: flow for flow in (trainium3_matmul, tensix_matmul, aie_matmul)}
+FLOWS = {flow.Matmul.unit: flow for flow in MATMULS.values()}
 """The engines that can be measured, and the flow that runs a layer on each."""
 ROUNDS = 3
 """Runs of each kind, in turn; the fastest counts, for what else the machine does only ever adds."""

@@ -150,19 +150,18 @@ def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[s
 
 def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
     """The flow of each machine that is run: the one named, those that have the format, or all."""
-    from bitpath.sim.flows import aie_matmul, tensix_matmul, trainium3_matmul
+    from bitpath.sim.flows.matmuls import MATMULS
 
-    flows = {"trainium3": trainium3_matmul, "tensix": tensix_matmul, "aie_ml_v2": aie_matmul}
     if machine is not None:
-        return {machine: flows[machine]}
+        return {machine: MATMULS[machine]}
     if format_name is None:
-        return flows
+        return MATMULS
     found = {}
-    for name, flow in flows.items():
+    for name, flow in MATMULS.items():
         with contextlib.suppress(ValueError):
             flow.formats_of(format_name)
             found[name] = flow
     if not found:
-        known = "; ".join(f"{name} has {flow.FORMAT_NAMES}" for name, flow in flows.items())
+        known = "; ".join(f"{name} has {flow.FORMAT_NAMES}" for name, flow in MATMULS.items())
         raise ValueError(f"format is {format_name!r}; {known}")
     return found
