@@ -44,8 +44,8 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
                 raise SimulationError(f"the matmul of {size}x{size}x{size} on {machine} failed: {error}") from None
         seconds, peak = json.loads(result.read_text())
     operands = 3 * 4 * size * size
-    rate = {"name": f"large {machine}, rate", "value": size**3 / seconds / 1e6, "unit": RATE}
-    memory = {"name": f"large {machine}, memory", "value": peak / (1 << 20), "unit": "MiB"}
+    rate = {"name": f"{machine} {size}x{size}x{size}, rate", "value": size**3 / seconds / 1e6, "unit": RATE}
+    memory = {"name": f"{machine} {size}x{size}x{size}, memory", "value": peak / (1 << 20), "unit": "MiB"}
     common = {"machine": machine, "cores": backend.threads(), "config": config}
     return [
         in_order(rate | {"ratio": None, "ratio_to": None} | common),

@@ -8,20 +8,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bitpath.sim import paths
 from bitpath.verif.kit.report import write_records
 
 
-def path() -> Path:
-    """Where the records are."""
-    return paths.reports() / "bench.json"
-
-
-def save(records: Sequence[dict[str, Any]]) -> None:
+def save(records: Sequence[dict[str, Any]], path: Path) -> None:
     """Write the records; those of other names that are there already stay."""
-    before = json.loads(path().read_text()) if path().exists() else []
+    before = json.loads(path.read_text()) if path.exists() else []
     names = {record["name"] for record in records}
-    write_records(path(), [*(record for record in before if record["name"] not in names), *records])
+    write_records(path, [*(record for record in before if record["name"] not in names), *records])
 
 
 def show(console: Console, title: str, records: Sequence[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from bitpath.sim.machines import MACHINES
 
 ENGINES = ("tensor_engine", "tensix_engine", "aie_engine")
 GOLDEN = "golden"
+ROUNDS = 5
 LARGE = 4096
 LARGEST = 64
 QUICK_SLICE = "4x128x32"
@@ -23,7 +24,7 @@ QUICK_SLICE = "4x128x32"
     help="Golden alone, or one engine's simulation of the layer; all four when not given.",
 )
 @click.option("--quick", is_flag=True, help="Small sizes, once: shows that it works, not how fast it is.")
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Of which the best counts.")
+@click.option("--rounds", type=click.IntRange(1), help=f"Of which the best counts.  [default: {ROUNDS}]")
 @click.option("--large", is_flag=True, help="Instead, one whole golden matmul a machine: progress, time, peak memory.")
 @click.option("--size", type=click.IntRange(32), help=f"Of --large: N of NxNxN.  [default: {LARGE}]")
 @click.option("--machine", type=click.Choice(MACHINES), help="Of --large: one machine.")
@@ -32,7 +33,7 @@ QUICK_SLICE = "4x128x32"
 def command(
     units: tuple[str, ...],
     quick: bool,
-    rounds: int,
+    rounds: int | None,
     large: bool,
     size: int | None,
     machine: str | None,
@@ -42,7 +43,7 @@ def command(
     """Time golden's hot operations in every tier beside numpy and ml_dtypes, and the engines' simulations beside a C++
     loop.
 
-    Prints tables and writes build/reports/bench.json.
+    Prints tables and writes build/reports/bench.json; what is quick goes to bench_quick.json.
     """
     from bitpath.sim import paths
     from bitpath.sim.bench import report
@@ -52,37 +53,38 @@ def command(
         raise ValueError("--size and --machine go with --large")
     if not scaling and largest is not None:
         raise ValueError("--largest goes with --scaling")
-    if large + scaling + quick > 1 or (units and (large or scaling)):
-        raise ValueError("of --large, --scaling, and --quick or --unit there can be one")
+    if large + scaling > 1 or ((units or quick or rounds) and (large or scaling)) or (quick and rounds):
+        raise ValueError("--large, --scaling, --quick and --rounds go one at a time, --unit with the last two")
     console = make_console()
     if scaling:
         groups = [("scaling", _scaling(console, largest or LARGEST))]
     elif large:
         groups = [("whole matmuls", _large(console, machine, size or LARGE))]
     else:
-        if quick:
-            rounds = 1
+        turns = 1 if quick else rounds or ROUNDS
         groups = [
-            (unit, _golden(console, quick, rounds) if unit == GOLDEN else _simulation(console, unit, quick, rounds))
+            (unit, _golden(console, quick, turns) if unit == GOLDEN else _simulation(console, unit, quick, turns))
             for unit in units or (GOLDEN, *ENGINES)
         ]
+    # What is quick is of no use as a figure, and does not take the place of one.
+    file = paths.reports() / ("bench_quick.json" if quick else "bench.json")
     for title, group in groups:
         found = []
         for record in group:
             found.append(record)
             # What is complete is not lost when a later one fails.
-            report.save([record])
+            report.save([record], file)
         report.show(console, title, found)
-    console.print(f"records: {paths.shown(report.path())}")
+    console.print(f"records: {paths.shown(file)}")
 
 
-def _golden(console: Any, quick: bool, rounds: int) -> Iterator[dict[str, Any]]:
+def _golden(console: Any, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
     from bitpath.sim.bench import golden, measure
     from bitpath.sim.flows.progress import counted_progress
 
     items = golden.items(quick)
     with counted_progress(console, "timing") as progress:
-        times = measure.best_times(items, rounds, progress)
+        times = measure.best_times(items, turns, progress)
     yield from measure.records(items, times)
 
 
@@ -93,17 +95,19 @@ def _large(console: Any, machine: str | None, size: int) -> Iterator[dict[str, A
         yield from measured(console, each, size)
 
 
-def _simulation(console: Any, unit: str, quick: bool, rounds: int) -> Iterator[dict[str, Any]]:
+def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
     from bitpath.sim.bench.simulation import simulation_records
 
     with console.status(f"{unit}: cocotb and a bare loop in turn"):
-        yield from simulation_records(unit, slice_=QUICK_SLICE if quick else None, rounds=rounds)
+        yield from simulation_records(unit, slice_=QUICK_SLICE if quick else None, rounds=turns)
 
 
 def _scaling(console: Any, largest: int) -> Iterator[dict[str, Any]]:
     from bitpath.sim import paths
     from bitpath.sim.bench.scaling import SLICES, draw_scaling, scaling_records
+    from bitpath.sim.tools import require_extra
 
+    require_extra("plot")
     shapes = [shape for shape in SLICES if shape[0] <= largest]
     records = []
     for record in scaling_records(shapes, lambda name: console.print(f"{name} ...")):
