@@ -73,7 +73,8 @@ def install_extra(name: str) -> None:
         return
     print(f"setup: installing the extra {name} into .venv", flush=True)
     pip = [VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--requirement", lock], check=True)
+    # The lock is complete: what it lacks is not to come in unpinned.
+    subprocess.run([*pip, "--no-deps", "--requirement", lock], check=True)
     stamp.write_text(text)
 
 

@@ -9,9 +9,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LOCK = dict(
-    line.split("==") for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")
-)
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+LOCKED = {
+    lock.name: dict(line.split("==") for line in lock.read_text().splitlines() if not line.startswith("#"))
+    for lock in LOCKS
+}
+LOCK = {name: version for lock in LOCKED.values() for name, version in lock.items()}
 DEPENDENCIES = [
     *PYPROJECT["project"]["dependencies"],
     *(each for extra in PYPROJECT["project"]["optional-dependencies"].values() for each in extra),
@@ -39,6 +42,12 @@ def test_every_folder_of_sources_is_a_package():
 def test_every_dependency_is_pinned_as_in_the_lock(dependency):
     name, version = PINNED.fullmatch(dependency).groups()
     assert LOCK[name] == version
+
+
+def test_no_two_locks_differ():
+    assert len(LOCKED) > 1
+    for lock in LOCKED.values():
+        assert lock == {name: LOCK[name] for name in lock}
 
 
 def test_the_build_backend_is_the_locked_one():
@@ -73,9 +82,7 @@ def test_only_ci_knows_what_stands_beside_the_checkout():
 
 
 def test_the_lock_names_packages_and_nothing_else():
-    assert all(
-        re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line) for line in (ROOT / "requirements.lock").read_text().splitlines()
-    )
+    assert all(re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line) for lock in LOCKS for line in lock.read_text().splitlines())
 
 
 def test_make_help_lists_every_target():
