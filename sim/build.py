@@ -71,7 +71,7 @@ class Built:
     top : name of the top module.
     verilog : the emitted files.
     seconds : how long emission and compilation took; 0 where both came from the cache.
-    compile_seconds : how long the compilation took, now or when it was made; 0 where an older build does not say.
+    compile_seconds : how long the compilation took, now or when it was made.
     """
 
     unit: str
@@ -136,6 +136,7 @@ def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitte
         "make": tools.MAKE_SETTINGS,
         "versions": tools.simulator_versions(simulator),
         "fst": tools.FST_HEADER.exists(),
+        "records": ["seconds"],
     }
     compiled = cache.ensure(folder, build_key, partial(_compile, job, emitted["no_inline"], made_now))
     return Built(
@@ -148,7 +149,7 @@ def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitte
         top=emitted["top"],
         verilog=tuple(Path(file) for file in emitted["files"]),
         seconds=time.monotonic() - start if made_now else 0.0,
-        compile_seconds=compiled.get("seconds", 0.0),
+        compile_seconds=compiled["seconds"],
     )
 
 

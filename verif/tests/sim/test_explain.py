@@ -61,7 +61,7 @@ def test_a_contraction_of_two_instructions_shows_both(tmp_path):
         (("--output", "0,0", "--a", "x.npy"), "--b is missing; --a and --b go together"),
         (
             ("--output", "0,0", "--preset", "x"),
-            "unknown preset 'x', known are trainium3_quad_mx, trainium3_quad_mx_aligned",
+            "unknown preset 'x', known are trainium3_quad_mx, trainium3_quad_mx_aligned, trainium3_quad_mx_e4m3",
         ),
         (("--output", "0,0", "--moving", "1"), "--output and --moving explain different things; give one of them"),
         (("--stationary", "0,0,0,0", "--moving", "0,0,0,0", "--row", "3"), "--row goes with --output"),
