@@ -74,20 +74,20 @@ def test_dot_on_icarus(numerics, stages):
 
 
 @pytest.mark.parametrize(
-    ("numerics", "compared"),
+    ("numerics", "simulator", "compared"),
     [
-        pytest.param(E4M3, 1700, id="e4m3"),
-        pytest.param(FLUSHING, 3000, id="flushing"),
-        pytest.param(TRUNCATING, 2900, id="truncating"),
-        pytest.param(NEAREST, 2700, id="nearest"),
-        pytest.param(INTEGERS, 2700, id="integers"),
-        pytest.param(WIDE, 2700, id="wide"),
+        pytest.param(E4M3, "icarus", 1700, id="e4m3"),
+        pytest.param(FLUSHING, "verilator", 3000, id="flushing"),
+        pytest.param(TRUNCATING, "verilator", 2900, id="truncating"),
+        pytest.param(NEAREST, "verilator", 2700, id="nearest"),
+        pytest.param(INTEGERS, "verilator", 2700, id="integers"),
+        pytest.param(WIDE, "verilator", 2700, id="wide", marks=pytest.mark.deep),
     ],
 )
-def test_dot_corners_of_other_numerics_on_icarus(numerics, compared):
-    """Some random ones of every class besides."""
+def test_dot_corners_of_other_numerics(numerics, simulator, compared):
+    """Some random operands of every class besides."""
     tests = r"directed_corners|random_classes.*both"
-    bench("quad_mx_dot", dot(numerics, 2), "icarus", cases=150, tests=tests, min_tests=2, min_compared=compared + 150)
+    bench("quad_mx_dot", dot(numerics, 2), simulator, cases=150, tests=tests, min_tests=2, min_compared=compared + 150)
 
 
 @pytest.mark.deep
