@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Generic, TypeVar
 
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.spec.formats import FP32, FloatFormat
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.sources import Source
 
@@ -39,9 +39,9 @@ class DotNumerics:
     terms : products per step.
     element_formats : formats an operand element may have, each side by itself and at run time.
     scale_format : format of the two block scales.
-    accumulator : format to which a step's result is rounded. It has FP32's exponent field and at most its fraction
-        bits; partial sums travel as FP32 codes whose unused low fraction bits are 0.
-    align_fraction_bits : F above; None keeps the sum exact until the one rounding.
+    accumulator : format to which a step's result is rounded. It has FP32's exponent field, at most its fraction bits, and
+        an infinity; partial sums travel as FP32 codes whose unused low fraction bits are 0.
+    align_fraction_bits : F above, 0 or more; None keeps the sum exact until the one rounding.
     align_rounding : RTZ or RNE, of each term's magnitude onto the grid; without effect where the sum is exact.
     accumulator_rounding : RNE or RTZ. RTZ overflows to infinity like RNE, by the field ``overflow_to_infinity``.
     element_subnormals : whether subnormal elements count (True) or are read as zero of their sign.
@@ -63,6 +63,16 @@ class DotNumerics:
     accumulator_subnormals: bool
     scale_nan: ScaleNan
     overflow_to_infinity: bool
+
+    def __post_init__(self) -> None:
+        fmt, bits = self.accumulator, self.align_fraction_bits
+        same_exponents = fmt.signed and (fmt.exponent_bits, fmt.bias) == (FP32.exponent_bits, FP32.bias)
+        if not same_exponents or fmt.fraction_bits > FP32.fraction_bits or fmt.infinity_code is None:
+            raise ValueError(
+                f"accumulator is {fmt.name}; formats with FP32's exponents, at most its fraction bits and an infinity are allowed"
+            )
+        if bits is not None and bits < 0:
+            raise ValueError(f"align_fraction_bits is {bits}; None, 0 and more are allowed")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ class SignedProduct(wiring.Component):
     Members
     -------
     a, b : In(factor_layout)
-    o : Out(signed)
+    o : Out(signed(2 * max(width, place + 1) + 1))
     """
 
     clocked = False

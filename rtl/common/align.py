@@ -15,7 +15,6 @@ from bitpath.rtl.common.nearest import rounds_up
 class Dropped(Enum):
     """What becomes of the bits that fall below the grid."""
 
-    NONE = "none"  # the user knows that they are 0
     STICKY = "sticky"  # their OR is one more bit at the bottom
     TRUNCATED = "truncated"  # they are gone
     NEAREST_EVEN = "nearest_even"  # they round what is left
@@ -68,7 +67,7 @@ class Align(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Below the grid: nothing where nothing may fall there, else one guard bit, and a sticky bit for the rest.
+        # Below the grid: one guard bit where it rounds, and a sticky bit for the rest.
         below = 1 if self.dropped is Dropped.NEAREST_EVEN else 0
         width = self.out_width + below
         pad = width - self.in_width
@@ -87,7 +86,7 @@ class Align(wiring.Component):
             ]
             value, sticky = shifted, lost
         match self.dropped:
-            case Dropped.NONE | Dropped.TRUNCATED:
+            case Dropped.TRUNCATED:
                 m.d.comb += self.o.eq(value)
             case Dropped.STICKY:
                 m.d.comb += self.o.eq(Cat(sticky, value))

@@ -55,7 +55,7 @@ def place_on(
     m: Module, platform: Any, name: str, values: Mapping[str, Any], cls: type[wiring.Component], *args: Any
 ) -> None:
     """As :func:`place`, with the members connected to ``values`` at once: no signals of their own stand between, which for
-    wide ones is most of the work of emission. An output's value is a signal or a part of one."""
+    wide ones is most of the work of emission. An input's value may be a constant, an output's is a signal or a part of one."""
     if isinstance(platform, Emission):
         _instance(m, platform, name, _body(platform, cls, args, {}), {(key,): value for key, value in values.items()})
         return
@@ -75,13 +75,14 @@ def _body(platform: Emission, cls: type[wiring.Component], args: tuple, kwargs: 
 def _instance(m: Module, platform: Emission, name: str, body: str, values: Mapping[tuple, Any]) -> None:
     component = platform.bodies[body]
     ports = {}
-    for path, member, _ in component.signature.flatten(component):
-        value = values[path]
+    for path, member, own in component.signature.flatten(component):
+        value, port = Value.cast(values[path]), "__".join(map(str, path))
         # Verilog has no port of no bits; nor is the valid of an always valid stream one.
-        if isinstance(value, Const) or not len(Value.cast(value)):
+        if isinstance(own, Const) or not len(value):
             continue
-        direction = "i" if member.flow is In else "o"
-        ports[f"{direction}_{'__'.join(map(str, path))}"] = Value.cast(value)
+        if member.flow is not In and isinstance(value, Const):
+            raise ValueError(f"{name}: the output {port} would drive a constant")
+        ports[f"{'i' if member.flow is In else 'o'}_{port}"] = value
     if getattr(component, "clocked", True):
         ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
     m.submodules[name] = Instance(body, **ports)

@@ -6,6 +6,8 @@ from amaranth import Cat, Module, Signal, Value
 def carry_save(m: Module, a: Value, b: Value, c: Value, *, one: Value) -> tuple[Signal, Signal]:
     """``sums + carries == a + b + c + one``, for unsigned numbers of any widths; one full adder per column.
 
+    ``sums`` is as wide as the widest of the three, ``carries`` one bit wider.
+
     Parameters
     ----------
     m : the module in which the adders stand.

@@ -4,6 +4,8 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.rtl.config import require_range
+
 WORD_BITS = 64
 """What a simulator works on at once."""
 
@@ -18,11 +20,11 @@ class MaxDistance(wiring.Component):
     Parameters
     ----------
     terms, width : how many exponents, and their bits.
-    shift_bits : of a shift, fewer than ``width``; the largest where the distance does not fit.
+    shift_bits : of a shift, 1 to ``width - 1``; the largest where the distance does not fit.
 
     Members
     -------
-    i : In(ArrayLayout(width, terms)), counts : In(terms)
+    i : In(ArrayLayout(width, terms)), counts : In(terms), a bit for each
     o : Out(width), 0 where nothing counts
     shifts : Out(ArrayLayout(shift_bits, terms)), of what does not count anything
     """
@@ -30,6 +32,7 @@ class MaxDistance(wiring.Component):
     clocked = False
 
     def __init__(self, terms: int, width: int, shift_bits: int):
+        require_range("max_distance", "shift_bits", shift_bits, 1, width - 1)
         self.terms, self.width, self.shift_bits = terms, width, shift_bits
         super().__init__(
             {

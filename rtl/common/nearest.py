@@ -36,3 +36,23 @@ def rounds_up(
     """
     up_at_half = tie_goes_up(tie, odd=odd, negative=negative, twos_complement=twos_complement)
     return guard & (sticky | up_at_half)
+
+
+def rounds_up_inverted(tie: Tie | None, *, odd: Value, guard: Value, rest: Value, negative: Value) -> Value:
+    """Whether a magnitude, which is a ones' complement where the number is negative, goes to its next integer.
+
+    A ones' complement is less than the magnitude by one unit of its lowest place. That unit and the rounding are one
+    increment: where nothing is left below the guard bit all bits there are 1, and the unit carries into it.
+
+    Parameters
+    ----------
+    tie : None rounds towards zero.
+    guard : the highest bit dropped, of the ones' complement as ``odd`` is.
+    rest : whether the magnitude itself has anything below it.
+    odd, negative : see :func:`tie_goes_up`.
+    """
+    more = negative & ~rest
+    carried = guard & more
+    if tie is None:
+        return carried
+    return carried | rounds_up(tie, odd=odd, guard=guard ^ more, sticky=rest, negative=negative)

@@ -6,15 +6,16 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP32, FloatFormat
 from bitpath.golden.spec.rounding import Rounding
+from bitpath.golden.spec.tensix_numerics import Tie
+from bitpath.rtl.common.nearest import rounds_up_inverted
 from bitpath.rtl.common.raw import SPECIAL
 
 
 class RoundSigned(wiring.Component):
     """What :class:`MoveUp` made of a sum, or what overrides it, as a code. Combinational.
 
-    Of a negative sum it has the ones' complement, which is the magnitude less one unit of the sum's lowest place. That
-    unit and rounding are one increment: the unit runs up to the significand where every bit below it is 1, where
-    the guard bit is 1 and ``rest``, which is taken before the complement, is 0.
+    Of a negative sum it has the ones' complement, which is the magnitude less one unit of the sum's lowest place;
+    ``rest`` is taken before the complement, and so is the magnitude's own.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class RoundSigned(wiring.Component):
     special : In(SPECIAL); where neither ``nan`` nor ``inf`` is set, its sign is that of a zero sum
     flip : In(1), whether the sum is that of the negated terms
     alone : In(1), whether a number so far below the sum that it is only part of ``rest`` is the whole of it
-    number : In(31), the magnitude of its code
+    number : In(31), that number's code without its sign
     o : Out(32), the code
     """
 
@@ -98,9 +99,6 @@ class RoundSigned(wiring.Component):
 
     def _up(self) -> Value:
         """Whether the significand is to be one more."""
-        sign, rest = self.i.sign, self.i.rest
         guard, odd = self.i.digits[:2]
-        if self.rounding is Rounding.RTZ:
-            return sign & guard & ~rest
-        # Negative, nothing below: 1 in the guard bit carries into the significand, 0 becomes exactly one half.
-        return Mux(sign, guard | (~rest & odd), guard & (rest | odd))
+        tie = None if self.rounding is Rounding.RTZ else Tie.EVEN
+        return rounds_up_inverted(tie, odd=odd, guard=guard, rest=self.i.rest, negative=self.i.sign)

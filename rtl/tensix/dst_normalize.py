@@ -24,15 +24,15 @@ QUIRK_BINADES = 4
 NORMAL = data.StructLayout({"value": FLOAT_BITS, "exponent": signed(EXPONENT_BITS + 2), "sign": 1, "zero": 1})
 """A sum whose highest bit is set unless ``zero``, with that bit's biased exponent.
 
-With ``sign`` the magnitude is greater by what infinitely many more ones below ``value`` lack of its last place.
+Its magnitude is ``value + sign``, in units of the lowest of the 29 places.
 """
 
 
 class DstNormalize(wiring.Component):
     """A sum in units of 2**-23 at a biased exponent, moved up to its highest bit. Combinational.
 
-    One level for each bit of the shift, from the largest down. The places that become free are filled with the sign: so the
-    sum stays short of its magnitude by less than any place, which rounding makes good.
+    One level for each bit of the shift, from the largest down. The places that become free are filled with the sign: so
+    what a negative sum lacks of its magnitude stays one unit of the lowest place, wherever that comes to stand.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.formats import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.spec.tensix import DST32
 from bitpath.golden.spec.tensix_numerics import TensixNumerics
-from bitpath.rtl.common.nearest import rounds_up
+from bitpath.rtl.common.nearest import rounds_up_inverted
 from bitpath.rtl.tensix.dst_add import INTEGER_BITS
 from bitpath.rtl.tensix.dst_normalize import FLOAT_BITS, NORMAL
 from bitpath.rtl.tensix.layouts import DotControl, StyleCode
@@ -56,9 +56,9 @@ class DstRound(wiring.Component):
 
         # A carry out of the fraction runs into the exponent, which is what that number needs.
         number = Cat(normal.value[FRACTION:-1], normal.exponent)
-        step = Mux(is_integer, normal.sign, control.dst32 & self._step(m, FP32))
-        step |= (is_half & self._step(m, FP16)) << HALF_UNUSED
-        step |= (is_bf16 & self._step(m, BF16)) << BF16_UNUSED
+        step = Mux(is_integer, normal.sign, control.dst32 & self._step(FP32))
+        step |= (is_half & self._step(FP16)) << HALF_UNUSED
+        step |= (is_bf16 & self._step(BF16)) << BF16_UNUSED
         rounded = Signal(len(number))
         m.d.comb += rounded.eq(Mux(is_integer, self.total, number) + step)
 
@@ -82,25 +82,14 @@ class DstRound(wiring.Component):
         m.d.comb += self.o.eq(word & _all(something, DST32.width))
         return m
 
-    def _step(self, m: Module, fmt: FloatFormat) -> Value:
-        """Whether rounding goes to the format's next number.
-
-        Under a negative sum's magnitude are infinitely many ones. Where there is nothing else below the guard bit they make
-        one more unit of it.
-        """
+    def _step(self, fmt: FloatFormat) -> Value:
+        """Whether rounding goes to the format's next number."""
         sign = self.normal.sign
         last = FRACTION + FP32.fraction_bits - fmt.fraction_bits
         odd, guard, below = self.normal.value[last], self.normal.value[last - 1], self.normal.value[: last - 1]
-        more = Signal(name=f"more_{fmt.name.lower()}")
-        m.d.comb += more.eq(sign & below.all())
-        up = rounds_up(
-            self.numerics.final_tie,
-            odd=odd,
-            guard=guard ^ more,
-            sticky=Mux(sign, ~below.all(), below.any()),
-            negative=sign,
-        )
-        return (guard & more) | up
+        # The unit that a negative sum's magnitude lacks carries into the guard bit where all below it are 1.
+        rest = Mux(sign, ~below.all(), below.any())
+        return rounds_up_inverted(self.numerics.final_tie, odd=odd, guard=guard, rest=rest, negative=sign)
 
 
 def _all(bit: Value, width: int) -> Value:

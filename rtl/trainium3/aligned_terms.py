@@ -29,7 +29,7 @@ class AlignedTerms(wiring.Component):
     clocked = False
 
     def __init__(self, numerics: DotNumerics, product: data.StructLayout, partial: data.StructLayout):
-        self.numerics, self.product = numerics, product
+        self.numerics = numerics
         dropped = Dropped.of(numerics.align_rounding)
         grid = numerics.align_fraction_bits + INTEGER_BITS
         # Beyond the grid, and beyond the bit that rounding looks at, every shift is the same.

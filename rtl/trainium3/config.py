@@ -6,6 +6,9 @@ from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32, PARTITIONS, TRAINIUM3_QUAD_MX
 from bitpath.rtl.config import PipelineConfig, require_power_of_two
 
+MAX_TERMS = 8
+"""Products of a dot product whose sum of two rows is proved."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DotConfig:
@@ -19,6 +22,9 @@ class DotConfig:
 
     numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
     pipeline: PipelineConfig = field(default_factory=PipelineConfig)
+
+    def __post_init__(self) -> None:
+        require_power_of_two("quad_mx_dot", "terms", self.numerics.terms, 2, MAX_TERMS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,8 @@ from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from bitpath.rtl.common.carry_save import carry_save
+from bitpath.rtl.config import require_power_of_two
+from bitpath.rtl.trainium3.config import MAX_TERMS
 
 
 def dot_rows(low: int, width: int, exponent_width: int) -> data.StructLayout:
@@ -14,6 +16,12 @@ def dot_rows(low: int, width: int, exponent_width: int) -> data.StructLayout:
     bits, where there is no product, stand in ``low`` as they are, if there are any. ``far`` says that the lowest of them
     is sticky and has lost some of it.
     ``exponent`` is that of ``moving_sum``.
+
+    Parameters
+    ----------
+    low : bits of the partial sum below the products' places; 0 leaves out ``low`` and ``far``.
+    width : bits of a row, the sum's sign among them.
+    exponent_width : bits of the exponent.
     """
     rows = {"sums": unsigned(width), "carries": unsigned(width), "one": 1}
     below = {"low": unsigned(low), "far": 1} if low else {}
@@ -31,13 +39,17 @@ def two_rows(m: Module, terms: list[Value], negative: list[Value], partial: Valu
     Parameters
     ----------
     m : the module in which they are added up.
-    terms : magnitudes of equal width, every bit inverted where the term is negative; a power of two of them.
+    terms : magnitudes of equal width, every bit inverted where the term is negative; 2, 4 or 8 of them.
     negative : their signs.
     partial : the positive term.
+    width : at least that of the terms' sum, as :func:`sum_width` gives it.
+
+    Raises
+    ------
+    ValueError : for another number of terms.
     """
     count, bits = len(terms), len(terms[0])
-    if count < 2 or count & (count - 1):
-        raise ValueError(f"dot product: terms is {count}, allowed are powers of two from 2")
+    require_power_of_two("dot product", "terms", count, 2, MAX_TERMS)
     # The sign bit, of weight -2**bits, as its complement and -2**bits. All terms together have -count * 2**bits, which
     # is ones from the width of their sum up, where none of them has a bit.
     first, second, *others = (Cat(term, ~sign) for term, sign in zip(terms, negative, strict=True))
@@ -48,5 +60,11 @@ def two_rows(m: Module, terms: list[Value], negative: list[Value], partial: Valu
     for term, each in zip(others, ones, strict=False):
         rows = carry_save(m, *rows, term, one=each)
     sums, carries = rows
+    # These ones take the places of ``sums`` from ``top`` up, which are 0. For above the terms the rows only half-add the
+    # carries that come out of them, one at most with each term from the third on: s and c become s ^ c and
+    # 2 * (s & c) + carry. With eight terms these are six, and ``top`` is the place of 4. s has that a step after c, c a step
+    # after both have the place of 2, and they a step after both are odd and one has it: after four carries, so that the
+    # seventh would be the first to set it. With four terms there are two, and ``top`` is the place of 2, which the fourth
+    # would be the first to set.
     sums, carries = carry_save(m, Cat(sums[:top], Const(-1, width - top)), carries, partial, one=ones[-1])
     return {"sums": sums, "carries": carries, "one": one}

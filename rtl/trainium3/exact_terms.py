@@ -49,7 +49,7 @@ class ExactTerms(wiring.Component):
     clocked = False
 
     def __init__(self, numerics: DotNumerics, product: data.StructLayout, partial: data.StructLayout):
-        self.numerics, self.product = numerics, product
+        self.numerics = numerics
         formats, scale_format = numerics.element_formats, numerics.scale_format
         smallest = min(fmt.min_subnormal for fmt in formats) ** 2
         grid_width = int(max(fmt.max for fmt in formats) ** 2 / smallest).bit_length()

@@ -10,9 +10,9 @@ _written: dict[Path, float] = {}
 
 
 def write_share(path: Path, share: float) -> None:
-    """Write a number from 0 to 1, whole or not at all; nothing where one was written just before."""
+    """Write a number from 0 to 1, whole or not at all; nothing where one was written just before, but for the last, 1."""
     now = time.monotonic()
-    if now - _written.get(path, -EVERY_SECONDS) < EVERY_SECONDS:
+    if share < 1 and now - _written.get(path, -EVERY_SECONDS) < EVERY_SECONDS:
         return
     _written[path] = now
     partial = path.with_suffix(".partial")

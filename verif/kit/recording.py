@@ -16,6 +16,8 @@ from bitpath.verif.kit.streams import resolved
 
 ANSWERS = "data"
 """The stream of an engine's results."""
+STREAM = ("valid", "ready", "payload")
+"""Its signals."""
 
 
 class Recorder:
@@ -23,12 +25,18 @@ class Recorder:
 
     Parameters
     ----------
-    dut, signature : the design and its ports.
+    dut, signature : the design, an engine, and its ports.
     path : of the file, .npz: ``changes``, uint32 words: cycle, index of the port, its value from the lowest word on;
         ``answers``, the payloads in words; ``meta``, as JSON the ports' names and widths and the number of cycles.
+
+    Raises
+    ------
+    ValueError : where the design has no such stream.
     """
 
     def __init__(self, dut: Any, signature: wiring.Signature, path: Path):
+        if any(not hasattr(dut, f"{ANSWERS}__{part}") for part in STREAM):
+            raise ValueError(f"recording: {dut._name} has no output stream {ANSWERS}, from which answers are taken")
         self.dut, self.path = dut, path
         names = ["rst"]
         for port, member, _ in signature.flatten(signature.create()):
@@ -44,7 +52,7 @@ class Recorder:
     async def run(self) -> None:
         """Record, for ever."""
         last: dict[str, str] = {}
-        valid, ready, payload = (getattr(self.dut, f"{ANSWERS}__{part}") for part in ("valid", "ready", "payload"))
+        valid, ready, payload = (getattr(self.dut, f"{ANSWERS}__{part}") for part in STREAM)
         while True:
             await FallingEdge(self.dut.clk)
             await ReadOnly()

@@ -32,6 +32,11 @@ FLUSHING = replace(
 """Every switch that the presets leave alone, the other way, and a narrower accumulator."""
 NEAREST = replace(ALIGNED, accumulator=BF16, align_rounding=Rounding.RNE, accumulator_rounding=Rounding.RNE)
 """Aligned to nearest, into 8 bits of significand."""
+TRUNCATING = replace(FLUSHING, accumulator_rounding=Rounding.RTZ)
+INTEGERS = replace(NEAREST, align_fraction_bits=0)
+"""Nothing stays below the largest exponent."""
+WIDE = replace(ALIGNED, align_fraction_bits=40)
+"""More stays than any product has."""
 
 EXHAUSTIVE = 4 * 65536 + 4 * 4096 + 256
 """Pairs of codes: four of FP8 formats, four of FP8 with FP4, FP4 with itself."""
@@ -68,9 +73,21 @@ def test_dot_on_icarus(numerics, stages):
     bench("quad_mx_dot", dot(numerics, stages), "icarus", cases=150, tests=tests, min_tests=5, min_compared=620)
 
 
-@pytest.mark.parametrize("numerics", [E4M3, FLUSHING, NEAREST], ids=["e4m3", "flushing", "nearest"])
-def test_dot_corners_of_other_numerics_on_icarus(numerics):
-    bench("quad_mx_dot", dot(numerics, 2), "icarus", cases=1, tests="directed_corners", min_tests=1, min_compared=1300)
+@pytest.mark.parametrize(
+    ("numerics", "simulator", "compared"),
+    [
+        pytest.param(E4M3, "icarus", 1700, id="e4m3"),
+        pytest.param(FLUSHING, "verilator", 3000, id="flushing"),
+        pytest.param(TRUNCATING, "verilator", 2900, id="truncating"),
+        pytest.param(NEAREST, "verilator", 2700, id="nearest"),
+        pytest.param(INTEGERS, "verilator", 2700, id="integers"),
+        pytest.param(WIDE, "verilator", 2700, id="wide", marks=pytest.mark.deep),
+    ],
+)
+def test_dot_corners_of_other_numerics(numerics, simulator, compared):
+    """Some random operands of every class besides."""
+    tests = r"directed_corners|random_classes.*both"
+    bench("quad_mx_dot", dot(numerics, 2), simulator, cases=150, tests=tests, min_tests=2, min_compared=compared + 150)
 
 
 @pytest.mark.deep

@@ -33,7 +33,7 @@ from bitpath.rtl.common.align import Align, Dropped, shift_of
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.max_exponent import MaxExponent
 from bitpath.rtl.common.multiply import Multiply
-from bitpath.rtl.common.nearest import rounds_up
+from bitpath.rtl.common.nearest import rounds_up, rounds_up_inverted
 from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.common.raw import raw_float, raw_sum
 
@@ -127,13 +127,10 @@ def test_align_every_shift_of_every_value(evaluate, dropped, in_width, out_width
     """Shifts go on past the point at which everything is below the grid."""
     max_shift = in_width + out_width + 3
     cases = list(product(range(1 << in_width), range(max_shift + 1)))
-    if dropped is Dropped.NONE:
-        cases = [(i, shift) for i, shift in cases if on_grid(i, shift, in_width, out_width).denominator == 1]
     results = evaluate(Align(in_width, out_width, max_shift, dropped), [{"i": i, "shift": shift} for i, shift in cases])
     for (i, shift), got in zip(cases, results, strict=True):
         value = on_grid(i, shift, in_width, out_width)
         expected = {
-            Dropped.NONE: int(value),
             Dropped.TRUNCATED: int(value),
             Dropped.STICKY: 2 * int(value) + (value.denominator != 1),
             Dropped.NEAREST_EVEN: round(value),
@@ -199,6 +196,21 @@ def test_rounds_up(evaluate, tie, twos_complement):
         else:
             sign = -1 if negative else 1
             assert sign * (kept + up) == round_tie(sign * (kept + rest), tie)
+
+
+@pytest.mark.parametrize("tie", [None, *Tie])
+def test_rounds_up_inverted(evaluate, tie):
+    """Every magnitude of three bits kept, guard and two below, as it is and as a ones' complement: one less."""
+
+    def rounded(i):
+        guard, odd, rest, negative = i[2], i[3], i[6], i[7]
+        return rounds_up_inverted(tie, odd=odd, guard=guard, rest=rest, negative=negative)
+
+    cases = [(magnitude, negative) for magnitude in range(1, 64) for negative in (0, 1)]
+    vectors = [{"i": m - negative | (m & 3 != 0) << 6 | negative << 7} for m, negative in cases]
+    for (magnitude, negative), up in zip(cases, evaluate(Evaluated(8, rounded), vectors), strict=True):
+        value = Fraction(-magnitude if negative else magnitude, 8)
+        assert (magnitude - negative >> 3) + up == abs(int(value) if tie is None else round_tie(value, tie))
 
 
 @pytest.mark.parametrize(("terms", "width"), [(1, 4), (2, 3), (3, 2), (4, 5), (5, 18), (16, 12)])

@@ -1,6 +1,7 @@
 """The operators of two's complement sums against integers and golden's exact tier, in Amaranth's own simulator."""
 
 import gc
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -12,13 +13,15 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.codec import Overflow
 from bitpath.golden.exact import round_to_format
-from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.spec.formats import BF16, FP16, FP32, Specials
 from bitpath.golden.spec.rounding import Rounding
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX
 from bitpath.rtl.common.carry_save import carry_save
 from bitpath.rtl.common.fixed_point import FixedPoint
 from bitpath.rtl.common.move_up import MoveUp
 from bitpath.rtl.common.raw import moving_sum
 from bitpath.rtl.common.round_signed import RoundSigned
+from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.rtl.trainium3.dot_rows import two_rows
 
 
@@ -70,10 +73,44 @@ def test_two_rows_are_the_sum_of_their_terms(evaluate, terms, bits, width):
 
 # What was refused is never elaborated, which Amaranth warns of when it is collected.
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-def test_two_rows_refuse_what_they_cannot_sum():
-    with pytest.raises(ValueError, match="terms is 3, allowed are powers of two from 2"):
-        two_rows(Module(), [Signal(4)] * 3, [Signal()] * 3, Signal(4), 8)
+@pytest.mark.parametrize("terms", [1, 3, 16])
+def test_two_rows_refuse_what_they_cannot_sum(terms):
+    with pytest.raises(ValueError, match=f"terms is {terms}, allowed are powers of two from 2 to 8"):
+        two_rows(Module(), [Signal(4)] * terms, [Signal()] * terms, Signal(4), 12)
     gc.collect()
+
+
+@pytest.mark.parametrize("terms", [2, 4, 8])
+def test_the_rows_of_one_bit_terms(evaluate, terms):
+    """Every carry that can come out of their places, in every order that few bits leave."""
+    cases = list(product(range(1 << terms), repeat=2))
+    if terms == 8:
+        cases = Random("eight terms").sample(cases, 4000)
+    vectors = [{"terms": [x >> k & 1 for k in range(terms)], "negative": negative} for x, negative in cases]
+    for (x, negative), got in zip(cases, evaluate(Rows(terms, 1, 6), vectors), strict=True):
+        assert got == (x & ~negative).bit_count() - (x & negative).bit_count()
+
+
+@pytest.mark.parametrize("terms", [0, 3, 16])
+def test_a_dot_product_refuses_such_terms(terms):
+    numerics = replace(TRAINIUM3_QUAD_MX.numerics, terms=terms)
+    with pytest.raises(ValueError, match=f"quad_mx_dot: terms is {terms}, allowed are powers of two from 2 to 8"):
+        DotConfig(numerics=numerics)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("align_fraction_bits", -1, "align_fraction_bits is -1; None, 0 and more are allowed"),
+        ("accumulator", FP16, "accumulator is FP16; formats with FP32's exponents"),
+        ("accumulator", replace(FP32, specials=Specials.FINITE, nan_code=None), "and an infinity are allowed"),
+        ("accumulator", replace(FP32, fraction_bits=24), "at most its fraction bits"),
+        ("accumulator", replace(FP32, bias=126), "with FP32's exponents"),
+    ],
+)
+def test_numerics_that_no_width_is_proved_for_are_refused(field, value, says):
+    with pytest.raises(ValueError, match=says):
+        replace(TRAINIUM3_QUAD_MX.numerics, **{field: value})
 
 
 class Adder(wiring.Component):

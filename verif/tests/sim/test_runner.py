@@ -65,6 +65,8 @@ def test_waves_on_request(simulator):
         ("bad_surplus", "nothing more was expected"),
         ("bad_nothing_compared", "0 values compared, at least 1 must be"),
         ("bad_no_scoreboard", "0 values were compared, at least 1 must be"),
+        ("bad_unknown_payload", "o__payload is [xX]{9}"),
+        ("bad_unknown_ready", "i__ready is [xX]"),
         ("bad_no_record", "1 tests ran and 0 recorded what they compared"),
         ("bad_coverage", "1 of 1 bins not hit: never hit"),
         ("bad_dead_monitor", "a watcher ended before the test"),
@@ -75,6 +77,12 @@ def test_waves_on_request(simulator):
 def test_a_bad_run_fails(tests, says):
     with pytest.raises(SimulationError, match=f"(?s){says}.*replay: make sim UNIT=toy SIM=icarus SEED=7 FILTER="):
         run_toy(build_toy("icarus"), tests, seed=7)
+
+
+def test_a_design_without_answers_is_not_recorded(tmp_path):
+    env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(tmp_path / "stimulus.npz")}
+    with pytest.raises(SimulationError, match=r"recording: toy_[0-9a-f]{8} has no output stream data"):
+        run(build_toy("icarus"), "toy_bench", tests="gap=0.0/stall=never", env=env)
 
 
 def test_too_few_tests_fail():

@@ -1,7 +1,9 @@
 """Benches of the toy adder, good ones and bad ones; each test of the runner picks by name."""
 
 import cocotb
-from cocotb.triggers import Timer
+from cocotb.handle import Force
+from cocotb.triggers import ClockCycles, Timer
+from cocotb.types import LogicArray
 from toy_design import Adder, ToyConfig
 
 from bitpath.golden.spec.formats import E4M3FN
@@ -83,6 +85,28 @@ async def bad_no_scoreboard(dut):
 @cocotb.test(**LIMIT)
 async def bad_no_record(dut):
     await Timer(1, "us")
+
+
+@cocotb.test(**LIMIT)
+async def bad_unknown_payload(dut):
+    async with bench(dut, SIGNATURE) as frame:
+        scoreboard = frame.check_stream("o")
+        scoreboard.expect(0)
+        # X in, X out: nothing else makes one in a design whose registers all have values at power-on.
+        dut.i__payload.value = LogicArray("X" * len(dut.i__payload))
+        dut.i__valid.value = 1
+
+
+@cocotb.test(**LIMIT)
+async def bad_unknown_ready(dut):
+    async with bench(dut, SIGNATURE) as frame:
+        driver = frame.driver("i")
+        # The design is full, as nobody takes its sum: the second payload waits.
+        for _ in range(2):
+            driver.send({"a": 0, "b": 0})
+        await ClockCycles(dut.clk, 5)
+        dut.i__ready.value = Force(LogicArray("X"))
+        await ClockCycles(dut.clk, 5)
 
 
 @cocotb.test(**LIMIT)

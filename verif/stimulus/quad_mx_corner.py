@@ -1,0 +1,38 @@
+"""A directed corner of the quad-MX dot step: a case, and the property of golden's trace that makes it one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+from bitpath.golden.exact import DotTrace
+from bitpath.golden.spec.formats import FP32, FloatFormat
+from bitpath.golden.spec.numerics import DotNumerics
+from bitpath.verif.stimulus.quad_mx import DotCase
+
+ONE = FP32.bias << FP32.fraction_bits
+"""FP32's code of 1."""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A case, the bin that it is for, and whether its trace has the property that the bin stands for."""
+
+    bin: str
+    case: DotCase
+    holds: Callable[[DotTrace], bool]
+
+
+def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
+    """The code of ``(-1)**sign * 2**exponent``, a normal number."""
+    return exponent + fmt.bias << fmt.fraction_bits | (fmt.sign_mask if sign else 0)
+
+
+def pairs(numerics: DotNumerics) -> list[tuple[FloatFormat, FloatFormat]]:
+    """Formats of the two sides, mixed ones too."""
+    return list(product(numerics.element_formats, repeat=2))
+
+
+def powers(pair: tuple[FloatFormat, FloatFormat], signs: tuple[int, ...]) -> DotCase:
+    """Products of 1 with these signs."""
+    x, y = pair
+    return DotCase(tuple(power(x, 0, sign) for sign in signs), x, tuple(power(y) for _ in signs), y)
