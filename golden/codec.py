@@ -174,7 +174,8 @@ def decode_array(fmt: FloatFormat, codes: np.ndarray) -> np.ndarray:
     if codes.dtype == _UNSIGNED.get(fmt.width) and backend.compiled(codes.size):
         from bitpath.golden.fast import rounding
 
-        return rounding.decode(fmt, codes)
+        if rounding.decodes(fmt):
+            return rounding.decode(fmt, codes)
     codes = codes.astype(np.int64)
     if np.any((codes < 0) | (codes >= 1 << fmt.width)):
         raise ValueError(f"codes reach from {codes.min()} to {codes.max()}; {fmt.name} codes are {fmt.width} bits")

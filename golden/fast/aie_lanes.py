@@ -2,11 +2,13 @@
 
 Bit-identical to `aie_ml_v2.matmul.run_plan` for the numerics that `supports` names.
 
-Exactness. Aligned terms are integers in units of ``2**(E - align_fraction_bits)``: with 24 such bits at most, a product of
-floats is below 2**26, a block pair's sum below 2**30 and an accumulator below 2**25, so that each, and eight products with
-an accumulator, fit 32 bits. A block pair's sum is computed in float32: 16 products of codes doubled, below 2**16 each, are
-integers below 2**20, of which float32 holds every one up to 2**24. The sum on the grid is rounded to nearest even once,
-by its conversion to float32, whose exponent field then only has to be moved.
+Exactness. Aligned terms are integers in units of ``2**(E - align_fraction_bits)``, with 24 such bits at most. An accumulator
+is below 2 and so below 2**25 units; a product of floats is below 4, hence 2**26, and eight of them with an accumulator
+below 2**29 + 2**25. Codes of m magnitude bits are doubled, which makes them at most 2**(m + 1), as -2**m is; 16 products are
+at most 2**(2 * m + 6), and aligned, at most 24 - 2 * m places up, at most 2**30: with an accumulator below 2**30 + 2**25. All
+of it fits 32 bits. A block pair's sum is computed in float32, which holds every integer up to 2**24: it is at most 2**20,
+m being at most 7. The sum on the grid is rounded to nearest even once, by its conversion to float32, whose exponent field
+then only has to be moved.
 """
 
 from functools import cache
@@ -27,7 +29,7 @@ ROWS, COLUMNS, DEPTH = 64, 128, 8
 """Rows that a core takes at a time; columns and steps of K whose operands stay in its caches."""
 LARGEST_FRACTION_BITS = 24
 LARGEST_SHIFT = 30
-"""Terms are below 2**29 where they are shifted to the right: nothing is left of them after this shift."""
+"""What is shifted to the right is below 2**24, since it was not to the left: nothing is left of it after this shift."""
 ABSENT = -1
 """The exponent of what takes no part in the maximum."""
 EMPTY_EXPONENT = -(1 << 14)
@@ -49,7 +51,7 @@ def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
         return False
     if blocks is None:
         return True
-    lossless = numerics.mx_lossless_shift or blocks.fmt is MX4
+    lossless = numerics.mx_lossless_shift or blocks.fmt == MX4
     return lossless and numerics.mx_post_add_first and not splits(numerics, blocks)
 
 

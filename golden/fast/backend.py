@@ -51,7 +51,7 @@ def compiled(values: int) -> bool:
     ------
     ValueError : as `backend`.
     """
-    return backend() == NUMBA and (values >= WORTH_LOADING or CHOICE in os.environ)
+    return backend() == NUMBA and (values >= WORTH_LOADING or os.environ.get(CHOICE) == NUMBA)
 
 
 def threads() -> int:
@@ -63,7 +63,8 @@ def threads() -> int:
     """
     given = os.environ.get(THREADS)
     if given is None:
-        return len(os.sched_getaffinity(0))
+        # Not every system can bind a process to some cores, and tell which.
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not given.isdecimal() or not int(given):
         raise ValueError(f"{THREADS} is {given!r}; integers of at least 1 are allowed")
     return int(given)
@@ -76,24 +77,26 @@ def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress
     ----------
     work : writes what belongs to one block. What it raises is raised here, of several the first block's.
     blocks : what to call it with.
-    progress : told of every finished block.
+    progress : told of every finished block. What it raises, and an interrupt, leaves blocks undone that were not begun.
     """
     blocks = list(blocks)
     count = 1 if getattr(_worker, "busy", False) else min(threads(), len(blocks))
-    if count == 1:
+    if count <= 1:
         for done, block in enumerate(blocks, 1):
             work(block)
             if progress is not None:
                 progress(done, len(blocks))
         return
-    with ThreadPoolExecutor(count, initializer=lambda: setattr(_worker, "busy", True)) as pool:
+    pool = ThreadPoolExecutor(count, initializer=lambda: setattr(_worker, "busy", True))
+    try:
         futures = [pool.submit(work, block) for block in blocks]
         for done, future in enumerate(as_completed(futures), 1):
             if future.exception() is not None:
-                pool.shutdown(wait=True, cancel_futures=True)
                 break
             if progress is not None:
                 progress(done, len(blocks))
+    finally:
+        pool.shutdown(cancel_futures=True)
     for future in futures:
         if not future.cancelled():
             future.result()
@@ -105,8 +108,8 @@ def owned(array: np.ndarray) -> np.ndarray:
 
 
 def cuts(size: int, step: int) -> list[slice]:
-    """Cut 0 to size - 1 into blocks of `step`, the last one of the rest."""
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
+    """Cut 0 to size - 1 into blocks of `step`, the last one of the rest; a size of 0 into none, whatever the step."""
+    return [slice(start, min(start + step, size)) for start in range(0, size, max(step, 1))]
 
 
 def shares(size: int, multiple: int) -> list[slice]:

@@ -1,8 +1,11 @@
 """Inlined pieces of the kernels: float64 taken apart, rounded to odd, and rounded to a format."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
 
 import numpy as np
 from numba import config, njit
@@ -12,19 +15,49 @@ _SOURCES = sorted([*_HERE.glob("*.py"), *(_HERE.parent / "spec").glob("*.py")])
 _DIGEST = sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:16]
 
 
+def _roots() -> list[Path]:
+    """Return where compiled code may be kept, best first: numba's own setting, this package, the user's cache."""
+    homes = [Path(each) for each in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache"))]
+    user = [home / "bitpath" for home in homes if home.is_absolute()]
+    given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    return [*given, _HERE / "__pycache__", *user[:1]]
+
+
+def _folder(roots: Iterable[Path]) -> Path | None:
+    """Return the folder of code from these very sources, below the first root that can be written; None if none can.
+
+    Other sources' folders stay: a process that still runs on them writes there, and fails where its folder vanishes.
+    """
+    for root in roots:
+        folder = root / f"kernels-{_DIGEST}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    return None
+
+
+_FOLDER = _folder(_roots())
+_SETTING = Lock()
+"""Of numba's folder, which is the whole process's, while kernels may be imported in several threads."""
+
+
 def kernel(function: Callable[..., None]) -> Callable[..., None]:
     """Compile a function at its first call, and keep the code for later processes.
 
     Without fast-math: the compiler may neither reorder nor fuse what changes a bit. numba looks at a kernel's own file to
     tell whether kept code is stale, and kernels take pieces from this file and numbers from `spec`: so the folder is named
-    by the digest of all of them.
+    by the digest of all of them, and nothing is kept where numba would have to choose another.
     """
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str((Path(before) if before else _HERE / "__pycache__") / f"kernels-{_DIGEST}")
-    try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
-    finally:
-        config.CACHE_DIR = before
+    with _SETTING:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(_FOLDER or "")
+        try:
+            return njit(cache=_FOLDER is not None, nogil=True, error_model="numpy")(function)
+        finally:
+            config.CACHE_DIR = before
 
 
 @njit(forceinline=True)

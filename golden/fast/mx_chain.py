@@ -53,8 +53,8 @@ def supports(numerics: DotNumerics, stationary_scale: np.ndarray, moving_scale: 
     return (
         not infinite
         and numerics.terms == 4
-        and numerics.scale_format is E8M0
-        and numerics.accumulator is FP32
+        and numerics.scale_format == E8M0
+        and numerics.accumulator == FP32
         and numerics.align_fraction_bits is None
         and numerics.accumulator_rounding is Rounding.RNE
         and numerics.accumulator_subnormals
@@ -101,7 +101,7 @@ def _scaled(fmt: FloatFormat, codes: np.ndarray, scale_codes: np.ndarray, subnor
 def _span(fmt: FloatFormat, codes: np.ndarray, subnormals: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return, for each row, the weight's exponent of the lowest last place and a bound of the exponents of its elements."""
     _, last, bound = _elements(fmt, subnormals)
-    return last[codes].min(axis=(1, 2)), bound[codes].max(axis=(1, 2))
+    return last[codes].min(axis=(1, 2), initial=_NO_ELEMENT), bound[codes].max(axis=(1, 2), initial=-_NO_ELEMENT)
 
 
 @cache

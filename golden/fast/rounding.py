@@ -15,22 +15,29 @@ from bitpath.golden.spec.rounding import Rounding
 
 BLOCK = 1 << 18
 """Values that a core takes at a time."""
+TABLE_BITS = 16
+"""Of the widest codes that are looked up: a table of half a megabyte."""
+
+
+def decodes(fmt: FloatFormat) -> bool:
+    """Whether `decode` takes a format: of 32 bits only FP32, which numpy has; a table of the others would be too large."""
+    return fmt.width <= TABLE_BITS or fmt == FP32
 
 
 def decode(fmt: FloatFormat, codes: np.ndarray) -> np.ndarray:
     """Return the values of codes, of an unsigned dtype of the format's width, as float64."""
-    if fmt is FP32:
-        # float64 holds every FP32 number; what is left is to make every NaN the one.
-        with np.errstate(invalid="ignore"):
-            values = codes.view(np.float32).astype(np.float64)
-        values[np.isnan(values)] = np.nan
-        return values
-    return _table(fmt)[codes]
+    if fmt.width <= TABLE_BITS:
+        return np.asarray(_table(fmt)[codes])
+    # float64 holds every FP32 number; what is left is to make every NaN the one.
+    with np.errstate(invalid="ignore"):
+        values = np.asarray(codes).view(np.float32).astype(np.float64)
+    values[np.isnan(values)] = np.nan
+    return values
 
 
 @cache
 def _table(fmt: FloatFormat) -> np.ndarray:
-    """Return the value of every code of a format of at most 16 bits."""
+    """Return the value of every code of a format of at most `TABLE_BITS`."""
     return decode_array(fmt, np.arange(1 << fmt.width))
 
 

@@ -46,6 +46,10 @@ class FloatFormat:
     signed: bool = True
     has_subnormals: bool = True
 
+    def __reduce__(self) -> str | tuple:
+        """Pickle and copy a format of the catalogue as its name here, so that it stays the same object."""
+        return self.name if CATALOGUE.get(self.name) is self else super().__reduce__()
+
     @property
     def width(self) -> int:
         """Bits in a code."""

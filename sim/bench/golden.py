@@ -4,8 +4,6 @@ Names of items are unique; the tier stands behind the operation: "fast" with gol
 tier without them, "scalar" the exact one.
 """
 
-import os
-
 import ml_dtypes
 import numpy as np
 
@@ -26,7 +24,7 @@ from bitpath.sim.bench.measure import EACH, RATE, Item
 
 PRODUCT, CAST = "numpy float32 @", "ml_dtypes float32 to float8_e4m3fn"
 """The yardsticks."""
-CORES = len(os.sched_getaffinity(0))
+CORES = backend.threads()
 ELEMENTS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "fp4": ml_dtypes.float4_e2m1fn}
 
 

@@ -1,10 +1,16 @@
 """The door to golden.fast: which backend runs, on how many cores; the codec's loops behind it."""
 
+import copy
+import pickle
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -13,7 +19,7 @@ from bitpath.golden.codec import Overflow, decode_array, encode_array
 from bitpath.golden.exact.rounding import round_to_format
 from bitpath.golden.fast import backend
 from bitpath.golden.spec import rounding as rounding_spec
-from bitpath.golden.spec.formats import CATALOGUE, E8M0, FP32, Specials
+from bitpath.golden.spec.formats import BF16, CATALOGUE, E8M0, FP32, Specials
 from bitpath.golden.spec.rounding import Rounding
 
 
@@ -32,7 +38,7 @@ def choose(monkeypatch):
 
 def test_numba_is_installed_here():
     """`make setup` installs it: without it these tests would compare numpy with itself."""
-    assert backend.backend() == backend.NUMBA or backend.CHOICE in backend.os.environ
+    assert backend.backend() == backend.NUMBA or backend.os.environ[backend.CHOICE] == backend.NUMPY
 
 
 @pytest.mark.parametrize("name", ["numpy", "numba"])
@@ -42,8 +48,9 @@ def test_the_environment_forces_a_backend_for_any_size(choose, name):
     assert backend.compiled(1) is (name == "numba")
 
 
-def test_small_work_does_not_load_numba(choose):
-    choose(None)
+@pytest.mark.parametrize("name", [None, ""])
+def test_small_work_does_not_load_numba(choose, name):
+    choose(name)
     assert not backend.compiled(backend.WORTH_LOADING - 1)
     assert backend.compiled(backend.WORTH_LOADING)
 
@@ -68,6 +75,14 @@ def test_other_words_are_refused(choose, monkeypatch):
             backend.threads()
     monkeypatch.setenv(backend.THREADS, "3")
     assert backend.threads() == 3
+
+
+def test_cores_where_a_process_cannot_be_bound_to_some(monkeypatch):
+    monkeypatch.delenv(backend.THREADS, raising=False)
+    monkeypatch.delattr(backend.os, "sched_getaffinity", raising=False)
+    for count, expected in ((6, 6), (None, 1)):
+        monkeypatch.setattr(backend.os, "cpu_count", lambda: count)  # noqa: B023
+        assert backend.threads() == expected
 
 
 @pytest.mark.parametrize("environment", ["", "numba"])
@@ -100,13 +115,102 @@ def test_parallel_work(monkeypatch, count):
     backend.in_parallel(work, backend.cuts(10, 3), lambda *share: shown.append(share))
     assert sorted(done) == list(range(10))
     assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert backend.shares(10, 4) == [slice(0, 10)] if count == "1" else [slice(0, 8), slice(8, 10)]
+    assert backend.shares(10, 4) == ([slice(0, 10)] if count == "1" else [slice(0, 8), slice(8, 10)])
+    assert backend.shares(0, 4) == backend.cuts(0, 0) == []
+    backend.in_parallel(work, [], lambda *share: shown.append(share))
+    assert len(shown) == 4
 
     def fails(block):
         raise ValueError(f"block {block}")
 
     with pytest.raises(ValueError, match="block 0"):
         backend.in_parallel(fails, range(2))
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
+def test_what_progress_raises_stops_the_work(monkeypatch, stop, count):
+    """Blocks that run go on to their end, and of those that wait none begins."""
+    monkeypatch.setenv(backend.THREADS, count)
+    begun, ended, told = [], [], Event()
+
+    def work(block):
+        begun.append(block)
+        if block:
+            told.wait(10)
+            time.sleep(0.05)
+        ended.append(block)
+
+    def progress(done, of):
+        told.set()
+        raise stop
+
+    with pytest.raises(stop):
+        backend.in_parallel(work, range(100), progress)
+    assert len(begun) < 50
+    assert sorted(ended) == sorted(begun)
+
+
+def test_folders_of_kept_code(tmp_path, monkeypatch):
+    """The first that can be written, be it read-only or no folder what stands before it; else nothing is kept."""
+    from bitpath.golden.fast import bits
+
+    def temporary_file(**where):
+        if where["dir"].is_relative_to(tmp_path / "read_only"):
+            raise PermissionError
+        return TemporaryFile(**where)
+
+    monkeypatch.setattr(bits, "TemporaryFile", temporary_file)
+    (tmp_path / "file").write_text("")
+    unwritable = [tmp_path / "file", tmp_path / "read_only"]
+    assert bits._folder([*unwritable, tmp_path / "a", tmp_path / "b"]) == tmp_path / "a" / bits._FOLDER.name
+    assert not (tmp_path / "b").exists()
+    assert bits._folder(unwritable) is None
+
+    package, home = Path(bits.__file__).parent / "__pycache__", tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(bits.config, "CACHE_DIR", "")
+    for given, user in (("", home / ".cache"), ("not/absolute", home / ".cache"), (str(tmp_path), tmp_path)):
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+        assert bits._roots() == [package, user / "bitpath"]
+    monkeypatch.setattr(bits.config, "CACHE_DIR", str(tmp_path / "numba"))
+    assert bits._roots()[:2] == [tmp_path / "numba", package]
+
+
+def test_kernels_with_and_without_a_folder(tmp_path, monkeypatch):
+    from bitpath.golden.fast import bits
+
+    before = bits.config.CACHE_DIR
+    for folder in (tmp_path, None):
+        monkeypatch.setattr(bits, "_FOLDER", folder)
+        kernel = bits.kernel(lambda values: None)
+        kernel(np.empty(0))
+        kept = kernel.stats.cache_path
+        assert Path(kept).parent == folder and list(Path(kept).iterdir()) if folder else kept is None
+        assert before == bits.config.CACHE_DIR
+
+
+def test_kernels_of_several_threads(tmp_path, monkeypatch):
+    """numba's folder is the process's: it is the kernels' for each of them, and then what it was."""
+    from bitpath.golden.fast import bits
+
+    seen, before = [], bits.config.CACHE_DIR
+
+    def njit(**options):
+        time.sleep(0.02)
+        seen.append(bits.config.CACHE_DIR)
+        return lambda function: function
+
+    monkeypatch.setattr(bits, "njit", njit)
+    monkeypatch.setattr(bits, "_FOLDER", tmp_path)
+    threads = [Thread(target=bits.kernel, args=(print,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.005)
+    for thread in threads:
+        thread.join()
+    assert seen == [str(tmp_path)] * 4
+    assert before == bits.config.CACHE_DIR
 
 
 def test_kept_code_is_of_these_sources():
@@ -167,6 +271,48 @@ def test_decoding(choose, fmt):
         choose(name)
         got.append(decode_array(fmt, codes.astype(carrier)).view(np.int64))
     assert np.array_equal(*got)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_of_formats(copied):
+    """One of the catalogue stays the object that it is compared with; another one is equal."""
+    assert all(copied(fmt) is fmt for fmt in CATALOGUE.values())
+    other = replace(FP32, name="FP22", fraction_bits=13, nan_code=0x7FC00000 >> 10)
+    for fmt in (other, replace(BF16), replace(FP32, nan_code=0x7FFFFFFF)):
+        assert copied(fmt) == fmt
+
+
+def test_formats_of_32_bits_are_not_looked_up(choose, monkeypatch):
+    """FP32's equal is decoded as FP32, any other in numpy: a table of theirs would have 1 << 32 entries."""
+    from bitpath.golden.fast import rounding
+
+    calls = []
+    decode = rounding.decode
+    monkeypatch.setattr(rounding, "decode", lambda *operands: calls.append(1) or decode(*operands))
+    monkeypatch.setattr(rounding, "_table", None)
+    codes = np.array([0, 1, 0x80000001, 0x3F800000, 0x7F800000, 0xFFC00000], np.uint32)
+    for fmt, compiled in ((replace(FP32), 1), (replace(FP32, name="FP32B", bias=120), 0)):
+        got = []
+        for name in ("numpy", "numba"):
+            choose(name)
+            got.append(decode_array(fmt, codes).view(np.int64))
+        assert np.array_equal(*got)
+        assert len(calls) == compiled
+        calls.clear()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0)])
+def test_scalars_and_empty_arrays(choose, shape):
+    for fmt, dtype in ((FP32, np.uint32), (BF16, np.uint16), (E8M0, np.uint8)):
+        got = []
+        for name in ("numpy", "numba"):
+            choose(name)
+            values, codes = np.full(shape, 1.5), np.full(shape, 130, dtype)
+            pieces = [encode_array(fmt, values), decode_array(fmt, codes)]
+            pieces += [encode_array(fmt, values[()]), decode_array(fmt, codes[()])]
+            assert all(type(each) is np.ndarray and each.shape == shape for each in pieces)
+            got.append([(each.dtype, each.tolist()) for each in pieces])
+        assert got[0] == got[1]
 
 
 def test_errors_stay_the_codecs(choose):

@@ -73,6 +73,18 @@ def test_fields_of_the_conversion(monkeypatch, changes, supported):
             assert np.array_equal(getattr(plain, name), getattr(fast, name))
 
 
+def test_blocks_on_two_threads(monkeypatch):
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    monkeypatch.setattr(aie_blocks, "BLOCKS", 16)
+    sizes, kernel = [], aie_blocks._to_mx
+    monkeypatch.setattr(aie_blocks, "_to_mx", lambda bits, *rest: sizes.append(len(bits)) or kernel(bits, *rest))
+    x = numbers(np.random.default_rng(7), "anything", (45, 16))
+    plain, fast = both(monkeypatch, lambda: aie.to_mx(x, "mx6"))
+    assert sorted(sizes) == [13, 32]
+    for name in ("exponent", "shift", "codes"):
+        assert np.array_equal(getattr(plain, name), getattr(fast, name))
+
+
 def matrices(rng, kind):
     """13 x 70 and 70 x 37: sizes that no shape divides."""
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((13, 70), (70, 37)))
@@ -117,6 +129,38 @@ def test_fields_of_the_sum(monkeypatch, fmt, fields):
         a, b = matrices(rng, kind)
         plain, fast = both(monkeypatch, lambda: aie.matmul(a, b, fmt=fmt, numerics=numerics))  # noqa: B023
         assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
+
+
+@pytest.mark.parametrize("align_fraction_bits", [20, 23, 24])
+@pytest.mark.parametrize("fmt", MX_FORMATS)
+def test_the_most_negative_codes(fmt, align_fraction_bits):
+    """A block pair's products reach the bound that makes 32 bits suffice, 2**30 on the finest grid."""
+    rng = np.random.default_rng(8)
+    numerics = replace(BASE, align_fraction_bits=align_fraction_bits)
+    record, depth, size = MX_FORMATS[fmt], 6, 5
+    # Exponents that grow faster than a sum does, so that every step's block pair is the largest term; or slower.
+    exponent = (np.arange(depth)[:, np.newaxis] * np.array([4, 3, 0, 1, 4]) + 100).astype(np.uint8)
+    codes = rng.choice(np.array([record.min_code, record.max_code], np.int8), (2, depth, size, 16))
+    codes[:, :, :4] = record.min_code
+    shift = np.zeros_like(exponent)
+    shift[:, 3] = 0xA5
+    a, b = (
+        aie.MxBlocks(fmt, exponent[..., np.newaxis], shift[..., np.newaxis], each[:, :, np.newaxis]) for each in codes
+    )
+    got = aie_lanes.multiply_blocks(numerics, a[np.newaxis], b[:, np.newaxis], None).view(np.uint32)
+    for m in range(size):
+        for n in range(size):
+            code, totals = None, []
+            for k in range(depth):
+                pair = (
+                    exact.Block(record, int(exponent[k, i]), int(shift[k, i]), tuple(side[k, i].tolist()))
+                    for side, i in zip(codes, (m, n), strict=True)
+                )
+                trace = exact.trace_mx_lane(numerics, *pair, code)
+                code = trace.result
+                totals.append(trace.total)
+            assert got[m, n] == code
+            assert max(m, n) > 2 or max(totals) >= 64 << align_fraction_bits
 
 
 def test_what_is_left_to_numpy():
@@ -165,6 +209,7 @@ def test_narrowing(monkeypatch, saturate):
 def test_progress_and_memory(monkeypatch, fmt):
     """Blocks of rows are told one by one; what lies between operands and result is a few times as large."""
     monkeypatch.setenv("BITPATH_FAST", "numba")
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
     rng = np.random.default_rng(6)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((512, 512), (512, 512)))
     shown = []

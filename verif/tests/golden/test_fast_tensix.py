@@ -139,6 +139,7 @@ def test_matrices(monkeypatch, fmt):
 def test_progress_and_memory(monkeypatch):
     """Instructions are told one by one; what lies between operands and result is a few times as large."""
     monkeypatch.setenv("BITPATH_FAST", "numba")
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
     rng = np.random.default_rng(12)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((1024, 64), (64, 1024)))
     shown = []

@@ -1,5 +1,7 @@
 """Trainium3's loops in golden.fast: bit for bit the scalar tier's and numpy's."""
 
+import copy
+import pickle
 import tracemalloc
 from dataclasses import replace
 from itertools import product
@@ -13,7 +15,7 @@ from bitpath.golden.codec import codes_of, format_of
 from bitpath.golden.exact import trace_dot_product
 from bitpath.golden.exact.trainium3 import quantize_block
 from bitpath.golden.fast import mx_chain
-from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP32
+from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, E8M0, FP32
 from bitpath.golden.spec.numerics import ScaleNan
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, ScaleRule
@@ -156,6 +158,22 @@ def test_infinite_scales_are_only_left_to_numpy_where_there_are_any(monkeypatch)
     assert not mx_chain.supports(TRAINIUM3_QUAD_MX_ALIGNED.numerics, scale, scale)
 
 
+def test_copies_of_numerics_are_supported_too():
+    scale = np.full((4, 3), 127, np.uint8)
+    formats = replace(NUMERICS, scale_format=replace(E8M0), accumulator=replace(FP32))
+    for numerics in (pickle.loads(pickle.dumps(NUMERICS)), copy.deepcopy(NUMERICS), formats):
+        assert mx_chain.supports(numerics, scale, scale)
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (2, 0)])
+def test_no_rows_and_no_columns(monkeypatch, m, n):
+    x, y = (np.zeros((8, free, 4), np.uint8) for free in (m, n))
+    operands = x, E5M2, x[..., 0], y, E5M2, y[..., 0]
+    plain, fast = both(monkeypatch, lambda: chain_rows(NUMERICS, *operands))
+    assert plain.shape == fast.shape == (m, n)
+    assert plain.dtype == fast.dtype
+
+
 @pytest.mark.parametrize("rule", ["ocp", "nki05"])
 @pytest.mark.parametrize("dtype", [E4, E5, FP4], ids=str)
 @pytest.mark.parametrize("source", [ml_dtypes.bfloat16, np.float16, np.float32], ids=lambda each: np.dtype(each).name)
@@ -204,6 +222,7 @@ def test_matrices(monkeypatch, form):
 def test_progress_and_memory(monkeypatch):
     """Output tiles are told one by one; what lies between operands and result is a few times as large."""
     monkeypatch.setenv("BITPATH_FAST", "numba")
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
     rng = np.random.default_rng(6)
     a, b = (rng.standard_normal((1024, 1024), dtype=np.float32) for _ in range(2))
     shown = []
