@@ -251,7 +251,7 @@ def encode_array(
     codes = (exponent + fmt.bias - 1 << fmt.fraction_bits) + kept
     beyond = (codes > fmt.max_code) & ~nan
     if beyond.any():
-        codes[beyond] = overflow_code(fmt, overflow)
+        codes = np.where(beyond, overflow_code(fmt, overflow), codes)
     signed_zero = fmt.specials is not Specials.UNSIGNED_ZERO
     codes = np.where(negative & (signed_zero | (codes > 0)), codes | fmt.sign_mask, codes)
     # NaN has no sign, that of overflow included.

@@ -30,6 +30,10 @@ class MxFormat:
     magnitude_bits: int
     store_bits: int
 
+    def __reduce__(self) -> str | tuple:
+        """Pickle and copy MX9, MX6 and MX4 as their names here, so that they stay the same objects."""
+        return self.name.upper() if MX_FORMATS.get(self.name) is self else super().__reduce__()
+
     @property
     def width(self) -> int:
         """Bits of an element."""

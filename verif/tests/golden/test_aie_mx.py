@@ -1,5 +1,7 @@
 """MX9, MX6 and MX4: conversion by both tiers in all rounding codes and numerics, corners by hand, layouts."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -221,3 +223,13 @@ def test_an_mx4_code_is_held_as_an_mx6_code():
     assert np.array_equal(aie.from_mx(aie.from_registers(wide)), aie.from_mx(blocks))
     assert MX_FORMS[MX4] is MX_FORMS[MX6]
     assert [fmt.store_bits for fmt in MX] == [576, 768, 512]
+
+
+@pytest.mark.parametrize("fmt", [MX9, MX6, MX4], ids=lambda fmt: fmt.name)
+def test_copied_formats_are_the_same(fmt):
+    """They are told apart by identity, also in another process."""
+    blocks = aie.to_mx(np.ones(16, np.float32), fmt.name)
+    assert copy.deepcopy(fmt) is fmt
+    assert pickle.loads(pickle.dumps(blocks)).fmt is fmt
+    other = replace(fmt, store_bits=0)
+    assert pickle.loads(pickle.dumps(other)) == other

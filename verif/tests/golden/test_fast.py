@@ -310,6 +310,8 @@ def test_scalars_and_empty_arrays(choose, shape):
             values, codes = np.full(shape, 1.5), np.full(shape, 130, dtype)
             pieces = [encode_array(fmt, values), decode_array(fmt, codes)]
             pieces += [encode_array(fmt, values[()]), decode_array(fmt, codes[()])]
+            # Beyond the largest number, too.
+            pieces.append(encode_array(fmt, np.full(shape, 1e300)))
             assert all(type(each) is np.ndarray and each.shape == shape for each in pieces)
             got.append([(each.dtype, each.tolist()) for each in pieces])
         assert got[0] == got[1]
