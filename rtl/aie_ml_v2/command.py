@@ -6,16 +6,8 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8_FORMATS, FLOAT16, INT8
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import (
-    BYTE,
-    X_BITS,
-    X_BLOCKS,
-    Y_BITS,
-    Y_BLOCKS,
-    MacControl,
-    MacMode,
-    place_layout,
-)
+from bitpath.rtl.aie_ml_v2.layouts import BYTE, X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, MacControl, place_layout
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 
 X_WORD = data.StructLayout({"tile": X_BITS, "exponents": X_BLOCKS * BYTE, "shifts": X_BLOCKS * BYTE})
 Y_WORD = data.StructLayout({"tile": Y_BITS, "exponents": Y_BLOCKS * BYTE, "shifts": Y_BLOCKS * BYTE})

@@ -14,7 +14,8 @@ import numpy as np
 from bitpath.rtl.aie_ml_v2.aie_engine import AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.command import command_layout
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, MacMode
+from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.host.aie_images import NativeMatmul
 from bitpath.verif.host.memory_image import image_words, write_payloads
 from bitpath.verif.host.player import Segment
