@@ -1,5 +1,7 @@
 """What travels through the engine: words of its operand memories, commands, beats on their way to operands, stores."""
 
+from functools import cache
+
 from amaranth import Value
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
@@ -30,6 +32,8 @@ def store_layout(config: AieEngineConfig) -> data.StructLayout:
     )
 
 
+# Amaranth takes milliseconds for a layout, and a host asks for it with every command.
+@cache
 def command_layout(config: AieEngineConfig) -> data.StructLayout:
     """One command: ``acc[t] +-= sum over k of X[k] @ Y[k, t]`` for tiles t from 0 to ``store.last_tile``.
 
