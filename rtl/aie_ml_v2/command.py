@@ -1,21 +1,15 @@
 """What travels through the engine: words of its operand memories, commands, beats on their way to operands, stores."""
 
+from functools import cache
+
 from amaranth import Value
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8_FORMATS, FLOAT16, INT8
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import (
-    BYTE,
-    X_BITS,
-    X_BLOCKS,
-    Y_BITS,
-    Y_BLOCKS,
-    MacControl,
-    MacMode,
-    place_layout,
-)
+from bitpath.rtl.aie_ml_v2.layouts import BYTE, X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS, MacControl, place_layout
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 
 X_WORD = data.StructLayout({"tile": X_BITS, "exponents": X_BLOCKS * BYTE, "shifts": X_BLOCKS * BYTE})
 Y_WORD = data.StructLayout({"tile": Y_BITS, "exponents": Y_BLOCKS * BYTE, "shifts": Y_BLOCKS * BYTE})
@@ -38,6 +32,8 @@ def store_layout(config: AieEngineConfig) -> data.StructLayout:
     )
 
 
+# Amaranth takes milliseconds for a layout, and a host asks for it with every command.
+@cache
 def command_layout(config: AieEngineConfig) -> data.StructLayout:
     """One command: ``acc[t] +-= sum over k of X[k] @ Y[k, t]`` for tiles t from 0 to ``store.last_tile``.
 

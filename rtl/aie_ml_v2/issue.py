@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.aie_ml_v2_modes import TIMINGS, Datapath
 from bitpath.rtl.aie_ml_v2.compare import used_accumulators
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode, beat_layout, place_layout
+from bitpath.rtl.aie_ml_v2.layouts import beat_layout, place_layout
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 
 LATE, EARLY = TIMINGS[Datapath.FLOAT].write, TIMINGS[Datapath.MX6].write
 """In which cycle results are written: of floats; of all else, for MX9 counted from its second beat."""

@@ -7,16 +7,8 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.spec.aie_ml_v2_modes import MODES, TIMINGS, Mode
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
-from bitpath.rtl.aie_ml_v2.layouts import (
-    BYTE,
-    ELEMENT_BITS,
-    LANE_OPERAND_BITS,
-    X_BITS,
-    X_BLOCKS,
-    Y_BITS,
-    Y_BLOCKS,
-    MacMode,
-)
+from bitpath.rtl.aie_ml_v2.layouts import BYTE, ELEMENT_BITS, LANE_OPERAND_BITS, X_BITS, X_BLOCKS, Y_BITS, Y_BLOCKS
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 
 
 class Permute(wiring.Component):

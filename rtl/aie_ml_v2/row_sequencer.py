@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2
 
 from bitpath.rtl.aie_ml_v2.command import beat_step_layout, command_layout, is_last_part
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 
 
 def released_layout(config: AieEngineConfig) -> data.StructLayout:

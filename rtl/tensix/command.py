@@ -4,6 +4,8 @@ A tile is 64 rows of 16 datums, its faces one below the other, packed without ga
 floating-point tile stands a word with the 64 exponents of its rows.
 """
 
+from functools import cache
+
 from amaranth import Cat, Mux, Value
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
@@ -83,6 +85,8 @@ def product_layout(config: TensixEngineConfig) -> data.StructLayout:
     )
 
 
+# Amaranth takes milliseconds for a layout, and a host asks for it with every command.
+@cache
 def command_layout(config: TensixEngineConfig) -> data.StructLayout:
     """One command: ``dst_tile += left @ right`` in the fidelity phases 0 to ``last_phase``.
 

@@ -3,6 +3,8 @@
 Ref: "Trainium3 Architecture Guide for NKI", LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul_mx``.
 """
 
+from functools import cache
+
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
@@ -37,6 +39,8 @@ def destination_layout(config: EngineConfig) -> data.StructLayout:
     )
 
 
+# Amaranth takes milliseconds for a layout, and a host asks for it with every instruction.
+@cache
 def instruction_layout(config: EngineConfig) -> data.StructLayout:
     """One instruction.
 

@@ -12,7 +12,7 @@ from bitpath.golden.codec import codes_of
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_PAIRS
 from bitpath.golden.spec.aie_ml_v2_modes import MODES, TIMINGS, Datapath, Mode
 from bitpath.rtl.aie_ml_v2.command import X_WORD, Y_WORD
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.kit.packing import width
 
 BYTE = 8

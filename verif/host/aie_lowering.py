@@ -6,7 +6,6 @@ accumulator while the steps of K follow each other.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -14,14 +13,12 @@ import numpy as np
 from bitpath.rtl.aie_ml_v2.aie_engine import AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.command import command_layout
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, MacMode
+from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.host.aie_images import NativeMatmul
 from bitpath.verif.host.memory_image import image_words, write_payloads
 from bitpath.verif.host.player import Segment
 from bitpath.verif.kit.packing import pack
-
-_command_layout = cache(command_layout)
-"""Made once for each engine: Amaranth takes milliseconds for a layout."""
 
 
 @dataclass
@@ -101,5 +98,5 @@ def _segment(
                     "address": address if last else 0,
                 },
             }
-            segment.commands.append(pack(_command_layout(config), fields))
+            segment.commands.append(pack(command_layout(config), fields))
     return segment

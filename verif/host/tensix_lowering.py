@@ -6,7 +6,6 @@ while its tile products follow each other in the order of K.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -23,9 +22,6 @@ from bitpath.rtl.tensix.tensix_engine import EngineMemory, host_write_layout
 from bitpath.verif.host.memory_image import image_words, write_payloads
 from bitpath.verif.host.player import Segment
 from bitpath.verif.kit.packing import pack
-
-_command_layout = cache(command_layout)
-"""Made once for each engine: Amaranth takes milliseconds for a layout."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,7 +134,7 @@ class _Program:
             command["keep_left"] = mine[EngineMemory.LEFT] == following[EngineMemory.LEFT]
             command["keep_right"] = mine[EngineMemory.RIGHT] == following[EngineMemory.RIGHT]
         segment = self.segment
-        segment.commands = [pack(_command_layout(self.config), command) for command in self.commands]
+        segment.commands = [pack(command_layout(self.config), command) for command in self.commands]
         self._begin()
         return segment
 

@@ -7,7 +7,6 @@ chained partial sum by partial sum.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import zip_longest
 
 import numpy as np
@@ -21,9 +20,6 @@ from bitpath.rtl.trainium3.instruction import Opcode, instruction_layout
 from bitpath.rtl.trainium3.systolic_array import Tiling, operand_write_layout, tile_groups
 from bitpath.verif.host.player import Segment
 from bitpath.verif.kit.packing import pack, width
-
-_instruction_layout = cache(instruction_layout)
-"""Made once for each engine: Amaranth takes milliseconds for a layout."""
 
 WORD_BYTES = width(OperandWord) // 8
 ENGINE_FORMATS = {E4M3FN: ElementFormat.E4M3FN, E5M2: ElementFormat.E5M2, E2M1: ElementFormat.E2M1}
@@ -230,7 +226,7 @@ class _Lowering:
             "format": ENGINE_FORMATS[fmt],
             "operand_address": address,
         }
-        return pack(_instruction_layout(self.config), common | fields)
+        return pack(instruction_layout(self.config), common | fields)
 
     def _words(self, elements: np.ndarray, scale: np.ndarray, multiple: int, filler: int) -> np.ndarray:
         """Operand words in bytes [passes, free size up to a multiple, rows * WORD_BYTES], filled up with ``filler``."""

@@ -13,7 +13,8 @@ from bitpath.golden.aie_ml_v2 import MatmulPlan, plan_matmul, run_plan
 from bitpath.rtl.aie_ml_v2.cascade_stage import stage_beat
 from bitpath.rtl.aie_ml_v2.command import X_WORD, Y_WORD
 from bitpath.rtl.aie_ml_v2.config import CASCADE_LANES, CascadeConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacControl, MacMode, beat_layout
+from bitpath.rtl.aie_ml_v2.layouts import MacControl, beat_layout
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.host.aie_images import NativeMatmul, native_matmul
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.stimulus.aie_bits import array_bits

@@ -19,7 +19,8 @@ from bitpath.golden.spec.aie_ml_v2 import MX4, MX6, MX9, MX_BLOCK, MxFormat
 from bitpath.golden.spec.aie_ml_v2_modes import INT8, INT16, MODES, Mode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32, FloatFormat
-from bitpath.rtl.aie_ml_v2.layouts import LaneOperands, MacControl, MacMode
+from bitpath.rtl.aie_ml_v2.layouts import LaneOperands, MacControl
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.kit.packing import pack
 
 LANE = LaneOperands.as_shape()

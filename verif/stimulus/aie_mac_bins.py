@@ -12,7 +12,7 @@ from bitpath.golden.exact.aie_ml_v2 import LaneTrace
 from bitpath.golden.spec.aie_ml_v2 import MX_NAN_EXPONENT, MX_PAIRS, MxFormat, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.stimulus.aie_mac import LaneCase, row_of
 
 DISTANCES = 26

@@ -9,7 +9,7 @@ from bitpath.golden.exact.aie_ml_v2 import Block
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX_BLOCK, MX_PAIRS, MxFormat
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.stimulus.aie_mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.stimulus.aie_mac_bins import DISTANCES
 from bitpath.verif.stimulus.aie_mac_random import random_case

@@ -5,7 +5,7 @@ from itertools import product
 from random import Random
 
 from bitpath.golden.exact.aie_ml_v2 import IntegerLaneTrace
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.stimulus.aie_mac import INTEGERS, LaneCase, MacOptions
 
 HIGHEST, LOWEST = 0x7FFFFFFF, 0x80000000

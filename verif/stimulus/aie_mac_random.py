@@ -9,7 +9,7 @@ from bitpath.golden.spec.aie_ml_v2 import MX4, MX6, MX9, MX_BLOCK, MX_PAIRS, MxF
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32, FloatFormat
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.stimulus import fp32
 from bitpath.verif.stimulus.aie_mac import FLOATS, INTEGERS, LaneCase, MacOptions, mode_of, row_of
 

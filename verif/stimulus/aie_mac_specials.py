@@ -9,7 +9,7 @@ from bitpath.golden.exact.aie_ml_v2 import Block
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_PAIRS, MxFormat
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.stimulus.aie_mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.stimulus.aie_mac_bins import ENDS
 from bitpath.verif.stimulus.aie_mac_random import near_codes, random_block

@@ -7,7 +7,8 @@ from random import Random
 from bitpath.golden.aie_ml_v2 import MacInstruction
 from bitpath.golden.spec.aie_ml_v2_modes import Shape
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
-from bitpath.rtl.aie_ml_v2.layouts import BYTE, LANE_BITS, MacMode, beat_layout
+from bitpath.rtl.aie_ml_v2.layouts import BYTE, LANE_BITS, beat_layout
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.stimulus.aie_mac import (
     CONTROL,

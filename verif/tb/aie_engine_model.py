@@ -11,7 +11,7 @@ from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8, INT8
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.rtl.aie_ml_v2.command import command_layout
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.stimulus.aie_rows import RowKind, Tiles
 

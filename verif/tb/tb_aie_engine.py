@@ -13,7 +13,8 @@ from bitpath.golden import aie_ml_v2
 from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.rtl.aie_ml_v2.aie_engine import AieEngine
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, MacMode
+from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.host.aie_images import native_matmul
 from bitpath.verif.host.aie_lowering import lower, result_lanes, result_words
 from bitpath.verif.host.player import MemoryPlayer, Segment

@@ -13,8 +13,8 @@ from bitpath.golden.codec import DTYPES
 from bitpath.golden.exact.aie_ml_v2 import Block
 from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, MxFormat
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
 from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.stimulus import fp32

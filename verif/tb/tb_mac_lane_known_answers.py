@@ -11,8 +11,8 @@ import numpy as np
 
 from bitpath.golden.spec.formats import BF16, FP32
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
 from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.stimulus.aie_mac import LaneCase

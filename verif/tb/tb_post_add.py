@@ -14,7 +14,7 @@ from bitpath.golden.aie_ml_v2 import fused_dot, integer_dot
 from bitpath.golden.exact.aie_ml_v2 import Block
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX6, MX9, MX_BIAS, MX_BLOCK, MX_PAIRS, MxFormat
 from bitpath.rtl.aie_ml_v2.config import PostAddConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.product_sum import ProductSum
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment

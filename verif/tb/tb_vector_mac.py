@@ -12,7 +12,7 @@ import cocotb
 from bitpath.golden.aie_ml_v2 import issue_cycles, total_cycles
 from bitpath.golden.spec.aie_ml_v2_modes import INT8, TIMINGS
 from bitpath.rtl.aie_ml_v2.config import VectorMacConfig
-from bitpath.rtl.aie_ml_v2.layouts import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.vector_mac import VectorMac
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
