@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ def draw_scaling(records: Sequence[dict[str, Any]], png: Path) -> None:
         axis.loglog(places, values, "o-", color="#2c3e50")
         axis.set(title=what, xlabel="PEs", ylabel=unit)
         axis.set_xticks(places, [f"{array['rows']}x{array['cols']}" for array in arrays])
+        # Whole decades, so that there are numbers at the axis.
+        axis.set_ylim(10 ** floor(log10(min(values))), 10 ** ceil(log10(max(values))))
         axis.minorticks_off()
     png.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(png, dpi=110)
