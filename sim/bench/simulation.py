@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from types import ModuleType
 from typing import Any
 
@@ -35,7 +36,8 @@ def simulation_records(
 ) -> Iterator[dict[str, Any]]:
     """Cycles per second of a layer through cocotb, from its first cycle to its last, and of the bare loop.
 
-    Seconds are of processor time, which other work on the machine does not lengthen; a simulation has one thread.
+    Seconds are of processor time; a simulation has one thread. Values are those of the fastest run; a ratio is the median of
+    those of neighbouring runs, for the machine's clock may waver from one minute to the next.
 
     Operands are loaded and results read within the cycles; the record with "start-up" also has what comes before and
     after them. The loop plays what a cocotb run recorded at the model's ports, with the same objects of the compiler, and
@@ -72,8 +74,8 @@ def simulation_records(
             bare.append(_bare(loop, folder, runs[-1].records[0]["cycles"]))
     cycles = runs[0].records[0]["cycles"]
     times = {
-        f"{unit}, layer through cocotb": min(each.records[0]["seconds"] for each in runs),
-        f"{unit}, layer through cocotb with start-up": min(whole),
+        f"{unit}, layer through cocotb": [each.records[0]["seconds"] for each in runs],
+        f"{unit}, layer through cocotb with start-up": whole,
     }
     config = {"shape": [*job.a.shape, job.b.shape[1]], "format": job.format_name, "digest": built.digest}
     config |= to_dict(job.engine) | job.settings()
@@ -81,8 +83,8 @@ def simulation_records(
     for name, seconds in times.items():
         yield {
             "name": name,
-            "value": round(cycles / seconds),
-            "ratio": round(min(bare) / seconds, 3),
+            "value": round(cycles / min(seconds)),
+            "ratio": round(median(own / each for own, each in zip(bare, seconds, strict=True)), 3),
             "ratio_to": RATIO_TO,
         } | common
     yield {
