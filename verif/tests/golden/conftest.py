@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,3 +23,17 @@ def kat() -> Callable[[str], dict[str, np.ndarray]]:
             return dict(archive)
 
     return load
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], list[Any]]:
+    """Compute something with numpy and with numba; a list of what each gives."""
+
+    def compute(call: Callable[[], Any]) -> list[Any]:
+        results = []
+        for name in ("numpy", "numba"):
+            monkeypatch.setenv("BITPATH_FAST", name)
+            results.append(call())
+        return results
+
+    return compute

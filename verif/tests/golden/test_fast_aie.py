@@ -16,15 +16,6 @@ BASE = AIE_ML_V2.numerics
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz")
 
 
-def both(monkeypatch, compute):
-    """What numpy and numba give."""
-    results = []
-    for name in ("numpy", "numba"):
-        monkeypatch.setenv("BITPATH_FAST", name)
-        results.append(compute())
-    return results
-
-
 def numbers(rng, kind, shape):
     """FP32 numbers of one kind; the middle columns of "blocks" are ties of all formats."""
     codes = rng.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32)
@@ -40,12 +31,12 @@ def numbers(rng, kind, shape):
 
 @pytest.mark.parametrize("rounding", RoundingCode, ids=lambda code: code.name)
 @pytest.mark.parametrize("fmt", MX_FORMATS)
-def test_blocks(monkeypatch, fmt, rounding):
+def test_blocks(both, fmt, rounding):
     """Codes of every kind; some blocks by the scalar tier too."""
     rng = np.random.default_rng(1)
     for kind in ("anything", "finite", "subnormal", "ties"):
         x = numbers(rng, kind, (40, 32))
-        plain, fast = both(monkeypatch, lambda: aie.to_mx(x, fmt, rounding=rounding))  # noqa: B023
+        plain, fast = both(lambda: aie.to_mx(x, fmt, rounding=rounding))  # noqa: B023
         for name in ("exponent", "shift", "codes"):
             assert np.array_equal(getattr(plain, name), getattr(fast, name))
         block = exact.to_mx(BASE, x[3, 16:].view(np.uint32).tolist(), MX_FORMATS[fmt], rounding)
@@ -62,24 +53,24 @@ def test_blocks(monkeypatch, fmt, rounding):
         ({"mx_bump": True}, False),
     ],
 )
-def test_fields_of_the_conversion(monkeypatch, changes, supported):
+def test_fields_of_the_conversion(both, changes, supported):
     rng = np.random.default_rng(2)
     numerics = replace(BASE, **changes)
     assert aie_blocks.supports(numerics) is supported
     for kind in ("anything", "finite", "subnormal"):
         x = numbers(rng, kind, (40, 16))
-        plain, fast = both(monkeypatch, lambda: aie.to_mx(x, "mx6", numerics=numerics))  # noqa: B023
+        plain, fast = both(lambda: aie.to_mx(x, "mx6", numerics=numerics))  # noqa: B023
         for name in ("exponent", "shift", "codes"):
             assert np.array_equal(getattr(plain, name), getattr(fast, name))
 
 
-def test_blocks_on_two_threads(monkeypatch):
+def test_blocks_on_two_threads(monkeypatch, both):
     monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
     monkeypatch.setattr(aie_blocks, "BLOCKS", 16)
     sizes, kernel = [], aie_blocks._to_mx
     monkeypatch.setattr(aie_blocks, "_to_mx", lambda bits, *rest: sizes.append(len(bits)) or kernel(bits, *rest))
     x = numbers(np.random.default_rng(7), "anything", (45, 16))
-    plain, fast = both(monkeypatch, lambda: aie.to_mx(x, "mx6"))
+    plain, fast = both(lambda: aie.to_mx(x, "mx6"))
     assert sorted(sizes) == [13, 32]
     for name in ("exponent", "shift", "codes"):
         assert np.array_equal(getattr(plain, name), getattr(fast, name))
@@ -119,7 +110,7 @@ FIELDS = {
 
 @pytest.mark.parametrize("fields", FIELDS)
 @pytest.mark.parametrize("fmt", ["mx9", "mx4", "bf16", "fp8_e5m2"])
-def test_fields_of_the_sum(monkeypatch, fmt, fields):
+def test_fields_of_the_sum(both, fmt, fields):
     """What the kernel does not do goes through numpy; either way the bits are numpy's."""
     rng = np.random.default_rng(3)
     numerics, supported = FIELDS[fields]
@@ -127,7 +118,7 @@ def test_fields_of_the_sum(monkeypatch, fmt, fields):
     assert aie_lanes.supports(numerics, blocks) is supported
     for kind in KINDS:
         a, b = matrices(rng, kind)
-        plain, fast = both(monkeypatch, lambda: aie.matmul(a, b, fmt=fmt, numerics=numerics))  # noqa: B023
+        plain, fast = both(lambda: aie.matmul(a, b, fmt=fmt, numerics=numerics))  # noqa: B023
         assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
 
 
@@ -175,19 +166,19 @@ def test_what_is_left_to_numpy():
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_matrices(monkeypatch, fmt, preset):
+def test_matrices(both, fmt, preset):
     """Every format in every preset, and in the reference another rounding of the conversion."""
     rng = np.random.default_rng(4)
     for kind in ("spread", "specials"):
         a, b = matrices(rng, kind)
         for code in (RoundingCode.CONV_EVEN, RoundingCode.FLOOR)[: 2 if preset is AIE_ML_V2 else 1]:
             options = {"fmt": fmt, "numerics": preset.numerics, "rounding": code}
-            plain, fast = both(monkeypatch, lambda: aie.matmul(a, b, **options))  # noqa: B023
+            plain, fast = both(lambda: aie.matmul(a, b, **options))  # noqa: B023
             assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
 
 
 @pytest.mark.parametrize("saturate", [False, True])
-def test_narrowing(monkeypatch, saturate):
+def test_narrowing(both, saturate):
     """Rounded to nearest even through the codec where no NaN is met, else as in every other rounding code."""
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 1 << 32, 4000, np.uint64).astype(np.uint32)
@@ -202,7 +193,7 @@ def test_narrowing(monkeypatch, saturate):
             lambda bits: aie.f32_to_fp8(bits, "float8_e5m2", shift=31, **even),
             lambda bits: aie.f32_to_fp8(bits, "float8_e5m2fnuz", shift=-32, **even),
         ):
-            assert np.array_equal(*both(monkeypatch, lambda: convert(bits)))  # noqa: B023
+            assert np.array_equal(*both(lambda: convert(bits)))  # noqa: B023
 
 
 @pytest.mark.parametrize("fmt", ["mx9", "bf16"])

@@ -17,15 +17,6 @@ BASE = WORMHOLE.numerics
 KINDS = ("near", "anything", "zeros", "ties", "cancelling")
 
 
-def both(monkeypatch, compute):
-    """What numpy and numba give."""
-    results = []
-    for name in ("numpy", "numba"):
-        monkeypatch.setenv("BITPATH_FAST", name)
-        results.append(compute())
-    return results
-
-
 def words(rng, kind, shape, exponent_bits, fraction_bits, sign_at=None):
     """Words of exponent and fraction of so many bits, and a sign right above them or at another place."""
     sign_at = exponent_bits + fraction_bits if sign_at is None else sign_at
@@ -51,12 +42,12 @@ def operands(rng, kind, style, dst32, blocks, rows=8):
 @pytest.mark.parametrize("dst32", [True, False], ids=["dst32", "dst16"])
 @pytest.mark.parametrize("style", [Style.BF16, Style.FP16, Style.TF32], ids=lambda style: style.value)
 @pytest.mark.parametrize("kind", KINDS)
-def test_mvmul(monkeypatch, kind, style, dst32):
+def test_mvmul(both, kind, style, dst32):
     """Every phase; some datums by the scalar tier too."""
     rng = np.random.default_rng(KINDS.index(kind))
     for phase in range(4):
         d, b, a = operands(rng, kind, style, dst32, 6)
-        plain, fast = both(monkeypatch, lambda: tensix.mvmul(d, b, a, style=style, dst32=dst32, phase=phase))  # noqa: B023
+        plain, fast = both(lambda: tensix.mvmul(d, b, a, style=style, dst32=dst32, phase=phase))  # noqa: B023
         assert np.array_equal(plain, fast)
         own = {"srca_format": STYLE_OWN_FORMAT[style], "srcb_format": STYLE_OWN_FORMAT[style]}
         for block, row, column in ((0, 1, 2), (5, 7, 15)):
@@ -83,7 +74,7 @@ def test_mvmul(monkeypatch, kind, style, dst32):
     ],
     ids=lambda value: next(iter(value), "preset") if isinstance(value, dict) else "",
 )
-def test_fields_of_the_numerics(monkeypatch, changes, supported):
+def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
     """What the kernel does not do goes through numpy; either way the bits are numpy's."""
     rng = np.random.default_rng(9)
     numerics = replace(BASE, **changes)
@@ -95,7 +86,7 @@ def test_fields_of_the_numerics(monkeypatch, changes, supported):
         with monkeypatch.context() as patch:
             patch.setattr(tensix_dot, "mvmul", lambda *given: calls.append(1) or kernel(*given))  # noqa: B023
             arguments = {"style": style, "dst32": dst32, "phase": 0, "numerics": numerics}
-            plain, fast = both(monkeypatch, lambda: tensix.mvmul(d, b, a, **arguments))  # noqa: B023
+            plain, fast = both(lambda: tensix.mvmul(d, b, a, **arguments))  # noqa: B023
         assert np.array_equal(plain, fast)
         assert len(calls) == supported
 
@@ -113,26 +104,26 @@ def test_the_quirk_is_met(monkeypatch):
     assert tensix.mvmul(dst, b, a, quirk=False, **options)[0, 0] == 1 << 31 | (127 - 23) << 23
 
 
-def test_leading_axes_broadcast(monkeypatch):
+def test_leading_axes_broadcast(both):
     rng = np.random.default_rng(10)
     d, b, a = operands(rng, "near", Style.BF16, True, 6)
     d, b, a = d.reshape(2, 3, 8, 16), b[:2, np.newaxis], a[:3]
     for shape in (d, d[0, 0]):
-        plain, fast = both(monkeypatch, lambda: tensix.mvmul(shape, b, a, style="BF16", dst32=True, phase=1))  # noqa: B023
+        plain, fast = both(lambda: tensix.mvmul(shape, b, a, style="BF16", dst32=True, phase=1))  # noqa: B023
         assert np.array_equal(plain, fast)
-    pooled = both(monkeypatch, lambda: tensix.gapool(d[0], b[:1, 0], a, style="BF16", dst32=True))
+    pooled = both(lambda: tensix.gapool(d[0], b[:1, 0], a, style="BF16", dst32=True))
     assert np.array_equal(*pooled)
 
 
 @pytest.mark.parametrize("fmt", ["bf16", "fp16", "bfp8", "int8"])
-def test_matrices(monkeypatch, fmt):
+def test_matrices(both, fmt):
     rng = np.random.default_rng(11)
     shapes = (40, 70), (70, 33)
     a, b = (
         rng.integers(-127, 128, shape) if fmt == "int8" else rng.standard_normal(shape, dtype=np.float32)
         for shape in shapes
     )
-    plain, fast = both(monkeypatch, lambda: tensix.matmul(a, b, fmt=fmt, fidelity="HiFi2"))
+    plain, fast = both(lambda: tensix.matmul(a, b, fmt=fmt, fidelity="HiFi2"))
     assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
 
 

@@ -39,15 +39,6 @@ START = [
 ]
 
 
-def both(monkeypatch, compute):
-    """What numpy and numba give."""
-    results = []
-    for name in ("numpy", "numba"):
-        monkeypatch.setenv("BITPATH_FAST", name)
-        results.append(compute())
-    return results
-
-
 def rows(rng, kind, fmt, p, free):
     """Elements [P, F, 4] and scales [P, F] of one kind."""
     codes = rng.integers(0, 256, (p, free, 4)).astype(np.uint8)
@@ -79,16 +70,16 @@ KINDS = ("random", "extreme", "specials", "subnormal", "wide", "zeros", "ties")
 
 @pytest.mark.parametrize(("x_format", "y_format"), list(product(FORMATS, repeat=2)))
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows(monkeypatch, kind, x_format, y_format):
+def test_rows(both, kind, x_format, y_format):
     """Every kind of rows from every partial sum; some outputs by the scalar tier too."""
     rng = np.random.default_rng(KINDS.index(kind))
     formats = FORMATS[x_format], FORMATS[y_format]
     (x, x_scale), (y, y_scale) = rows(rng, kind, formats[0], 12, len(START)), rows(rng, kind, formats[1], 12, 67)
     start = np.repeat(np.array(START, np.uint32)[:, np.newaxis], 67, axis=1)
     operands = NUMERICS, x, formats[0], x_scale, y, formats[1], y_scale
-    plain, fast = both(monkeypatch, lambda: chain_rows(*operands, start))
+    plain, fast = both(lambda: chain_rows(*operands, start))
     assert np.array_equal(plain, fast)
-    assert np.array_equal(*both(monkeypatch, lambda: chain_rows(*operands)))
+    assert np.array_equal(*both(lambda: chain_rows(*operands)))
     for m, n in ((0, 0), (4, 66), (int(rng.integers(len(START))), 33)):
         sides = (
             x[:, m].tolist(),
@@ -136,7 +127,7 @@ def test_what_float64_loses_decides_a_tie(monkeypatch, partial, large, small, ex
     ],
     ids=lambda value: next(iter(value), "preset") if isinstance(value, dict) else "",
 )
-def test_fields_of_the_numerics(monkeypatch, changes, supported):
+def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
     """What the kernel does not do goes through numpy; either way the bits are numpy's."""
     rng = np.random.default_rng(7)
     numerics = replace(NUMERICS, **changes)
@@ -146,7 +137,7 @@ def test_fields_of_the_numerics(monkeypatch, changes, supported):
     kernel = mx_chain.chain_rows
     monkeypatch.setattr(mx_chain, "chain_rows", lambda *operands: calls.append(1) or kernel(*operands))
     operands = numerics, x, E5M2, x_scale, y, E4M3FN, y_scale
-    assert np.array_equal(*both(monkeypatch, lambda: chain_rows(*operands)))
+    assert np.array_equal(*both(lambda: chain_rows(*operands)))
     assert len(calls) == supported
 
 
@@ -166,10 +157,10 @@ def test_copies_of_numerics_are_supported_too():
 
 
 @pytest.mark.parametrize(("m", "n"), [(0, 3), (2, 0)])
-def test_no_rows_and_no_columns(monkeypatch, m, n):
+def test_no_rows_and_no_columns(both, m, n):
     x, y = (np.zeros((8, free, 4), np.uint8) for free in (m, n))
     operands = x, E5M2, x[..., 0], y, E5M2, y[..., 0]
-    plain, fast = both(monkeypatch, lambda: chain_rows(NUMERICS, *operands))
+    plain, fast = both(lambda: chain_rows(NUMERICS, *operands))
     assert plain.shape == fast.shape == (m, n)
     assert plain.dtype == fast.dtype
 
@@ -177,7 +168,7 @@ def test_no_rows_and_no_columns(monkeypatch, m, n):
 @pytest.mark.parametrize("rule", ["ocp", "nki05"])
 @pytest.mark.parametrize("dtype", [E4, E5, FP4], ids=str)
 @pytest.mark.parametrize("source", [ml_dtypes.bfloat16, np.float16, np.float32], ids=lambda each: np.dtype(each).name)
-def test_quantisation(monkeypatch, source, dtype, rule):
+def test_quantisation(both, source, dtype, rule):
     """Codes of every kind, blocks of one binade, ties; some blocks by the scalar tier too."""
     rng = np.random.default_rng(3)
     width = np.dtype(source).itemsize * 8
@@ -190,7 +181,7 @@ def test_quantisation(monkeypatch, source, dtype, rule):
         codes[codes & (fmt.sign_mask - 1) > fmt.infinity_code] = 0
         with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
             trainium3.quantize_offline(np.full((32, 4), np.nan, source), dtype)
-    plain, fast = both(monkeypatch, lambda: trainium3.quantize_offline(x, dtype, scale_rule=rule))
+    plain, fast = both(lambda: trainium3.quantize_offline(x, dtype, scale_rule=rule))
     assert all(
         np.array_equal(codes_of(a) if a.dtype == dtype else a, codes_of(b) if b.dtype == dtype else b)
         for a, b in zip(plain, fast, strict=True)
@@ -204,18 +195,18 @@ def test_quantisation(monkeypatch, source, dtype, rule):
             assert got == list(expected)
 
 
-def test_float64_is_quantised_in_numpy(monkeypatch):
+def test_float64_is_quantised_in_numpy(both):
     x = np.random.default_rng(4).standard_normal((32, 8))
-    plain, fast = both(monkeypatch, lambda: trainium3.quantize_offline(x, E4))
+    plain, fast = both(lambda: trainium3.quantize_offline(x, E4))
     assert np.array_equal(codes_of(plain[0]), codes_of(fast[0]))
     assert np.array_equal(plain[1], fast[1])
 
 
 @pytest.mark.parametrize("form", ["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"])
-def test_matrices(monkeypatch, form):
+def test_matrices(both, form):
     rng = np.random.default_rng(5)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((131, 160), (160, 70)))
-    plain, fast = both(monkeypatch, lambda: trainium3.matmul(a, b, a_format=form, b_format=form))
+    plain, fast = both(lambda: trainium3.matmul(a, b, a_format=form, b_format=form))
     assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
 
 
