@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from cocotb.triggers import FallingEdge, RisingEdge, Timer
+from cocotb.triggers import Event, FallingEdge, RisingEdge, Timer
 
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import PERIOD_NS, Bench
@@ -47,7 +47,9 @@ class EnginePlayer:
         self._commands = frame.driver(commands, gaps)
         self._reads = frame.driver(reads)
         self._answers: list[int] = []
-        self._monitor = frame.monitor("data", self._answers.append, stalls or pauses.never())
+        self._wanted = 0
+        self._answered = Event()
+        self._monitor = frame.monitor("data", self._got, stalls or pauses.never())
         self._monitor.hold()
 
     async def play(self, segments: Iterable[Segment], progress: Callable[[int], None] | None = None) -> None:
@@ -67,14 +69,24 @@ class EnginePlayer:
 
     async def ask(self, requests: Iterable[Any]) -> list[int]:
         """The answers to requests, in order, as payloads."""
-        self._answers.clear()
-        self._monitor.release()
         requests = list(requests)
+        if not requests:
+            return []
+        self._answers.clear()
+        self._wanted = len(requests)
+        self._answered.clear()
+        self._monitor.release()
         for request in requests:
             self._reads.send(request)
-        await self.settle(lambda: len(self._answers) == len(requests))
+        await self._answered.wait()
         self._monitor.hold()
+        await RisingEdge(self.dut.clk)
         return list(self._answers)
+
+    def _got(self, answer: int) -> None:
+        self._answers.append(answer)
+        if len(self._answers) == self._wanted:
+            self._answered.set()
 
     async def settle(self, done: Callable[[], bool]) -> None:
         """Wait, cycle by cycle, until it is done."""
