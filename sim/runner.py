@@ -29,6 +29,9 @@ RUN_SECONDS = 600
 """Limit on a run that names none."""
 WAVE_FILES = ("*.fst", "*.vcd")
 
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""For numpy in the simulator's process: its threads would spin and have nothing to do."""
+
 
 @dataclass(frozen=True)
 class SimResult:
@@ -107,7 +110,7 @@ def run(
     try:
         process.run_logged(
             [sys.executable, "-P", "-m", "bitpath.sim.launch", str(folder / "job.json")],
-            env=_clean(tools.environment(variables | dict(env or {}))),
+            env=_clean(tools.environment(variables | ONE_THREAD | dict(env or {}))),
             log=log,
             timeout=timeout,
         )

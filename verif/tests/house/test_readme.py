@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from bitpath.golden import trainium3
 from bitpath.sim.commands import explain, numerics
 from bitpath.sim.flows import aie_matmul, layer, rmsnorm_quant, tensix_matmul, trainium3_matmul
+from bitpath.sim.synth import configurations
 
 README = Path(__file__).parents[3] / "README.md"
 STEP = "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --partial 3f800001"
@@ -61,3 +62,9 @@ def test_the_run_table_has_every_format_and_no_mismatch():
     assert [tuple(row[:2]) for row in rows] == [(name, fmt) for name, flow in flows.items() for fmt in flow.FORMATS]
     # Every output of the layer, [128, 512].
     assert all(row[2:4] == [f"{128 * 512:,}", "0"] for row in rows)
+
+
+def test_the_synthesis_table_has_what_make_synth_does():
+    found = re.search(r"<!-- synth -->\n(.*?)\n<!-- /synth -->", README.read_text(), re.DOTALL)
+    names = [re.sub("[`*]", "", line.split("|")[1].strip()) for line in found[1].splitlines()[2:]]
+    assert names == [design.name for design in configurations.QUOTED]
