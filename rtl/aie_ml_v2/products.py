@@ -22,8 +22,6 @@ SIGN_PLACE = BYTE - 1
 WIDE_BITS = 2 * SIGNIFICAND_BITS + 1
 """Of a product: at most 2047**2, so that the sign bit needs one more."""
 NARROW_BITS = 2 * MX6.width
-INT16_PRODUCTS = 2
-"""Products of 16-bit integers, each of four 8-bit pieces."""
 
 
 class ProductWords(data.Struct):
