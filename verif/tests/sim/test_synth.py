@@ -36,7 +36,7 @@ def test_a_library_of_the_users(tmp_path, suffix):
     ("name", "content", "sentence"),
     [
         ("v.lib", b"module t(); endmodule", "is not a Liberty file, it has no library"),
-        ("cut.lib.gz", gzip.compress(b"library(l) {}")[:-9], "is not a whole text file"),
+        ("cut.lib.gz", gzip.compress(b"library(l) {}", mtime=0)[:-9], "is not a whole text file"),
         ("plain.lib.gz", b"library(l) {}", "is not a whole text file"),
         ("binary.lib", b"\xff\xfe\xfa", "is not a whole text file"),
     ],
