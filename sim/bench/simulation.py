@@ -24,15 +24,13 @@ from bitpath.verif.kit.bench import RECORDING
 
 FLOWS = {flow.Matmul.unit: flow for flow in MATMULS.values()}
 """The engines that can be measured, and the flow that runs a layer on each."""
-ROUNDS = 3
-"""Runs of each kind, in turn; the fastest counts, for what else the machine does only ever adds."""
 RUN_SECONDS = 3600
 LOOP = Path(__file__).with_name("bare_loop.cpp")
 RATIO_TO = "bare C++ loop"
 
 
 def simulation_records(
-    unit: str, *, engine: Any = None, slice_: str | None = None, rounds: int = ROUNDS
+    unit: str, *, engine: Any = None, slice_: str | None = None, rounds: int
 ) -> Iterator[dict[str, Any]]:
     """Cycles per second of a layer through cocotb, from its first cycle to its last, and of the bare loop.
 
@@ -48,7 +46,7 @@ def simulation_records(
     unit : an engine: one of :data:`FLOWS`.
     engine : its configuration; the one that ``bitpath run`` uses when not given.
     slice_ : "MxKxN" of the layer; all of it when not given.
-    rounds : runs of each kind.
+    rounds : runs of each kind, in turn; the fastest counts, for what else the machine does only ever adds.
 
     Raises
     ------
