@@ -40,6 +40,7 @@ class Sequencer(wiring.Component):
     -------
     load : In(stream of load_layout), multiply : In(stream of multiply_layout)
     chain_valid : In(1), a vector of partial sums waits; chain_take : Out(1), it is used in this cycle
+    loading : Out(1), a load that no multiplication uses yet is on its way down the rows, which read operand memory for it
     control : Out(control_layout)
     """
 
@@ -51,6 +52,7 @@ class Sequencer(wiring.Component):
                 "multiply": In(stream.Signature(multiply_layout(config))),
                 "chain_valid": In(1),
                 "chain_take": Out(1),
+                "loading": Out(1),
                 "control": Out(control_layout(config.array)),
             }
         )
@@ -75,6 +77,17 @@ class Sequencer(wiring.Component):
             m.d.comb += [control.load.eq(1), load.ready.eq(column == cols - 1)]
             m.d.sync += [column.eq(column + 1), loaded.eq(column == cols - 1)]
 
+        # A load in use needs no such count: its multiplication's results come later than it has passed.
+        down = self.config.array.rows * self.config.array.row_latency
+        rows_left = Signal(range(down + 1))
+        m.d.comb += self.loading.eq(rows_left.any())
+        with m.If(control.load):
+            m.d.sync += rows_left.eq(down)
+        with m.Elif(control.swap):
+            m.d.sync += rows_left.eq(0)
+        with m.Elif(self.loading):
+            m.d.sync += rows_left.eq(rows_left - 1)
+
         word = Signal(count_width(self.config))
         swapped = Signal()
         m.d.comb += [
@@ -83,7 +96,8 @@ class Sequencer(wiring.Component):
         ]
         with m.If(multiply.valid):
             with m.If(multiply.p.swap & ~swapped):
-                with m.If(loaded):
+                # A load that still waits to replace what is loaded was sent before this multiplication, and is its own.
+                with m.If(loaded & ~(load.valid & load.p.replace)):
                     m.d.comb += control.swap.eq(1)
                     m.d.sync += [swapped.eq(1), loaded.eq(0), since_swap.eq(0)]
             with m.Elif(~multiply.p.chain_in | self.chain_valid):

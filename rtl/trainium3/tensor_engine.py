@@ -137,8 +137,8 @@ class TensorEngine(wiring.Component):
             write_back.result.eq(array.result[group]),
             write_back.result_valid.eq(array.result_valid[group]),
             psum.write[group].eq(write_back.write),
-            # A multiplication leaves its queue of destinations with its last result; loads are queued before it.
-            dispatch.idle[group].eq(~Cat(queue.r_rdy for queue in queues).any()),
+            # A multiplication leaves its queue of destinations with its last result.
+            dispatch.idle[group].eq(~(Cat(queue.r_rdy for queue in queues).any() | sequencer.loading)),
             dispatch.done[group].eq(write_back.done),
             dispatch.done_bank[group].eq(write_back.write.address.bank),
         ]

@@ -67,6 +67,18 @@ class EnginePlayer:
                     progress(resolved(self.dut.retired))
             await RisingEdge(self.dut.clk)
 
+    @property
+    def waiting_commands(self) -> int:
+        """Commands that the engine has not taken."""
+        return self._commands.pending
+
+    def send(self, segment: Segment) -> None:
+        """Queue a segment's writes and commands side by side, and wait for nothing."""
+        for write in segment.writes:
+            self._write.send_bits(write)
+        for command in segment.commands:
+            self._commands.send_bits(command)
+
     async def ask(self, requests: Iterable[Any]) -> list[int]:
         """The answers to requests, in order, as payloads."""
         requests = list(requests)
@@ -106,21 +118,9 @@ class MemoryPlayer(EnginePlayer):
         super().__init__(frame, commands="command", reads="read", gaps=gaps, stalls=stalls)
 
     @property
-    def waiting_commands(self) -> int:
-        """Commands that the engine has not taken."""
-        return self._commands.pending
-
-    @property
     def word_bytes(self) -> int:
         """Bytes of a result word."""
         return len(self.dut.data__payload) // 8
-
-    def send(self, segment: Segment) -> None:
-        """Queue a segment's writes and commands side by side, and wait for nothing."""
-        for write in segment.writes:
-            self._write.send_bits(write)
-        for command in segment.commands:
-            self._commands.send_bits(command)
 
     async def read(self, address: int, words: int) -> np.ndarray:
         """Bytes of the result memory, uint8 [words * word_bytes]."""

@@ -9,13 +9,17 @@ import pytest
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.trainium3.config import ArrayConfig, DotConfig, EngineConfig
+from bitpath.rtl.trainium3.systolic_array import tilings
 from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
-from bitpath.sim.runner import run_bench
+from bitpath.sim.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
 ALL = 7
 """Tests of the bench."""
+PASSES = "bitpath.verif.tb.tb_tensor_engine_passes"
+PLACES = 6
+"""Of each PSUM bank, that its programs write."""
 SAME = "same_on_every_engine"
 FIXED = 2 * 6 * 5
 """Results of that test, on any engine."""
@@ -36,11 +40,12 @@ ON_VERILATOR = {
     "4x4-0": engine_for("verilator", rows=4, cols=4),
     "2x2-2-aligned": engine(2, 2, 2, TRAINIUM3_QUAD_MX_ALIGNED.numerics),
 }
+MORE_SHAPES = {"8x2-4": engine(8, 2, 4), "2x4-2": engine(2, 4, 2)}
 OF_ONE_RESULT = {
     "verilator 32x8-0": ("verilator", ENGINES["verilator"]),
     "verilator 4x4-0": ("verilator", ON_VERILATOR["4x4-0"]),
-    "icarus 2x4-2": ("icarus", engine(2, 4, 2)),
-    "icarus 8x2-4": ("icarus", engine(8, 2, 4)),
+    "icarus 2x4-2": ("icarus", MORE_SHAPES["2x4-2"]),
+    "icarus 8x2-4": ("icarus", MORE_SHAPES["8x2-4"]),
 }
 """Engines of one numerics."""
 
@@ -48,6 +53,24 @@ OF_ONE_RESULT = {
 @pytest.mark.parametrize(("name", "least"), [("32x8-0", 4000), ("4x4-0", 1500), ("2x2-2-aligned", 700)])
 def test_on_verilator(name, least):
     bench(ON_VERILATOR[name], "verilator", cases=24, min_compared=least)
+
+
+@pytest.mark.parametrize(
+    ("name", "programs"),
+    [
+        ("2x2-2-aligned", 8),
+        ("4x4-0", 8),
+        pytest.param("32x8-0", 30, marks=pytest.mark.deep),
+        pytest.param("8x2-4", 300, marks=pytest.mark.deep),
+        pytest.param("2x4-2", 300, marks=pytest.mark.deep),
+    ],
+)
+def test_loads_and_passes_in_any_order(name, programs):
+    built = build("tensor_engine", (ON_VERILATOR | MORE_SHAPES)[name], "verilator")
+    places = built.config.psum_banks * built.config.array.cols * PLACES
+    reads = 2 * programs * len(tilings(built.config.array)) + 1
+    env = {"BITPATH_CASES": str(programs)}
+    run(built, PASSES, seed=SEED, min_tests=3, min_compared=reads * places, env=env)
 
 
 def test_2x2_on_icarus():

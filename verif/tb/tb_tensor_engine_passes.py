@@ -1,0 +1,104 @@
+"""Bench of the tensor engine: short programs of loads and passes in any order, PSUM word for PSUM word with golden.
+
+``BITPATH_CASES`` are programs of each tiling.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.trainium3 import AccumulateFlag
+from bitpath.rtl.trainium3.config import EngineConfig
+from bitpath.rtl.trainium3.element_map import ElementFormat
+from bitpath.rtl.trainium3.systolic_array import Tiling, tilings
+from bitpath.rtl.trainium3.tensor_engine import TensorEngine
+from bitpath.verif.host.player import Segment
+from bitpath.verif.host.trainium3_player import TensorEnginePlayer
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tb.engine_host import source_of
+from bitpath.verif.tb.tensor_engine_programs import (
+    LOADS,
+    PLACES,
+    WAYS,
+    WORDS,
+    Load,
+    Pass,
+    PassModel,
+    bins_of,
+    random_program,
+)
+
+CONFIG = config_from_environment(EngineConfig)
+SIGNATURE = TensorEngine(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "24"))
+LENGTH = 100
+"""Instructions of a random program."""
+LIMIT = {"timeout_time": 5, "timeout_unit": "ms"}
+
+
+async def begin(frame: Bench, *, gap: float = 0.0) -> tuple[TensorEnginePlayer, PassModel]:
+    """Fill operand memory, and PSUM with zeros; who plays, and the model."""
+    player = TensorEnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")))
+    model = PassModel(CONFIG, source_of("words"))
+    await player.play([Segment(writes=model.writes())])
+    for bank in range(CONFIG.psum_banks):
+        await player.write(bank * CONFIG.psum_bank_depth, model.psum[bank, :PLACES])
+    return player, model
+
+
+async def compare(frame: Bench, player: TensorEnginePlayer, model: PassModel) -> None:
+    """The places of PSUM that programs use against the model's."""
+    scoreboard = frame.scoreboard(f"PSUM {len(frame.scoreboards)}", FP32.width, {"": FP32})
+    for bank, words in enumerate(model.psum[:, :PLACES]):
+        got = await player.read(bank * CONFIG.psum_bank_depth + index for index in range(PLACES))
+        for (index, column), value in np.ndenumerate(words):
+            scoreboard.expect(int(value), f"bank {bank}, index {index}, column {column}")
+            scoreboard.got(int(got[index, column]))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(gap=[0.0, 0.6])
+async def single_passes(dut, gap):
+    """Loads that no pass uses, and passes of one word right behind a load, in all tiles, chained and not."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player, model = await begin(frame, gap=gap)
+        rng = pauses.rng("programs")
+        coverage = frame.coverage(cross(LOADS, WORDS) + cross(LOADS, WAYS))
+        for _ in range(CASES):
+            for tiling in tilings(CONFIG.array):
+                program = random_program(CONFIG, tiling, LENGTH, rng)
+                for loads, *others in bins_of(program):
+                    for other in others:
+                        coverage.hit(loads, other)
+                await player.play([Segment(commands=model.commands(tiling, program))])
+                await compare(frame, player, model)
+
+
+@cocotb.test(**LIMIT)
+async def new_words_behind_a_load(dut):
+    """An engine that is not busy has read all that a load needs, though no pass uses it yet."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player, model = await begin(frame)
+        load = Load(group=0, address=0, format=ElementFormat.E4M3FN)
+        one = Pass(
+            group=0,
+            address=CONFIG.array.cols,
+            format=ElementFormat.E4M3FN,
+            count=1,
+            chain_in=False,
+            chain_out=False,
+            bank=0,
+            index=0,
+            flag=AccumulateFlag.FIRST_OVERWRITE,
+        )
+        first, second = model.commands(Tiling.FULL, [load, one])
+        player.send(Segment(commands=[first]))
+        await player.settle(lambda: not player.waiting_commands and not resolved(dut.busy))
+        writes = PassModel(CONFIG, source_of("new words")).writes()[: CONFIG.array.cols]
+        await player.play([Segment(writes=writes, commands=[second])])
+        await compare(frame, player, model)
