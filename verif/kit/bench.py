@@ -19,6 +19,7 @@ from bitpath.golden.spec.formats import FloatFormat
 from bitpath.rtl.config import from_dict
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.inputs import INPUTS, InputRecorder
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
@@ -162,6 +163,11 @@ class Bench:
         for coverage in self.coverages:
             coverage.finish()
 
+    def leave_record(self) -> None:
+        """Give the runner the test's record."""
+        with Path(os.environ["BITPATH_RECORDS"]).open("a") as records:
+            records.write(json.dumps(self.record()) + "\n")
+
     def record(self) -> dict[str, Any]:
         """What the runner reads: counts, the coverage bins, and how much was simulated in which time."""
         return {
@@ -189,6 +195,9 @@ async def bench(
     recorder = None
     quiet_ports(dut, signature)
     frame = Bench(dut, signature)
+    inputs = InputRecorder(dut, signature) if INPUTS in os.environ else None
+    if inputs is not None:
+        frame.start("recorder of inputs", inputs.run())
     # A combinational design has no clock.
     if hasattr(dut, "clk"):
         # The simulator drives it: a clock in Python would cost two callbacks a cycle.
@@ -206,8 +215,9 @@ async def bench(
     frame.cycles = round((get_sim_time("ns") - start_ns) / PERIOD_NS)
     if recorder is not None:
         recorder.save()
-    with Path(os.environ["BITPATH_RECORDS"]).open("a") as records:
-        records.write(json.dumps(frame.record()) + "\n")
+    if inputs is not None:
+        inputs.save()
+    frame.leave_record()
     frame.finish()
 
 

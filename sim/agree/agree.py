@@ -1,0 +1,114 @@
+"""A unit's own bench recorded, and what it gave replayed by every engine."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bitpath.rtl.config import digest
+from bitpath.rtl.units import find_unit
+from bitpath.sim import paths
+from bitpath.sim.agree import netlist, reference
+from bitpath.sim.build import Built, Emitter, build
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.runner import run
+from bitpath.verif.kit.inputs import INPUT_STEPS, INPUTS
+
+REFERENCE, NETLIST = "amaranth", "netlist"
+ENGINES = ("icarus", "verilator", NETLIST)
+"""Those that are held to Amaranth's simulator; the netlist runs on Icarus."""
+REPLAY = "BITPATH_REPLAY"
+HOURS = 2 * 3600
+"""Limit on a replay: large netlists are slow."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Engines that gave the same bits.
+
+    Attributes
+    ----------
+    unit, digest : which unit, in which configuration.
+    engines : all of them, Amaranth's simulator first.
+    steps : that each was given: cycles, or moments of a unit without a clock.
+    values : of outputs that each gave, and that were compared.
+    seed : of the bench whose inputs they are.
+    """
+
+    unit: str
+    digest: str
+    engines: tuple[str, ...]
+    steps: int
+    values: int
+    seed: int
+
+
+def agree(
+    unit: str,
+    config: Any,
+    *,
+    engines: Sequence[str] = ENGINES,
+    tests: str | None = None,
+    cases: int | None = None,
+    steps: int = 200,
+    seed: int | None = None,
+    gates: Emitter | None = None,
+    recorded_on: str = "verilator",
+) -> Agreement:
+    """Record the unit's bench, and hold every engine to Amaranth's simulator: every output in every step,
+    a payload where it is valid.
+
+    Parameters
+    ----------
+    tests, seed : of the bench, as :func:`bitpath.sim.runner.run` has them.
+    cases : random cases of a test; the bench's own number where it is None.
+    steps : at most so many of each of its tests.
+    gates : what makes the netlist; :func:`bitpath.sim.agree.netlist.emitter` where it is None.
+    recorded_on : the simulator that runs the bench.
+
+    Raises
+    ------
+    MissingToolError : an engine is not installed.
+    SimulationError : the bench failed, or an engine gave other bits.
+    """
+    paths.runs().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="agree-") as folder:
+        file = Path(folder) / "inputs.jsonl"
+        variables = {INPUTS: str(file), INPUT_STEPS: str(steps)}
+        variables |= {} if cases is None else {"BITPATH_CASES": str(cases)}
+        bench = f"bitpath.verif.tb.tb_{unit}"
+        seed = run(build(unit, config, recorded_on), bench, tests=tests, seed=seed, env=variables).seed
+        inputs, given = _read(file)
+        outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
+        values = sum(value is not None for step in answers for value in step)
+        tables = [
+            [[value if value is None else f"{value:x}" for value in step] for step in table]
+            for table in (given, answers)
+        ]
+        replay = Path(folder) / "replay.json"
+        replay.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
+        for engine in engines:
+            _hold(unit, engine, _built(unit, config, engine, gates), replay, values)
+    return Agreement(unit, digest(unit, config), (REFERENCE, *engines), len(answers), values, seed)
+
+
+def _read(file: Path) -> tuple[list[str], list[list[int]]]:
+    """Names of inputs, and their values in each step of all tests, one after the other."""
+    parts = [json.loads(line) for line in file.read_text().splitlines()]
+    return parts[0]["inputs"], [[int(value, 16) for value in step] for part in parts for step in part["steps"]]
+
+
+def _built(unit: str, config: Any, engine: str, gates: Emitter | None) -> Built:
+    if engine != NETLIST:
+        return build(unit, config, engine)
+    return build(unit + netlist.SUFFIX, config, "icarus", emitter=gates or netlist.emitter())
+
+
+def _hold(unit: str, engine: str, built: Built, replay: Path, values: int) -> None:
+    """Raise unless a simulation gives just the replay's values."""
+    try:
+        run(built, "bitpath.verif.tb.tb_replay", min_compared=values, env={REPLAY: str(replay)}, timeout=HOURS)
+    except SimulationError as error:
+        raise SimulationError(f"{unit}: {engine} does not give the bits of Amaranth's simulator: {error}") from None
