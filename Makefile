@@ -71,8 +71,8 @@ explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/bootstrap.py synth plot explore
 	@$(BITPATH) explore $(explore_options)
 
-report: setup ## the testplans joined with the last results
-	@$(BITPATH) report
+report: setup ## the testplans joined with the last results: STRICT=1 fails unless all of it passed
+	@$(BITPATH) report $(if $(filter-out 0,$(STRICT)),--strict)
 
 check: lint test ## what CI runs
 

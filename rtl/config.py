@@ -71,6 +71,8 @@ def from_dict(cls: Any, value: Any) -> Any:
     if cls is types.NoneType:
         return None
     if get_origin(cls) is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"configuration: {value!r} is not a list")
         return tuple(from_dict(get_args(cls)[0], item) for item in value)
     if cls is FloatFormat and isinstance(value, str):
         if value not in CATALOGUE:
@@ -79,7 +81,13 @@ def from_dict(cls: Any, value: Any) -> Any:
     if is_dataclass(cls):
         return _dataclass_from(cls, value)
     if issubclass(cls, Enum):
-        return cls(value)
+        # By type too: True equals 1, and is no code.
+        for member in cls:
+            if type(member.value) is type(value) and member.value == value:
+                return member
+        raise ValueError(
+            f"configuration: {value!r} is no {cls.__name__}, known are {', '.join(str(m.value) for m in cls)}"
+        )
     if type(value) is not cls:
         raise ValueError(f"configuration: {value!r} is not of type {cls.__name__}")
     return value

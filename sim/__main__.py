@@ -3,6 +3,7 @@
 import importlib
 import os
 import pkgutil
+import signal
 import sys
 
 import click
@@ -33,7 +34,12 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command. A user's mistake is one sentence and status 1; BITPATH_DEBUG=1 shows where it was raised."""
+    """Run the command. A user's mistake is one sentence and status 1; BITPATH_DEBUG=1 shows where it was raised.
+
+    A request to end is Ctrl-C by another name: what was started ends too, and what is half written goes.
+    """
+    for request in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(request, signal.default_int_handler)
     try:
         sys.exit(cli(prog_name="bitpath", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:

@@ -77,9 +77,32 @@ def _replace(value: dict[str, Any], name: str, change: Any) -> bool:
 
 
 def read_config(unit: str, path: Path) -> Any:
-    """The configuration in a JSON file, such as the config.json that a run leaves in its folder."""
+    """The configuration in a JSON file, such as the config.json that a run leaves in its folder.
+
+    Raises
+    ------
+    OSError, ValueError : the file cannot be read, is not JSON, or is no configuration of the unit.
+    """
     try:
-        value = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: not JSON: {error}") from None
-    return from_dict(find_unit(unit).config_type, value)
+        content = path.read_bytes()
+    except OSError as error:
+        raise OSError(f"--config: {path} cannot be read: {error.strerror or error}") from None
+    try:
+        value = json.loads(content, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError(f"--config: {path} is not JSON: nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"--config: {path} is not JSON: {error}") from None
+    try:
+        return from_dict(find_unit(unit).config_type, value)
+    except ValueError as error:
+        raise ValueError(f"--config: {path}: {error}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; ValueError where a name stands twice, of which one would be lost."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{', '.join(sorted({name for name in names if names.count(name) > 1}))} given twice")
+    return value

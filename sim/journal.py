@@ -1,5 +1,6 @@
 """Files of JSON lines that only grow: each result is kept as soon as it is there."""
 
+import fcntl
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,23 +8,36 @@ from typing import Any
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All records, the oldest first; without a line that an interruption cut, and none where there is no file."""
+    """All records, the oldest first; without a line that an interruption cut or a disk damaged, and none where there is no
+    file."""
     found = []
-    for line in path.read_text().splitlines() if path.is_file() else []:
+    for line in path.read_bytes().split(b"\n") if path.is_file() else []:
         try:
-            found.append(json.loads(line))
-        except json.JSONDecodeError:
+            record = json.loads(line)
+        except ValueError:
             continue
+        if isinstance(record, dict):
+            found.append(record)
     return found
 
 
 def append(path: Path, record: Mapping[str, Any]) -> None:
-    """Add a record."""
+    """Add a record, in one piece also where two runs write at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as file:
+    line = json.dumps(record).encode() + b"\n"
+    with path.open("ab+", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        whole = file.seek(0, 2)
         # Behind a line that an interruption cut.
-        if file.tell():
+        if whole:
             file.seek(-1, 2)
             if file.read(1) != b"\n":
-                file.write(b"\n")
-        file.write(json.dumps(record).encode() + b"\n")
+                line = b"\n" + line
+        try:
+            written = file.write(line)
+            if written < len(line):
+                file.write(line[written:])
+        except OSError:
+            # A full disk: what does not go in whole leaves nothing.
+            file.truncate(whole)
+            raise

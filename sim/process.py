@@ -1,4 +1,4 @@
-"""A child process with a time limit that really ends it and everything it started."""
+"""A child process with a time limit that really ends it and everything it started, and that outlives nobody."""
 
 import contextlib
 import os
@@ -6,6 +6,10 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+_GUARDED = '(read -r _ <&%d; kill -s KILL 0) & exec "$@"'
+"""For the shell, which becomes the command: beside it one waits for the end of a pipe that nobody writes to. It comes when
+whoever asked for the command has died, however he did; then the whole group goes."""
 
 
 def run_logged(
@@ -17,16 +21,18 @@ def run_logged(
     ------
     TimeoutError : the limit passed; the process and all its descendants have been killed.
     """
-    with log.open("w") as output:
+    alive, held = os.pipe()
+    with log.open("w") as output, os.fdopen(alive), os.fdopen(held, "w"):
         # A session of its own, so that the whole group can be signalled: the simulator is a grandchild.
         process = subprocess.Popen(
-            command,
+            ["/bin/sh", "-c", _GUARDED % alive, "sh", *command],
             env=dict(env),
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             cwd=folder,
             start_new_session=True,
+            pass_fds=(alive,),
         )
         try:
             return process.wait(timeout)

@@ -22,6 +22,7 @@ from bitpath.rtl.config import to_dict
 from bitpath.sim import paths, process, tools
 from bitpath.sim.build import Built, Emitter, build
 from bitpath.sim.errors import SimulationError
+from bitpath.verif.kit.report import write_whole
 
 __all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "run_bench"]
 
@@ -108,20 +109,22 @@ def run(
     log = folder / "run.log"
     start = time.monotonic()
     try:
-        process.run_logged(
+        status = process.run_logged(
             [sys.executable, "-P", "-m", "bitpath.sim.launch", str(folder / "job.json")],
             env=_clean(tools.environment(variables | ONE_THREAD | dict(env or {}))),
             log=log,
             timeout=timeout,
         )
         result = _judge(built, folder, seed, min_tests, min_compared, time.monotonic() - start)
+        if status:
+            raise SimulationError(f"the simulator's process ended with status {status} after tests that passed")
     except (TimeoutError, SimulationError) as error:
-        _write_summary(built, bench, folder, seed, compared=0, seconds=time.monotonic() - start)
+        _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
         raise SimulationError(
             f"{built.unit} on {built.simulator}, seed {seed}: {error}\n{process.tail(log)}\n"
             f"log: {paths.shown(log)}\nreplay: {replay}"
         ) from None
-    _write_summary(built, bench, folder, seed, compared=result.compared, seconds=result.seconds)
+    _write_summary(built, bench, folder, seed, records=result.records, seconds=result.seconds)
     return result
 
 
@@ -200,12 +203,20 @@ def _names(results: Path, *, failed: bool = False) -> list[str]:
 
 
 def _read_records(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    try:
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+    except ValueError:
+        raise SimulationError(f"{paths.shown(path)}, the record of what was compared, is damaged") from None
 
 
-def _write_summary(built: Built, bench: str, folder: Path, seed: int, *, compared: int, seconds: float) -> None:
-    """Leave the flat record of a run, failed or not, that reports are made of."""
+def _write_summary(
+    built: Built, bench: str, folder: Path, seed: int, *, records: tuple[dict[str, Any], ...], seconds: float
+) -> None:
+    """Leave the flat record of a run, failed or not, that reports are made of; ``records`` are those of all its tests, in
+    their order, or none."""
     results = folder / "results.xml"
+    names = _names(results)
+    compared = [record["compared"] for record in records]
     record = {
         "unit": built.unit,
         "config": to_dict(built.config),
@@ -213,9 +224,11 @@ def _write_summary(built: Built, bench: str, folder: Path, seed: int, *, compare
         "sim": built.simulator,
         "bench": bench.rpartition(".")[2],
         "seed": seed,
-        "tests": _names(results),
+        "tests": names,
         "failed": _names(results, failed=True),
-        "compared": compared,
+        "compared": sum(compared),
+        # Without records, which a run may be allowed, nothing is known of them.
+        "values": dict(zip(names, compared, strict=True)) if compared else {},
         "wall_seconds": round(seconds, 2),
     }
-    (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n")
+    write_whole(folder / "run.json", json.dumps(record, indent=2) + "\n")

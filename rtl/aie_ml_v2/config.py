@@ -7,10 +7,12 @@ from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, AieNumerics
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
-from bitpath.rtl.config import require_power_of_two
+from bitpath.rtl.config import require_power_of_two, require_range
 
 CASCADE_LANES = CASCADE_BITS // FP32.width
 """Accumulator lanes of a word of the cascade."""
+MAX_CASCADE_STAGES = 64
+"""More than a row of the machine's array has."""
 MAX_INTEGER_LANES = 64
 """Accumulator lanes of 32 bits that one conversion of the machine takes at most."""
 
@@ -144,7 +146,7 @@ class CascadeConfig:
 
     Attributes
     ----------
-    stages : of the chain, at least 2.
+    stages : of the chain, 2 to 64.
     mac : each one's multiply-accumulate; its lanes are those of an accumulator register that the cascade moves.
     """
 
@@ -152,8 +154,7 @@ class CascadeConfig:
     mac: VectorMacConfig = field(default_factory=lambda: VectorMacConfig(lanes=CASCADE_LANES))
 
     def __post_init__(self) -> None:
-        if self.stages < 2:
-            raise ValueError(f"cascade: stages is {self.stages!r}, at least 2 are allowed")
+        require_range("cascade", "stages", self.stages, 2, MAX_CASCADE_STAGES)
         if self.mac.lanes != CASCADE_LANES:
             raise ValueError(
                 f"cascade: the multiply-accumulate has {self.mac.lanes} lanes, {CASCADE_LANES} are allowed"

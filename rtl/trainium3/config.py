@@ -4,10 +4,22 @@ from dataclasses import dataclass, field
 
 from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.trainium3 import MAX_MOVING_FP32, PARTITIONS, TRAINIUM3_QUAD_MX
-from bitpath.rtl.config import PipelineConfig, require_power_of_two
+from bitpath.rtl.config import PipelineConfig, require_power_of_two, require_range
 
 MAX_TERMS = 8
 """Products of a dot product whose sum of two rows is proved."""
+MAX_LANES = 4
+"""Row groups of an array, each with a result stream of its own."""
+MAX_ALIGN_FRACTION_BITS = 64
+"""More than any product has below its leading bit."""
+
+
+def _check_numerics(unit: str, numerics: DotNumerics) -> None:
+    require_power_of_two(unit, "terms", numerics.terms, 2, MAX_TERMS)
+    if not numerics.element_formats:
+        raise ValueError(f"{unit}: element_formats is empty, at least one format is needed")
+    if numerics.align_fraction_bits is not None:
+        require_range(unit, "align_fraction_bits", numerics.align_fraction_bits, 0, MAX_ALIGN_FRACTION_BITS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +36,7 @@ class DotConfig:
     pipeline: PipelineConfig = field(default_factory=PipelineConfig)
 
     def __post_init__(self) -> None:
-        require_power_of_two("quad_mx_dot", "terms", self.numerics.terms, 2, MAX_TERMS)
+        _check_numerics("quad_mx_dot", self.numerics)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +49,9 @@ class MapConfig:
     """
 
     numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
+
+    def __post_init__(self) -> None:
+        _check_numerics("element_map", self.numerics)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +78,7 @@ class ArrayConfig:
     @property
     def groups(self) -> int:
         """Row groups that can work on tiles of their own: four quarters, or two halves of two rows."""
-        return min(4, self.rows)
+        return min(MAX_LANES, self.rows)
 
     @property
     def group_rows(self) -> int:
@@ -92,6 +107,8 @@ class PsumConfig:
     bank_depth: int = 64
 
     def __post_init__(self) -> None:
+        require_range("psum", "cols", self.cols, 1, PARTITIONS)
+        require_range("psum", "lanes", self.lanes, 1, MAX_LANES)
         require_power_of_two("psum", "banks", self.banks, 2, 8)
         require_power_of_two("psum", "bank_depth", self.bank_depth, 2, 1 << 16)
 

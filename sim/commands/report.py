@@ -1,6 +1,6 @@
-"""``bitpath report``: the testplans joined with the last results, and what the flows measured."""
+"""``bitpath report``: the testplans joined with the last results, and what the other commands measured."""
 
-from pathlib import Path
+import sys
 from typing import Any
 
 import click
@@ -11,38 +11,89 @@ from bitpath.sim import paths, results
 from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import load_plans
 
-_STYLES = {results.PASSED: "green", results.FAILED: "bold red", results.SKIPPED: "yellow", results.MISSING: "yellow"}
-REPORT = "testplan.json"
+REPORT = "report"
+Records = list[dict[str, Any]]
 
 
 @click.command()
-def command() -> None:
-    """Print what is tested, why, and how it went; write the same to build/reports/testplan.json."""
+@click.option("--strict", is_flag=True, help="Fail unless every item of every plan has passed.")
+def command(strict: bool) -> None:
+    """Print what is tested, why, and how it went, item by item, and what was proved and measured of each unit.
+
+    Writes the same to build/reports/report.json: a record for each test of each item.
+    """
     latest = results.latest_results()
-    records = []
-    table = Table("unit", "item", "what", "tests", "status", title="Testplans")
+    damaged = list(latest.damaged)
+    measured = results.run_reports(damaged)
+    measured.pop(REPORT, None)
+    records, units = [], {}
+    plans = Table("unit", "item", "what", "tests", "runs", "compared", "status", title="Testplans")
     for item in load_plans():
-        found = results.outcomes(item, latest)
-        status = results.worst(found)
+        found = latest.of(item)
+        whole = results.over(found)
+        units.setdefault(item.unit, []).append(whole)
         records += [
-            {"unit": item.unit, "item": item.id, "test": outcome.test, "status": outcome.status} for outcome in found
+            {"unit": item.unit, "item": item.id, "what": item.what, "test": test, **vars(result)}
+            for test, result in found.items()
         ]
-        table.add_row(item.unit, item.id, item.what, str(len(found)), f"[{_STYLES[status]}]{status}[/]")
+        numbers = (str(len(found)), str(whole.runs), f"{whole.compared:,}")
+        plans.add_row(item.unit, item.id, item.what, *numbers, _coloured(whole.status))
     console = Console()
-    console.print(table)
-    for file, measured in results.run_reports().items():
-        if file.name != REPORT:
-            console.print(_flow_table(file, measured))
-    write_records(paths.reports() / REPORT, records)
-    console.print(f"{len(latest)} tests have results; records: {paths.shown(paths.reports() / REPORT)}")
+    console.print(plans)
+    console.print(_units(units, measured))
+    for name, flat in measured.items():
+        console.print(_table(name, flat))
+    for file in damaged:
+        console.print(f"[red]{paths.shown(file)} is not whole; nothing was taken from it[/]")
+    file = paths.reports() / f"{REPORT}.json"
+    write_records(file, records)
+    items = [whole for unit in units.values() for whole in unit]
+    passed = sum(whole.status == results.PASSED for whole in items)
+    console.print(f"{passed} of {len(items)} items passed; records: {paths.shown(file)}")
+    sys.exit(strict and passed < len(items))
 
 
-def _flow_table(file: Path, records: list[dict[str, Any]]) -> Table:
+def _coloured(status: str) -> str:
+    """Red unless it passed: what was not shown to hold does not."""
+    return f"[{'green' if status == results.PASSED else 'bold red'}]{status}[/]"
+
+
+def _units(units: dict[str, list[results.Result]], measured: dict[str, Records]) -> Table:
+    """A row for each unit: its plan, and what other commands found of it."""
+    table = Table("unit", "items passed", "values compared", *_FOUND, title="Units")
+    for unit, items in units.items():
+        passed = sum(item.status == results.PASSED for item in items)
+        colour = "green" if passed == len(items) else "bold red"
+        cells = []
+        for name, text in _FOUND.items():
+            own = [record for record in measured.get(name, []) if record.get("unit") == unit]
+            cells.append(text(own) if own else "")
+        compared = sum(item.compared for item in items)
+        table.add_row(unit, f"[{colour}]{passed} of {len(items)}[/]", f"{compared:,}", *cells)
+    return table
+
+
+def _sum(records: Records, name: str) -> int:
+    return sum(record.get(name, 0) for record in records)
+
+
+_FOUND = {
+    "mutation": lambda own: f"{_sum(own, 'killed')} of {_sum(own, 'mutants') - _sum(own, 'equivalent')} killed",
+    "formal": lambda own: f"{sum(record.get('status') == 'proved' for record in own)} of {len(own)} proved",
+    "coverage": lambda own: (
+        "/".join(f"{own[-1].get(f'{kind}_percent', 0):.4g}" for kind in ("functional", "line", "toggle")) + " %"
+    ),
+    "deep": lambda own: f"{_sum(own, 'vectors'):,} vectors, {_sum(own, 'mismatches')} mismatches",
+}
+"""What is said of a unit's records in each report, by the report's name."""
+
+
+def _table(name: str, records: Records) -> Table:
     """The scalars of flat records, one row each."""
     columns = list(
         dict.fromkeys(name for record in records for name, value in record.items() if not isinstance(value, dict))
     )
-    table = Table(*columns, title=file.stem)
+    table = Table(*columns, title=name)
     for record in records:
         table.add_row(
             *(f"{value:.4g}" if isinstance(value := record.get(name, ""), float) else str(value) for name in columns)

@@ -1,6 +1,7 @@
 """Reports: lists of flat records, written whole or not at all."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,14 @@ from typing import Any
 def write_records(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     """Write the records as JSON; a reader sees the old file or the new one, never half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(json.dumps(list(records), indent=2) + "\n")
-    partial.replace(path)
+    write_whole(path, json.dumps(list(records), indent=2) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that a reader sees as it was or as it is to be, also where two runs write it at once or the disk is full."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

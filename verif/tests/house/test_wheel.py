@@ -95,7 +95,10 @@ def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
         (["emit", "quad_mx_pe", "--stages", "9", "--out", "out"], "stages is 9, allowed are 0 to 4"),
         (["emit", "--out", "out"], "name one unit or give --all"),
         (["test-sim", "psum", "--sim", "vcs"], "unknown simulator 'vcs', known are icarus, verilator"),
-        (["test-sim", "psum", "--config", "missing.json"], "No such file or directory: 'missing.json'"),
+        (
+            ["test-sim", "psum", "--config", "missing.json"],
+            "--config: missing.json cannot be read: No such file or directory",
+        ),
         (["waves", "psum"], "no wave of 'psum'; run make sim UNIT=psum WAVES=1 first"),
     ],
 )

@@ -33,7 +33,7 @@ def test_chain_on_icarus():
 
 @pytest.mark.parametrize("stages", [1, 0])
 def test_a_chain_has_two_stages_at_least(stages):
-    with pytest.raises(ValueError, match=f"stages is {stages}, at least 2 are allowed"):
+    with pytest.raises(ValueError, match=f"stages is {stages}, allowed are 2 to 64"):
         CascadeConfig(stages=stages)
 
 
