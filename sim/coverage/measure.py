@@ -130,10 +130,10 @@ def _run(built: Built, measured: Measured, folder: Path) -> dict[str, Any]:
 
 
 def line_share(unit: str, counts: Counts, source: Sequence[str], waivers: Iterable[Waiver]) -> Share:
-    """Blocks and branches, each called by its line of the source."""
+    """Blocks and branches, each called by Verilator's word for it and its line of the source."""
     places = sorted(counts.lines, key=lambda point: (point.line, point.column, point.what, point.module))
-    points = [((source[point.line - 1],), counts.lines[point] > 0) for point in places]
-    names = [f"line {point.line} {point.what}: {source[point.line - 1].strip()}" for point in places]
+    names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
+    points = [((name,), counts.lines[point] > 0) for name, point in zip(names, places, strict=True)]
     return _share(points, waived(waivers, unit, "line", points), names)
 
 

@@ -7,7 +7,7 @@
     reason = "its bench ..."
 
 ``match`` is a regular expression for the whole of ``module.signal[bit]`` of a toggle, where module names stand without their
-digests, or of the source line of a block or branch. What it matches and was reached all the same is an error, as is an entry
+digests, or of Verilator's word for a block or branch and its line: ``if: if (a) begin``. What it matches and was reached all the same is an error, as is an entry
 that matches nothing in a unit that it names.
 """
 
