@@ -19,7 +19,7 @@ explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--libe
 	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog bench synth explore report check clean
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog coverage bench synth explore report check clean
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ lint: setup ## ruff: rules and format
 
 verilog: setup ## write every unit's Verilog below build/verilog
 	@$(BITPATH) emit --all --out build/verilog
+
+coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDATE=1 MISSING=1
+	@$(PYTHON) -I sim/bootstrap.py synth plot
+	@$(BITPATH) coverage $(UNIT) $(if $(filter-out 0,$(UPDATE)),--update) $(if $(filter-out 0,$(MISSING)),--missing)
 
 bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (4096x4096x4096); SCALING=1
 	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/bootstrap.py plot)

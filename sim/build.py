@@ -40,6 +40,14 @@ VERILATOR_FAST_OPTIONS = (
     # products of eight Tensix cells were 9.3 MB with it and are 1.2 MB without.
     "-fno-table",
 )
+COVERAGE_OPTIONS = (
+    "--coverage-line",
+    "--coverage-toggle",
+    # Verilator leaves out names that begin so, and signals wider than 256 bits.
+    "--coverage-underscore",
+    "--coverage-max-width",
+    "65536",
+)
 LIBRARY_HEADER = "library.h"
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
 """What every source that Verilator writes includes."""
@@ -66,7 +74,8 @@ class Built:
     Attributes
     ----------
     unit, config, digest : what was built.
-    simulator, waves : for which simulator, and whether inner signals are recorded.
+    simulator, waves, coverage : for which simulator, whether inner signals are recorded, and whether lines and toggles are
+        counted.
     folder : where the simulation lies.
     top : name of the top module.
     verilog : the emitted files.
@@ -79,6 +88,7 @@ class Built:
     digest: str
     simulator: str
     waves: bool
+    coverage: bool
     folder: Path
     top: str
     verilog: tuple[Path, ...]
@@ -95,15 +105,26 @@ def rtl_emitter() -> Emitter:
     return Emitter(emit, tuple(Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)))
 
 
-def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitter: Emitter | None = None) -> Built:
+def build(
+    unit: str,
+    config: Any,
+    simulator: str,
+    *,
+    waves: bool = False,
+    coverage: bool = False,
+    emitter: Emitter | None = None,
+) -> Built:
     """Emit and compile a unit, or take both from the cache.
 
     Raises
     ------
+    ValueError : coverage of a simulator that counts none, or with waves.
     MissingToolError : with the line that installs the missing tool.
     SimulationError : the simulator refused the Verilog, or took too long.
     """
     tools.require_simulator(simulator)
+    if coverage and (simulator != "verilator" or waves):
+        raise ValueError("lines and toggles are counted by verilator, in a build without waves")
     if simulator == "verilator" and " " in str(paths.simulations()):
         raise ValueError(
             f"the folder {str(paths.simulations())!r} has a space in its path, where make cannot build; work in another folder"
@@ -120,19 +141,25 @@ def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitte
         "amaranth": _amaranth_versions(),
     }
     emitted = cache.ensure(base / "verilog", emission_key, partial(_emit, emitter, unit, config, made_now))
-    folder = base / (f"{simulator}-waves" if waves else simulator)
+    variant = "-waves" if waves else "-coverage" if coverage else ""
+    folder = base / f"{simulator}{variant}"
     job = {
         "action": "build",
         "simulator": simulator,
         "top": emitted["top"],
         "sources": emitted["files"],
         "waves": waves,
+        "variant": variant,
         "build_args": [],
         "folder": str(folder),
     }
     build_key = {
         "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
-        "job": job | {"options": [*VERILATOR_OPTIONS, *VERILATOR_FAST_OPTIONS], "no_inline": emitted["no_inline"]},
+        "job": job
+        | {
+            "options": [*VERILATOR_OPTIONS, *VERILATOR_FAST_OPTIONS, *(COVERAGE_OPTIONS if coverage else ())],
+            "no_inline": emitted["no_inline"],
+        },
         "make": tools.MAKE_SETTINGS,
         "versions": tools.simulator_versions(simulator),
         "fst": tools.FST_HEADER.exists(),
@@ -145,6 +172,7 @@ def build(unit: str, config: Any, simulator: str, *, waves: bool = False, emitte
         digest=digest(unit, config),
         simulator=simulator,
         waves=waves,
+        coverage=coverage,
         folder=folder,
         top=emitted["top"],
         verilog=tuple(Path(file) for file in emitted["files"]),
@@ -170,7 +198,7 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     start = time.monotonic()
     if job["simulator"] == "verilator":
         job = _verilator_job(job, no_inline, folder)
-        library = verilator_library(job["waves"])
+        library = verilator_library(job["variant"])
         job["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
         _launch(job, folder, _with_library(library))
     else:
@@ -178,25 +206,25 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     return {"seconds": time.monotonic() - start}
 
 
-def verilator_library(waves: bool) -> Path:
+def verilator_library(variant: str) -> Path:
     """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
 
-    It lies in the virtual environment whose Verilator it belongs to, so that builds in any folder share it; without one that
+    ``variant`` is "", "-waves" or "-coverage". It lies in the virtual environment whose Verilator it belongs to, so that builds in any folder share it; without one that
     can be written to, beside the builds.
     """
     own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
     base = Path(sys.prefix) if own else paths.simulations()
-    folder = base / "bitpath" / ("verilator-waves" if waves else "verilator")
+    folder = base / "bitpath" / f"verilator{variant}"
     key = {
         "make": tools.MAKE_SETTINGS,
         "versions": tools.simulator_versions("verilator"),
         "fst": tools.FST_HEADER.exists(),
         "headers": HEADERS,
     }
-    return Path(cache.ensure(folder, key, partial(_compile_library, waves))["folder"])
+    return Path(cache.ensure(folder, key, partial(_compile_library, variant))["folder"])
 
 
-def _compile_library(waves: bool, folder: Path) -> dict[str, Any]:
+def _compile_library(variant: str, folder: Path) -> dict[str, Any]:
     """The library comes with whatever design is compiled; the smallest one does."""
     source = folder / "nothing.v"
     source.write_text("module nothing(i, o);\n  input i;\n  output o;\n  assign o = i;\nendmodule\n")
@@ -205,7 +233,8 @@ def _compile_library(waves: bool, folder: Path) -> dict[str, Any]:
         "simulator": "verilator",
         "top": "nothing",
         "sources": [str(source)],
-        "waves": waves,
+        "waves": variant == "-waves",
+        "variant": variant,
         "build_args": [],
         "folder": str(folder),
     }
@@ -259,6 +288,7 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
         options += ["--trace-fst", "-LDFLAGS", "-lz"] if tools.FST_HEADER.exists() else []
     else:
         options += VERILATOR_FAST_OPTIONS
+        options += COVERAGE_OPTIONS if job["variant"] == "-coverage" else ()
         # Of the top module only the ports: everything public may change from outside, so that its inner signals would
         # have all that hangs on them computed twice a cycle.
         for direction, port in _ports(job):

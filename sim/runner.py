@@ -2,7 +2,7 @@
 
 ``build`` comes from :mod:`bitpath.sim.build`; ``run`` starts the bench in a new folder, so that no stale result can be
 taken for fresh, and raises :class:`SimulationError` for failed tests, too few tests, too few comparisons, a bench that
-left no record, and a simulator that did not end.
+left no record, a functional bin of the unit's list that is no longer hit, and a simulator that did not end.
 """
 
 import json
@@ -21,6 +21,7 @@ from cocotb_tools.check_results import get_results
 from bitpath.rtl.config import to_dict
 from bitpath.sim import paths, process, tools
 from bitpath.sim.build import Built, Emitter, build
+from bitpath.sim.coverage import bins
 from bitpath.sim.errors import SimulationError
 from bitpath.verif.kit.report import write_whole
 
@@ -118,6 +119,8 @@ def run(
         result = _judge(built, folder, seed, min_tests, min_compared, time.monotonic() - start)
         if status:
             raise SimulationError(f"the simulator's process ended with status {status} after tests that passed")
+        if min_compared and bench.endswith(f".tb_{built.unit}"):
+            _check_bins(built, tests, result)
     except (TimeoutError, SimulationError) as error:
         _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
         raise SimulationError(
@@ -187,6 +190,15 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
     if built.waves and not waves:
         raise SimulationError("a wave was asked for and none was written")
     return SimResult(folder, seed, tuple(names), compared, tuple(records), waves[0] if waves else None, seconds)
+
+
+def _check_bins(built: Built, tests: str | None, result: SimResult) -> None:
+    """Raise where the list of the unit's bins has one that this run did not hit."""
+    lost = bins.lost(built.unit, built.digest, tests, bins.gathered(result.tests, result.records))
+    if lost:
+        raise SimulationError(
+            f"{len(lost)} functional bins that were hit once were not declared or not hit: {'; '.join(lost[:10])}"
+        )
 
 
 def _names(results: Path, *, failed: bool = False) -> list[str]:

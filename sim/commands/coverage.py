@@ -1,0 +1,52 @@
+"""``bitpath coverage``: what the benches reach of their units."""
+
+import sys
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("units", metavar="[UNIT]...", nargs=-1)
+@click.option("--update", is_flag=True, help="Write what bins were hit to the units' lists, which benches must hit ever after.")
+@click.option("--missing", is_flag=True, help="Print every line and signal bit that is neither reached nor waived.")
+def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
+    """Run the bench of each UNIT, or of all, on a build that counts; print functional bins, lines and toggles.
+
+    Writes build/reports/coverage.json and a picture; fails when a unit is below its goal or has lost a bin. What was measured is
+    kept: an interrupted run goes on where it stopped.
+    """
+    from bitpath.rtl.units import find_unit
+    from bitpath.sim import paths
+    from bitpath.sim.coverage import bins, report
+    from bitpath.sim.coverage.configurations import RUNS
+    from bitpath.sim.coverage.measure import list_key, measure
+    from bitpath.sim.coverage.waivers import load
+    from bitpath.sim.flows import results
+    from bitpath.sim.tools import require_extra
+
+    for unit in units:
+        find_unit(unit)
+    for extra in ("synth", "plot"):
+        require_extra(extra)
+    waivers, console = load(), results.console()
+    found: dict[str, dict[str, Any]] = {}
+    failed: list[str] = []
+    for unit in dict.fromkeys(units or RUNS):
+        with console.status(f"{unit}: its bench, {len(found)} of {len(units or RUNS)} done"):
+            coverage = measure(unit, RUNS[unit], waivers)
+        found[unit] = coverage.record
+        report.save(found, paths.reports() / report.REPORT)
+        key = list_key(unit, RUNS[unit])
+        if update:
+            bins.save(unit, *key, coverage.bins)
+        failed += report.failures(coverage.record)
+        failed += [f"{unit}: a bin that was hit once is not: {name}" for name in bins.lost(unit, *key, coverage.bins)]
+        if missing:
+            console.print(*(f"{unit}: {name}" for name in coverage.uncovered), sep="\n", markup=False, highlight=False)
+    report.show(console, list(found.values()))
+    report.draw(list(found.values()), paths.reports() / report.PICTURE)
+    for line in failed:
+        console.print(line, markup=False, highlight=False)
+    console.print(f"records: {paths.shown(paths.reports() / report.REPORT)}; picture: {report.PICTURE} beside them")
+    sys.exit(bool(failed))

