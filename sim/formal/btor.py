@@ -32,7 +32,7 @@ class Netlist:
     Attributes
     ----------
     nodes : by their numbers, each behind what it reads.
-    names : of inputs and states that have one.
+    names : of inputs and states that have one; what nothing drives has none.
     following : the node that a state takes its next value from.
     outputs : by their names.
     """
@@ -64,7 +64,8 @@ def read(text: str) -> Netlist:
                 widths[number] = int(rest[1])
             case "input" | "state":
                 netlist.nodes[number] = Node(kind, widths[int(rest[0])])
-                netlist.names[number] = rest[1] if len(rest) > 1 else f"{kind}_{number}"
+                if len(rest) > 1:
+                    netlist.names[number] = rest[1]
             case "output":
                 netlist.outputs[rest[1]] = int(rest[0])
             case "next":

@@ -65,7 +65,7 @@ class Unrolled:
         return {
             netlist.names[number]: self._cycles[cycle][number]
             for number, node in netlist.nodes.items()
-            if node.kind == "input"
+            if node.kind == "input" and number in netlist.names
         }
 
     def _unroll(self) -> None:
@@ -74,8 +74,7 @@ class Unrolled:
             if node.kind == "state" and cycle and number in self._netlist.following:
                 values[number] = self._read(self._cycles[-1], self._netlist.following[number])
             elif node.kind in ("state", "input"):
-                name = f"{self._netlist.names[number]}@{cycle}"
-                values[number] = self.terms.mk_const(self.terms.mk_bv_sort(node.width), name)
+                values[number] = self.terms.mk_const(self.terms.mk_bv_sort(node.width))
             else:
                 values[number] = self._make(node, values)
         self._cycles.append(values)
@@ -96,6 +95,8 @@ class Unrolled:
             return make(kind.BV_EXTRACT, [self._read(values, of)], [high, low])
         if node.kind in ("uext", "sext"):
             of, added = node.arguments
+            if added == node.width:  # of no bits
+                return self.terms.mk_bv_value(self.terms.mk_bv_sort(node.width), 0)
             extend = kind.BV_ZERO_EXTEND if node.kind == "uext" else kind.BV_SIGN_EXTEND
             return make(extend, [self._read(values, of)], [added])
         arguments = [self._read(values, number) for number in node.arguments]

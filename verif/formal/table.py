@@ -1,6 +1,7 @@
 """All properties, by name."""
 
-from bitpath.verif.formal import multipliers, streams
+from bitpath.verif.formal import aligners, multipliers
 from bitpath.verif.formal.property import Property
 
-PROPERTIES: dict[str, Property] = {each.name: each for each in (*multipliers.PROPERTIES, *streams.PROPERTIES)}
+THEMES = (multipliers, aligners)
+PROPERTIES: dict[str, Property] = {each.name: each for theme in THEMES for each in theme.PROPERTIES}
