@@ -13,7 +13,7 @@ from bitpath.rtl.common.max_distance import MaxDistance
 from bitpath.rtl.common.max_exponent import MaxExponent
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import split, to_nearest_even
+from bitpath.verif.formal.specification import Tie, rounded, split
 
 
 def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: Dropped, signed_number: bool) -> None:
@@ -33,7 +33,7 @@ def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: 
             sticky = lost | ((moved & ((1 << cut) - 1)) != 0)
             claim.ensure(dut.o >> 1 == moved >> cut, dut.o[0] == sticky)
         case Dropped.NEAREST_EVEN:
-            claim.ensure(dut.o == to_nearest_even(claim, fine, dut.shift + cut, "spec"))
+            claim.ensure(dut.o == rounded(claim, fine, dut.shift + cut, Tie.EVEN, "spec"))
 
 
 def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, rounding: RoundingCode) -> None:
@@ -84,7 +84,7 @@ def fixed_point(claim: Claim, in_width: int, out_width: int, exponent_width: int
 
 
 _LEVEL = Sabotage("common/align.py", "Mux(take, value >> amount, value)", "Mux(take, value >> (amount | 4), value)")
-_STICKY = Sabotage("common/align.py", "sticky | (take &", "sticky ^ (take &")
+_STICKY = Sabotage("common/align.py", "take & value[:amount].any()", "take & value[0]")
 _EVEN = Sabotage("common/align.py", "odd=kept[0]", "odd=~kept[0]")
 _SHAPES = (
     # in_width, out_width, max_shift, dropped, signed, what it is there; small ones first.

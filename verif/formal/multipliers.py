@@ -65,14 +65,12 @@ def fidelity(claim: Claim) -> None:
     claim.ensure(dut.o == long_multiplication(a, b))
 
 
-def signed_product(claim: Claim, width: int, place: int) -> None:
+def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int]) -> None:
     dut = claim.place("dut", SignedProduct(width, place))
+    claim.assume(dut.a.sign == signs[0], dut.b.sign == signs[1])
     claim.assume((dut.a.magnitude >> place + 1) == 0, (dut.b.magnitude >> place + 1) == 0)
-    a = claim.value(dut.a.magnitude[: place + 1] - (dut.a.sign << place), "a")
-    # The sign is the digit of the highest weight, which is negative.
-    rows = [Mux(dut.b.magnitude[k], a << k, 0) for k in range(min(width, place + 1))]
-    product = sum(rows[1:], rows[0]) - Mux(dut.b.sign, a << place, 0)
-    claim.ensure(dut.o == claim.value(product, "product", dut.o.shape()))
+    a, b = (claim.value(each.magnitude[: place + 1] - (sign << place), name) for each, sign, name in zip((dut.a, dut.b), signs, "ab", strict=True))
+    claim.ensure(dut.o == a * b)
 
 
 def unsigned_product(claim: Claim, width: int, place: int) -> None:
@@ -82,7 +80,6 @@ def unsigned_product(claim: Claim, width: int, place: int) -> None:
 
 
 _MULTIPLY = Sabotage("common/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)")
-_SIGNS = Sabotage("aie_ml_v2/signed_product.py", "(of_a + of_b)", "(of_a | of_b)")
 
 PROPERTIES = (
     *(
@@ -126,18 +123,16 @@ PROPERTIES = (
         partial(unsigned_product, width=SIGNIFICAND_BITS, place=SIGN_PLACE),
         Sabotage("aie_ml_v2/signed_product.py", "a.magnitude * b.magnitude", "a.magnitude * (b.magnitude & ~1)"),
     ),
-    Property(
-        "signed_product_8",
-        "aie_ml_v2.signed_product",
-        "8 x 8 bits, with a sign or one bit more, by hand",
-        partial(signed_product, width=SIGNIFICAND_BITS, place=SIGN_PLACE),
-        _SIGNS,
-    ),
-    Property(
-        "signed_product_4",
-        "aie_ml_v2.signed_product",
-        "4 bits and sign, MX6's, by hand",
-        partial(signed_product, width=4, place=4),
-        _SIGNS,
+    *(
+        Property(
+            f"signed_product_{bits}_{'_'.join(kinds[sign] for sign in signs)}",
+            "aie_ml_v2.signed_product",
+            f"{bits} x {bits} bits, {kinds[signs[0]]} x {kinds[signs[1]]}: the integers' product",
+            partial(signed_product, width=width, place=place, signs=signs),
+            Sabotage("aie_ml_v2/signed_product.py", "(of_a + of_b)", "(of_a | of_b)" if all(signs) else "(of_a & of_b)"),
+        )
+        for kinds in (("positive", "negative"),)
+        for bits, width, place in ((5, 4, 4), (8, SIGNIFICAND_BITS, SIGN_PLACE))
+        for signs in ((0, 1), (1, 0), (1, 1))
     ),
 )
