@@ -9,20 +9,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bitpath.sim.formal.sabotage import install
+
 TOP = "property"
 
 
 def emit(job: dict[str, Any]) -> None:
     """Write the design of a job."""
+    if job["sabotage"] is not None:
+        install(**job["sabotage"])
+
     from amaranth.back import rtlil
 
-    from bitpath.verif.formal.property import Engine, Sabotage
-
-    if job["sabotage"] is not None:
-        from bitpath.sim.formal.sabotage import install
-
-        install(Sabotage(**job["sabotage"]))
     from bitpath.verif.formal.claim import Claim
+    from bitpath.verif.formal.property import Engine
     from bitpath.verif.formal.table import PROPERTIES
 
     found = PROPERTIES[job["name"]]

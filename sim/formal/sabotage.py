@@ -8,18 +8,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bitpath.verif.formal.property import Sabotage
-
 PACKAGE = "bitpath.rtl"
 
 
-def changed_source(sabotage: Sabotage, folder: Path) -> str:
-    """The text of the changed file of the RTL in ``folder``; ValueError unless it has the piece once."""
-    text = (folder / sabotage.file).read_text()
-    count = text.count(sabotage.old)
-    if count != 1 or sabotage.old == sabotage.new:
-        raise ValueError(f"sabotage: rtl/{sabotage.file} has {sabotage.old!r} {count} times; it is to be replaced once")
-    return text.replace(sabotage.old, sabotage.new)
+def changed_source(file: str, old: str, new: str) -> str:
+    """The text of a file below ``rtl/`` with one piece replaced; ValueError unless it has the piece once."""
+    text = (_folder() / file).read_text()
+    count = text.count(old)
+    if count != 1 or old == new:
+        raise ValueError(f"sabotage: rtl/{file} has {old!r} {count} times; it is to be replaced once, by something else")
+    return text.replace(old, new)
+
+
+def _folder() -> Path:
+    return Path(importlib.util.find_spec(PACKAGE).origin).parent
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -44,11 +46,9 @@ class _Finder:
         return importlib.util.spec_from_file_location(name, self._path, loader=loader)
 
 
-def install(sabotage: Sabotage) -> None:
+def install(file: str, old: str, new: str) -> None:
     """Have this process import the changed file; nothing may have imported it before."""
-    package = importlib.util.find_spec(PACKAGE)
-    folder = Path(package.origin).parent
-    name = ".".join((PACKAGE, *Path(sabotage.file).with_suffix("").parts))
+    name = ".".join((PACKAGE, *Path(file).with_suffix("").parts))
     if name in sys.modules:
         raise RuntimeError(f"{name} is there already")
-    sys.meta_path.insert(0, _Finder(name, folder / sabotage.file, changed_source(sabotage, folder)))
+    sys.meta_path.insert(0, _Finder(name, _folder() / file, changed_source(file, old, new)))

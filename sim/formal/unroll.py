@@ -20,11 +20,13 @@ memory -nomap
 memory_map
 opt_clean
 dffunmap
-setundef -undriven -anyseq
-opt_clean
+setundef -zero
 write_btor design.btor
 """
-"""No optimisation: equal logic of two copies stays equal, which Bitwuzla sees at once."""
+"""No optimisation: equal logic of two copies stays equal, which Bitwuzla sees at once.
+
+Undefined is only what Yosys puts where a choice is complete. What nothing drives becomes an input, and may be anything.
+"""
 
 
 class Unrolled:

@@ -1,11 +1,14 @@
 """How a property is stated: components under test, free inputs, what is assumed of these and what is ensured."""
 
 from typing import Any
+from unittest.mock import patch
 
 from amaranth import Cat, ClockDomain, Const, Module, Signal, Value
-from amaranth.hdl import Assert, Assume
+from amaranth.hdl import Assert, Assume, Fragment
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+
+from bitpath.rtl.common.ranks import Ranks
 
 
 class Claim:
@@ -20,6 +23,7 @@ class Claim:
     def __init__(self) -> None:
         self.m = Module()
         self.inputs: dict[str, Value] = {}
+        self._fragments: dict[str, Fragment] = {}
         self._clock = ClockDomain("sync", reset_less=True)
         self._assumed: list[Value] = []
         self._ensured: list[Value] = []
@@ -31,9 +35,20 @@ class Claim:
         self.inputs[name] = Value.cast(signal)
         return signal
 
-    def place(self, name: str, component: wiring.Component, **connections: Any) -> Any:
-        """Add a component; its inputs are connected as the keywords say, by their paths joined with ``__``, or are free."""
-        self.m.submodules[name] = component
+    def place(self, name: str, component: wiring.Component, *, wires: bool = False, **connections: Any) -> Any:
+        """Add a component; its inputs are connected as the keywords say, by their paths joined with ``__``, or are free.
+
+        Parameters
+        ----------
+        wires : whether its register ranks are wires, which makes a pipeline combinational.
+        """
+        if wires:
+            with patch.object(Ranks, "hold", lambda self, step, **values: list(values.values())):
+                fragment = Fragment.get(component, None)
+        else:
+            fragment = Fragment.get(component, None)
+        self._fragments[name] = fragment
+        self.m.submodules[name] = fragment
         for path, member, value in component.signature.flatten(component):
             port = "__".join(map(str, path))
             if port in connections:
@@ -43,6 +58,13 @@ class Claim:
         if connections:
             raise ValueError(f"{name} has no input {', '.join(connections)}")
         return component
+
+    def inside(self, component: str, signal: str) -> Signal:
+        """A signal by its name that the component drives: for what an induction has to know of it."""
+        statements = self._fragments[component].statements.values()
+        driven = {each for group in statements for statement in group for each in statement._lhs_signals()}
+        (found,) = (each for each in driven if each.name == signal)
+        return found
 
     def assume(self, *conditions: Any) -> None:
         """Leave inputs out for which a condition does not hold."""
