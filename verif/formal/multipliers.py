@@ -1,0 +1,138 @@
+"""Multipliers equal integer multiplication."""
+
+from functools import partial
+
+from amaranth import Cat, Const, Mux, Value, signed
+
+from bitpath.golden.spec.formats import E4M3FN, E5M2, FloatFormat
+from bitpath.rtl.aie_ml_v2.products import SIGN_PLACE
+from bitpath.rtl.aie_ml_v2.signed_product import SignedProduct
+from bitpath.rtl.aie_ml_v2.term_plan import SIGNIFICAND_BITS
+from bitpath.rtl.common.decode import Decode
+from bitpath.rtl.common.multiply import Multiply
+from bitpath.rtl.common.raw import raw_float
+from bitpath.rtl.tensix.fidelity_multiplier import FidelityMultiplier
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import long_multiplication
+
+ELEMENTS = (E4M3FN, E5M2)
+GRID_BIAS = E5M2.bias + E5M2.fraction_bits - 1
+"""A fixed-point element is in units of ``2**-GRID_BIAS``, of which every number of both formats is a multiple."""
+
+
+def multiply(claim: Claim, exponent_width: int, significand_width: int, *, by_hand: bool = True) -> None:
+    dut = claim.place("dut", Multiply(raw_float(exponent_width, significand_width)))
+    a, b = dut.a, dut.b
+    product = long_multiplication(a.significand, b.significand) if by_hand else a.significand * b.significand
+    a_zero, b_zero = a.significand == 0, b.significand == 0
+    claim.ensure(
+        dut.o.significand == product,
+        dut.o.exponent == a.exponent + b.exponent,
+        dut.o.sign == (a.sign != b.sign),
+        dut.o.inf == (a.inf | b.inf),
+        dut.o.nan == (a.nan | b.nan | (a.inf & b_zero) | (b.inf & a_zero)),
+    )
+
+
+def _fixed(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> Value:
+    """The magnitude of a finite code in units of ``2**-GRID_BIAS``."""
+    fraction, field = code[: fmt.fraction_bits], code[fmt.fraction_bits : -1]
+    significand = Cat(fraction, field != 0)
+    to_grid = GRID_BIAS - fmt.bias - fmt.fraction_bits + 1
+    return claim.value(significand << (Mux(field == 0, 0, field - 1)[: fmt.exponent_bits] + to_grid), name)
+
+
+def element_product(claim: Claim, left: FloatFormat, right: FloatFormat) -> None:
+    decoders = [claim.place(name, Decode(ELEMENTS), format=ELEMENTS.index(fmt)) for name, fmt in zip("ab", (left, right))]
+    dut = claim.place("dut", Multiply(decoders[0].o.shape()), a=decoders[0].o, b=decoders[1].o)
+    a, b = (_fixed(claim, each.code, fmt, f"fixed_{k}") for k, (each, fmt) in enumerate(zip(decoders, (left, right))))
+    # An exponent counts from 1, and both decoders' bias and fraction bits are in it.
+    unit = 2 * (max(fmt.bias for fmt in ELEMENTS) + max(fmt.fraction_bits for fmt in ELEMENTS)) - 2 * GRID_BIAS
+    claim.assume(~(decoders[0].o.inf | decoders[0].o.nan), ~(decoders[1].o.inf | decoders[1].o.nan))
+    value = claim.value(dut.o.significand << dut.o.exponent, "value")
+    claim.ensure(value == claim.value(long_multiplication(a, b) << unit, "product"))
+
+
+def fidelity(claim: Claim) -> None:
+    dut = claim.place("dut", FidelityMultiplier())
+    low_a, low_b = dut.phase[0], dut.phase[1]
+    claim.assume(~(dut.is_integer & dut.src_b[-1]))
+    float_a = Mux(low_a, (dut.src_a >> 1) & 31, dut.src_a >> 6)
+    integer_a = Mux(low_a, dut.src_a & 31, (dut.src_a >> 5) & 7)
+    a = claim.value(Mux(dut.is_integer, integer_a, float_a), "field_a", 5)
+    b = claim.value(Mux(low_b, (dut.src_b & 15) << 3, dut.src_b >> 4), "field_b", 7)
+    claim.ensure(dut.o == long_multiplication(a, b))
+
+
+def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int]) -> None:
+    dut = claim.place("dut", SignedProduct(width, place))
+    claim.assume(dut.a.sign == signs[0], dut.b.sign == signs[1])
+    claim.assume((dut.a.magnitude >> place + 1) == 0, (dut.b.magnitude >> place + 1) == 0)
+    a, b = (claim.value(each.magnitude[: place + 1] - (sign << place), name) for each, sign, name in zip((dut.a, dut.b), signs, "ab", strict=True))
+    claim.ensure(dut.o == a * b)
+
+
+def unsigned_product(claim: Claim, width: int, place: int) -> None:
+    dut = claim.place("dut", SignedProduct(width, place))
+    claim.assume(~dut.a.sign, ~dut.b.sign)
+    claim.ensure(dut.o == long_multiplication(dut.a.magnitude, dut.b.magnitude))
+
+
+_MULTIPLY = Sabotage("common/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)")
+
+PROPERTIES = (
+    *(
+        Property(
+            f"multiply_{bits}",
+            "common.multiply",
+            f"{bits} x {bits} bits by hand; exponents added; infinities, NaN",
+            partial(multiply, exponent_width=exponent, significand_width=bits),
+            _MULTIPLY,
+        )
+        for bits, exponent in ((4, 5), (8, 8), (11, 8))
+    ),
+    Property(
+        "multiply_24",
+        "common.multiply",
+        "24 x 24 bits, FP32: the integers' product; exponents added; infinities, NaN",
+        partial(multiply, exponent_width=8, significand_width=24, by_hand=False),
+        _MULTIPLY,
+    ),
+    *(
+        Property(
+            f"element_product_{left.name}_{right.name}".lower(),
+            "trainium3.quad_mx_dot",
+            f"{left.name} x {right.name}: the product of both numbers on a fixed-point grid",
+            partial(element_product, left=left, right=right),
+            Sabotage("common/decode.py", "Mux(normal, exponent, 1)", "exponent"),
+        )
+        for left, right in ((E4M3FN, E4M3FN), (E4M3FN, E5M2), (E5M2, E5M2))
+    ),
+    Property(
+        "fidelity_multiplier",
+        "tensix.fidelity_multiplier",
+        "the fields of every phase, floats and integers, multiplied by hand",
+        fidelity,
+        Sabotage("tensix/fidelity_multiplier.py", "(self.is_integer & ~low_a, a[5:8])", "(self.is_integer & ~low_a, a[5:9])"),
+    ),
+    Property(
+        "unsigned_product_11",
+        "aie_ml_v2.signed_product",
+        "11 x 11 bits without signs, by hand",
+        partial(unsigned_product, width=SIGNIFICAND_BITS, place=SIGN_PLACE),
+        Sabotage("aie_ml_v2/signed_product.py", "a.magnitude * b.magnitude", "a.magnitude * (b.magnitude & ~1)"),
+    ),
+    *(
+        Property(
+            f"signed_product_{bits}_{'_'.join(kinds[sign] for sign in signs)}",
+            "aie_ml_v2.signed_product",
+            f"{bits} x {bits} bits, {kinds[signs[0]]} x {kinds[signs[1]]}: the integers' product",
+            partial(signed_product, width=width, place=place, signs=signs),
+            Sabotage("aie_ml_v2/signed_product.py", "(of_a + of_b)", "(of_a | of_b)" if all(signs) else "(of_a & of_b)"),
+        )
+        for kinds in (("positive", "negative"),)
+        for bits, width, place in ((5, 4, 4), (8, SIGNIFICAND_BITS, SIGN_PLACE))
+        for signs in ((0, 1), (1, 0), (1, 1))
+    ),
+)

@@ -1,0 +1,111 @@
+"""A pipelined unit, full and flowing, gives what the same unit gives with its register ranks as wires."""
+
+from collections.abc import Callable
+from functools import partial
+
+from amaranth import Value
+from amaranth.lib import wiring
+
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.aie_ml_v2.config import IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.srs import Srs
+from bitpath.rtl.aie_ml_v2.ups import Ups
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.tensix.config import ConversionConfig, Dot16Config
+from bitpath.rtl.tensix.dot16 import Dot16
+from bitpath.rtl.tensix.packer import Packer
+from bitpath.rtl.trainium3.config import DotConfig
+from bitpath.rtl.trainium3.multiply_add import MultiplyAdd
+from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
+from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
+from bitpath.rtl.trainium3.vector_config import MultiplyAddConfig, QuantizeMxConfig
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+
+STAGES = (1, 2, 3, 4)
+
+
+def _earlier(claim: Claim, value: Value, cycles: int, name: str) -> Value:
+    """An input as it was so many cycles ago."""
+    for cycle in range(cycles):
+        value = claim.register(value, f"{name}_{cycle}")
+    return value
+
+
+def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
+    """From any state: the result of what came in ``latency`` cycles ago, however it came about."""
+    dut = claim.place("dut", make(), i__valid=1, o__ready=1)
+    earlier = _earlier(claim, Value.cast(dut.i.p), latency, "request")
+    flat = claim.place("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=earlier)
+    claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
+
+
+def operand_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
+    """As :func:`stream_pipeline`, of a component without handshake."""
+    dut = claim.place("dut", make())
+    names = [name for name, member in dut.signature.members.items() if member.flow is wiring.In]
+    earlier = {name: _earlier(claim, Value.cast(getattr(dut, name)), latency, name) for name in names}
+    flat = claim.place("flat", make(), wires=True, **earlier)
+    claim.ensure(dut.o == flat.o)
+
+
+def _stages(unit: str, cls: type, config: Callable, state: Callable, rest: str = "") -> list[Property]:
+    """A unit that offers 1 to 4 stages. The sabotage inverts a bit behind each rank."""
+    return [
+        Property(
+            f"{unit}{rest}_{stages}_stages",
+            UNITS[unit],
+            f"{stages} ranks, full and flowing, give what wires in their place give",
+            partial(state, make=partial(_make, cls, config, stages), latency=stages),
+            _INVERTED,
+            depth=stages,
+        )
+        for stages in STAGES
+    ]
+
+
+def _make(cls: type, config: Callable, stages: int) -> wiring.Component:
+    return cls(config(pipeline=PipelineConfig(stages=stages)))
+
+
+def _fixed(unit: str, make: Callable[[], wiring.Component], latency: int) -> Property:
+    return Property(
+        f"{unit}_pipeline",
+        UNITS[unit],
+        f"its {latency} ranks, full and flowing, give what wires in their place give",
+        partial(stream_pipeline, make=make, latency=latency),
+        _INVERTED,
+        depth=latency,
+    )
+
+
+UNITS = {
+    "quad_mx_dot": "trainium3.quad_mx_dot",
+    "multiply_add": "trainium3.multiply_add",
+    "quantize_mx": "trainium3.quantize_mx",
+    "dot16": "tensix.dot16",
+    "packer": "tensix.packer",
+    "mx_convert": "aie_ml_v2.mx_convert",
+    "srs": "aie_ml_v2.srs",
+    "ups": "aie_ml_v2.ups",
+}
+_INVERTED = Sabotage("common/ranks.py", "held[name].eq(value) for", "held[name].eq(Value.cast(value) ^ (name == next(iter(held)))) for")
+
+PROPERTIES = (
+    *_stages("quad_mx_dot", QuadMxDot, DotConfig, stream_pipeline),
+    *_stages(
+        "quad_mx_dot",
+        QuadMxDot,
+        partial(DotConfig, numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics),
+        stream_pipeline,
+        "_aligned",
+    ),
+    *_stages("multiply_add", MultiplyAdd, MultiplyAddConfig, operand_pipeline),
+    *_stages("quantize_mx", QuantizeMx, QuantizeMxConfig, stream_pipeline),
+    *_stages("dot16", Dot16, Dot16Config, stream_pipeline),
+    _fixed("packer", partial(Packer, ConversionConfig()), 4),
+    _fixed("mx_convert", partial(MxConvert, MxConvertConfig()), 3),
+    _fixed("srs", partial(Srs, IntegerLanesConfig()), 2),
+    _fixed("ups", partial(Ups, IntegerLanesConfig()), 2),
+)

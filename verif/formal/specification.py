@@ -1,0 +1,83 @@
+"""What specifications are written with: long multiplication, and rounding by comparing what is dropped with half a unit."""
+
+from enum import Enum
+
+from amaranth import Cat, Const, Mux, Signal, Value, signed
+
+from bitpath.golden.spec.formats import FloatFormat
+from bitpath.verif.formal.claim import Claim
+
+
+def long_multiplication(a: Value, b: Value) -> Value:
+    """The product of unsigned numbers as it is done by hand: a row for each digit of ``b``."""
+    rows = [Cat(Const(0, k), Mux(b[k], a, 0)) for k in range(len(b))]
+    return sum(rows[1:], rows[0])
+
+
+def leading_place(claim: Claim, value: Value, name: str) -> Signal:
+    """The place of the highest bit that is 1; 0 where none is."""
+    place = Signal(range(len(value) + 1), name=name)
+    for k in range(len(value)):
+        with claim.m.If(value[k]):
+            claim.m.d.comb += place.eq(k)
+    return place
+
+
+def split(claim: Claim, value: Value, shift: Value, name: str) -> tuple[Signal, Signal, Signal]:
+    """``value`` as ``kept * 2**shift`` and a rest: kept, and twice the rest beside the unit ``2**shift``, to be compared."""
+    unit = claim.value(Const(1) << shift, f"{name}_unit")
+    kept = claim.value(value >> shift, f"{name}_kept", len(value))
+    rest = claim.value(value & (unit - 1), f"{name}_rest", len(value))
+    return kept, claim.value(rest << 1, f"{name}_twice"), unit
+
+
+class Tie(Enum):
+    """Where half a unit goes, of a magnitude; TOWARDS_ZERO cuts everything off."""
+
+    EVEN = "even"
+    AWAY = "away"
+    TOWARDS_ZERO = "towards_zero"
+
+
+def rounded(claim: Claim, value: Value, shift: Value, tie: Tie, name: str, *, sticky: Value | None = None) -> Signal:
+    """An unsigned number shifted right and rounded; ``sticky`` says that there is something below it."""
+    kept, twice, unit = split(claim, value, shift, name)
+    below = Const(0) if sticky is None else sticky
+    at_half = {Tie.EVEN: below | kept[0], Tie.AWAY: Const(1), Tie.TOWARDS_ZERO: Const(0)}[tie]
+    up = Const(0) if tie is Tie.TOWARDS_ZERO else (twice > unit) | ((twice == unit) & at_half)
+    return claim.value(kept + up, f"{name}_rounded", len(value) + 1)
+
+
+def float_code(
+    claim: Claim,
+    magnitude: Value,
+    weight: Value,
+    fmt: FloatFormat,
+    name: str,
+    *,
+    tie: Tie = Tie.EVEN,
+    sticky: Value | None = None,
+    precision: int | None = None,
+) -> Signal:
+    """The code of ``magnitude * 2**weight`` without its sign, rounded once, as if the format had no largest number.
+
+    Parameters
+    ----------
+    magnitude, weight : unsigned and signed; a magnitude of 0 gives 0.
+    sticky : something less than ``2**weight``, beside the magnitude; only where this has more than ``precision`` bits.
+    precision : bits to round to, the format's if not given.
+    """
+    bits = fmt.precision if precision is None else precision
+    # Room below, so that there is always something to cut off.
+    wide = claim.value(magnitude << bits, f"{name}_wide")
+    place = leading_place(claim, magnitude, f"{name}_place")
+    exponent = claim.value(place + weight, f"{name}_exponent")
+    clamped = claim.value(Mux(exponent < fmt.emin, fmt.emin, exponent), f"{name}_clamped", signed(len(exponent) + 1))
+    wanted = claim.value(clamped - weight + 1, f"{name}_wanted")
+    limit = len(wide) + 1
+    shift = claim.value(Mux(wanted > limit, limit, wanted), f"{name}_shift", range(limit + 1))
+    significand = rounded(claim, wide, shift, tie, name, sticky=sticky)
+    field = claim.value(clamped + (fmt.bias - 1), f"{name}_field", len(clamped) + 1)
+    return claim.value(
+        Mux((magnitude == 0), 0, (field << bits - 1) + significand), f"{name}_code", len(field) + bits
+    )
