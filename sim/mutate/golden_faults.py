@@ -105,8 +105,11 @@ def _silent(tree: ast.AST) -> Iterator[ast.AST]:
 def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
     """The changes that a node allows: kind, and what it says for people."""
     match node:
-        case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.AugAssign(op=op) if type(op) in OPERATORS:
-            yield "operator", f"{type(op).__name__} -> {OPERATORS[type(op)].__name__}"
+        case ast.AugAssign(op=op):
+            yield from _other_operator(op)
+            yield _without(node)
+        case ast.BinOp(op=op) | ast.BoolOp(op=op):
+            yield from _other_operator(op)
         case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
             yield "comparison", f"{type(op).__name__} -> {COMPARISONS[type(op)].__name__}"
         case ast.Constant(value=bool(value)):
@@ -119,10 +122,17 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
                 yield "arguments", f"{ast.unparse(first)} and {ast.unparse(second)} swapped"
         case ast.IfExp() | ast.If():
             yield "condition", f"not ({ast.unparse(node.test)})"
-        case ast.Raise() | ast.AugAssign():
-            yield "statement", f"without {ast.unparse(node).splitlines()[0]}"
-        case ast.Expr(value=ast.Call()):
-            yield "statement", f"without {ast.unparse(node).splitlines()[0]}"
+        case ast.Raise() | ast.Expr(value=ast.Call()):
+            yield _without(node)
+
+
+def _other_operator(op: ast.AST) -> Iterator[tuple[str, str]]:
+    if type(op) in OPERATORS:
+        yield "operator", f"{type(op).__name__} -> {OPERATORS[type(op)].__name__}"
+
+
+def _without(node: ast.AST) -> tuple[str, str]:
+    return "statement", f"without {ast.unparse(node).splitlines()[0]}"
 
 
 def _changed(node: ast.AST, kind: str) -> ast.AST:

@@ -17,6 +17,7 @@ from bitpath.sim.mutate.equivalence import proved_equivalent
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants
 from bitpath.sim.mutate.traffic import (
+    CASES,
     RUN_SECONDS,
     Difference,
     Traffic,
@@ -162,7 +163,7 @@ class _Session:
                     bench_module(self.host),
                     seed=self.seed,
                     tests=None if test is None else f"{re.escape(test)}$",
-                    env={MUTANT: str(number)},
+                    env={MUTANT: str(number), **CASES},
                     timeout=RUN_SECONDS,
                     folder=folder,
                     first_failure=True,

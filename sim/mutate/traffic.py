@@ -24,6 +24,8 @@ from bitpath.verif.kit.recording import recordings
 REPLAY = Path(__file__).with_name("replay.cpp")
 REPLAY_SECONDS = 3600
 RUN_SECONDS = 1800
+CASES = {"BITPATH_CASES": "2000"}
+"""For the bench: more random cases than where it runs by itself, since the replay takes hardly longer for them."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def record(host: Host, seed: int) -> Traffic:
         "bench": bench_digest(host),
         "config": to_dict(host.config),
         "seed": seed,
+        "cases": CASES,
     }
 
     def make(folder: Path) -> dict[str, Any]:
@@ -96,7 +99,7 @@ def record(host: Host, seed: int) -> Traffic:
             built,
             bench_module(host),
             seed=seed,
-            env={RECORDING: str(first)},
+            env={RECORDING: str(first), **CASES},
             timeout=RUN_SECONDS,
             folder=run_folder,
         )
