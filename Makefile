@@ -75,6 +75,10 @@ synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
 	@$(PYTHON) -I sim/bootstrap.py synth
 	@$(BITPATH) synth $(UNIT) $(synth_options)
 
+mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT=
+	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)")
+
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/bootstrap.py synth plot explore
 	@$(BITPATH) explore $(explore_options)

@@ -46,29 +46,39 @@ class Emitted:
     no_inline: tuple[str, ...]
 
 
-def _rtlil_text(component: wiring.Component, name: str, emission: Emission) -> str:
+def _rtlil_text(component: wiring.Component, name: str, emission: Emission, *, sources: bool) -> str:
     values = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
     # The valid of an always valid stream is a constant, and no port; nor is a member of no bits. Directions follow from
     # what drives what.
     ports = {port: (value, None) for port, value in values.items() if not isinstance(value, Const) and len(value)}
-    return rtlil.convert(component, name=name, platform=emission, ports=ports, emit_src=False)
+    return rtlil.convert(component, name=name, platform=emission, ports=ports, emit_src=sources)
+
+
+def rtlil_text(top: wiring.Component, name: str, *, sources: bool = False) -> tuple[str, tuple[str, ...]]:
+    """A component in Yosys' language under a module name, every shared body once; and the names of those to compile apart.
+
+    Parameters
+    ----------
+    sources : whether each cell says in which line of Python it was written.
+    """
+    emission = Emission()
+    texts = [_rtlil_text(top, name, emission, sources=sources)]
+    done = set()
+    while pending := [body for body in emission.bodies if body not in done]:
+        for body in pending:
+            texts.append(_rtlil_text(emission.bodies[body], body, emission, sources=sources))
+            done.add(body)
+    apart = tuple(
+        name for name, body in emission.bodies.items() if getattr(body, "apart", getattr(body, "clocked", True))
+    )
+    return "\n".join(texts), apart
 
 
 def verilog_text(top: wiring.Component, name: str) -> tuple[str, tuple[str, ...]]:
     """The Verilog of a component under a module name, every shared body once; and the names of those to compile apart."""
-    emission = Emission()
-    texts = [_rtlil_text(top, name, emission)]
-    done = set()
-    while pending := [body for body in emission.bodies if body not in done]:
-        for body in pending:
-            texts.append(_rtlil_text(emission.bodies[body], body, emission))
-            done.add(body)
+    text, apart = rtlil_text(top, name)
     # One run of Yosys for all modules; the public function takes one component, and a run each would take seconds.
-    text = verilog._convert_rtlil_text("\n".join(texts))
-    apart = tuple(
-        name for name, body in emission.bodies.items() if getattr(body, "apart", getattr(body, "clocked", True))
-    )
-    return text, apart
+    return verilog._convert_rtlil_text(text), apart
 
 
 def emit(unit: str, config: Any, out: Path) -> Emitted:

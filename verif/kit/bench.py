@@ -23,7 +23,7 @@ from bitpath.verif.kit.inputs import INPUTS, InputRecorder
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
-from bitpath.verif.kit.streams import StreamDriver, StreamMonitor
+from bitpath.verif.kit.streams import StreamDriver, StreamMonitor, resolved
 
 PERIOD_NS = 10
 RESET_CYCLES = 2
@@ -34,7 +34,12 @@ PATIENCE_CYCLES = 1500
 ENGINE_PATIENCE_CYCLES = 50_000
 """The same for engines, which work on a command for long without a transfer."""
 RECORDING = "BITPATH_STIMULUS"
-"""The environment variable that names the file where a clocked design's inputs and answers are recorded."""
+"""The environment variable that names the file where what enters and leaves a design is recorded; of a run's further tests,
+the files beside it."""
+MUTANT = "BITPATH_MUTANT"
+"""The environment variable with the number of the mutant that a netlist of many is to be; without it, it is none."""
+MUTANT_PORT = "mutsel"
+"""The input of such a netlist that chooses."""
 
 
 def config_from_environment(config_type: type) -> Any:
@@ -193,19 +198,21 @@ async def bench(
     patience : cycles for which the design may be silent; None for a run whose length nobody knows.
     """
     start, start_ns = time.process_time(), get_sim_time("ns")
-    recorder = None
+    if MUTANT in os.environ:
+        getattr(dut, MUTANT_PORT).value = int(os.environ[MUTANT])
     quiet_ports(dut, signature)
     frame = Bench(dut, signature)
     inputs = InputRecorder(dut, signature) if INPUTS in os.environ else None
     if inputs is not None:
         frame.start("recorder of inputs", inputs.run())
+    recorder = Recorder(dut, signature, Path(os.environ[RECORDING])) if RECORDING in os.environ else None
     # A combinational design has no clock.
     if hasattr(dut, "clk"):
         # The simulator drives it: a clock in Python would cost two callbacks a cycle.
         Clock(dut.clk, PERIOD_NS, unit="ns", impl="gpi").start()
-        if RECORDING in os.environ:
-            recorder = Recorder(dut, signature, Path(os.environ[RECORDING]))
-            frame.start("recorder", recorder.run())
+    if recorder is not None:
+        frame.start("recorder", recorder.run())
+    if hasattr(dut, "clk"):
         await _reset(dut, RESET_CYCLES)
         if patience is not None:
             frame.start("watch", frame.watch(patience))
@@ -214,6 +221,9 @@ async def bench(
         await frame.drain()
     frame.seconds = time.process_time() - start
     frame.cycles = round((get_sim_time("ns") - start_ns) / PERIOD_NS)
+    if hasattr(dut, "clk") and not resolved(dut.clk):
+        # The next test's clock begins high: from low that would be an edge before the inputs that it takes.
+        await RisingEdge(dut.clk)
     if recorder is not None:
         recorder.save()
     if inputs is not None:

@@ -1,16 +1,19 @@
 """What enters and leaves a design, cycle by cycle, in a file that a loop without Python can replay.
 
-A cycle is what stands at the design's ports at a falling edge: the next rising edge takes it, on every simulator.
+A cycle is what stands at the design's ports at a falling edge: the next rising edge takes it, on every simulator. Of a
+design without a clock it is what stands there once an input has changed and everything has settled.
 """
 
 import json
+from collections.abc import Iterator
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
-from cocotb.triggers import FallingEdge, ReadOnly
+from cocotb.triggers import FallingEdge, ReadOnly, ValueChange, select
 
 from bitpath.verif.kit.streams import resolved
 
@@ -21,58 +24,87 @@ STREAM = ("valid", "ready", "payload")
 
 
 class Recorder:
-    """Records every change of an input, and every payload that the stream ``data`` hands over.
+    """Records every change of a port, and every payload that the stream ``data`` hands over, where there is one.
 
     Parameters
     ----------
-    dut, signature : the design, an engine, and its ports.
-    path : of the file, .npz: ``changes``, uint32 words: cycle, index of the port, its value from the lowest word on;
-        ``answers``, the payloads in words; ``meta``, as JSON the ports' names and widths and the number of cycles.
-
-    Raises
-    ------
-    ValueError : where the design has no such stream.
+    dut, signature : the design and its ports.
+    path : of the file, .npz: ``changes`` of inputs and ``outputs``, those of outputs, uint32 words: cycle, index of the
+        port, its value from the lowest word on; ``answers``, the payloads in words; ``meta``, as JSON the ports' names and
+        widths, ``ports`` the inputs and ``output_ports`` the others, and the number of cycles. Where the file is there
+        already, it is one beside it, with a number: ``traffic-1.npz`` after ``traffic.npz``.
     """
 
     def __init__(self, dut: Any, signature: wiring.Signature, path: Path):
-        if any(not hasattr(dut, f"{ANSWERS}__{part}") for part in STREAM):
-            raise ValueError(f"recording: {dut._name} has no output stream {ANSWERS}, from which answers are taken")
-        self.dut, self.path = dut, path
-        names = ["rst"]
+        self.dut, self.path = dut, _unused(path)
+        self.inputs = {"rst": dut.rst} if hasattr(dut, "rst") else {}
+        self.outputs: dict[str, Any] = {}
         for port, member, _ in signature.flatten(signature.create()):
             name = "__".join(map(str, port))
             # Constant members and those of no bits are no ports.
-            if member.flow is In and hasattr(dut, name):
-                names.append(name)
-        self.inputs = {name: getattr(dut, name) for name in names}
+            if hasattr(dut, name):
+                (self.inputs if member.flow is In else self.outputs)[name] = getattr(dut, name)
+        stream = [getattr(dut, f"{ANSWERS}__{part}", None) for part in STREAM]
+        self.stream = None if None in stream else stream
         self.changes: list[bytes] = []
+        self.output_changes: list[bytes] = []
         self.answers: list[bytes] = []
         self.cycles = 0
 
     async def run(self) -> None:
         """Record, for ever."""
         last: dict[str, str] = {}
-        valid, ready, payload = (getattr(self.dut, f"{ANSWERS}__{part}") for part in STREAM)
+        clocked = hasattr(self.dut, "clk")
         while True:
-            await FallingEdge(self.dut.clk)
+            if clocked:
+                await FallingEdge(self.dut.clk)
             await ReadOnly()
-            for index, (name, handle) in enumerate(self.inputs.items()):
-                value = str(handle.value)
-                if last.get(name) != value:
-                    last[name] = value
-                    self.changes.append(
-                        _words(self.cycles, 32) + _words(index, 32) + _words(resolved(handle), len(handle))
-                    )
-            if resolved(valid) and resolved(ready):
-                self.answers.append(_words(resolved(payload), len(payload)))
+            for ports, changes in ((self.inputs, self.changes), (self.outputs, self.output_changes)):
+                for index, (name, handle) in enumerate(ports.items()):
+                    # As `resolved` reads it, which is ten times as fast as `handle.value`.
+                    value = handle._handle.get_signal_val_binstr()
+                    if last.get(name) != value:
+                        last[name] = value
+                        changes.append(
+                            _words(self.cycles, 32) + _words(index, 32) + _words(resolved(handle), len(handle))
+                        )
+            if self.stream is not None:
+                valid, ready, payload = self.stream
+                if resolved(valid) and resolved(ready):
+                    self.answers.append(_words(resolved(payload), len(payload)))
             self.cycles += 1
+            if not clocked:
+                await select(*(ValueChange(handle) for handle in self.inputs.values()))
 
     def save(self) -> None:
         """Write the file."""
-        ports = [{"name": name, "bits": len(handle)} for name, handle in self.inputs.items()]
-        meta = {"ports": ports, "cycles": self.cycles, "answer_bits": len(getattr(self.dut, f"{ANSWERS}__payload"))}
-        changes, answers = (np.frombuffer(b"".join(words), "<u4") for words in (self.changes, self.answers))
-        np.savez(self.path, changes=changes, answers=answers, meta=json.dumps(meta))
+        meta = {
+            "ports": _described(self.inputs),
+            "output_ports": _described(self.outputs),
+            "cycles": self.cycles,
+            "answer_bits": 0 if self.stream is None else len(self.stream[-1]),
+        }
+        changes, outputs, answers = (
+            np.frombuffer(b"".join(words), "<u4") for words in (self.changes, self.output_changes, self.answers)
+        )
+        np.savez(self.path, changes=changes, outputs=outputs, answers=answers, meta=json.dumps(meta))
+
+
+def recordings(path: Path) -> list[Path]:
+    """The files of a run whose first one is ``path``, in the order of its tests."""
+    return list(takewhile(Path.exists, _numbered(path)))
+
+
+def _unused(path: Path) -> Path:
+    return next(candidate for candidate in _numbered(path) if not candidate.exists())
+
+
+def _numbered(path: Path) -> Iterator[Path]:
+    return (path.with_stem(f"{path.stem}-{number}") if number else path for number in count())
+
+
+def _described(ports: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"name": name, "bits": len(handle)} for name, handle in ports.items()]
 
 
 def _words(value: int, bits: int) -> bytes:

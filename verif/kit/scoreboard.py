@@ -15,6 +15,8 @@ from bitpath.verif.kit.values import number_text, ulp_distance
 
 SHOWN = 20
 """Mismatches shown; after these the run stops, since what follows is noise."""
+IMPATIENT = "BITPATH_FIRST_FAILURE"
+"""The environment variable with which a run stops at its first mismatch: where a mutant is judged, that is enough."""
 
 FIRST_MISMATCH = "first_mismatch"
 """File in the run's folder with the time of its first mismatch in ps, where a viewer opens the wave."""
@@ -66,8 +68,9 @@ class Scoreboard:
         _mark_first_mismatch()
         self.mismatches.append(self._describe(value, expected, inputs))
         cocotb.log.error(self.mismatches[-1])
-        if len(self.mismatches) >= SHOWN:
-            raise AssertionError(f"{self.name}: {SHOWN} mismatches in {self.compared} values, stopped")
+        shown = 1 if IMPATIENT in os.environ else SHOWN
+        if len(self.mismatches) >= shown:
+            raise AssertionError(f"{self.name}: {shown} mismatches in {self.compared} values, stopped")
 
     def finish(self, minimum: int = 1) -> None:
         """Raise unless everything expected came, at least ``minimum`` values were compared, and all agreed."""

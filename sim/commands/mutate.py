@@ -1,0 +1,42 @@
+"""``bitpath mutate``: small faults, which the tests of what they are in must notice."""
+
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every datapath file of the RTL, and golden.")
+@click.option("--golden", is_flag=True, help="Every golden model.")
+@click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 20, when not given.")
+@click.option("--seed", type=int, default=20261122, show_default=True, help="Of the draw and of the bench.")
+def command(targets: tuple[str, ...], everything: bool, golden: bool, count: int | None, seed: int) -> None:
+    """Put faults of one bit into each TARGET, an RTL file such as rtl/common/normalize or a unit, one at a time, and run the
+    unit's own bench on each; into a golden TARGET, such as golden/codec.py, faults of one line, and run its tests.
+
+    Prints how many died, were proved equivalent and survived, and writes build/reports/mutation.json. What is known already
+    is not worked out again. Fails where fewer than 95 % of those that are no equals die, or one lives without a reason.
+    """
+    from bitpath.sim import paths, tools
+    from bitpath.sim.errors import SimulationError
+    from bitpath.sim.flows import results
+    from bitpath.sim.mutate.sweep import chosen, sweep
+    from bitpath.sim.mutate.table import complaints, show_mutation
+    from bitpath.verif.kit.report import write_records
+
+    tools.require_extra("synth")
+    tools.require_simulator("verilator")
+    found: list[dict[str, Any]] = []
+    console = results.console()
+    tasks = chosen(targets, everything=everything, golden=golden)
+    try:
+        for record in sweep(tasks, count, seed, console):
+            found.append(record)
+            # What is complete is not lost when a later one fails.
+            write_records(paths.reports() / "mutation.json", found)
+    finally:
+        if found:
+            show_mutation(console, found)
+    if wrong := complaints(found):
+        raise SimulationError("\n".join(wrong))

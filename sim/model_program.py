@@ -1,0 +1,56 @@
+"""Programs in C++ around a Verilated model, with the very objects that cocotb runs: a loop without Python."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bitpath.sim import process, tools
+from bitpath.sim.build import Built, verilator_library
+from bitpath.sim.errors import SimulationError
+
+COMPILE_SECONDS = 600
+PORTS = "ports.inc"
+"""The file that the source includes for what differs from one model to the next."""
+
+
+def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
+    """Compile ``source`` in ``folder`` against a model, and return the program.
+
+    Parameters
+    ----------
+    ports : the text of ports.inc.
+
+    Raises
+    ------
+    SimulationError : the compiler refuses it.
+    """
+    (folder / PORTS).write_text(ports)
+    root, program = tools.verilator_root(), folder / source.stem
+    includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
+    library = verilator_library("-waves" if built.waves else "")
+    command = ["g++", "-O2", *(f"-I{each}" for each in includes), "-DVM_COVERAGE=0", "-DVM_TRACE=0", str(source)]
+    command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
+    log = folder / f"{source.stem}.log"
+    if process.run_logged([*command, "-o", str(program)], env=tools.environment(), log=log, timeout=COMPILE_SECONDS):
+        raise SimulationError(f"compiling {source.name} for {built.top} failed:\n{process.tail(log)}")
+    return program
+
+
+def variable(port: str) -> str:
+    """The model's variable of a port, where ``top`` points to the model."""
+    # Verilator writes the second of two underscores by its code.
+    return f"top->{port.replace('__', '___05F')}"
+
+
+def port_table(name: str, ports: Sequence[dict[str, Any]]) -> str:
+    """A table of ports: where each one's variable is, its size in bytes, and the 32-bit words of a recorded value.
+
+    Parameters
+    ----------
+    ports : each one's name and bits, as a recording has them.
+    """
+    lines = [f"const Port {name}[] = {{"]
+    for port in ports:
+        own, words = variable(port["name"]), -(-port["bits"] // 32)
+        lines.append(f"    {{&{own}, sizeof {own}, {words}}},")
+    return "\n".join([*lines, "};"])

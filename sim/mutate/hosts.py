@@ -1,0 +1,164 @@
+"""Which unit's bench judges the mutants of which file."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache as once
+from pathlib import Path
+from typing import Any
+
+import bitpath.rtl
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.emit import rtlil_text
+from bitpath.rtl.trainium3.config import DotConfig
+from bitpath.rtl.units import UNITS
+from bitpath.sim import cache, paths
+from bitpath.sim.build import rtl_emitter
+
+RTL = Path(bitpath.rtl.__file__).parent
+NO_OWNER = "rtl/common/bodies"
+"""Names the ports of shared bodies; what stands there belongs to the module around it."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A unit in a configuration, whose own bench judges."""
+
+    unit: str
+    config: Any
+
+    @property
+    def top(self) -> str:
+        """The name of its module where mutants are put into it."""
+        return f"{self.unit}_mutants"
+
+
+def _default(unit: str) -> Host:
+    return Host(unit, UNITS[unit].config_type())
+
+
+_ALIGNED = DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=PipelineConfig(stages=2))
+
+HOSTS = (
+    *map(_default, ("element_map", "fidelity_multiplier", "ups", "xorwow", "reciprocal", "square_root")),
+    *map(_default, ("reciprocal_square_root", "unpacker", "srs", "bf16_pe", "mx_convert", "psum", "exponential")),
+    *map(_default, ("stochastic_psum", "quad_mx_dot", "quad_mx_pe", "post_add", "quantize_mx", "rmsnorm_quant")),
+    Host("quad_mx_dot", _ALIGNED),
+    *map(_default, ("systolic_array", "dot16", "packer", "mac_lane")),
+)
+"""From the smallest netlist to the largest: the first with cells of a file is that file's host. The aligned dot product has
+what the exact one has not."""
+
+CONTROL = (
+    *("dispatch", "sequencer", "tensor_engine", "write_back", "rmsnorm_quant_sequencer", "rmsnorm_quant", "group_edge"),
+    *(
+        "systolic_array",
+        "edge_column",
+        "operand_row",
+        "psum",
+        "psum_column",
+        "stochastic_psum",
+        "command",
+        "instruction",
+    ),
+    *("tensix_engine", "tile_loader", "tile_sequencer", "tile_storer", "dst_register", "src_register", "matrix_unit"),
+    *("operand_select", "read_source", "cell_row", "dot_cell", "issue", "accumulator_file", "vector_mac", "permute"),
+    *("aie_engine", "row_sequencer", "row_storer", "cascade", "cascade_link", "cascade_stage"),
+)
+"""Files of the machines that compute nothing: engines, sequencers, register files and memories."""
+
+
+def is_target(file: str) -> bool:
+    """Whether mutants of the file are asked for: all of rtl/common, and the datapaths of the machines."""
+    folder, _, name = file.rpartition("/")
+    return folder == "rtl/common" or name not in CONTROL
+
+
+@once
+def targets() -> dict[str, Host]:
+    """The files with cells of their own, such as "rtl/common/align", and the host of each, by host."""
+    key = {"sources": cache.hash_files((*rtl_emitter().sources, Path(__file__)))}
+    made = cache.ensure(paths.build_root() / "mutate" / "targets", key, _find)
+    return {file: HOSTS[number] for file, number in made.items()}
+
+
+def _find(_: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, host in enumerate(HOSTS):
+        for file in sorted(cells(host)):
+            if is_target(file):
+                found.setdefault(file, number)
+    return found
+
+
+def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
+    """The targets of those names: a file with or without its folder and ``.py``, or a unit for all that it hosts.
+
+    Raises
+    ------
+    ValueError : a name that is neither.
+    """
+    # They are asked for where something is named alone: it takes a minute to find them the first time.
+    known = targets() if names else {}
+    chosen: dict[str, Host] = {}
+    for name in names:
+        file = name.removesuffix(".py")
+        own = [target for target in known if target == file or target.rpartition("/")[2] == file]
+        # A file before the unit of that name: the unit's host is its own.
+        own = own or [target for target, host in known.items() if host.unit == file]
+        if not own:
+            raise ValueError(f"no datapath {name!r} has cells in a unit's netlist, known are {', '.join(known)}")
+        chosen |= {target: known[target] for target in own}
+    return chosen
+
+
+def cells(host: Host) -> Counter[str]:
+    """Cells and processes of each file in the host's netlist."""
+    return Counter(source.rpartition(".py")[0] for source in _owners(host_rtlil(host)[0]))
+
+
+def host_rtlil(host: Host) -> tuple[str, tuple[str, ...]]:
+    """The host in Yosys' language, in which every cell says which line of which file it is of, as "rtl/common/align.py:85";
+    and the modules to compile apart."""
+    text, apart = rtlil_text(UNITS[host.unit].build(host.config), host.top, sources=True)
+    return with_owners(text), apart
+
+
+def with_owners(text: str) -> str:
+    """Netlist text with source attributes on cells, processes and their switches alone, all of them of the RTL's files.
+
+    Amaranth puts none on a switch, of which Yosys makes multiplexers; and a register that is a port has the line of a
+    library. Their owners are the process and the module.
+    """
+    lines, module, process, own = [], "", "", ""
+    for line in text.splitlines():
+        words = line.split()
+        head = words[0] if words else ""
+        if head == "attribute" and words[1] == "\\src":
+            own = _of_rtl(words[2].strip('"'))
+            continue
+        if head == "module":
+            module = own
+        elif head == "process":
+            process = own or module
+        if head in ("cell", "process", "switch") and (source := process if head != "cell" else own or module):
+            lines.append(f'attribute \\src "{source}"')
+        lines.append(line)
+        if head != "attribute":
+            own = ""
+    return "\n".join(lines) + "\n"
+
+
+def _of_rtl(source: str) -> str:
+    """A place as "rtl/common/align.py:85"; "" where it is of no file of ours."""
+    inside = source.removeprefix(f"{RTL}/")
+    return "" if inside == source or f"rtl/{inside}".startswith(f"{NO_OWNER}.py") else f"rtl/{inside}"
+
+
+def _owners(text: str) -> Iterator[str]:
+    for source, kind, name in re.findall(r'^attribute \\src "([^"]*)"\n\s*(cell|process) (\S+)', text, re.MULTILINE):
+        # A cell of another name is an instance of a module.
+        if kind == "process" or name.startswith("$"):
+            yield source

@@ -1,0 +1,147 @@
+"""One netlist with many mutants, of which an input chooses one."""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from bitpath.sim.build import Built, Emitter, build, rtl_emitter
+from bitpath.sim.mutate import hosts
+from bitpath.sim.mutate.hosts import Host
+from bitpath.sim.yosys import require_run, yosys_version
+from bitpath.verif.kit.bench import MUTANT_PORT
+from bitpath.verif.kit.report import write_records
+
+YOSYS_SECONDS = 600
+PREPARED = "prepared.il"
+DRAWN = "mutants.json"
+"""The drawn mutants, and first how many there were to draw from."""
+_PREPARE = """read_rtlil design.il
+hierarchy -check -top {top}
+proc -norom
+opt_expr
+wreduce
+opt_clean -purge
+write_rtlil {prepared}
+mutate -list {all} -o possible.txt a:src=*{target}.py:*
+"""
+_ALL = 10**8
+"""More than any netlist has; Yosys then lists all there are."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault of one bit.
+
+    Attributes
+    ----------
+    module, cell, port, bit : where.
+    mode : inv; const0, const1; cnot0, cnot1: inverted where another bit of the port, ``control``, is 0 or 1.
+    source : the line of Python that the cell is of, "rtl/common/align.py:85".
+    """
+
+    mode: str
+    module: str
+    cell: str
+    port: str
+    bit: int
+    control: int | None
+    source: str
+
+    @property
+    def command(self) -> str:
+        """For Yosys: put it in."""
+        where = f"-module {self.module} -cell {self.cell} -port {self.port} -portbit {self.bit}"
+        return f"mutate -mode {self.mode} {where}" + (f" -ctrlbit {self.control}" if self.control is not None else "")
+
+    @property
+    def shown(self) -> str:
+        """For people."""
+        control = "" if self.control is None else f" by bit {self.control}"
+        return f"{self.source}: {self.mode} {self.port}[{self.bit}]{control} of {self.cell} in {self.module}"
+
+
+@dataclass(frozen=True)
+class Mutants:
+    """What a netlist of mutants is made from: its configuration, as builds are keyed by.
+
+    Attributes
+    ----------
+    unit, config : the host.
+    target : the file whose cells have the faults.
+    count : how many are wanted.
+    seed : of the draw.
+    yosys : its release.
+    """
+
+    unit: str
+    config: Any
+    target: str
+    count: int
+    seed: int
+    yosys: str
+
+
+def build_mutants(host: Host, target: str, count: int, seed: int) -> Built:
+    """The netlist, compiled; beside its Verilog the prepared netlist without mutants and the list of them."""
+    key = Mutants(host.unit, host.config, target, count, seed, yosys_version())
+    sources = (*rtl_emitter().sources, Path(__file__), Path(hosts.__file__))
+    return build("mutants", key, "verilator", emitter=Emitter(partial(_emit, host), sources))
+
+
+def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
+    text, no_inline = hosts.host_rtlil(host)
+    (folder / "design.il").write_text(text)
+    prepare = _PREPARE.format(top=host.top, prepared=PREPARED, all=_ALL, target=key.target)
+    require_run(f"preparing {key.target}", folder, "prepare", prepare, YOSYS_SECONDS)
+    possible = read_list((folder / "possible.txt").read_text())
+    drawn = draw(possible, key.count, key.seed)
+    write_records(folder / DRAWN, [{"possible": len(possible)}, *map(asdict, drawn)])
+    (folder / "possible.txt").unlink()
+    file = folder / f"{host.top}.v"
+    require_run(f"mutating {key.target}", folder, "mutate", mutating(drawn, file.name), YOSYS_SECONDS)
+    return SimpleNamespace(top=host.top, files=(file,), no_inline=no_inline)
+
+
+def mutating(drawn: Sequence[Mutant], file: str) -> str:
+    """The script that puts all mutants in, number 1 first; 0 is the design as it was."""
+    control = f"-ctrl {MUTANT_PORT} {len(drawn).bit_length()}"
+    lines = [f"{mutant.command} {control} {number}" for number, mutant in enumerate(drawn, 1)]
+    return "\n".join([f"read_rtlil {PREPARED}", *lines, f"write_verilog -noattr {file}"]) + "\n"
+
+
+def read_list(text: str) -> list[Mutant]:
+    """The mutants in Yosys' list; none of a clock, which is no datapath's."""
+    found = []
+    for line in text.splitlines():
+        fields = dict(re.findall(r"-(mode|module|cell|port|portbit|ctrlbit|src) (\S+)", line))
+        control = fields.get("ctrlbit")
+        found.append(
+            Mutant(
+                mode=fields["mode"],
+                module=fields["module"],
+                cell=fields["cell"],
+                port=fields["port"],
+                bit=int(fields["portbit"]),
+                control=None if control is None else int(control),
+                source=fields.get("src", ""),
+            )
+        )
+    return [mutant for mutant in found if mutant.port != "CLK"]
+
+
+def draw(possible: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
+    """So many of them, or all; lines of source take turns, so that none is left to its few bits' luck."""
+    lines = defaultdict(list)
+    for mutant in possible:
+        lines[mutant.source].append(mutant)
+    rng = random.Random(seed)
+    for each in lines.values():
+        rng.shuffle(each)
+    turns = [(turn, rng.random(), mutant) for each in lines.values() for turn, mutant in enumerate(each)]
+    return [mutant for _, _, mutant in sorted(turns, key=lambda item: item[:2])][:count]

@@ -1,0 +1,67 @@
+"""Why mutants live that no proof calls equal to the design: verif/mutation/*.toml, a file for each target."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import bitpath.golden
+import bitpath.rtl
+import bitpath.verif
+from bitpath.sim.mutate.verdicts import Faulty
+
+PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden}
+FIELDS = {"line": str, "modes": list, "port": str, "reason": str}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why the mutants of a line live.
+
+    Attributes
+    ----------
+    line : the line's text, stripped: it holds when other lines come before it.
+    modes, port : which of its mutants, for example ["const0", "cnot1"] and "A"; of golden's, ["Lt -> LtE"] and "".
+    reason : a sentence.
+    """
+
+    line: str
+    modes: tuple[str, ...]
+    port: str
+    reason: str
+
+    def holds(self, mutant: Faulty) -> bool:
+        """Whether it is the mutant's."""
+        return (self.line, self.port) == (source_line(mutant.source), mutant.port) and mutant.mode in self.modes
+
+
+def source_line(source: str) -> str:
+    """The text at a place such as "rtl/common/align.py:85", stripped."""
+    file, _, number = source.rpartition(":")
+    top, _, inside = file.partition("/")
+    path = Path(PACKAGES[top].__file__).parent / inside
+    return path.read_text().splitlines()[int(number) - 1].strip()
+
+
+def read_reasons(target: str) -> list[Reason]:
+    """Those of a target such as "rtl/common/align"; none where it has no file.
+
+    Raises
+    ------
+    ValueError : a file that says something else.
+    """
+    path = reasons_file(target)
+    if not path.is_file():
+        return []
+    try:
+        entries = tomllib.loads(path.read_text()).get("survivor", [])
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from None
+    for entry in entries:
+        if {name: type(value) for name, value in entry.items()} != FIELDS or not entry["reason"].strip():
+            raise ValueError(f"{path}: a survivor has the fields {', '.join(FIELDS)}, not {', '.join(entry)}")
+    return [Reason(entry["line"], tuple(entry["modes"]), entry["port"], entry["reason"]) for entry in entries]
+
+
+def reasons_file(target: str) -> Path:
+    """Where the reasons of a target stand."""
+    return Path(bitpath.verif.__file__).parent / "mutation" / f"{target.replace('/', '.')}.toml"

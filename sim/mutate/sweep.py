@@ -1,0 +1,79 @@
+"""Targets of both kinds, one after the other, each giving a record of mutation.json."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.mutate.golden import GOLDEN_COUNT, find_golden, golden_targets, judge_golden
+from bitpath.sim.mutate.hosts import find_targets, targets
+from bitpath.sim.mutate.judge import judge
+from bitpath.sim.mutate.table import record_of
+from bitpath.sim.mutate.verdicts import Judged, Progress
+
+COUNT = 200
+
+
+@dataclass(frozen=True)
+class Task:
+    """A target.
+
+    Attributes
+    ----------
+    target : the file.
+    count : mutants where the user names no number.
+    call : judges so many mutants, drawn by a seed.
+    """
+
+    target: str
+    count: int
+    call: Callable[[int, int, Progress], Judged]
+
+
+def chosen(names: Sequence[str], *, everything: bool, golden: bool) -> list[Task]:
+    """What a command line names.
+
+    Raises
+    ------
+    ValueError : nothing, or no target of that name.
+    """
+    if not names and not everything and not golden:
+        raise ValueError("no target named; name a file such as rtl/common/align or a unit, or give --all or --golden")
+    models = [name for name in names if name.startswith("golden/")]
+    files = targets() if everything else find_targets(tuple(name for name in names if name not in models))
+    models = golden_targets() if everything or golden else [find_golden(name) for name in models]
+    tasks = [Task(file, COUNT, partial(judge, file, host)) for file, host in files.items()]
+    return tasks + [Task(file, GOLDEN_COUNT, partial(judge_golden, file)) for file in models]
+
+
+def sweep(tasks: Sequence[Task], count: int | None, seed: int, console: Console) -> Iterator[dict[str, Any]]:
+    """The record of each target, as soon as it is whole.
+
+    Raises
+    ------
+    SimulationError : at the end, of the targets that could not be judged.
+    """
+    failures, spent = [], []
+    with console.status("") as status:
+        for done, task in enumerate(tasks, 1):
+
+            def progress(what: str, part: int, whole: int, target: str = task.target) -> None:
+                status.update(f"{target}: {what} {part}/{whole}")
+
+            try:
+                record = record_of(task.call(task.count if count is None else count, seed, progress))
+            except SimulationError as error:
+                # The other targets are judged all the same.
+                failures.append(f"{task.target}: {error}")
+                continue
+            spent.append(record["seconds"])
+            left = (len(tasks) - done) * sum(spent) / len(spent) / 60
+            about = f"{done} of {len(tasks)} targets, about {left:.0f} min to go at their rate"
+            counts = ", ".join(f"{record[name]} {name}" for name in ("killed", "equivalent", "survived"))
+            console.print(f"{task.target}: {counts}; {about}", highlight=False)
+            yield record
+    if failures:
+        raise SimulationError("\n".join(failures))

@@ -1,0 +1,81 @@
+"""What became of the mutants: records, their table, and the list of survivors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bitpath.sim.mutate.reasons import read_reasons
+from bitpath.sim.mutate.verdicts import EQUIVALENT, KILLED, SURVIVED, Judged
+
+NEEDED_PERCENT = 95.0
+"""Of the mutants that are not proved equivalent, so many must die."""
+COLUMNS = (
+    "unit",
+    "target",
+    "mutants",
+    "possible",
+    "killed",
+    "equivalent",
+    "survived",
+    "score %",
+    "confirmed",
+    "seconds",
+)
+
+
+def record_of(judged: Judged) -> dict[str, Any]:
+    """The record of mutation.json; ``survivors`` lists each with its reason, which is None where there is none."""
+    reasons = read_reasons(judged.target)
+    survivors = [
+        {
+            "mutant": mutant.shown,
+            "reason": next((reason.reason for reason in reasons if reason.holds(mutant)), None),
+        }
+        for mutant in judged.those(SURVIVED)
+    ]
+    return {
+        "unit": judged.unit,
+        "mutants": len(judged.mutants),
+        **{verdict: len(judged.those(verdict)) for verdict in (KILLED, EQUIVALENT, SURVIVED)},
+        "target": judged.target,
+        "config": judged.config,
+        "digest": judged.digest,
+        "possible": judged.possible,
+        "confirmed": judged.confirmed,
+        "seed": judged.seed,
+        "seconds": judged.seconds,
+        "survivors": survivors,
+    }
+
+
+def score(record: dict[str, Any]) -> float:
+    """Percent of the mutants that are not proved equivalent and die; 100 where there are none."""
+    real = record[KILLED] + record[SURVIVED]
+    return 100 * record[KILLED] / real if real else 100.0
+
+
+def complaints(records: Sequence[dict[str, Any]]) -> list[str]:
+    """What is not as it must be: too low a score, a survivor without a reason."""
+    found = []
+    for record in records:
+        if (percent := score(record)) < NEEDED_PERCENT:
+            found.append(f"{record['target']}: {percent:.1f} % die, at least {NEEDED_PERCENT:g} % must")
+        if without := sum(each["reason"] is None for each in record["survivors"]):
+            found.append(f"{record['target']}: {without} survivors have no reason")
+    return found
+
+
+def show_mutation(console: Console, records: Sequence[dict[str, Any]]) -> None:
+    """One row for each target, and below the table each survivor."""
+    table = Table()
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in COLUMNS[:2] else "right")
+    for record in records:
+        named = {**record, "score %": f"{score(record):.1f}"}
+        table.add_row(*("-" if named[name] is None else str(named[name]) for name in COLUMNS))
+    console.print(table)
+    for record in records:
+        for each in record["survivors"]:
+            console.print(f"{each['mutant']}: {each['reason'] or 'no reason'}", soft_wrap=True, highlight=False)

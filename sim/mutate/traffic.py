@@ -1,0 +1,183 @@
+"""What a host's own bench does at its pins, recorded once, and replayed on mutants without Python."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bitpath.verif
+from bitpath.rtl.config import digest, to_dict
+from bitpath.sim import cache, paths
+from bitpath.sim.build import Built, build
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.model_program import model_program, port_table, variable
+from bitpath.sim.mutate.hosts import Host
+from bitpath.sim.mutate.imports import module_file, reached
+from bitpath.sim.runner import run
+from bitpath.verif.kit.bench import RECORDING
+from bitpath.verif.kit.recording import recordings
+
+REPLAY = Path(__file__).with_name("replay.cpp")
+REPLAY_SECONDS = 3600
+RUN_SECONDS = 1800
+CASES = {"BITPATH_CASES": "2000"}
+"""For the bench: more random cases than where it runs by itself, since the replay takes hardly longer for them."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """A bench's run on the design as it is.
+
+    Attributes
+    ----------
+    file : every test's changes of ports, in the form that the replay reads.
+    tests : the bench's tests, in the order in which they ran.
+    inputs, outputs : the ports: names and bits.
+    seconds : how long the run took.
+    """
+
+    file: Path
+    tests: tuple[str, ...]
+    inputs: tuple[dict[str, Any], ...]
+    outputs: tuple[dict[str, Any], ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a mutant's outputs first differ from those recorded.
+
+    Attributes
+    ----------
+    kind : "payload", which the bench compares and finds wrong; "other", which it may or may not; "same", nowhere.
+    test, cycle, output : of the first difference, the output by its name.
+    """
+
+    kind: str
+    test: int
+    cycle: int
+    output: str
+
+
+def bench_module(host: Host) -> str:
+    """The host's own bench."""
+    return f"bitpath.verif.tb.tb_{host.unit}"
+
+
+def bench_digest(host: Host) -> str:
+    """Of all that decides what the bench does: its module, what that imports, the vectors."""
+    vectors = Path(bitpath.verif.__file__).parent / "vectors"
+    modules = sorted(reached(bench_module(host)))
+    return cache.hash_files([*map(module_file, modules), *sorted(file for file in vectors.iterdir() if file.is_file())])
+
+
+def record(host: Host, seed: int) -> Traffic:
+    """Run the bench on the design, or take what an earlier run recorded.
+
+    Raises
+    ------
+    SimulationError : the bench fails; no mutant can be judged by it.
+    """
+    built = build(host.unit, host.config, "verilator")
+    key = {
+        "verilog": cache.hash_files(built.verilog),
+        "bench": bench_digest(host),
+        "config": to_dict(host.config),
+        "seed": seed,
+        "cases": CASES,
+    }
+
+    def make(folder: Path) -> dict[str, Any]:
+        run_folder = folder / "run"
+        run_folder.mkdir()
+        first = folder / "traffic.npz"
+        result = run(
+            built,
+            bench_module(host),
+            seed=seed,
+            env={RECORDING: str(first), **CASES},
+            timeout=RUN_SECONDS,
+            folder=run_folder,
+        )
+        files = recordings(first)
+        if len(files) != len(result.tests):
+            raise SimulationError(f"{host.unit}: {len(result.tests)} tests ran and {len(files)} were recorded")
+        with (folder / "traffic.bin").open("wb") as out:
+            for file in files:
+                meta = _append(out, file)
+                file.unlink()
+        ports = {"inputs": meta["ports"], "outputs": meta["output_ports"]}
+        return {"tests": result.tests, "seconds": result.seconds, **ports}
+
+    folder = paths.build_root() / "mutate" / f"{host.unit}-{digest(host.unit, host.config)}"
+    made = cache.ensure(folder, key, make)
+    return Traffic(
+        folder / "traffic.bin", tuple(made["tests"]), tuple(made["inputs"]), tuple(made["outputs"]), made["seconds"]
+    )
+
+
+def _append(out: Any, file: Path) -> dict[str, Any]:
+    """Add a test to what the replay reads, and return what its recording says of itself."""
+    with np.load(file) as content:
+        meta = json.loads(str(content["meta"]))
+        changes, outputs = content["changes"], content["outputs"]
+    out.write(np.array([meta["cycles"], len(changes), len(outputs)], "<u4").tobytes())
+    out.write(changes.tobytes() + outputs.tobytes())
+    return meta
+
+
+def compile_replay(built: Built, traffic: Traffic, folder: Path) -> Path:
+    """The program that replays the traffic on a netlist of mutants."""
+    return model_program(built, REPLAY, folder, ports_table(traffic))
+
+
+def ports_table(traffic: Traffic) -> str:
+    """The design's part of the replay."""
+    names = {port["name"] for port in (*traffic.inputs, *traffic.outputs)}
+    kinds = []
+    for port in traffic.outputs:
+        stream, _, signal = port["name"].rpartition("__")
+        is_stream = f"{stream}__payload" in names
+        kind = {"payload": "PAYLOAD", "valid": "HANDSHAKE", "ready": "HANDSHAKE"}.get(signal if is_stream else "")
+        beside = (f"{stream}__{other}" if is_stream else None for other in ("valid", "ready"))
+        transfer = ", ".join(f"&{variable(name)}" if name in names else "nullptr" for name in beside)
+        kinds.append(f"    {{{kind or 'PLAIN'}, {transfer}}},")
+    clocked = "rst" in names
+    return "\n".join(
+        [
+            port_table("INPUTS", traffic.inputs),
+            port_table("OUTPUTS", traffic.outputs),
+            "const Output KINDS[] = {",
+            *kinds,
+            "};",
+            f"constexpr bool CLOCKED = {str(clocked).lower()};",
+            f"#define CLOCK(level) {'top->clk = level' if clocked else '(void)0'}",
+            "",
+        ]
+    )
+
+
+def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[tuple[int, Difference]]:
+    """Each mutant's first difference.
+
+    Raises
+    ------
+    SimulationError : the replay dies, or runs too long.
+    """
+    if not mutants:
+        return
+    command = [str(program), str(traffic.file), *map(str, mutants)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=REPLAY_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise SimulationError(f"the replay of {traffic.file} did not end after {REPLAY_SECONDS} s") from None
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    if done.returncode or [each["mutant"] for each in found] != list(mutants):
+        raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {done.stderr}")
+    for each in found:
+        output = traffic.outputs[each["output"]]["name"]
+        yield each["mutant"], Difference(each["difference"], each["test"], each["cycle"], output)

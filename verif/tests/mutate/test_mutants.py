@@ -1,0 +1,133 @@
+"""Which mutants there are, who owns their cells, and who judges them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bitpath.rtl.units import UNITS
+from bitpath.sim.mutate import hosts, netlist, traffic
+from bitpath.sim.mutate.hosts import HOSTS, Host
+from bitpath.sim.mutate.imports import module_file, reached
+
+LIST = """mutate -mode inv -module lane -cell $5 -port Y -portbit 0 -src rtl/a.py:3
+mutate -mode cnot0 -module lane -cell $5 -port A -portbit 7 -ctrlbit 2 -wire o -wirebit 3 -src rtl/a.py:3
+mutate -mode const1 -module top -cell $7 -port CLK -portbit 0 -src rtl/a.py:4
+mutate -mode const1 -module top -cell $7 -port D -portbit 1 -src rtl/a.py:4
+"""
+
+
+def test_the_list_is_read_without_clocks():
+    first, second, third = netlist.read_list(LIST)
+    assert (first.mode, first.module, first.cell, first.port, first.bit) == ("inv", "lane", "$5", "Y", 0)
+    assert second.command == "mutate -mode cnot0 -module lane -cell $5 -port A -portbit 7 -ctrlbit 2"
+    assert second.shown == "rtl/a.py:3: cnot0 A[7] by bit 2 of $5 in lane"
+    assert (third.port, third.control, third.source) == ("D", None, "rtl/a.py:4")
+
+
+def test_a_netlist_takes_all_mutants_numbered_from_1():
+    script = netlist.mutating(netlist.read_list(LIST), "out.v").splitlines()
+    assert script[1].endswith("-portbit 0 -ctrl mutsel 2 1")
+    assert script[3].endswith("-port D -portbit 1 -ctrl mutsel 2 3")
+
+
+def test_lines_take_turns_and_the_seed_decides():
+    mutants = [netlist.Mutant("inv", "m", f"${k}", "A", k, None, f"rtl/a.py:{1 if k < 90 else 2}") for k in range(100)]
+    drawn = netlist.draw(mutants, 20, 5)
+    assert len({mutant.cell for mutant in drawn}) == 20
+    assert sum(mutant.source == "rtl/a.py:2" for mutant in drawn) == 10
+    assert drawn == netlist.draw(mutants, 20, 5)
+    assert drawn != netlist.draw(mutants, 20, 6)
+    assert sorted(netlist.draw(mutants, 1000, 5), key=lambda mutant: mutant.bit) == mutants
+
+
+def test_every_cell_has_the_line_that_wrote_it():
+    """A register behind a port has the line of a library, and a switch none: they are the module's and the process's."""
+    rtl = hosts.RTL
+    text = f"""attribute \\src "{rtl}/common/lane.py:9"
+module \\lane
+  attribute \\src "{rtl}/common/lane.py:12"
+  cell $add $1
+  end
+  attribute \\src "/usr/lib/amaranth/stream.py:49"
+  cell $dff $2
+  end
+  attribute \\src "{rtl}/common/bodies.py:48"
+  process $3
+    switch \\a
+    end
+  end
+  attribute \\src "{rtl}/common/other.py:7"
+  process $4
+    switch \\b
+    end
+  end
+end
+"""
+    owned = hosts.with_owners(text).splitlines()
+    sources = [
+        (owned[at + 1].split()[0], line.split('"')[1]) for at, line in enumerate(owned) if line.startswith("attribute")
+    ]
+    assert sources == [
+        ("cell", "rtl/common/lane.py:12"),
+        ("cell", "rtl/common/lane.py:9"),
+        ("process", "rtl/common/lane.py:9"),
+        ("switch", "rtl/common/lane.py:9"),
+        ("process", "rtl/common/other.py:7"),
+        ("switch", "rtl/common/other.py:7"),
+    ]
+
+
+def test_a_units_cells_are_counted_by_file():
+    cells = hosts.cells(Host("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type()))
+    assert set(cells) == {"rtl/tensix/fidelity_multiplier"}
+    assert cells["rtl/tensix/fidelity_multiplier"] > 20
+
+
+def test_hosts_are_units_with_benches():
+    for host in HOSTS:
+        assert module_file(traffic.bench_module(host)).is_file()
+        assert isinstance(host.config, UNITS[host.unit].config_type)
+
+
+def test_what_is_no_datapath_is_no_target(monkeypatch):
+    ups = next(host for host in HOSTS if host.unit == "ups")
+    monkeypatch.setattr(hosts, "targets", lambda: {"rtl/aie_ml_v2/ups": ups, "rtl/aie_ml_v2/ups_lane": ups})
+    assert list(hosts.find_targets(("ups_lane",))) == ["rtl/aie_ml_v2/ups_lane"]
+    assert list(hosts.find_targets(("rtl/aie_ml_v2/ups.py",))) == ["rtl/aie_ml_v2/ups"]
+    with pytest.raises(
+        ValueError, match="no datapath 'tensix_engine' has cells in a unit's netlist, known are rtl/aie"
+    ):
+        hosts.find_targets(("tensix_engine",))
+    assert not hosts.is_target("rtl/tensix/tensix_engine")
+    assert hosts.is_target("rtl/common/ring")
+
+
+def test_a_bench_is_known_by_what_it_imports():
+    modules = reached("bitpath.verif.tb.tb_srs")
+    assert {"bitpath.verif.kit.bench", "bitpath.verif.stimulus.aie_srs", "bitpath.golden.aie_ml_v2.integers"} <= modules
+    assert "bitpath.verif.tb.tb_xorwow" not in modules
+    with pytest.raises(ValueError, match=r"no module 'bitpath\.verif\.tb\.tb_nothing'"):
+        module_file("bitpath.verif.tb.tb_nothing")
+
+
+def test_the_replay_knows_streams_from_other_outputs():
+    def port(name, bits=1):
+        return {"name": name, "bits": bits}
+
+    ports = SimpleNamespace(
+        inputs=(port("rst"), port("i__payload", 40), port("i__valid"), port("o__ready")),
+        outputs=(port("i__ready"), port("o__payload", 8), port("o__valid"), port("always__payload"), port("flag")),
+    )
+    table = traffic.ports_table(ports)
+    kinds = [
+        line.strip().removesuffix(",") for line in table.split("KINDS[] = {")[1].split("};")[0].split("\n") if line
+    ]
+    assert kinds == [
+        "{HANDSHAKE, &top->i___05Fvalid, &top->i___05Fready}",
+        "{PAYLOAD, &top->o___05Fvalid, &top->o___05Fready}",
+        "{HANDSHAKE, &top->o___05Fvalid, &top->o___05Fready}",
+        "{PAYLOAD, nullptr, nullptr}",
+        "{PLAIN, nullptr, nullptr}",
+    ]
+    assert "constexpr bool CLOCKED = true;" in table
+    assert "{&top->i___05Fpayload, sizeof top->i___05Fpayload, 2}" in table

@@ -1,0 +1,73 @@
+"""A small target from the draw to the record, with Yosys, which an extra brings: deep."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bitpath.rtl.units import UNITS
+from bitpath.sim import paths
+from bitpath.sim.errors import SimulationError
+from bitpath.sim.mutate import judge as judging
+from bitpath.sim.mutate.equivalence import proved_equivalent
+from bitpath.sim.mutate.hosts import Host
+from bitpath.sim.mutate.netlist import DRAWN, Mutant, build_mutants
+from bitpath.sim.mutate.table import record_of
+
+pytestmark = [pytest.mark.deep, pytest.mark.simulator]
+ROOT = Path(__file__).resolve().parents[3]
+TARGET, COUNT, SEED = "rtl/aie_ml_v2/sticky_flag", 12, 3
+HOST = Host("ups", UNITS["ups"].config_type())
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Its own journal, the checkout's builds."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "simulations", lambda: ROOT / "build" / "sim")
+
+
+def quiet(*_):
+    pass
+
+
+def test_a_small_target_is_judged_whole_and_resumed():
+    judged = judging.judge(TARGET, HOST, COUNT, SEED, quiet)
+    record = record_of(judged)
+    assert record["killed"] + record["equivalent"] + record["survived"] == record["mutants"] == COUNT
+    assert record["killed"] >= 8
+    assert record["possible"] > COUNT
+    assert record["survived"] == 0
+    again = judging.judge(TARGET, HOST, COUNT, SEED, lambda *told: pytest.fail(f"{told} is done again"))
+    assert record_of(again) == record
+
+
+def test_a_bench_that_dies_for_another_reason_kills_nothing(monkeypatch):
+    monkeypatch.setattr(judging, "bench_module", lambda host: "bitpath.verif.tb.tb_nothing")
+    with pytest.raises(SimulationError, match=r"mutant \d+, rtl/aie_ml_v2/sticky_flag\.py"):
+        judging.judge(TARGET, HOST, COUNT, SEED, quiet)
+
+
+def test_proofs(tmp_path):
+    """A constant that is one already, and faults that show in the next state."""
+    netlist = build_mutants(HOST, TARGET, COUNT, SEED).verilog[0].parent
+    mutants = [Mutant(**each) for each in json.loads((netlist / DRAWN).read_text())[1:]]
+    register = next(mutant for mutant in mutants if mutant.source.endswith(":20"))
+    prepared = (netlist / "prepared.il").read_text()
+    multiplexer = next(line.split()[2] for line in _module(prepared, register.module) if "cell $mux" in line)
+
+    def proof(mode, port):
+        folder = tmp_path / f"{mode}{port}"
+        folder.mkdir()
+        own = Mutant(mode, register.module, multiplexer, port, 0, None, register.source)
+        return proved_equivalent(own, f"{HOST.unit}_mutants", netlist, folder)
+
+    # Its reset value is 0.
+    assert proof("const0", "B") == "cut registers"
+    assert proof("const1", "B") is None
+    assert proof("inv", "A") is None
+
+
+def _module(text, name):
+    inside = text.split(f"module \\{name.removeprefix(chr(92))}\n")[1]
+    return inside.split("\nend\n")[0].splitlines()
