@@ -7,6 +7,7 @@ left no record, and a simulator that did not end.
 
 import json
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -29,6 +30,8 @@ __all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "
 RUN_SECONDS = 600
 """Limit on a run that names none."""
 WAVE_FILES = ("*.fst", "*.vcd")
+FULL_BYTES = 1 << 20
+"""With less than this left, a run that went wrong most likely did so for want of it."""
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """For numpy in the simulator's process: its threads would spin and have nothing to do."""
@@ -119,9 +122,10 @@ def run(
         if status:
             raise SimulationError(f"the simulator's process ended with status {status} after tests that passed")
     except (TimeoutError, SimulationError) as error:
+        full = "; the disk is full" if shutil.disk_usage(folder).free < FULL_BYTES else ""
         _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
         raise SimulationError(
-            f"{built.unit} on {built.simulator}, seed {seed}: {error}\n{process.tail(log)}\n"
+            f"{built.unit} on {built.simulator}, seed {seed}: {error}{full}\n{process.tail(log)}\n"
             f"log: {paths.shown(log)}\nreplay: {replay}"
         ) from None
     _write_summary(built, bench, folder, seed, records=result.records, seconds=result.seconds)

@@ -25,7 +25,7 @@ SMALL = {
         "tests": "random|latency",
         "cases": 80,
     },
-    "psum": {"config": PsumConfig(cols=2, bank_depth=16), "tests": "lanes.*both", "cases": 250},
+    "psum": {"config": PsumConfig(cols=2, bank_depth=16), "tests": "lanes.*both", "cases": 400},
     "unpacker": {"tests": "random_rows|thirty_two|block_floats", "cases": 50},
     "mx_convert": {"tests": "random|corners", "cases": 50},
 }
