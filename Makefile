@@ -19,7 +19,7 @@ explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--libe
 	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog bench synth explore report check clean
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog bench synth agree explore report check clean
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; L
 synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
 	@$(PYTHON) -I sim/bootstrap.py synth
 	@$(BITPATH) synth $(UNIT) $(synth_options)
+
+agree: ## every simulator and the netlist of gates give the same bits: UNIT=
+	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)")
 
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/bootstrap.py synth plot explore
