@@ -43,14 +43,16 @@ def command(units: tuple[str, ...], steps: int, seed: int | None, no_netlist: bo
             failures.append(str(error))
             console.print(f"[bold red]{unit.name} differs[/]")
             continue
-        records.append({**asdict(found), "engines": list(found.engines)})
+        records.append(asdict(found))
         # What is complete is not lost when a later unit fails.
         write_records(paths.reports() / f"{REPORT}.json", records)
         console.print(f"{unit.name}: {found.values:,} values in {found.steps:,} steps agree")
-    table = Table("unit", "engines", "steps", "values each", "seed", title="Agreement of engines")
+    table = Table("unit", "engines", "steps", "values each", "silent", "seed", title="Agreement of engines")
     for record in records:
-        numbers = (f"{record['steps']:,}", f"{record['values']:,}", str(record["seed"]))
-        table.add_row(record["unit"], ", ".join(record["engines"]), *numbers)
+        counts = (f"{record['steps']:,}", f"{record['values']:,}")
+        table.add_row(
+            record["unit"], ", ".join(record["engines"]), *counts, " ".join(record["silent"]), str(record["seed"])
+        )
     console.print(table)
     for failure in failures:
         click.echo(f"bitpath: {failure}", err=True)
