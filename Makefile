@@ -19,7 +19,7 @@ explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--libe
 	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report check clean
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report check clean agree
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
 mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT=
 	@$(PYTHON) -I sim/bootstrap.py synth
 	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)")
+
+agree: ## every simulator and the netlist of gates give the same bits: UNIT=
+	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)")
 
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/bootstrap.py synth plot explore

@@ -1,5 +1,6 @@
 """The ``bitpath`` command."""
 
+import errno
 import importlib
 import os
 import pkgutil
@@ -13,6 +14,10 @@ from bitpath.sim.errors import SimulationError
 
 USER_ERRORS = (ValueError, TypeError, OSError, SimulationError)
 """What our layers raise with a sentence for the user: bad input, a missing tool or file, a simulation that failed."""
+
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""No room on the disk, in the user's share of it, or for a file of that size."""
 
 
 class _Commands(click.Group):
@@ -55,7 +60,9 @@ def main() -> None:
     except USER_ERRORS as error:
         if os.environ.get("BITPATH_DEBUG") == "1":
             raise
-        click.echo(f"bitpath: {error}", err=True)
+        full = isinstance(error, OSError) and error.errno in DISK_FULL
+        text = f"the disk is full ({error}); what was complete is kept" if full else error
+        click.echo(f"bitpath: {text}", err=True)
         sys.exit(1)
 
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_GUARDED = '(read -r _ <&%d; kill -s KILL 0) & exec "$@"'
+_GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<&-'
 """For the shell, which becomes the command: beside it one waits for the end of a pipe that nobody writes to. It comes when
 whoever asked for the command has died, however he did; then the whole group goes."""
 
@@ -25,14 +25,13 @@ def run_logged(
     with log.open("w") as output, os.fdopen(alive), os.fdopen(held, "w"):
         # A session of its own, so that the whole group can be signalled: the simulator is a grandchild.
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARDED % alive, "sh", *command],
+            ["/bin/sh", "-c", _GUARDED, "sh", *command],
             env=dict(env),
             stdout=output,
             stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
+            stdin=alive,
             cwd=folder,
             start_new_session=True,
-            pass_fds=(alive,),
         )
         try:
             return process.wait(timeout)

@@ -7,6 +7,7 @@ left no record, a functional bin of the unit's list that is no longer hit, and a
 
 import json
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -31,6 +32,8 @@ __all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "
 RUN_SECONDS = 600
 """Limit on a run that names none."""
 WAVE_FILES = ("*.fst", "*.vcd")
+FULL_BYTES = 1 << 20
+"""With less than this left, a run that went wrong most likely did so for want of it."""
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """For numpy in the simulator's process: its threads would spin and have nothing to do."""
@@ -131,9 +134,10 @@ def run(
         if min_compared and bench.endswith(f".tb_{built.unit}"):
             _check_bins(built, tests, result)
     except (TimeoutError, SimulationError) as error:
+        full = "; the disk is full" if shutil.disk_usage(folder).free < FULL_BYTES else ""
         _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
         raise SimulationError(
-            f"{built.unit} on {built.simulator}, seed {seed}: {error}\n{process.tail(log)}\n"
+            f"{built.unit} on {built.simulator}, seed {seed}: {error}{full}\n{process.tail(log)}\n"
             f"log: {paths.shown(log)}\nreplay: {replay}"
         ) from None
     _write_summary(built, bench, folder, seed, records=result.records, seconds=result.seconds)

@@ -20,7 +20,7 @@ REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
 """Those that are held to Amaranth's simulator; the netlist runs on Icarus."""
 REPLAY = "BITPATH_REPLAY"
-HOURS = 2 * 3600
+REPLAY_SECONDS = 2 * 3600
 """Limit on a replay: large netlists are slow."""
 
 
@@ -35,6 +35,7 @@ class Agreement:
     steps : that each was given: cycles, or moments of a unit without a clock.
     values : of outputs that each gave, and that were compared.
     seed : of the bench whose inputs they are.
+    silent : outputs that never said anything in these steps: payloads that were never valid.
     """
 
     unit: str
@@ -43,6 +44,7 @@ class Agreement:
     steps: int
     values: int
     seed: int
+    silent: tuple[str, ...]
 
 
 def agree(
@@ -91,7 +93,8 @@ def agree(
         replay.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
         for engine in engines:
             _hold(unit, engine, _built(unit, config, engine, gates), replay, values)
-    return Agreement(unit, digest(unit, config), (REFERENCE, *engines), len(answers), values, seed)
+    silent = [name for name, said in zip(outputs, zip(*answers, strict=True), strict=True) if set(said) == {None}]
+    return Agreement(unit, digest(unit, config), (REFERENCE, *engines), len(answers), values, seed, tuple(silent))
 
 
 def _read(file: Path) -> tuple[list[str], list[list[int]]]:
@@ -109,6 +112,6 @@ def _built(unit: str, config: Any, engine: str, gates: Emitter | None) -> Built:
 def _hold(unit: str, engine: str, built: Built, replay: Path, values: int) -> None:
     """Raise unless a simulation gives just the replay's values."""
     try:
-        run(built, "bitpath.verif.tb.tb_replay", min_compared=values, env={REPLAY: str(replay)}, timeout=HOURS)
+        run(built, "bitpath.verif.tb.tb_replay", min_compared=values, env={REPLAY: str(replay)}, timeout=REPLAY_SECONDS)
     except SimulationError as error:
         raise SimulationError(f"{unit}: {engine} does not give the bits of Amaranth's simulator: {error}") from None

@@ -24,7 +24,7 @@ MEMORY_WORDS = 64
 NETLIST, MODELS = "netlist.v", "cells.v"
 _SCRIPT = f"""read_verilog -sv source.v
 hierarchy -check -top {{top}}
-synth -top {{top}} -flatten -run begin:fine
+synth -top {{top}} -flatten -nordff -run begin:fine
 memory_map t:$mem_v2 r:SIZE<={MEMORY_WORDS} %i
 opt -fast -full
 opt -undriven -fine
@@ -32,6 +32,7 @@ techmap
 opt -full
 opt_clean -purge
 dfflegalize -cell $_DFF_P_ 0 -mince 100000000
+simplemap
 dfflibmap -liberty cells.lib
 abc -liberty cells.lib -script area.abc
 opt_clean -purge

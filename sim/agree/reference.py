@@ -17,7 +17,7 @@ def play(
 ) -> tuple[list[str], list[list[int | None]]]:
     """The names of a unit's outputs, and their values in each step: before the rising edge that takes its inputs.
 
-    A payload that is not valid is None: until a first word has come, Verilog simulators say X where the RTL has a constant.
+    Nothing is said, by None, of a step in reset and of a payload that is not valid: a Verilog simulator may have X there.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ def play(
                 if value != before:
                     ctx.set(ports[name], value)
             last = step
-            answers.append([seen(ctx, name) for name in outputs])
+            in_reset = clocked and ctx.get(domain.rst)
+            answers.append([None if in_reset else seen(ctx, name) for name in outputs])
             if clocked:
                 await ctx.tick()
 

@@ -2,6 +2,8 @@
 
 import re
 import tokenize
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +14,25 @@ LAYER = Path(bitpath.verif.__file__).parent / "vectors" / "minilm_layer2.npz"
 """Layer 2 of the sentence encoder all-MiniLM-L6-v2; see the note beside it."""
 
 
+def _arrays(*names: str) -> list[np.ndarray]:
+    """Of the layer's file; ValueError where it is damaged."""
+    try:
+        with LAYER.open("rb") as content, np.load(content) as file:
+            return [file[name] for name in names]
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+        raise ValueError(f"{LAYER} is damaged; install bitpath again, or check the file out again") from None
+
+
 def layer() -> tuple[np.ndarray, np.ndarray]:
     """The feed-forward up-projection: input [128, 384] and transposed weight [384, 512], float32."""
-    with np.load(LAYER) as file:
-        return file["ffn_in"].astype(np.float32), file["ffn_up_weight"].T.astype(np.float32)
+    inputs, weight = _arrays("ffn_in", "ffn_up_weight")
+    return inputs.astype(np.float32), weight.T.astype(np.float32)
 
 
 def normalised_layer() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The step from the residual stream on: hidden [128, 384], gamma [384] and the up-projection's weight, float32."""
-    with np.load(LAYER) as file:
-        return file["hidden"].astype(np.float32), file["gamma"], file["ffn_up_weight"].T.astype(np.float32)
+    hidden, gamma, weight = _arrays("hidden", "gamma", "ffn_up_weight")
+    return hidden.astype(np.float32), gamma, weight.T.astype(np.float32)
 
 
 def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ SMALL = {
         "tests": "random|latency",
         "cases": 80,
     },
-    "psum": {"config": PsumConfig(cols=2, bank_depth=16), "tests": "lanes.*both", "cases": 250},
+    "psum": {"config": PsumConfig(cols=2, bank_depth=16), "tests": "lanes.*both/busy=0.5", "cases": 250, "steps": 600},
     "unpacker": {"tests": "random_rows|thirty_two|block_floats", "cases": 50},
     "mx_convert": {"tests": "random|corners", "cases": 50},
 }
@@ -43,7 +43,8 @@ def hold(unit, engines, *, least, config=None, **options):
 
 @pytest.mark.parametrize("unit", SMALL)
 def test_simulators_agree(unit):
-    hold(unit, SIMULATORS, least=100, steps=60, **SMALL[unit])
+    agreement = hold(unit, SIMULATORS, least=100, **{"steps": 60} | SMALL[unit])
+    assert not agreement.silent
 
 
 @pytest.mark.deep

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bitpath.rtl.units import UNITS
 from bitpath.verif.kit.testplan import load_plan, load_plans
 
 VERIF = Path(__file__).resolve().parents[2]
@@ -26,6 +27,10 @@ def exists(test):
 
 def test_every_named_test_exists():
     assert not [f"{item.unit} {item.id}: {test}" for item in load_plans() for test in item.tests if not exists(test)]
+
+
+def test_every_unit_has_a_plan():
+    assert set(UNITS) <= {item.unit for item in load_plans()}
 
 
 def test_a_test_that_does_not_exist_would_be_found():

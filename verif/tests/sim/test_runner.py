@@ -152,6 +152,12 @@ def test_a_hanging_simulator_is_killed(simulator):
     assert time.monotonic() - start < 30
 
 
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_a_killed_simulator_has_failed(simulator):
+    with pytest.raises(SimulationError, match=r"(?s)the simulator ended without results.*replay: make sim"):
+        run_toy(build_toy(simulator), "bad_killed")
+
+
 def test_one_seed_gives_one_stimulus():
     built = build_toy("icarus", waves=True)
     first, second, other = (run_toy(built, "gap=0.5/stall=scattered", seed=seed).records for seed in (1, 1, 2))

@@ -1,5 +1,8 @@
 """Benches of the toy adder, good ones and bad ones; each test of the runner picks by name."""
 
+import os
+import signal
+
 import cocotb
 from cocotb.handle import Force
 from cocotb.triggers import ClockCycles, Timer
@@ -133,6 +136,11 @@ async def bad_hang(dut):
     # Blocks inside Python, where no cocotb time limit can reach it.
     while True:
         pass
+
+
+@cocotb.test()
+async def bad_killed(dut):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @cocotb.test(**LIMIT)

@@ -1,0 +1,50 @@
+"""``bitpath agree``: what it records, and that a difference fails; the engines themselves are compared in tests/agree."""
+
+import json
+
+import pytest
+
+from bitpath.sim import paths
+from bitpath.sim.agree import agree
+from bitpath.sim.errors import SimulationError
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """In place of engines: psum differs, all others agree. What was asked for."""
+    asked = []
+
+    def answer(unit, config, *, engines, steps, seed):
+        asked.append((unit, type(config).__name__, engines, steps, seed))
+        if unit == "psum":
+            raise SimulationError("psum: verilator does not give the bits of Amaranth's simulator")
+        return agree.Agreement(unit, "0" * 8, (agree.REFERENCE, *engines), 30, 60, 7, ("o__payload",))
+
+    monkeypatch.setattr(agree, "agree", answer)
+    return asked
+
+
+def test_agreement_is_recorded(bitpath, asked):
+    status, out, err = bitpath("agree", "ups", "srs", "--no-netlist", "--seed", "7", "--steps", "9")
+    assert (status, err) == (0, "")
+    simulators = ("icarus", "verilator")
+    assert asked == [(unit, "IntegerLanesConfig", simulators, 9, 7) for unit in ("ups", "srs")]
+    records = json.loads((paths.reports() / "agreement.json").read_text())
+    assert [record["unit"] for record in records] == ["ups", "srs"]
+    assert records[0]["engines"] == ["amaranth", *simulators]
+    assert "ups: 60 values in 30 steps agree" in out
+
+
+def test_a_difference_fails_and_the_others_are_kept(bitpath, asked):
+    status, out, err = bitpath("agree", "psum", "ups", "--no-netlist")
+    assert status == 1
+    assert err == "bitpath: psum: verilator does not give the bits of Amaranth's simulator\n"
+    assert "psum differs" in out
+    assert [record["unit"] for record in json.loads((paths.reports() / "agreement.json").read_text())] == ["ups"]
+
+
+def test_a_mistake_is_a_sentence(bitpath, asked):
+    status, out, err = bitpath("agree", "nosuch")
+    assert (status, out, asked) == (1, "", [])
+    assert err.startswith("bitpath: unknown unit 'nosuch', known are quad_mx_dot")
+    assert bitpath("agree", "ups", "--steps", "0")[0] == 2
