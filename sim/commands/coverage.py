@@ -8,7 +8,9 @@ import click
 
 @click.command()
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
-@click.option("--update", is_flag=True, help="Write what bins were hit to the units' lists, which benches must hit ever after.")
+@click.option(
+    "--update", is_flag=True, help="Write what bins were hit to the units' lists, which benches must hit ever after."
+)
 @click.option("--missing", is_flag=True, help="Print every line and signal bit that is neither reached nor waived.")
 def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     """Run the bench of each UNIT, or of all, on a build that counts; print functional bins, lines and toggles.

@@ -100,7 +100,8 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
 
 def _counts(built: Built, measured: Measured) -> tuple[Counts, Bins, float]:
     """What Verilator and the bench counted. A run is kept until the design, the bench or golden changes."""
-    sources = [Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif)]
+    golden, rtl, verif = (Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif))
+    sources = [golden, rtl, *(verif / room for room in ("kit", "tb", "stimulus", "host"))]
     key = {
         "build": json.loads((built.folder / cache.STAMP).read_text())["key"],
         "sources": cache.hash_files(sources),
