@@ -52,25 +52,30 @@ def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins
     return Bins(*({group: frozenset(names) for group, names in found.items()} for found in (declared, hit)))
 
 
-def load(unit: str, folder: Path = FOLDER) -> dict[str, Any]:
+def _file(unit: str, folder: Path | None) -> Path:
+    return (folder or FOLDER) / f"{unit}.json"
+
+
+def load(unit: str, folder: Path | None = None) -> dict[str, Any]:
     """A unit's list: digest, filter and tests; ValueError where there is none."""
-    file = folder / f"{unit}.json"
+    file = _file(unit, folder)
     if not file.is_file():
         raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
     return json.loads(file.read_text())
 
 
-def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path = FOLDER) -> None:
+def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> None:
     """Write a unit's list of what was hit."""
     tests = {group: sorted(names) for group, names in sorted(bins.hit.items()) if names}
-    folder.mkdir(parents=True, exist_ok=True)
+    file = _file(unit, folder)
+    file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"unit": unit, "digest": digest, "filter": filter_, "bins": tests}, indent=1)
-    (folder / f"{unit}.json").write_text(text + "\n")
+    file.write_text(text + "\n")
 
 
-def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path = FOLDER) -> list[str]:
+def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
     """What the unit's list has and the run has not hit; nothing where the list is not of this configuration and choice."""
-    if not (folder / f"{unit}.json").is_file():
+    if not _file(unit, folder).is_file():
         return []
     listed = load(unit, folder)
     if (listed["digest"], listed["filter"]) != (digest, filter_):
