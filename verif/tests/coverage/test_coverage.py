@@ -13,8 +13,9 @@ from bitpath.sim import __main__, paths, runner
 from bitpath.sim.coverage import bins, report, waivers
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.coverage.measure import line_share
+from bitpath.sim.coverage.netlist import read_netlist
 from bitpath.sim.coverage.points import LinePoint, parse, plain
-from bitpath.sim.coverage.prove import constant_outputs, with_output
+from bitpath.sim.coverage.prove import constant_nets, constant_outputs, with_output
 from bitpath.sim.errors import SimulationError
 
 
@@ -229,3 +230,21 @@ def test_a_unit_whole(bitpath):
     runs = list(paths.runs().glob("*/*"))
     assert bitpath("element_map")[0] == 0
     assert list(paths.runs().glob("*/*")) == runs
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_nothing_that_toggles_is_proved_constant(bitpath):
+    """Every net of a unit with registers and a reset is asked for, those that the bench has seen toggle too."""
+    assert bitpath("xorwow")[0] == 0
+    (verilog,) = paths.simulations().glob("xorwow-*/verilog/*.v")
+    (run,) = (paths.build_root() / "coverage").glob("xorwow_*/run/coverage.dat")
+    netlist = read_netlist(verilog, verilog.stem)
+    names = {}
+    for (module, signal), both in parse(run.read_text()).toggles.items():
+        net = netlist.net(module, signal)
+        if net is not None and netlist.drives(net):
+            names[net] = (signal, all(both))
+    constant = constant_nets(netlist, [(net, signal) for net, (signal, _) in names.items()])
+    assert constant == {net for net, (_, toggled) in names.items() if not toggled}
+    assert 10 < len(constant) < len(names) / 10
