@@ -245,6 +245,6 @@ def test_nothing_that_toggles_is_proved_constant(bitpath):
         net = netlist.net(module, signal)
         if net is not None and netlist.drives(net):
             names[net] = (signal, all(both))
-    constant = constant_nets(netlist, [(net, signal) for net, (signal, _) in names.items()])
+    constant = constant_nets(netlist, {net: signal for net, (signal, _) in names.items()})
     assert constant == {net for net, (_, toggled) in names.items() if not toggled}
     assert 10 < len(constant) < len(names) / 10
