@@ -43,7 +43,14 @@ write_aiger -zinit before.aig
 STEPS = ("ifraig", "scorr", "scorr -C 20000 -F 2")
 """Within a cycle, by induction, by induction over two cycles with more effort; each on what the one before it left. Not ABC's
 newer &scorr, which does not see that an output is the constant which its induction needs."""
-# ABC comes inside Yosys, which runs it on a design: on the smallest one, since the script reads its own.
+# ABC comes inside Yosys, which runs it on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
+_ABC = """write_blif nothing.blif
+read_aiger {before}
+strash
+{step}
+write_aiger {after}
+read_blif nothing.blif
+"""
 _PROVE = """read_verilog -icells nothing.v
 abc -script prove.abc
 """
@@ -85,7 +92,7 @@ def _answers(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> dict[Net, bo
         with contextlib.suppress(TimeoutError):
             run_yosys(folder, "prepare", _PREPARE.format(top=netlist.top, words=MEMORY_WORDS), PROVE_SECONDS)
             for step in STEPS:
-                (folder / "prove.abc").write_text(f"read_aiger {BEFORE}\nstrash\n{step}\nwrite_aiger {AFTER}\n")
+                (folder / "prove.abc").write_text(_ABC.format(before=BEFORE, step=step, after=AFTER))
                 run_yosys(folder, "prove", _PROVE, PROVE_SECONDS)
                 (folder / AFTER).replace(folder / BEFORE)
         found = folder / BEFORE
