@@ -15,6 +15,8 @@ import bitpath.verif
 FOLDER = Path(bitpath.verif.__file__).parent / "coverage" / "bins"
 STREAMS = "streams"
 """Under which the events at streams stand, which are of the whole bench."""
+_WHERE_MET = ": back to back"
+"""The event that some units cannot have, since they take several cycles for a payload: it counts where it has been met."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,10 @@ def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins
     declared: dict[str, set[str]] = {STREAMS: set()}
     hit: dict[str, set[str]] = {STREAMS: set()}
     for test, record in zip(tests, records, strict=True):
-        name = test.partition("/")[0]
-        for group, counts in ((name, record["coverage"]), (STREAMS, record.get("streams", {}))):
-            declared.setdefault(group, set()).update(counts)
+        for group, counts in ((test.partition("/")[0], record["coverage"]), (STREAMS, record.get("streams", {}))):
+            declared.setdefault(group, set()).update(
+                name for name, count in counts.items() if count or not name.endswith(_WHERE_MET)
+            )
             hit.setdefault(group, set()).update(bin_ for bin_, count in counts.items() if count)
     return Bins(*({group: frozenset(names) for group, names in found.items()} for found in (declared, hit)))
 

@@ -142,7 +142,7 @@ def test_constant_outputs_of_an_aiger_file():
 
 TESTS = ("good/gap=1", "good/gap=2", "other")
 RECORDS = (
-    {"coverage": {"a": 1, "b": 0}, "streams": {"i: gap": 0}},
+    {"coverage": {"a": 1, "b": 0}, "streams": {"i: gap": 0, "o: back to back": 0}},
     {"coverage": {"b": 2, "c": 0}, "streams": {"i: gap": 3}},
     {"coverage": {}},
 )
