@@ -8,7 +8,9 @@ import click
 
 @click.command()
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
-@click.option("--update", is_flag=True, help="Write what bins were hit to the units' lists, which benches must hit ever after.")
+@click.option(
+    "--update", is_flag=True, help="Write what bins were hit to the units' lists, which benches must hit ever after."
+)
 @click.option("--missing", is_flag=True, help="Print every line and signal bit that is neither reached nor waived.")
 def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     """Run the bench of each UNIT, or of all, on a build that counts; print functional bins, lines and toggles.
@@ -22,6 +24,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     from bitpath.sim.coverage.configurations import RUNS
     from bitpath.sim.coverage.measure import list_key, measure
     from bitpath.sim.coverage.waivers import load
+    from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows import results
     from bitpath.sim.tools import require_extra
 
@@ -33,8 +36,13 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     found: dict[str, dict[str, Any]] = {}
     failed: list[str] = []
     for unit in dict.fromkeys(units or RUNS):
-        with console.status(f"{unit}: its bench, {len(found)} of {len(units or RUNS)} done"):
-            coverage = measure(unit, RUNS[unit], waivers)
+        try:
+            with console.status(f"{unit}: its bench, {len(found)} of {len(units or RUNS)} done"):
+                coverage = measure(unit, RUNS[unit], waivers)
+        except (SimulationError, ValueError) as error:
+            # The others are measured all the same: this may have been running for long.
+            failed.append(str(error))
+            continue
         found[unit] = coverage.record
         report.save(found, paths.reports() / report.REPORT)
         key = list_key(unit, RUNS[unit])
@@ -44,9 +52,10 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
         failed += [f"{unit}: a bin that was hit once is not: {name}" for name in bins.lost(unit, *key, coverage.bins)]
         if missing:
             console.print(*(f"{unit}: {name}" for name in coverage.uncovered), sep="\n", markup=False, highlight=False)
-    report.show(console, list(found.values()))
-    report.draw(list(found.values()), paths.reports() / report.PICTURE)
+    if found:
+        report.show(console, list(found.values()))
+        report.draw(list(found.values()), paths.reports() / report.PICTURE)
+        console.print(f"records: {paths.shown(paths.reports() / report.REPORT)}; picture: {report.PICTURE} beside them")
     for line in failed:
         console.print(line, markup=False, highlight=False)
-    console.print(f"records: {paths.shown(paths.reports() / report.REPORT)}; picture: {report.PICTURE} beside them")
     sys.exit(bool(failed))

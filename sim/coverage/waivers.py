@@ -58,7 +58,9 @@ def load(file: Path = FILE) -> tuple[Waiver, ...]:
     table = tomllib.loads(file.read_text())
     if set(table) - {"waiver"}:
         raise ValueError(f"{file.name}: a list of [[waiver]] and nothing else, found {', '.join(sorted(table))}")
-    return tuple(_waiver(f"{file.name}, waiver {place + 1}", entry) for place, entry in enumerate(table.get("waiver", ())))
+    return tuple(
+        _waiver(f"{file.name}, waiver {place + 1}", entry) for place, entry in enumerate(table.get("waiver", ()))
+    )
 
 
 def _waiver(where: str, entry: dict[str, object]) -> Waiver:
@@ -84,9 +86,7 @@ def module_name(module: str) -> str:
     return _DIGEST.sub("", module)
 
 
-def waived(
-    waivers: Iterable[Waiver], unit: str, kind: str, points: Sequence[tuple[Sequence[str], bool]]
-) -> list[int]:
+def waived(waivers: Iterable[Waiver], unit: str, kind: str, points: Sequence[tuple[Sequence[str], bool]]) -> list[int]:
     """Which of a unit's points are waived, by their place.
 
     Parameters
@@ -103,7 +103,9 @@ def waived(
             continue
         places = [place for place, (names, _) in enumerate(points) if any(map(waiver.match.fullmatch, names))]
         if waiver.units and not places:
-            raise ValueError(f"{unit}: the waiver {waiver.match.pattern!r} matches nothing; take the unit from its list")
+            raise ValueError(
+                f"{unit}: the waiver {waiver.match.pattern!r} matches nothing; take the unit from its list"
+            )
         reached = [points[place][0][0] for place in places if points[place][1]]
         if reached:
             raise ValueError(

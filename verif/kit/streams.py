@@ -95,6 +95,8 @@ class StreamDriver(_End):
         """Drive, for ever."""
         while True:
             if not self._queue:
+                if self.transferred:
+                    self._count("gap")
                 self._offer(None)
                 self._emptied.set()
                 self._filled.clear()

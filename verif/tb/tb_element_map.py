@@ -12,6 +12,7 @@ from bitpath.rtl.trainium3.element_map import ElementFormat, ElementMap, MapTabl
 from bitpath.rtl.trainium3.quad_mx_dot import operand_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 
@@ -57,13 +58,16 @@ async def every_fp4_code_in_every_place(dut):
     """Through the faithful tables and through a scrambled one, whose 16 codes all differ."""
     rng = pauses.rng("table")
     scrambled = {"codes": rng.sample(range(256), 16), "code_format": rng.getrandbits(1)}
+    tables = {"E4M3FN": faithful(E4M3FN), "E5M2": faithful(E5M2), "scrambled": scrambled}
     async with bench(dut, SIGNATURE) as frame:
         board = frame.scoreboard("o", OPERAND)
-        for table in (faithful(E4M3FN), faithful(E5M2), scrambled):
+        coverage = frame.coverage(cross(tables, range(NUMERICS.terms), range(1 << E2M1.width)))
+        for name, table in tables.items():
             for lane in range(NUMERICS.terms):
                 for code in range(1 << E2M1.width):
                     elements = [rng.randrange(1 << E2M1.width) for _ in range(NUMERICS.terms)]
                     elements[lane] = code
+                    coverage.hit(name, lane, code)
                     await check(dut, board, ElementFormat.E2M1, elements, rng.getrandbits(8), table)
 
 
@@ -83,8 +87,10 @@ async def random_tables(dut):
     rng = pauses.rng("tables")
     async with bench(dut, SIGNATURE) as frame:
         board = frame.scoreboard("o", OPERAND)
+        coverage = frame.coverage(cross((each.name for each in ElementFormat), (0, 1)))
         for _ in range(CASES):
             fmt = rng.choice(list(ElementFormat))
             elements = [rng.getrandbits(ELEMENTS[fmt].width) for _ in range(NUMERICS.terms)]
             table = {"codes": [rng.getrandbits(8) for _ in range(16)], "code_format": rng.getrandbits(1)}
+            coverage.hit(fmt.name, table["code_format"])
             await check(dut, board, fmt, elements, rng.getrandbits(8), table)

@@ -10,6 +10,7 @@ from bitpath.rtl.tensix.config import MultiplierConfig
 from bitpath.rtl.tensix.fidelity_multiplier import MAGNITUDE_BITS, PRODUCT_BITS, FidelityMultiplier
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
 
 SIGNATURE = FidelityMultiplier(config_from_environment(MultiplierConfig)).signature
@@ -19,6 +20,8 @@ EXPONENT = 16 << 10
 ALL = (1 << MAGNITUDE_BITS) - 1
 INTEGER_BITS = MAGNITUDE_BITS - 1
 """Of an integer in SrcB, above which is 0."""
+SIZES = ("zero", "largest", "between")
+"""Of a field, as coverage names it."""
 
 
 def float_product(a: int, b: int, phase: int) -> int:
@@ -46,6 +49,11 @@ def spread(mask: int) -> list[int]:
     return [value * low for value in range(mask // low + 1)]
 
 
+def size(value: int, mask: int) -> str:
+    """Which of the sizes the field at the mask has."""
+    return "zero" if not value & mask else "largest" if value & mask == mask else "between"
+
+
 async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected: int) -> None:
     """Give two magnitudes and compare what comes out."""
     board.expect(expected, f"{a:#x} x {b:#x}, phase {phase}, {'integer' if integer else 'float'}")
@@ -69,8 +77,9 @@ async def every_pair_of_fields(dut, integer, phase):
     ]
     expected = [product(a, b, phase) for a, b in pairs]
     async with bench(dut, SIGNATURE) as frame:
-        board = frame.scoreboard("o", PRODUCT_BITS)
+        board, coverage = frame.scoreboard("o", PRODUCT_BITS), frame.coverage(cross(SIZES, SIZES))
         for (a, b), value in zip(pairs, expected, strict=True):
+            coverage.hit(size(a, mask_a), size(b, mask_b & (1 << bits_b) - 1))
             await check(dut, board, integer, phase, a, b, value)
 
 

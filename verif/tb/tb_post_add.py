@@ -18,6 +18,7 @@ from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.product_sum import ProductSum
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.stimulus.aie_mac import INTEGERS, LANE_MASK, LaneCase, block_array, mode_of
 from bitpath.verif.stimulus.aie_mac_random import integer_operands, kind_name
@@ -30,6 +31,8 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 FRACTION_BITS = 14
 """Of the sum at exponents 127."""
 SHIFT_PAIRS = 4
+SIGNS = ("zero", "positive", "negative")
+"""Of a code or a sum, by its sign as an index."""
 
 
 def mx_sums(cases: list[LaneCase]) -> list[int]:
@@ -40,6 +43,11 @@ def mx_sums(cases: list[LaneCase]) -> list[int]:
     sums = results.astype(np.float64) * (1 << FRACTION_BITS)
     assert np.array_equal(sums, np.rint(sums))
     return sums.astype(np.int64).tolist()
+
+
+def sign(value: int) -> str:
+    """As coverage names it."""
+    return SIGNS[(value > 0) - (value < 0)]
 
 
 async def exchange(frame: Bench, beats: list[tuple[int, int]]) -> None:
@@ -100,6 +108,9 @@ async def every_pair_of_codes(dut, fmt):
     assert step > 1 or len(combinations) == SHIFT_PAIRS << 2 * fmt.width
     sums = mx_sums(cases)
     async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross(SIGNS, SIGNS, (0, 1), (0, 1)))
+        for x, y, *shifts in combinations:
+            coverage.hit(sign(x), sign(y), *shifts)
         await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)])
 
 
@@ -120,8 +131,12 @@ async def shifts_and_extremes(dut, fmt):
         ]
     sums = mx_sums(cases)
     # Products of the lowest codes are 4 at these exponents.
-    assert max(sums) == places * 4 << FRACTION_BITS
+    largest = max(sums)
+    assert largest == places * 4 << FRACTION_BITS
     async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage((*SIGNS[1:], "largest"))
+        for total in filter(None, sums):
+            coverage.hit("largest" if total == largest else sign(total))
         await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)])
 
 
@@ -141,4 +156,7 @@ async def integers(dut, mode):
         sums = integer_dot(x, y, mode=INTEGERS[mode].name, signed_a=signed[0], signed_b=signed[1]).tolist()
         beats += [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)]
     async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(SIGNS[1:])
+        for total in filter(None, (total for _, total in beats)):
+            coverage.hit(sign(total))
         await exchange(frame, beats)

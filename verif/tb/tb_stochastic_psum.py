@@ -83,7 +83,7 @@ async def lanes_in_every_mode(dut, busy):
     sources = random_sources(pauses.rng("states"))
     rng, reads = pauses.rng("program"), pauses.rng("reads")
     async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame, feeds=False)
+        table = Table(frame, feeds=False, gap=0.3, stall=0.3)
         table.cover([f"mode/{name}" for name in cross(map(int, FLAGS), MODES)])
         await load(dut, sources)
         await table.fill()

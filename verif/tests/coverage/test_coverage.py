@@ -1,0 +1,250 @@
+"""Coverage's parts on small texts, its lists, and one unit measured whole."""
+
+import importlib.util
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from bitpath.rtl.config import digest
+from bitpath.rtl.units import UNITS
+from bitpath.sim import __main__, paths, runner
+from bitpath.sim.coverage import bins, report, waivers
+from bitpath.sim.coverage.configurations import RUNS
+from bitpath.sim.coverage.measure import line_share
+from bitpath.sim.coverage.netlist import read_netlist
+from bitpath.sim.coverage.points import LinePoint, parse, plain
+from bitpath.sim.coverage.prove import constant_nets, constant_outputs, with_output
+from bitpath.sim.errors import SimulationError
+
+
+def point(kind, module, what, count, line=3):
+    fields = {"f": "t.v", "l": line, "n": 5, "t": kind, "page": f"v_{kind}/{module}", "o": what, "h": "t.a"}
+    return "C '" + "".join(f"\x01{key}\x02{value}" for key, value in fields.items()) + f"' {count}\n"
+
+
+HEADER = "# SystemC::Coverage-3\n"
+COUNTED = HEADER + "".join(
+    (
+        point("toggle", "top", "a[1]:0->1", 4),
+        point("toggle", "top", "a[1]:1->0", 3),
+        point("toggle", "top", "__0243:0->1", 1),
+        point("toggle", "top", "__0243:1->0", 0),
+        point("branch", "top", "if", 0),
+        point("branch", "top", "if", 2),
+        point("line", "top.b", "block", 0, line=1),
+    )
+)
+
+
+def test_points_are_summed_and_their_names_are_the_verilogs():
+    counts = parse(COUNTED)
+    assert counts.toggles == {("top", "a[1]"): (True, True), ("top", "$3"): (True, False)}
+    assert counts.lines == {LinePoint("top", 3, 5, "if"): 2, LinePoint("top.b", 1, 5, "block"): 0}
+    assert plain("i___05Fpayload__02Ea") == "i__payload.a"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "no coverage file of Verilator"),
+        ("TN:\n", "no coverage file of Verilator, it begins with 'TN:'"),
+        (COUNTED[:-2], "cut short"),
+        (HEADER + "C 'x' \n", "has a line that is no point"),
+        (HEADER + point("fsm", "top", "s", 1), "unknown kind 'fsm'"),
+    ],
+)
+def test_a_file_that_is_no_coverage_is_refused(text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        parse(text)
+
+
+WAIVER = {"units": ["psum"], "kind": "line", "match": "if: .*", "reason": "because"}
+
+
+def written(tmp_path, **changes):
+    lines = [f"{name} = {json.dumps(value)}" for name, value in (WAIVER | changes).items() if value is not None]
+    file = tmp_path / "waivers.toml"
+    file.write_text("\n".join(["[[waiver]]", *lines]))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"reason": ""}, "reason is ''"),
+        ({"reason": None}, "the fields are units, kind, match, reason"),
+        ({"units": "psum"}, "units is 'psum', a list"),
+        ({"units": ["nothing"]}, "unknown unit 'nothing'"),
+        ({"kind": "bin"}, "kind is 'bin', allowed are line, toggle"),
+        ({"match": "("}, "no regular expression"),
+    ],
+)
+def test_a_mistake_in_a_waiver_is_told(tmp_path, changes, sentence):
+    with pytest.raises(ValueError, match=rf"^waivers.toml, waiver 1: .*{sentence}"):
+        waivers.load(written(tmp_path, **changes))
+
+
+def test_a_waiver_takes_what_it_matches(tmp_path):
+    listed = waivers.load(written(tmp_path))
+    points = [(("else: if (a)",), True), (("if: if (a)",), False)]
+    assert waivers.waived(listed, "psum", "line", points) == [1]
+    assert waivers.waived(listed, "psum", "toggle", points) == []
+    assert waivers.waived(listed, "dot16", "line", points) == []
+    with pytest.raises(ValueError, match=r"psum: the waiver .if: .*. matches nothing"):
+        waivers.waived(listed, "psum", "line", points[:1])
+    with pytest.raises(ValueError, match=r"matches 'if: if \(b\)', which is reached; narrow it"):
+        waivers.waived(listed, "psum", "line", [*points, (("if: if (b)",), True)])
+
+
+def test_the_waivers_are_well_formed():
+    assert all(waiver.reason for waiver in waivers.load())
+    assert waivers.module_name("align_0123abcd.tree_0123abcd") == "align.tree"
+
+
+def test_a_share_is_of_what_is_not_waived(tmp_path):
+    source = ["always @*", "x", "    if (a) begin"]
+    share = line_share("psum", parse(COUNTED), source, ())
+    assert (share.total, share.hit, share.waived, share.percent) == (2, 1, 0, 50.0)
+    assert share.uncovered == ("block: always @*",)
+    listed = waivers.load(written(tmp_path, match="block: .*"))
+    share = line_share("psum", parse(COUNTED), source, listed)
+    assert (share.total, share.hit, share.waived, share.percent, share.uncovered) == (2, 1, 1, 100.0, ())
+
+
+RTLIL = """module \\top
+  wire output 2 \\o
+  wire width 3 \\a.b
+  wire width 4 input 1 \\i
+  connect \\o \\a.b [0]
+end
+"""
+
+
+def test_candidates_become_the_only_output():
+    text = with_output(RTLIL, [("a.b", 2), ("i", 0)])
+    assert "  wire \\o\n" in text
+    assert "  wire width 4 input 1 \\i\n" in text
+    assert text.endswith(
+        "  wire width 2 output 1000000 \\bitpath_candidates\n  connect \\bitpath_candidates [0] \\a.b [2]\n"
+        "  connect \\bitpath_candidates [1] \\i [0]\nend\n"
+    )
+    with pytest.raises(ValueError, match="no wire c"):
+        with_output(RTLIL, [("c", 0)])
+
+
+def test_constant_outputs_of_an_aiger_file():
+    assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [True, True, False, False]
+    with pytest.raises(ValueError, match="no binary AIGER"):
+        constant_outputs(b"aag 1 1 0 0 0\n")
+
+
+TESTS = ("good/gap=1", "good/gap=2", "other")
+RECORDS = (
+    {"coverage": {"a": 1, "b": 0}, "streams": {"i: gap": 0, "o: back to back": 0}},
+    {"coverage": {"b": 2, "c": 0}, "streams": {"i: gap": 3}},
+    {"coverage": {}},
+)
+
+
+def test_bins_are_a_tests_over_its_parameters(tmp_path):
+    found = bins.gathered(TESTS, RECORDS)
+    assert (found.total, found.covered) == (4, 3)
+    bins.save("psum", "0123", None, found, tmp_path)
+    assert bins.load("psum", tmp_path)["bins"] == {"good": ["a", "b"], "streams": ["i: gap"]}
+    assert bins.lost("psum", "0123", None, found, tmp_path) == []
+    with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath coverage dot16 --update writes it"):
+        bins.load("dot16", tmp_path)
+
+
+def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr(bins, "FOLDER", tmp_path)
+    bins.save("psum", "0123", None, bins.gathered(TESTS, RECORDS))
+    built = SimpleNamespace(unit="psum", digest="0123")
+    less = SimpleNamespace(tests=TESTS[1:], records=RECORDS[1:])
+    with pytest.raises(SimulationError, match=r"1 functional bins that were hit once .*: good: a"):
+        runner._check_bins(built, None, less)
+    # Some of the tests, or another configuration, need not hit them all.
+    runner._check_bins(built, "good", less)
+    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less)
+
+
+def test_every_unit_is_measured():
+    assert set(RUNS) == set(UNITS)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_unit_has_its_list_of_bins(unit):
+    """Of the configuration that is measured."""
+    listed = bins.load(unit)
+    assert (listed["unit"], listed["digest"], listed["filter"]) == (
+        unit,
+        digest(unit, RUNS[unit].config),
+        RUNS[unit].tests,
+    )
+    assert listed["bins"]
+    assert all(names == sorted(set(names)) for names in listed["bins"].values())
+
+
+def test_what_is_below_its_goal_is_told():
+    record = {"unit": "psum", "functional_percent": 99.9, "line_percent": 98.0, "toggle_percent": 97.99}
+    assert report.failures(record) == [
+        "psum: 99.90 % of bins, the goal is 100 %",
+        "psum: 97.99 % of toggles, the goal is 98 %",
+    ]
+
+
+@pytest.fixture
+def bitpath(tmp_path, monkeypatch, capsys):
+    """The command, in a folder of its own: status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bitpath", "coverage", *arguments])
+        with pytest.raises(SystemExit) as exit_:
+            __main__.main()
+        return int(exit_.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_mistakes_are_one_sentence(bitpath, monkeypatch):
+    assert bitpath("nothing")[::2] == (1, f"bitpath: unknown unit 'nothing', known are {', '.join(UNITS)}\n")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    status, _, error = bitpath("psum")
+    assert status == 1
+    assert error.startswith("bitpath: Yosys is not in this Python environment; ")
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_a_unit_whole(bitpath):
+    """The element map: measured, with 16 bits proved constant; again from the cache; and without one of its bins."""
+    status, out, _ = bitpath("element_map")
+    assert (status, "element_map" in out) == (0, True)
+    (record,) = json.loads((paths.reports() / report.REPORT).read_text())
+    assert (record["functional_percent"], record["line_percent"], record["toggle_percent"]) == (100.0, 100.0, 100.0)
+    assert (record["bits"], record["bits_proved_constant"], record["bits_waived"]) == (258, 16, 0)
+    assert (paths.reports() / report.PICTURE).stat().st_size > 1000
+    runs = list(paths.runs().glob("*/*"))
+    assert bitpath("element_map")[0] == 0
+    assert list(paths.runs().glob("*/*")) == runs
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_nothing_that_toggles_is_proved_constant(bitpath):
+    """Every net of a unit with registers and a reset is asked for, those that the bench has seen toggle too."""
+    assert bitpath("xorwow")[0] == 0
+    (verilog,) = paths.simulations().glob("xorwow-*/verilog/*.v")
+    (run,) = (paths.build_root() / "coverage").glob("xorwow_*/run/coverage.dat")
+    netlist = read_netlist(verilog, verilog.stem)
+    names = {}
+    for (module, signal), both in parse(run.read_text()).toggles.items():
+        net = netlist.net(module, signal)
+        if net is not None and netlist.drives(net):
+            names[net] = (signal, all(both))
+    constant = constant_nets(netlist, {net: signal for net, (signal, _) in names.items()})
+    assert constant == {net for net, (_, toggled) in names.items() if not toggled}
+    assert 10 < len(constant) < len(names) / 10
