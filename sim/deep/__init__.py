@@ -1,0 +1,1 @@
+"""Units' Verilog against golden in volume: vectors in files, played by C++, answers compared as arrays."""

@@ -1,0 +1,204 @@
+"""The program that plays vectors on a unit's Verilated model: its compilation, and one run of it."""
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth import Value
+from amaranth.lib import stream
+
+from bitpath.rtl.units import find_unit
+from bitpath.sim import cache, process, tools
+from bitpath.sim.build import Built, build, verilator_library
+from bitpath.sim.deep.vectors import Batch, words_of
+from bitpath.sim.errors import SimulationError
+
+SOURCE = Path(__file__).with_name("player.cpp")
+OPTIONS = ("-O2", "-DVM_COVERAGE=0", "-DVM_TRACE=0")
+COMPILE_SECONDS = 600
+STATUS = {
+    2: "it could not read its vectors",
+    3: "the model gave no further answer",
+    4: "its vectors do not fit the model's ports",
+    5: "the model gave an answer to nothing",
+    6: "its answers could not be written; is the disk full?",
+}
+"""What the player's exit statuses mean."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Ports of a unit as the player drives them.
+
+    Attributes
+    ----------
+    kind : of the C++ enumeration.
+    ports : name and bits of what a vector holds, each from a word of its own on.
+    late : the same of what comes later, a lane's accumulators.
+    answer : name and bits of what is compared.
+    handshake : ports of the streams' valid and ready, the input's and then the output's; None where there is none.
+    """
+
+    kind: str
+    ports: tuple[tuple[str, int], ...]
+    answer: tuple[str, int]
+    late: tuple[tuple[str, int], ...] = ()
+    handshake: tuple[str | None, str | None, str | None, str | None] = (None,) * 4
+
+    @classmethod
+    def of(cls, unit: str, config: Any, verilog: str) -> "Interface":
+        """That of a unit whose Verilog is given: of two streams, of a lane, or without a clock."""
+        component = find_unit(unit).build(config)
+        members = component.signature.members
+        if "i" in members and isinstance(members["i"].signature if members["i"].is_signature else None, stream.Signature):
+            kind = "STREAM" if re.search(r"^\s*input clk;", verilog, re.MULTILINE) else "COMBINATIONAL"
+            sides = [(f"{name}__payload", len(Value.cast(getattr(component, name).payload))) for name in "io"]
+            handshake = ("i__valid", "i__ready", "o__valid", "o__ready")
+            return cls(kind, (sides[0],), sides[1], handshake=handshake)
+        bits = {name: len(Value.cast(getattr(component, name))) for name in members}
+        answer = ("o", bits.pop("o"))
+        if "valid" not in bits:
+            return cls("COMBINATIONAL", tuple(bits.items()), answer)
+        handshake = (bits.pop("valid") and "valid", None, None, None)
+        late = tuple((name, bits.pop(name)) for name in ("acc1", "acc2"))
+        return cls("LANE", tuple(bits.items()), answer, late, handshake)
+
+    @property
+    def answer_words(self) -> int:
+        return words_of(self.answer[1])
+
+    def text(self) -> str:
+        """C++ that says it, of a model named ``top``."""
+
+        def variable(name: str | None) -> str:
+            # Verilator writes the second of two underscores by its code.
+            return "ABSENT" if name is None else f"top->{name.replace('__', '___05F')}"
+
+        def table(name: str, ports: Sequence[tuple[str, int]]) -> Iterator[str]:
+            first = 0
+            yield f"static const Port {name}[] = {{"
+            for port, bits in ports:
+                yield f"    {{&{variable(port)}, sizeof {variable(port)}, {first}}},"
+                # A model's variable has 8 bytes or more where a value has more than one word.
+                first += words_of(bits)
+            yield "};"
+
+        clocks = (variable(None if self.kind == "COMBINATIONAL" else name) for name in ("clk", "rst"))
+        names = zip(
+            ("CLK", "RST", "IN_VALID", "IN_READY", "OUT_VALID", "OUT_READY"),
+            (*clocks, *map(variable, self.handshake)),
+            strict=True,
+        )
+        answer = variable(self.answer[0])
+        lines = [
+            f"static const Kind KIND = {self.kind};",
+            f"static const uint32_t BEAT_WORDS = {sum(words_of(bits) for _, bits in self.ports)};",
+            f"static const uint32_t LATE_WORDS = {sum(words_of(bits) for _, bits in self.late)};",
+            f"static const uint32_t ANSWER_WORDS = {self.answer_words}, ANSWER_BYTES = sizeof {answer};",
+            f"static const void* const ANSWER_AT = &{answer};",
+            *table("PORTS", self.ports),
+            # No array of none: what never is driven.
+            *table("LATE_PORTS", self.late or self.ports[:1]),
+            *(f"static uint8_t& {name} = {port};" for name, port in names),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Player:
+    """A compiled player.
+
+    Attributes
+    ----------
+    built : the simulation whose model it drives.
+    interface : its ports.
+    program : what is run.
+    """
+
+    built: Built
+    interface: Interface
+    program: Path
+
+    def start(self, folder: Path, batches: Sequence[Batch]) -> "Playing":
+        """Begin to play batches; ``folder``, which must exist, takes vectors and answers."""
+        vectors, answers = folder / "vectors.bin", folder / "answers.bin"
+        with vectors.open("wb") as file:
+            for batch in batches:
+                batch.write(file)
+        command = [str(self.program), str(vectors), str(answers)]
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return Playing(self, child, answers, tuple(batch.count for batch in batches))
+
+
+@dataclass(frozen=True)
+class Playing:
+    """A run of a player."""
+
+    player: Player
+    child: subprocess.Popen
+    file: Path
+    counts: tuple[int, ...]
+
+    def answers(self, timeout: float) -> list[np.ndarray]:
+        """Wait for the end; return each batch's answers, uint32 [N, W].
+
+        Raises
+        ------
+        SimulationError : the player failed, took longer than ``timeout`` seconds, or gave another number of answers.
+        """
+        name = self.player.built.top
+        try:
+            _, text = self.child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise SimulationError(f"playing {sum(self.counts)} vectors on {name}: no end after {timeout:g} s") from None
+        finally:
+            # Also after Ctrl-C.
+            self.child.kill()
+            self.child.wait()
+        if status := self.child.returncode:
+            reason = STATUS.get(status, text.decode(errors="replace").strip() or f"status {status}")
+            raise SimulationError(f"playing {sum(self.counts)} vectors on {name} failed: {reason}")
+        words = self.player.interface.answer_words
+        found = np.fromfile(self.file, np.uint32).reshape(-1, words)
+        if len(found) != sum(self.counts):
+            raise SimulationError(f"{name} gave {len(found)} answers to {sum(self.counts)} vectors")
+        return np.split(found, np.cumsum(self.counts)[:-1])
+
+
+def player(unit: str, config: Any) -> Player:
+    """The player of a unit, from the model that the unit's benches run on Verilator; both are cached."""
+    return from_built(build(unit, config, "verilator"))
+
+
+def from_built(built: Built) -> Player:
+    """The player of a compiled simulation."""
+    interface = Interface.of(built.unit, built.config, "".join(file.read_text() for file in built.verilog))
+    folder = built.folder.parent / "player"
+    key = {
+        "verilog": cache.hash_files(built.verilog),
+        "source": cache.hash_files([SOURCE]),
+        "ports": interface.text(),
+        "options": OPTIONS,
+        "make": tools.MAKE_SETTINGS,
+        "versions": tools.simulator_versions("verilator"),
+        "model": str(built.folder),
+    }
+    made = cache.ensure(folder, key, partial(_compile, built, interface))
+    return Player(built, interface, Path(made["program"]))
+
+
+def _compile(built: Built, interface: Interface, folder: Path) -> dict[str, str]:
+    (folder / "ports.inc").write_text(interface.text())
+    root, program, log = tools.verilator_root(), folder / "player", folder / "player.log"
+    includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
+    library = verilator_library(built.waves)
+    command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(SOURCE), str(built.folder / "Vtop__ALL.a")]
+    command += [*map(str, sorted(library.glob("verilated*.o"))), "-pthread", "-o", str(program)]
+    if process.run_logged(command, env=tools.environment(), log=log, timeout=COMPILE_SECONDS):
+        raise SimulationError(f"compiling {SOURCE.name} for {built.top} failed:\n{process.tail(log)}")
+    return {"program": str(program)}

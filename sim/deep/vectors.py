@@ -1,0 +1,104 @@
+"""Vectors of a unit as arrays of 32-bit words, in the form that the player reads."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+
+WORD_BITS = 32
+
+
+def words_of(bits: int) -> int:
+    """Words of 32 bits that so many bits take."""
+    return -(-bits // WORD_BITS)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the words of every vector; parts are put together by OR.
+
+    Attributes
+    ----------
+    table : uint32 [R, W].
+    index : row of each vector, uint32 [N]; None where vector k takes row k.
+    first : the word of a vector at which a row begins.
+    """
+
+    table: np.ndarray
+    index: np.ndarray | None = None
+    first: int = 0
+
+    def rows(self, numbers: np.ndarray) -> np.ndarray:
+        """What vectors of these numbers take, uint32 [n, W]."""
+        return self.table[numbers if self.index is None else self.index[numbers]]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Vectors of one kind with golden's answers still to be asked for.
+
+    Attributes
+    ----------
+    kind : what they have in common, in words.
+    parts : of every vector.
+    count : N.
+    beats, latency, lead : of a lane: cycles in which a vector's operands come, cycles from the first to the answer, and how
+        many before the answer the accumulators come.
+    """
+
+    kind: str
+    parts: tuple[Part, ...]
+    count: int
+    beats: int = 1
+    latency: int = 0
+    lead: int = 0
+
+    def words(self, numbers: np.ndarray) -> np.ndarray:
+        """The vectors of these numbers, uint32 [n, W]."""
+        width = max(part.first + part.table.shape[1] for part in self.parts)
+        whole = np.zeros((len(numbers), width), np.uint32)
+        for part in self.parts:
+            whole[:, part.first : part.first + part.table.shape[1]] |= part.rows(numbers)
+        return whole
+
+    def write(self, file: BinaryIO) -> None:
+        """Append the batch as the player reads it."""
+        np.array([self.count, self.beats, self.latency, self.lead, len(self.parts)], np.uint32).tofile(file)
+        for part in self.parts:
+            indexed = part.index is not None
+            np.array([*part.table.shape, part.first, indexed], np.uint32).tofile(file)
+            np.ascontiguousarray(part.table, np.uint32).tofile(file)
+            if indexed:
+                np.ascontiguousarray(part.index, np.uint32).tofile(file)
+
+
+def fill(rows: int, words: int, fields: Iterable[tuple[int, int, Any]]) -> np.ndarray:
+    """Rows of words, uint32 [R, W], with fields in their places.
+
+    Parameters
+    ----------
+    fields : lowest bit, width of at most 32, and values of each field: integers [R], or one for all rows.
+    """
+    table = np.zeros((rows, words + 1), np.uint32)
+    for lowest, width, values in fields:
+        word, bit = divmod(lowest, WORD_BITS)
+        moved = (np.asarray(values).astype(np.uint64) & np.uint64((1 << width) - 1)) << np.uint64(bit)
+        table[:, word] |= moved.astype(np.uint32)
+        if bit + width > WORD_BITS:
+            table[:, word + 1] |= (moved >> np.uint64(WORD_BITS)).astype(np.uint32)
+    return table[:, :words]
+
+
+def places(layout: Any, prefix: str = "", lowest: int = 0) -> Mapping[str, tuple[int, int]]:
+    """Lowest bit and width of every leaf of an Amaranth layout, by its path: ``src_a.0.sign``."""
+    from amaranth.hdl import Shape
+    from amaranth.lib import data
+
+    if not (isinstance(layout, data.Layout) or (isinstance(layout, type) and issubclass(layout, data.View))):
+        return {prefix: (lowest, Shape.cast(layout).width)}
+    found: dict[str, tuple[int, int]] = {}
+    for name, field in data.Layout.cast(layout):
+        inner = f"{prefix}.{name}" if prefix else str(name)
+        found |= places(field.shape, inner, lowest + field.offset)
+    return found
