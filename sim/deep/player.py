@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from amaranth import Value
-from amaranth.lib import stream
 
-from bitpath.rtl.units import find_unit
 from bitpath.sim import cache, process, tools
 from bitpath.sim.build import Built, build, verilator_library
 from bitpath.sim.deep.vectors import Batch, words_of
@@ -51,22 +48,22 @@ class Interface:
     handshake: tuple[str | None, str | None, str | None, str | None] = (None,) * 4
 
     @classmethod
-    def of(cls, unit: str, config: Any, verilog: str) -> "Interface":
-        """That of a unit whose Verilog is given: of two streams, of a lane, or without a clock."""
-        component = find_unit(unit).build(config)
-        members = component.signature.members
-        if "i" in members and isinstance(members["i"].signature if members["i"].is_signature else None, stream.Signature):
-            kind = "STREAM" if re.search(r"^\s*input clk;", verilog, re.MULTILINE) else "COMBINATIONAL"
-            sides = [(f"{name}__payload", len(Value.cast(getattr(component, name).payload))) for name in "io"]
-            handshake = ("i__valid", "i__ready", "o__valid", "o__ready")
-            return cls(kind, (sides[0],), sides[1], handshake=handshake)
-        bits = {name: len(Value.cast(getattr(component, name))) for name in members}
+    def of(cls, top: str, verilog: str) -> "Interface":
+        """That of a module in emitted Verilog: of two streams, of a lane, or without a clock. Ports come by their names."""
+        body = re.search(rf"^module {top}\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
+        if body is None:
+            raise SimulationError(f"the emitted Verilog has no module {top}")
+        found = re.findall(r"^\s*(input|output) (?:\[(\d+):0\] )?(\w+);", body[0], re.MULTILINE)
+        bits = {name: int(high or 0) + 1 for _, high, name in sorted(found, key=lambda port: port[2])}
+        if "i__payload" in bits:
+            kind = "STREAM" if "clk" in bits else "COMBINATIONAL"
+            ports, answer = (("i__payload", bits["i__payload"]),), ("o__payload", bits["o__payload"])
+            return cls(kind, ports, answer, handshake=("i__valid", "i__ready", "o__valid", "o__ready"))
         answer = ("o", bits.pop("o"))
-        if "valid" not in bits:
+        if "clk" not in bits:
             return cls("COMBINATIONAL", tuple(bits.items()), answer)
-        handshake = (bits.pop("valid") and "valid", None, None, None)
-        late = tuple((name, bits.pop(name)) for name in ("acc1", "acc2"))
-        return cls("LANE", tuple(bits.items()), answer, late, handshake)
+        late = tuple((name, bits[name]) for name in ("acc1", "acc2"))
+        return cls("LANE", (("operands", bits["operands"]),), answer, late, ("valid", None, None, None))
 
     @property
     def answer_words(self) -> int:
@@ -177,7 +174,7 @@ def player(unit: str, config: Any) -> Player:
 
 def from_built(built: Built) -> Player:
     """The player of a compiled simulation."""
-    interface = Interface.of(built.unit, built.config, "".join(file.read_text() for file in built.verilog))
+    interface = Interface.of(built.top, "".join(file.read_text() for file in built.verilog))
     folder = built.folder.parent / "player"
     key = {
         "verilog": cache.hash_files(built.verilog),

@@ -1,6 +1,6 @@
 """Vectors of a unit as arrays of 32-bit words, in the form that the player reads."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -36,13 +36,14 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Vectors of one kind with golden's answers still to be asked for.
+    """Vectors of one kind, and who answers them.
 
     Attributes
     ----------
     kind : what they have in common, in words.
     parts : of every vector.
     count : N.
+    golden : gives the answers, uint32 [N] or [N, W], when it is called.
     beats, latency, lead : of a lane: cycles in which a vector's operands come, cycles from the first to the answer, and how
         many before the answer the accumulators come.
     """
@@ -50,6 +51,7 @@ class Batch:
     kind: str
     parts: tuple[Part, ...]
     count: int
+    golden: Callable[[], np.ndarray]
     beats: int = 1
     latency: int = 0
     lead: int = 0
