@@ -54,9 +54,7 @@ def dst_words(rng: Generator, mode: Mode, exponent: np.ndarray) -> np.ndarray:
 
 def any_class(rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int) -> Operands:
     """Every bit at random: exponents far apart, codes at both ends."""
-    b, a = (
-        float_words(rng, rng.integers(0, mode.source_exponent_max + 1, shape)) for shape in (B_SHAPE, A_SHAPE)
-    )
+    b, a = (float_words(rng, rng.integers(0, mode.source_exponent_max + 1, shape)) for shape in (B_SHAPE, A_SHAPE))
     return Operands(rng.integers(0, 1 << mode.dst_format.width, DST_SHAPE), b, a)
 
 
