@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -121,15 +122,32 @@ class Player:
     interface: Interface
     program: Path
 
-    def start(self, folder: Path, batches: Sequence[Batch]) -> "Playing":
-        """Begin to play batches; ``folder``, which must exist, takes vectors and answers."""
+    def identity(self) -> dict[str, Any]:
+        """What its answers depend on."""
+        return {
+            "verilog": cache.hash_files(self.built.verilog),
+            "source": cache.hash_files([SOURCE]),
+            "ports": self.interface.text(),
+            "options": OPTIONS,
+            "make": tools.MAKE_SETTINGS,
+            "versions": tools.simulator_versions("verilator"),
+        }
+
+    @contextmanager
+    def start(self, folder: Path, batches: Sequence[Batch]) -> Iterator["Playing"]:
+        """Play batches meanwhile; ``folder``, which must exist, takes vectors and answers."""
         vectors, answers = folder / "vectors.bin", folder / "answers.bin"
         with vectors.open("wb") as file:
             for batch in batches:
                 batch.write(file)
         command = [str(self.program), str(vectors), str(answers)]
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        return Playing(self, child, answers, tuple(batch.count for batch in batches))
+        try:
+            yield Playing(self, child, answers, tuple(batch.count for batch in batches))
+        finally:
+            # Also where golden failed, and after Ctrl-C.
+            child.kill()
+            child.communicate()
 
 
 @dataclass(frozen=True)
@@ -148,23 +166,19 @@ class Playing:
         ------
         SimulationError : the player failed, took longer than ``timeout`` seconds, or gave another number of answers.
         """
-        name = self.player.built.top
+        title = f"playing {sum(self.counts)} vectors on {self.player.built.top}"
         try:
             _, text = self.child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            raise SimulationError(f"playing {sum(self.counts)} vectors on {name}: no end after {timeout:g} s") from None
-        finally:
-            # Also after Ctrl-C.
-            self.child.kill()
-            self.child.wait()
+            raise SimulationError(f"{title}: no end after {timeout:g} s") from None
         if status := self.child.returncode:
-            reason = STATUS.get(status, text.decode(errors="replace").strip() or f"status {status}")
-            raise SimulationError(f"playing {sum(self.counts)} vectors on {name} failed: {reason}")
+            reason = STATUS.get(status, text.decode(errors="replace").strip() or f"it ended with status {status}")
+            raise SimulationError(f"{title} failed: {reason}")
         words = self.player.interface.answer_words
-        found = np.fromfile(self.file, np.uint32).reshape(-1, words)
-        if len(found) != sum(self.counts):
-            raise SimulationError(f"{name} gave {len(found)} answers to {sum(self.counts)} vectors")
-        return np.split(found, np.cumsum(self.counts)[:-1])
+        found = np.fromfile(self.file, np.uint32)
+        if found.size != sum(self.counts) * words:
+            raise SimulationError(f"{title} failed: it gave {found.size // words} answers")
+        return np.split(found.reshape(-1, words), np.cumsum(self.counts)[:-1])
 
 
 def player(unit: str, config: Any) -> Player:
@@ -176,26 +190,20 @@ def from_built(built: Built) -> Player:
     """The player of a compiled simulation."""
     interface = Interface.of(built.top, "".join(file.read_text() for file in built.verilog))
     folder = built.folder.parent / "player"
-    key = {
-        "verilog": cache.hash_files(built.verilog),
-        "source": cache.hash_files([SOURCE]),
-        "ports": interface.text(),
-        "options": OPTIONS,
-        "make": tools.MAKE_SETTINGS,
-        "versions": tools.simulator_versions("verilator"),
-        "model": str(built.folder),
-    }
-    made = cache.ensure(folder, key, partial(_compile, built, interface))
-    return Player(built, interface, Path(made["program"]))
+    program = folder / "player"
+    made = Player(built, interface, program)
+    cache.ensure(folder, made.identity(), partial(_compile, made))
+    return made
 
 
-def _compile(built: Built, interface: Interface, folder: Path) -> dict[str, str]:
-    (folder / "ports.inc").write_text(interface.text())
-    root, program, log = tools.verilator_root(), folder / "player", folder / "player.log"
+def _compile(player: Player, folder: Path) -> dict[str, str]:
+    built, log = player.built, folder / "player.log"
+    (folder / "ports.inc").write_text(player.interface.text())
+    root = tools.verilator_root()
     includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
     library = verilator_library(built.waves)
     command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(SOURCE), str(built.folder / "Vtop__ALL.a")]
-    command += [*map(str, sorted(library.glob("verilated*.o"))), "-pthread", "-o", str(program)]
+    command += [*map(str, sorted(library.glob("verilated*.o"))), "-pthread", "-o", str(player.program)]
     if process.run_logged(command, env=tools.environment(), log=log, timeout=COMPILE_SECONDS):
         raise SimulationError(f"compiling {SOURCE.name} for {built.top} failed:\n{process.tail(log)}")
-    return {"program": str(program)}
+    return {}

@@ -22,6 +22,8 @@ from bitpath.verif.stimulus.tensix_dot import FLOAT_MODES, INT32_MAX, INTEGER_MO
 Generator = np.random.Generator
 BLOCKS = 64
 """MVMULs in a batch."""
+COUNT = BLOCKS * BLOCK_ROWS * COLUMNS
+"""Dot products in a batch."""
 B_SHAPE, A_SHAPE, DST_SHAPE = (BLOCKS, BLOCK_ROWS, COLUMNS), (BLOCKS, COLUMNS, COLUMNS), (BLOCKS, BLOCK_ROWS, COLUMNS)
 LAYOUT = places(dot16_layout())
 WORDS = words_of(sum(width for _, width in LAYOUT.values()))

@@ -7,6 +7,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 WORD_BITS = 32
+Place = tuple[int, int]
+"""Lowest bit and width of a field."""
 
 
 def words_of(bits: int) -> int:
@@ -92,14 +94,32 @@ def fill(rows: int, words: int, fields: Iterable[tuple[int, int, Any]]) -> np.nd
     return table[:, :words]
 
 
-def places(layout: Any, prefix: str = "", lowest: int = 0) -> Mapping[str, tuple[int, int]]:
+def decoded(layout: Mapping[str, Place], words: np.ndarray) -> dict[str, int]:
+    """The fields in a vector's words; those that are 0 are left out."""
+    bits = int.from_bytes(np.ascontiguousarray(words, "<u4").tobytes(), "little")
+    fields = {name: bits >> lowest & (1 << width) - 1 for name, (lowest, width) in layout.items()}
+    return {name: value for name, value in fields.items() if value}
+
+
+def side_by_side(*ports: tuple[str, Any]) -> dict[str, Place]:
+    """Places of the leaves of several ports, names and layouts, each from a word of its own on."""
+    found: dict[str, Place] = {}
+    lowest = 0
+    for name, layout in ports:
+        inside = places(layout, name)
+        found |= {path: (lowest + offset, width) for path, (offset, width) in inside.items()}
+        lowest += WORD_BITS * words_of(sum(width for _, width in inside.values()))
+    return found
+
+
+def places(layout: Any, prefix: str = "", lowest: int = 0) -> dict[str, Place]:
     """Lowest bit and width of every leaf of an Amaranth layout, by its path: ``src_a.0.sign``."""
     from amaranth.hdl import Shape
     from amaranth.lib import data
 
     if not (isinstance(layout, data.Layout) or (isinstance(layout, type) and issubclass(layout, data.View))):
         return {prefix: (lowest, Shape.cast(layout).width)}
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, Place] = {}
     for name, field in data.Layout.cast(layout):
         inner = f"{prefix}.{name}" if prefix else str(name)
         found |= places(field.shape, inner, lowest + field.offset)

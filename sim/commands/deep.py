@@ -1,0 +1,62 @@
+"""``bitpath deep``: units against golden in volume, and exhaustively."""
+
+import click
+
+VECTORS = 100_000_000
+QUICK_VECTORS = 1_000_000
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--quick", is_flag=True, help=f"{QUICK_VECTORS:,} random vectors a machine, and one block of every sweep."
+)
+@click.option("--vectors", type=click.IntRange(1), help=f"Random vectors of each machine.  [default: {VECTORS:,}]")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random vectors.")
+@click.option("--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes.")
+@click.option("--list", "listed", is_flag=True, help="Only say what there is.")
+def command(names: tuple[str, ...], quick: bool, vectors: int | None, seed: int, workers: int, listed: bool) -> None:
+    """Compare units' Verilog with golden: random vectors and whole ranges, played by C++.
+
+    NAME is a task, or how the names of some begin: volume, sweep; all when none is given. Blocks that are complete are
+    kept, and an interrupted run goes on behind them. Writes build/reports/deep.json.
+    """
+    from bitpath.sim import paths
+    from bitpath.sim.deep.report import show, show_mismatches, show_tasks
+    from bitpath.sim.deep.run import run_task
+    from bitpath.sim.deep.table import chosen
+    from bitpath.sim.errors import SimulationError
+    from bitpath.sim.flows.progress import counted_progress
+    from bitpath.sim.flows.results import console as make_console
+    from bitpath.verif.kit.report import write_records
+
+    if quick and vectors is not None:
+        raise click.UsageError("--quick and --vectors go one at a time")
+    tasks, console = chosen(names), make_console()
+    if listed:
+        show_tasks(console, tasks)
+        return
+    count = QUICK_VECTORS if quick else vectors or VECTORS
+    # What is quick is of no use as a figure, and does not take the place of one.
+    file = paths.reports() / ("deep_quick.json" if quick else "deep.json")
+    records = []
+    for task in tasks:
+        with counted_progress(console, task.name) as progress:
+            found = run_task(
+                task,
+                vectors=count,
+                seed=seed,
+                blocks=1 if quick and task.blocks else None,
+                workers=workers,
+                progress=progress,
+            )
+        records.append(found)
+        # What is complete is not lost when a later one fails.
+        write_records(file, records)
+    show(console, records)
+    show_mismatches(console, records)
+    console.print(f"records: {paths.shown(file)}")
+    if wrong := [record["name"] for record in records if record["mismatches"]]:
+        raise SimulationError(f"{', '.join(wrong)}: unit and golden differ")
+    if few := [record["name"] for record in records if record["vectors"] < record["asked"]]:
+        raise SimulationError(f"{', '.join(few)}: fewer vectors were compared than asked for")

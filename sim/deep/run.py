@@ -1,0 +1,141 @@
+"""Tasks block by block on some processes, each block on disk as soon as it is there and none worked out twice."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache as once
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import bitpath.golden
+import bitpath.rtl
+import bitpath.sim.deep
+import bitpath.verif.stimulus
+from bitpath.golden.fast.backend import NUMBA, THREADS, backend
+from bitpath.sim import cache, journal, paths
+from bitpath.sim.deep.table import TASKS, AnyTask
+from bitpath.sim.errors import SimulationError
+
+Progress = Callable[[int, int], None]
+
+
+def journal_file(task: AnyTask) -> Path:
+    """A task's blocks: what a run that was interrupted goes on from."""
+    return paths.build_root() / "deep" / f"{task.name}.jsonl"
+
+
+@once
+def _sources() -> dict[str, Any]:
+    """What all answers depend on."""
+    read = (bitpath.golden, bitpath.rtl, bitpath.verif.stimulus, bitpath.sim.deep)
+    folders = [Path(package.__file__).parent for package in read]
+    packages = ("numpy", "ml_dtypes", *(["numba"] if backend() == NUMBA else []))
+    versions = {package: version(package) for package in packages}
+    return {"sources": cache.hash_files(folders, (".py", ".cpp")), "packages": versions}
+
+
+def digest(task: AnyTask, seed: int) -> str:
+    """What a task's blocks are kept under: sources, Verilog, tools, seed."""
+    key = _sources() | task.identity() | {"name": task.name, "seed": seed}
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def run_task(
+    task: AnyTask,
+    *,
+    vectors: int,
+    seed: int,
+    blocks: int | None = None,
+    workers: int = 2,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """Compare a task's blocks but for those that are on disk, and return the record of all.
+
+    Parameters
+    ----------
+    vectors : asked for, of a task of random ones.
+    blocks : no more than so many.
+    workers : processes.
+    progress : told the blocks done and all there are.
+
+    Raises
+    ------
+    SimulationError : a player failed, or a process died. What was complete stays.
+    """
+    key, file = digest(task, seed), journal_file(task)
+    count = task.block_count(vectors)
+    count = count if blocks is None else min(count, blocks)
+    found = {
+        each["block"]: each
+        for each in journal.read(file)
+        if each.get("key") == key and each.get("block") in range(count)
+    }
+    missing = [block for block in range(count) if block not in found]
+    progress(len(found), count)
+    for block, record in _work(task, seed, missing, workers):
+        found[block] = {"key": key, "block": block} | record
+        journal.append(file, found[block])
+        progress(len(found), count)
+    asked = count * task.block_vectors
+    if task.blocks is None:
+        asked = min(asked, vectors)
+    return _record(task, seed, key, asked, [found[block] for block in sorted(found)])
+
+
+def _work(task: AnyTask, seed: int, blocks: Sequence[int], workers: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and record of each block, as they come."""
+    if not blocks:
+        return
+    # A fresh interpreter for each: nothing of this one's threads and locks.
+    pool = ProcessPoolExecutor(min(workers, len(blocks)), mp_context=get_context("spawn"), initializer=_begin)
+    waiting, futures = list(reversed(blocks)), {}
+    try:
+        while waiting or futures:
+            while waiting and len(futures) < workers:
+                block = waiting.pop()
+                futures[pool.submit(run_block, task.name, seed, block)] = block
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                yield futures.pop(future), future.result()
+    except BrokenProcessPool:
+        raise SimulationError(
+            f"{task.name}: a process that compared vectors died, perhaps for want of memory; what is complete is kept, run it again"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """One core a process."""
+    os.environ[THREADS] = "1"
+
+
+def run_block(name: str, seed: int, block: int) -> dict[str, Any]:
+    """One block of a task, in a process of its own."""
+    return TASKS[name].run(seed, block).record()
+
+
+def _record(task: AnyTask, seed: int, key: str, asked: int, found: list[dict[str, Any]]) -> dict[str, Any]:
+    totals = {
+        name: sum(each[name] for each in found)
+        for name in ("vectors", "mismatches", "stimulus_seconds", "golden_seconds", "rtl_seconds")
+    }
+    seconds = totals["stimulus_seconds"] + totals["golden_seconds"] + totals["rtl_seconds"]
+    first = [{"block": block["block"]} | each for block in found for each in block["first"]]
+    return {
+        "machine": task.machine,
+        "unit": task.unit,
+        "name": task.name,
+        "what": task.what,
+        "asked": asked,
+        **totals,
+        # The processor's, of all processes together.
+        "seconds": seconds,
+        "seed": seed,
+        "digest": key,
+        "first": first,
+    }

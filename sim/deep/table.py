@@ -1,0 +1,22 @@
+"""All that is compared in volume."""
+
+from bitpath.sim.deep.e2m1_dots import E2m1Dots
+from bitpath.sim.deep.task import Task
+from bitpath.sim.deep.volume import VOLUMES
+
+AnyTask = Task | E2m1Dots
+TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, E2m1Dots())}
+"""By name, in the order in which they run."""
+
+
+def chosen(names: tuple[str, ...]) -> list[AnyTask]:
+    """Tasks of these names, or whose names begin so; all when none is named.
+
+    Raises
+    ------
+    ValueError : a name that none has.
+    """
+    for name in names:
+        if not any(each.startswith(name) for each in TASKS):
+            raise ValueError(f"unknown task {name!r}, known are {', '.join(TASKS)}")
+    return [task for each, task in TASKS.items() if not names or each.startswith(names)]
