@@ -1,11 +1,13 @@
 """All that is compared in volume."""
 
+from bitpath.sim.deep import aie_sweeps, tensix_sweeps, trainium3_sweeps
 from bitpath.sim.deep.e2m1_dots import E2m1Dots
 from bitpath.sim.deep.task import Task
 from bitpath.sim.deep.volume import VOLUMES
 
 AnyTask = Task | E2m1Dots
-TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, E2m1Dots())}
+SWEEPS = (*trainium3_sweeps.SWEEPS, *tensix_sweeps.SWEEPS, *aie_sweeps.SWEEPS, E2m1Dots())
+TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, *SWEEPS)}
 """By name, in the order in which they run."""
 
 
