@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import bitpath.golden
-import bitpath.rtl
-import bitpath.sim.deep
 import bitpath.verif.stimulus
 from bitpath.golden.fast.backend import NUMBA, THREADS, backend
 from bitpath.sim import cache, journal, paths
 from bitpath.sim.deep.table import TASKS, AnyTask
 from bitpath.sim.errors import SimulationError
 
+AROUND = ("report.py", "run.py", "table.py")
+"""What decides neither vectors nor answers."""
 Progress = Callable[[int, int], None]
 
 
@@ -31,12 +31,12 @@ def journal_file(task: AnyTask) -> Path:
 
 @once
 def _sources() -> dict[str, Any]:
-    """What all answers depend on."""
-    read = (bitpath.golden, bitpath.rtl, bitpath.verif.stimulus, bitpath.sim.deep)
-    folders = [Path(package.__file__).parent for package in read]
+    """What all answers depend on, beside a unit's Verilog and its player."""
+    folders = [Path(package.__file__).parent for package in (bitpath.golden, bitpath.verif.stimulus)]
+    own = sorted(file for file in Path(__file__).parent.glob("*.py") if file.name not in AROUND)
     packages = ("numpy", "ml_dtypes", *(["numba"] if backend() == NUMBA else []))
     versions = {package: version(package) for package in packages}
-    return {"sources": cache.hash_files(folders, (".py", ".cpp")), "packages": versions}
+    return {"sources": cache.hash_files([*folders, *own]), "packages": versions}
 
 
 def digest(task: AnyTask, seed: int) -> str:
