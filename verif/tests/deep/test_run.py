@@ -124,6 +124,7 @@ def test_a_mismatch_fails_and_shows_the_operands(worked, bitpath, monkeypatch):
     assert status == 1
     assert "block 0, batch 1, vector 9 (floats): 0x00000001 in fidelity_multiplier and 0x00000003 in golden" in out
     assert "src_a=0xa" in out
+    assert f"replay: bitpath deep {TASK.name} --seed 5 --replay 0 1 9" in out
     assert err == f"bitpath: {TASK.name}: unit and golden differ\n"
 
 
@@ -138,6 +139,8 @@ def test_too_few_vectors_fail(worked, bitpath, monkeypatch):
     [
         (("nosuch",), "unknown task 'nosuch', known are volume-trainium3"),
         (("--quick", "--vectors", "5"), "--quick and --vectors go one at a time"),
+        (("volume", "--replay", "0", "0", "0"), "--replay goes with one task that has a unit"),
+        (("sweep-e2m1-dots", "--replay", "0", "0", "0"), "--replay goes with one task that has a unit"),
         (("--vectors", "0"), "'--vectors'"),
         (("--seed", "-1"), "'--seed'"),
     ],
