@@ -14,6 +14,7 @@ sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(
 
 bench_options = $(if $(UNIT),--unit "$(UNIT)") $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LARGE)),--large) \
 	$(if $(filter-out 0,$(SCALING)),--scaling)
+deep_options = $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(QUICK)),--quick)
 synth_options = $(if $(LIBERTY),--liberty "$(LIBERTY)") $(if $(CONFIG),--config "$(CONFIG)")
 explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--liberty "$(LIBERTY)") \
 	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
@@ -45,6 +46,10 @@ test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
 	@$(PYTHON) -I sim/bootstrap.py synth plot explore formal
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
+	@$(MAKE) --no-print-directory deep
+
+deep: setup ## units against golden: 10^8 random vectors a machine and whole ranges; NAME= SEED= QUICK=1
+	@$(BITPATH) deep $(NAME) $(deep_options)
 
 sim: setup ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
 	@$(BITPATH) test-sim "$(UNIT)" $(sim_options)

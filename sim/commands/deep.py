@@ -1,5 +1,7 @@
 """``bitpath deep``: units against golden in volume, and exhaustively."""
 
+from typing import Any
+
 import click
 
 VECTORS = 100_000_000
@@ -14,8 +16,25 @@ QUICK_VECTORS = 1_000_000
 @click.option("--vectors", type=click.IntRange(1), help=f"Random vectors of each machine.  [default: {VECTORS:,}]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random vectors.")
 @click.option("--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes.")
+@click.option(
+    "--replay",
+    type=click.IntRange(0),
+    nargs=3,
+    metavar="BLOCK BATCH VECTOR",
+    help="Instead, one vector of one task in a bench, with waves.",
+)
+@click.option("--sim", "simulator", default="icarus", show_default=True, help="Of --replay: icarus or verilator.")
 @click.option("--list", "listed", is_flag=True, help="Only say what there is.")
-def command(names: tuple[str, ...], quick: bool, vectors: int | None, seed: int, workers: int, listed: bool) -> None:
+def command(
+    names: tuple[str, ...],
+    quick: bool,
+    vectors: int | None,
+    seed: int,
+    workers: int,
+    replay: tuple[int, int, int] | None,
+    simulator: str,
+    listed: bool,
+) -> None:
     """Compare units' Verilog with golden: random vectors and whole ranges, played by C++.
 
     NAME is a task, or how the names of some begin: volume, sweep; all when none is given. Blocks that are complete are
@@ -35,6 +54,9 @@ def command(names: tuple[str, ...], quick: bool, vectors: int | None, seed: int,
     tasks, console = chosen(names), make_console()
     if listed:
         show_tasks(console, tasks)
+        return
+    if replay is not None:
+        _replay(tasks, seed, replay, simulator)
         return
     count = QUICK_VECTORS if quick else vectors or VECTORS
     # What is quick is of no use as a figure, and does not take the place of one.
@@ -60,3 +82,15 @@ def command(names: tuple[str, ...], quick: bool, vectors: int | None, seed: int,
         raise SimulationError(f"{', '.join(wrong)}: unit and golden differ")
     if few := [record["name"] for record in records if record["vectors"] < record["asked"]]:
         raise SimulationError(f"{', '.join(few)}: fewer vectors were compared than asked for")
+
+
+def _replay(tasks: list[Any], seed: int, place: tuple[int, int, int], simulator: str) -> None:
+    from bitpath.sim import paths
+    from bitpath.sim.deep.replay import replay
+    from bitpath.sim.deep.task import Task
+
+    if len(tasks) != 1 or not isinstance(tasks[0], Task):
+        raise click.UsageError("--replay goes with one task that has a unit")
+    result = replay(tasks[0], seed, *place, simulator)
+    click.echo(f"equal to golden, {result.compared} value compared")
+    click.echo(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(result.folder / 'run.log')}")

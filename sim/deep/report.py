@@ -8,6 +8,8 @@ from rich.table import Table
 
 from bitpath.sim.deep.table import AnyTask
 
+GOLDEN = "golden"
+"""The unit of what is no hardware."""
 SHOWN = 20
 """Mismatches shown."""
 
@@ -45,6 +47,6 @@ def show_mismatches(console: Console, records: Sequence[dict[str, Any]]) -> None
         place = f"block {each['block']}, batch {each['batch']}, vector {each['vector']} ({each['kind']})"
         console.print(f"{record['name']}: {place}: {got} in {record['unit']} and {expected} in golden")
         console.print("  " + ", ".join(f"{name}=0x{value:x}" for name, value in each["operands"].items()))
-    for record in records:
-        if record["mismatches"]:
-            console.print(f"again: bitpath deep {record['name']} --seed {record['seed']}")
+        if record["unit"] != GOLDEN:
+            where = f"{each['block']} {each['batch']} {each['vector']}"
+            console.print(f"  replay: bitpath deep {record['name']} --seed {record['seed']} --replay {where}")

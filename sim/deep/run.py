@@ -19,7 +19,7 @@ from bitpath.sim import cache, journal, paths
 from bitpath.sim.deep.table import TASKS, AnyTask
 from bitpath.sim.errors import SimulationError
 
-AROUND = ("report.py", "run.py", "table.py")
+AROUND = ("replay.py", "report.py", "run.py", "table.py")
 """What decides neither vectors nor answers."""
 Progress = Callable[[int, int], None]
 

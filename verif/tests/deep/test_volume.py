@@ -1,0 +1,121 @@
+"""Dot products in volume: a million of each machine's in every run of the tests, and what they are made of."""
+
+import numpy as np
+import pytest
+
+from bitpath.golden.spec.formats import FP32
+from bitpath.sim.deep.e2m1_dots import OPERANDS, E2m1Dots, elements, pair_table
+from bitpath.sim.deep.table import TASKS, chosen
+from bitpath.sim.deep.volume import VOLUMES
+
+MILLION = 1_000_000
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
+def test_a_million_dot_products_equal_golden(task):
+    found = [task.run(7, block) for block in range(task.block_count(MILLION))]
+    assert sum(each.vectors for each in found) >= MILLION
+    assert [each.first for each in found if each.mismatches] == []
+    assert all(each.vectors == task.block_vectors for each in found)
+
+
+@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
+def test_a_block_is_made_again_from_its_number(task):
+    """And another number, or another seed, gives other vectors."""
+    numbers = np.arange(64)
+    first, again, other, seeded = (
+        next(iter(task.batches(task.config(), task.rng(seed, block), block))).words(numbers)
+        for seed, block in ((0, 5), (0, 5), (0, 6), (1, 5))
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(first, seeded)
+
+
+def test_results_are_of_every_class():
+    """Of quad-MX: each class of operands gives what it is for, and more than now and then."""
+    task = TASKS["volume-trainium3"]
+    shares: dict[str, list[np.ndarray]] = {}
+    for batch in task.batches(task.config(), task.rng(0, 0), 0):
+        shares.setdefault(batch.kind.partition(",")[0], []).append(batch.golden())
+    results = {name: np.concatenate(codes) for name, codes in shares.items()}
+    magnitudes = {name: codes & ~np.uint32(FP32.sign_mask) for name, codes in results.items()}
+    subnormal = (magnitudes["tiny"] > 0) & (magnitudes["tiny"] <= FP32.fraction_mask)
+    negative_zero = results["zeros"] == FP32.sign_mask
+    for name, hit in {
+        "NaN": magnitudes["any"] == FP32.nan_code,
+        "infinity": magnitudes["huge"] == FP32.infinity_code,
+        "largest": magnitudes["huge"] >> FP32.fraction_bits == FP32.exponent_mask - 1,
+        "subnormal": subnormal,
+        "cancelled": magnitudes["cancelling"] == 0,
+        "-0": negative_zero,
+    }.items():
+        assert hit.mean() > 0.02, name
+
+
+def test_pairs_of_e2m1_products_by_hand():
+    halves = [0, 1, 2, 3, 4, 6, 8, 12]
+    halves += [-each for each in halves]
+    table = pair_table()
+    assert table.shape == (256, 256)
+    for a in range(256):
+        low, high = halves[a & 15], halves[a >> 4]
+        assert table[a].tolist() == [low * halves[b & 15] + high * halves[b >> 4] for b in range(256)]
+    assert elements(np.array([0x4321])).tolist() == [[1, 2, 3, 4]]
+
+
+@pytest.fixture
+def few_dots(monkeypatch):
+    """Blocks of 16 stationary operands instead of 1024."""
+    monkeypatch.setattr("bitpath.sim.deep.e2m1_dots.BLOCK", 16)
+    return E2m1Dots()
+
+
+def test_dots_of_e2m1_equal_the_table(few_dots):
+    found = few_dots.run(0, 0xF37)
+    assert (found.vectors, found.mismatches) == (16 * OPERANDS, 0)
+
+
+def test_one_wrong_dot_of_e2m1_is_found(few_dots, monkeypatch):
+    from bitpath.sim.deep import e2m1_dots
+
+    right = e2m1_dots.chain_rows
+
+    def wrong(*operands):
+        codes = right(*operands)
+        codes[3, 12345] ^= 1 << 22
+        return codes
+
+    monkeypatch.setattr(e2m1_dots, "chain_rows", wrong)
+    found = few_dots.run(0, 1)
+    assert found.mismatches == 1
+    assert found.first[0].operands == {"stationary": 19, "moving": 12345}
+    assert found.first[0].got[0] == found.first[0].expected[0] ^ 1 << 22
+
+
+def test_sweeps_have_whole_blocks_of_whole_ranges():
+    assert E2m1Dots().block_vectors * E2m1Dots().blocks == 1 << 32
+    sizes = {task.name: task.block_vectors * task.blocks for task in chosen(("sweep",))}
+    assert sizes["sweep-fp8-products"] == 4 * 4 << 16
+    assert sizes["sweep-fidelity-multiplier"] == 4 * ((1 << 22) + (1 << 21))
+    assert sizes["sweep-square-root"] == (2 << 23) // 4
+    assert sizes["sweep-mx-convert"] == 3 * 10 * (4 << 16) // 16
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "task", [task for task in chosen(("sweep",)) if task.unit != "golden"], ids=lambda task: task.name
+)
+def test_first_and_last_block_of_a_sweep(task):
+    for block in sorted({0, task.blocks - 1}):
+        found = task.run(0, block)
+        assert (found.vectors, found.mismatches, found.first) == (task.block_vectors, 0, ())
+
+
+def test_tasks_are_chosen_by_how_their_names_begin():
+    assert [task.name for task in chosen(("volume",))] == [task.name for task in VOLUMES]
+    assert chosen(()) == list(TASKS.values())
+    with pytest.raises(ValueError, match="unknown task 'sweeep', known are volume-trainium3, "):
+        chosen(("volume", "sweeep"))
