@@ -111,8 +111,7 @@ def prove(
         pool.shutdown(cancel_futures=True)
     whole = [each for each in properties if {(each.name, False), (each.name, True)} <= found.keys()]
     proofs = [
-        Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0])
-        for each in whole
+        Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0]) for each in whole
     ]
     return proofs, failures
 

@@ -8,6 +8,7 @@ from bitpath.golden.spec.aie_ml_v2 import RoundingCode
 from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP32, FloatFormat
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, Format
 from bitpath.golden.spec.tensix_numerics import BfpRange
+from bitpath.golden.spec.tensix_numerics import Tie as TensixTie
 from bitpath.rtl.aie_ml_v2.conversion_layouts import MxCode as BlockCode
 from bitpath.rtl.aie_ml_v2.mx_element import MxElement
 from bitpath.rtl.tensix.block_decode import BlockDecode
@@ -17,7 +18,6 @@ from bitpath.rtl.trainium3.mx_source import SOURCES, MxSource
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.formal.specification import Tie, float_code, leading_place, rounded
-from bitpath.golden.spec.tensix_numerics import Tie as TensixTie
 
 
 def _element(claim: Claim, source: FloatFormat, fmt: FloatFormat, name: str, **inputs: Value) -> tuple:
@@ -68,7 +68,9 @@ def half_unit(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
     saturated = second.o[:-1] == fmt.max_code
     claim.ensure((saturated & (x > value)) | ((error << 1) <= unit))
     # Half a unit above the largest number and farther it is the largest code.
-    top = (1 << fmt.precision) - 1 if fmt.max_code & fmt.fraction_mask == fmt.fraction_mask else (1 << fmt.precision) - 2
+    top = (
+        (1 << fmt.precision) - 1 if fmt.max_code & fmt.fraction_mask == fmt.fraction_mask else (1 << fmt.precision) - 2
+    )
     beyond = (2 * top + 1) << (grid + fmt.emax - fmt.fraction_bits - 1)
     claim.ensure((x < beyond) | saturated, second.o[-1] == first.code[-1])
 
@@ -88,9 +90,7 @@ def element_again(claim: Claim, fmt: FloatFormat) -> None:
     fraction = claim.value((got << BF16.fraction_bits) >> place, "fraction")[: BF16.fraction_bits]
     value = Mux(got == 0, 0, Cat(fraction, claim.value(exponent, "exponent", BF16.exponent_bits)))
     again, code = _element(claim, BF16, fmt, "again", code=Cat(claim.value(value, "value", 15), second.o[-1]))
-    claim.ensure(
-        code.o == second.o, again.field <= largest, (first.field != largest) | (again.field == largest)
-    )
+    claim.ensure(code.o == second.o, again.field <= largest, (first.field != largest) | (again.field == largest))
 
 
 def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> None:
@@ -134,9 +134,7 @@ def _under(claim: Claim, dut: MxElement, block: BlockCode, rounding: RoundingCod
 def block_float_again(claim: Claim, fmt: Format) -> None:
     """A Tensix block's datum, decoded and encoded under its exponent, is that datum."""
     decode = claim.place("decode", BlockDecode(BfpRange.WRAP, BfpRange.WRAP), l1_format=int(fmt))
-    encode = claim.place(
-        "encode", BlockEncode(TensixTie.AWAY), i=decode.o, shared=decode.shared, out_format=int(fmt)
-    )
+    encode = claim.place("encode", BlockEncode(TensixTie.AWAY), i=decode.o, shared=decode.shared, out_format=int(fmt))
     bits = BLOCK_FLOATS[fmt].magnitude_bits
     # The exponent of the smallest magnitude is above 0; a zero has no sign; exponents of an 'a' variant have 5 bits.
     claim.assume(decode.shared > bits, decode.shared < (32 if fmt.name.endswith("A") else 255))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -139,7 +139,9 @@ def link(claim: Claim) -> None:
 
 _ADVANCES = Sabotage("common/ranks.py", "self._ready | ~self.valid", "self._ready | self.valid")
 _ALWAYS = Sabotage("common/ranks.py", "self._ready | ~self.valid", "self._ready | ~self._ready")
-_RECURS = Sabotage("common/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):")
+_RECURS = Sabotage(
+    "common/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
+)
 
 
 def _staged(cls: type, config: Callable, stages: int) -> wiring.Component:
@@ -150,7 +152,8 @@ def _stay(unit: str, name: str, make: Callable, sabotage: Sabotage = _ALWAYS, *,
     return Property(
         f"{name}_offer_stays",
         unit,
-        "a result is offered unchanged until it is taken" + ("; the unit is ready but while one waits" if whole else ""),
+        "a result is offered unchanged until it is taken"
+        + ("; the unit is ready but while one waits" if whole else ""),
         partial(offer_stays, make=make, whole=whole),
         sabotage,
         depth=1,
@@ -195,7 +198,11 @@ PROPERTIES = (
         "aie_ml_v2.cascade_link",
         "as many words are under way as came and have not left, four at most; the one offered stays until taken",
         link,
-        Sabotage("aie_ml_v2/cascade_link.py", "wiring.connect(m, sender.r_stream, receiver.w_stream)", "m.d.comb += [receiver.w_stream.p.eq(sender.r_stream.p), receiver.w_stream.valid.eq(sender.r_stream.valid), sender.r_stream.ready.eq(1)]"),
+        Sabotage(
+            "aie_ml_v2/cascade_link.py",
+            "wiring.connect(m, sender.r_stream, receiver.w_stream)",
+            "m.d.comb += [receiver.w_stream.p.eq(sender.r_stream.p), receiver.w_stream.valid.eq(sender.r_stream.valid), sender.r_stream.ready.eq(1)]",
+        ),
         Engine.INDUCTION,
         6,
     ),
@@ -220,9 +227,7 @@ PROPERTIES = (
     _stay("aie_ml_v2.srs", "srs", partial(Srs, IntegerLanesConfig())),
     _stay("aie_ml_v2.ups", "ups", partial(Ups, IntegerLanesConfig())),
     *(
-        _stay(
-            f"common.{name}", name, partial(Fp32Lanes, function, Fp32LanesConfig(lanes=1)), _RECURS, whole=False
-        )
+        _stay(f"common.{name}", name, partial(Fp32Lanes, function, Fp32LanesConfig(lanes=1)), _RECURS, whole=False)
         for name, function in (
             ("reciprocal", Reciprocal),
             ("square_root", SquareRoot),
