@@ -16,6 +16,7 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     called again after an interruption it goes on where it was. Status 1 unless all is proved and every sabotage caught.
     """
     from bitpath.sim import paths
+    from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
     from bitpath.sim.formal.run import prove, select
@@ -28,7 +29,7 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
         click.echo(listing(chosen))
         return
     with counted_progress(results.console(), "proving") as progress:
-        proofs = prove(chosen, seconds, progress)
+        proofs, failures = prove(chosen, seconds, progress)
     write_records(paths.reports() / "formal.json", [proof.record() for proof in proofs])
     for proof in proofs:
         click.echo(result_line(proof))
@@ -38,5 +39,7 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     click.echo(
         f"{proved} of {len(proofs)} properties proved, {caught} of {len(proofs)} sabotages caught; {spent:.0f} s of solving"
     )
+    if failures:
+        raise SimulationError(f"{len(failures)} answers failed:\n" + "\n".join(failures))
     if not all(proof.good for proof in proofs):
         raise click.ClickException("not everything is proved, or not every sabotage is caught")

@@ -29,9 +29,7 @@ def emit(job: dict[str, Any]) -> None:
     claim = Claim()
     found.state(claim)
     module, ports = claim.finish(asserted=found.engine is Engine.INDUCTION)
-    text = rtlil.convert(
-        module, name=TOP, ports={name: (value, None) for name, value in ports.items()}, emit_src=False
-    )
+    text = rtlil.convert(module, name=TOP, ports={name: (value, None) for name, value in ports.items()}, emit_src=False)
     Path(job["design"]).write_text(text)
 
 

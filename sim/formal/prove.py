@@ -106,7 +106,7 @@ def _emit(task: Task, sabotage: Mapping[str, str] | None, folder: Path) -> dict[
         raise SimulationError(f"{task.name} cannot be emitted: {error}") from None
     if status:
         raise SimulationError(
-            f"{task.name} cannot be emitted; log: {paths.shown(log)}, which ends:\n{process.tail(log, 5)}"
+            f"{task.name} cannot be emitted; log: {paths.shown(log)}, which ends:\n{process.tail(log, 1)}"
         )
     return {}
 
@@ -115,7 +115,7 @@ def _unrolled(task: Task, folder: Path, limit: float) -> dict[str, Any]:
     status, log = _python("unroll", {"folder": ".", "depth": task.of.depth}, folder, limit)
     if status:
         raise SimulationError(
-            f"{task.name} cannot be decided; log: {paths.shown(log)}, which ends:\n{process.tail(log, 5)}"
+            f"{task.name} cannot be decided; log: {paths.shown(log)}, which ends:\n{process.tail(log, 1)}"
         )
     return json.loads((folder / "answer.json").read_text())
 

@@ -63,8 +63,8 @@ def answers_file() -> Path:
 
 def prove(
     properties: Sequence[Property], limit: float, progress: Callable[[int, int], None] = lambda done, total: None
-) -> list[Proof]:
-    """What is known of each property, in their order.
+) -> tuple[list[Proof], list[str]]:
+    """What is known of each property, in their order, but for those that a tool failed at; and a line on each failure.
 
     Parameters
     ----------
@@ -74,7 +74,6 @@ def prove(
     Raises
     ------
     MissingToolError : the solvers are not installed.
-    SimulationError : at the end, of the properties that could not be decided for a failure of a tool.
     """
     require_extra("formal")
     known = {
@@ -110,12 +109,11 @@ def prove(
     finally:
         # After Ctrl-C nothing more is begun.
         pool.shutdown(cancel_futures=True)
-    if failures:
-        raise SimulationError(f"{len(failures)} of {len(tasks)} answers failed:\n" + "\n".join(failures))
-    return [
-        Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0])
-        for each in properties
+    whole = [each for each in properties if {(each.name, False), (each.name, True)} <= found.keys()]
+    proofs = [
+        Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0]) for each in whole
     ]
+    return proofs, failures
 
 
 def select(properties: Sequence[Property], units: Sequence[str]) -> list[Property]:

@@ -16,7 +16,9 @@ def changed_source(file: str, old: str, new: str) -> str:
     text = (_folder() / file).read_text()
     count = text.count(old)
     if count != 1 or old == new:
-        raise ValueError(f"sabotage: rtl/{file} has {old!r} {count} times; it is to be replaced once, by something else")
+        raise ValueError(
+            f"sabotage: rtl/{file} has {old!r} {count} times; it is to be replaced once, by something else"
+        )
     return text.replace(old, new)
 
 

@@ -131,7 +131,11 @@ def decide(netlist: btor.Netlist, depth: int) -> dict[str, Any]:
     if solver.check_sat() == bitwuzla.Result.UNSAT:
         return {"status": "proved"}
     found = [
-        {name: int(solver.get_value(term).value(2), 2) for name, term in unrolled.inputs(cycle).items() if name != "clk"}
+        {
+            name: int(solver.get_value(term).value(2), 2)
+            for name, term in unrolled.inputs(cycle).items()
+            if name != "clk"
+        }
         for cycle in range(depth + 1)
     ]
     return {"status": "refuted", "counterexample": found}

@@ -169,9 +169,7 @@ PROPERTIES = (
             f"fixed_point_{in_width}_to_{out_width}",
             "common.fixed_point",
             f"{what}: the significand shifted by its exponent, inverted where negative",
-            partial(
-                fixed_point, in_width=in_width, out_width=out_width, exponent_width=exponent_width, origin=origin
-            ),
+            partial(fixed_point, in_width=in_width, out_width=out_width, exponent_width=exponent_width, origin=origin),
             Sabotage("common/fixed_point.py", "upper.eq(lower << 1)", "upper.eq(lower)"),
         )
         for in_width, out_width, exponent_width, origin, what in (

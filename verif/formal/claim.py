@@ -60,11 +60,14 @@ class Claim:
         return component
 
     def inside(self, component: str, signal: str) -> Signal:
-        """A signal by its name that the component drives: for what an induction has to know of it."""
-        statements = self._fragments[component].statements.values()
-        driven = {each for group in statements for statement in group for each in statement._lhs_signals()}
-        (found,) = (each for each in driven if each.name == signal)
-        return found
+        """A signal by its name that the component drives, or one inside it, such as ``dut.sender``: for what an induction
+        has to know of it."""
+        name, *inner = component.split(".")
+        fragment = self._fragments[name]
+        for step in inner:
+            fragment = fragment.find_subfragment(step)
+        driven = (each for group in fragment.statements.values() for line in group for each in line._lhs_signals())
+        return next(each for each in driven if each.name == signal)
 
     def assume(self, *conditions: Any) -> None:
         """Leave inputs out for which a condition does not hold."""

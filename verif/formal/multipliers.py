@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from amaranth import Cat, Const, Mux, Value, signed
+from amaranth import Cat, Mux, Value
 
 from bitpath.golden.spec.formats import E4M3FN, E5M2, FloatFormat
 from bitpath.rtl.aie_ml_v2.products import SIGN_PLACE
@@ -44,12 +44,14 @@ def _fixed(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> Value:
 
 
 def element_product(claim: Claim, left: FloatFormat, right: FloatFormat) -> None:
-    decoders = [claim.place(name, Decode(ELEMENTS), format=ELEMENTS.index(fmt)) for name, fmt in zip("ab", (left, right))]
-    dut = claim.place("dut", Multiply(decoders[0].o.shape()), a=decoders[0].o, b=decoders[1].o)
-    a, b = (_fixed(claim, each.code, fmt, f"fixed_{k}") for k, (each, fmt) in enumerate(zip(decoders, (left, right))))
+    formats = {"a": left, "b": right}
+    decoders = {name: claim.place(name, Decode(ELEMENTS), format=ELEMENTS.index(fmt)) for name, fmt in formats.items()}
+    numbers = {name: decoder.o for name, decoder in decoders.items()}
+    dut = claim.place("dut", Multiply(numbers["a"].shape()), **numbers)
+    a, b = (_fixed(claim, decoders[name].code, fmt, f"fixed_{name}") for name, fmt in formats.items())
     # An exponent counts from 1, and both decoders' bias and fraction bits are in it.
     unit = 2 * (max(fmt.bias for fmt in ELEMENTS) + max(fmt.fraction_bits for fmt in ELEMENTS)) - 2 * GRID_BIAS
-    claim.assume(~(decoders[0].o.inf | decoders[0].o.nan), ~(decoders[1].o.inf | decoders[1].o.nan))
+    claim.assume(*(~(number.inf | number.nan) for number in numbers.values()))
     value = claim.value(dut.o.significand << dut.o.exponent, "value")
     claim.ensure(value == claim.value(long_multiplication(a, b) << unit, "product"))
 
@@ -69,7 +71,10 @@ def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int])
     dut = claim.place("dut", SignedProduct(width, place))
     claim.assume(dut.a.sign == signs[0], dut.b.sign == signs[1])
     claim.assume((dut.a.magnitude >> place + 1) == 0, (dut.b.magnitude >> place + 1) == 0)
-    a, b = (claim.value(each.magnitude[: place + 1] - (sign << place), name) for each, sign, name in zip((dut.a, dut.b), signs, "ab", strict=True))
+    a, b = (
+        claim.value(each.magnitude[: place + 1] - (sign << place), name)
+        for each, sign, name in zip((dut.a, dut.b), signs, "ab", strict=True)
+    )
     claim.ensure(dut.o == a * b)
 
 
@@ -114,7 +119,9 @@ PROPERTIES = (
         "tensix.fidelity_multiplier",
         "the fields of every phase, floats and integers, multiplied by hand",
         fidelity,
-        Sabotage("tensix/fidelity_multiplier.py", "(self.is_integer & ~low_a, a[5:8])", "(self.is_integer & ~low_a, a[5:9])"),
+        Sabotage(
+            "tensix/fidelity_multiplier.py", "(self.is_integer & ~low_a, a[5:8])", "(self.is_integer & ~low_a, a[5:9])"
+        ),
     ),
     Property(
         "unsigned_product_11",
@@ -129,7 +136,9 @@ PROPERTIES = (
             "aie_ml_v2.signed_product",
             f"{bits} x {bits} bits, {kinds[signs[0]]} x {kinds[signs[1]]}: the integers' product",
             partial(signed_product, width=width, place=place, signs=signs),
-            Sabotage("aie_ml_v2/signed_product.py", "(of_a + of_b)", "(of_a | of_b)" if all(signs) else "(of_a & of_b)"),
+            Sabotage(
+                "aie_ml_v2/signed_product.py", "(of_a + of_b)", "(of_a | of_b)" if all(signs) else "(of_a & of_b)"
+            ),
         )
         for kinds in (("positive", "negative"),)
         for bits, width, place in ((5, 4, 4), (8, SIGNIFICAND_BITS, SIGN_PLACE))

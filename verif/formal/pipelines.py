@@ -90,7 +90,9 @@ UNITS = {
     "srs": "aie_ml_v2.srs",
     "ups": "aie_ml_v2.ups",
 }
-_INVERTED = Sabotage("common/ranks.py", "held[name].eq(value) for", "held[name].eq(Value.cast(value) ^ (name == next(iter(held)))) for")
+_INVERTED = Sabotage(
+    "common/ranks.py", "held[name].eq(value) for", "held[name].eq(Value.cast(value) ^ (name == next(iter(held)))) for"
+)
 
 PROPERTIES = (
     *_stages("quad_mx_dot", QuadMxDot, DotConfig, stream_pipeline),

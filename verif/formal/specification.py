@@ -78,6 +78,4 @@ def float_code(
     shift = claim.value(Mux(wanted > limit, limit, wanted), f"{name}_shift", range(limit + 1))
     significand = rounded(claim, wide, shift, tie, name, sticky=sticky)
     field = claim.value(clamped + (fmt.bias - 1), f"{name}_field", len(clamped) + 1)
-    return claim.value(
-        Mux((magnitude == 0), 0, (field << bits - 1) + significand), f"{name}_code", len(field) + bits
-    )
+    return claim.value(Mux((magnitude == 0), 0, (field << bits - 1) + significand), f"{name}_code", len(field) + bits)

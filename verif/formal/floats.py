@@ -1,0 +1,198 @@
+"""FP32 operations, and codes through decoder, normaliser and rounder."""
+
+from functools import partial
+
+from amaranth import Cat, Const, Mux, Signal, Value, signed
+
+from bitpath.golden.spec.formats import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat, Specials
+from bitpath.golden.spec.rounding import Rounding
+from bitpath.rtl.common.decode import Decode
+from bitpath.rtl.common.exact_add import ExactAdd
+from bitpath.rtl.common.fp32_extremum import Fp32Extremum
+from bitpath.rtl.common.fp32_multiply import Fp32Multiply
+from bitpath.rtl.common.normalize import Normalize
+from bitpath.rtl.common.raw import raw_sum
+from bitpath.rtl.common.round import Round
+from bitpath.rtl.common.specials import sum_special
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import float_code
+
+INFINITY, NAN = FP32.infinity_code, FP32.nan_code
+
+
+def _fields(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> tuple[Signal, Signal]:
+    """Significand and biased exponent of a finite code."""
+    fraction, field = code[: fmt.fraction_bits], code[fmt.fraction_bits : fmt.width - 1]
+    significand = claim.value(Cat(fraction, field != 0), f"{name}_significand")
+    return significand, claim.value(Mux(field == 0, 1, field), f"{name}_biased", fmt.exponent_bits)
+
+
+def code_again(claim: Claim, fmt: FloatFormat) -> None:
+    decode = claim.place("decode", Decode((fmt,)), format=0)
+    number = decode.o
+    total = raw_sum(len(number.significand), 12)
+    weight = number.exponent - (fmt.bias + fmt.fraction_bits)
+    into = Cat(number.significand, claim.value(weight, "weight", signed(12)), number.sign)
+    normalize = claim.place("normalize", Normalize(total, fmt.precision), i=into)
+    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": fmt.infinity_code is not None}
+    special = Cat(number.sign, number.inf, number.nan)
+    encode = claim.place(
+        "encode", Round(normalize.o.shape(), fmt, container=fmt, **options), i=normalize.o, special=special
+    )
+    magnitude = decode.code[:-1]
+    nan = magnitude == fmt.nan_code if fmt.specials is Specials.NAN_ONLY else magnitude > (fmt.infinity_code or 0)
+    claim.ensure(encode.o == Mux(nan, fmt.nan_code, decode.code), number.nan == nan)
+
+
+def multiply(claim: Claim) -> None:
+    dut = claim.place("dut", Fp32Multiply())
+    a, b = dut.a[:-1], dut.b[:-1]
+    (x, e), (y, f) = _fields(claim, dut.a, FP32, "x"), _fields(claim, dut.b, FP32, "y")
+    sign = dut.a[-1] ^ dut.b[-1]
+    weight = claim.value(e + f - 2 * (FP32.bias + FP32.fraction_bits), "weight", signed(12))
+    code = float_code(claim, claim.value(x * y, "product"), weight, FP32, "spec")
+    nan = (a > INFINITY) | (b > INFINITY) | ((a == INFINITY) & (b == 0)) | ((b == INFINITY) & (a == 0))
+    inf = (a == INFINITY) | (b == INFINITY) | (code > FP32.max_code)
+    number = claim.value(Mux(inf, INFINITY, code), "number", 31)
+    claim.ensure(dut.o == Mux(nan, NAN, Cat(number, sign)))
+
+
+def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
+    """Two operands and their sum in a format, through the same operators as FP32's."""
+    a, b = (claim.place(f"decode_{name}", Decode((fmt,)), format=0) for name in "ab")
+    offset = fmt.bias + fmt.fraction_bits
+    significand = a.o.significand
+    exact = claim.place(
+        "add",
+        ExactAdd(
+            fixed_width=fmt.precision + 1,
+            fixed_exponent_width=fmt.exponent_bits + 1,
+            exponent_width=fmt.exponent_bits,
+            precision=fmt.precision,
+            offset=offset,
+        ),
+        fixed=Mux(a.o.sign, -significand, significand),
+        fixed_exponent=a.o.exponent - offset,
+        number=b.o,
+    )
+    normalize = claim.place("normalize", Normalize(exact.o.shape(), fmt.precision), i=exact.o)
+    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": True, "container": fmt}
+    special = sum_special(claim.m, (a.o, b.o))
+    result = claim.place("round", Round(normalize.o.shape(), fmt, **options), i=normalize.o, special=special)
+    return a.code, b.code, result.o
+
+
+def add(claim: Claim, fmt: FloatFormat) -> None:
+    """With the sum as one wide integer."""
+    code_a, code_b, o = _adder(claim, fmt)
+    infinity, largest = fmt.infinity_code, fmt.max_code
+    a, b = code_a[:-1], code_b[:-1]
+    (x, e), (y, f) = _fields(claim, code_a, fmt, "x"), _fields(claim, code_b, fmt, "y")
+    wide_x, wide_y = claim.value(x << e, "wide_x"), claim.value(y << f, "wide_y")
+    total = claim.value(Mux(code_a[-1], -wide_x, wide_x) + Mux(code_b[-1], -wide_y, wide_y), "total")
+    magnitude = claim.value(Mux(total < 0, -total, total), "magnitude", len(total))
+    weight = claim.value(Const(-(fmt.bias + fmt.fraction_bits)), "weight")
+    code = float_code(claim, magnitude, weight, fmt, "spec")
+    nan = (a > infinity) | (b > infinity) | ((a == infinity) & (b == infinity) & (code_a[-1] ^ code_b[-1]))
+    inf = (a == infinity) | (b == infinity)
+    bits = fmt.width - 1
+    finite = Cat(
+        claim.value(Mux(code > largest, infinity, code), "finite", bits),
+        Mux(total == 0, code_a[-1] & code_b[-1], total < 0),
+    )
+    infinite = Cat(Const(infinity, bits), Mux(a == infinity, code_a[-1], code_b[-1]))
+    claim.ensure(o == Mux(nan, fmt.nan_code, Mux(inf, infinite, finite)))
+
+
+def exact_add(claim: Claim, fixed_width: int, exponent_width: int, precision: int) -> None:
+    """The sum rounded to the precision is the wide integer's."""
+    offset = 3
+    dut = claim.place(
+        "dut",
+        ExactAdd(
+            fixed_width=fixed_width,
+            fixed_exponent_width=exponent_width + 1,
+            exponent_width=exponent_width,
+            precision=precision,
+            offset=offset,
+        ),
+    )
+    claim.assume(dut.number.significand[-1] | (dut.number.significand == 0))
+    # Both in units of the smallest weight that either may have.
+    down = (1 << exponent_width) + offset
+    significand = claim.value(dut.number.significand, "significand")
+    number = claim.value(significand << (dut.number.exponent + (down - offset)), "number")
+    fixed = claim.value(dut.fixed << (dut.fixed_exponent + down)[: exponent_width + 2], "wide_fixed")
+    total = claim.value(fixed + Mux(dut.number.sign, -number, number), "total")
+    magnitude = claim.value(Mux(total < 0, -total, total), "magnitude", len(total))
+    weight = Const(-down, signed(len(dut.o.exponent) + 1))
+    spec = float_code(claim, magnitude, claim.value(weight, "weight"), FP32, "spec", precision=precision)
+    got = float_code(claim, dut.o.magnitude, dut.o.exponent, FP32, "got", precision=precision)
+    claim.ensure(got == spec, (total == 0) | (dut.o.sign == (total < 0)))
+
+
+def extremum(claim: Claim, largest: bool) -> None:
+    dut = claim.place("dut", Fp32Extremum(largest=largest))
+    nan = (dut.a[:-1] > INFINITY) | (dut.b[:-1] > INFINITY)
+    # As integers with -0 just below +0.
+    a, b = (Mux(code[-1], -code[:-1] - 1, code[:-1]) for code in (dut.a, dut.b))
+    chosen = Mux((a > b) if largest else (a < b), dut.a, dut.b)
+    claim.ensure(dut.o == Mux(nan, NAN, chosen))
+
+
+_BELOW = Sabotage("common/exact_add.py", "self.below = precision + 1", "self.below = precision - 2")
+
+PROPERTIES = (
+    *(
+        Property(
+            f"code_again_{fmt.name}".lower(),
+            "common.decode",
+            f"{fmt.name}: every code comes back through decode, normalize and round; NaN as the one NaN",
+            partial(code_again, fmt=fmt),
+            Sabotage("common/decode.py", "Mux(normal, exponent, 1)", "exponent"),
+        )
+        for fmt in (E4M3FN, E4M3, E5M2, E3M4, BF16, FP16, FP32)
+    ),
+    Property(
+        "fp32_multiply",
+        "common.fp32_multiply",
+        "the integers' product rounded once to even, subnormals, infinities, NaN",
+        multiply,
+        Sabotage("common/round.py", "odd=kept[0]", "odd=kept[1]"),
+    ),
+    *(
+        Property(
+            f"exact_add_{fixed}_{precision}",
+            "common.exact_add",
+            f"{fixed} fixed bits and a {precision}-bit significand with its leading bit: rounds to {precision} bits as the wide sum does",
+            partial(exact_add, fixed_width=fixed, exponent_width=exponent, precision=precision),
+            _BELOW,
+        )
+        for fixed, exponent, precision in ((4, 4, 3), (6, 4, 5), (9, 5, 8))
+    ),
+    *(
+        Property(
+            f"add_{fmt.name}".lower(),
+            "common.exact_add",
+            f"{fmt.name} through the operators of FP32's sum: the wide integer rounded once; infinities, NaN, zeros' signs",
+            partial(add, fmt=fmt),
+            Sabotage("common/round.py", "odd=kept[0]", "odd=kept[1]"),
+        )
+        for fmt in (E5M2, E4M3, E3M4, FP16, BF16)
+    ),
+    *(
+        Property(
+            f"fp32_{'maximum' if largest else 'minimum'}",
+            "common.fp32_extremum",
+            f"the {'larger' if largest else 'smaller'} number, -0 below +0, the one NaN",
+            partial(extremum, largest=largest),
+            Sabotage(
+                "common/fp32_extremum.py",
+                "sign.replicate(FP32.width - 1), ~sign",
+                "sign.replicate(FP32.width - 1), sign",
+            ),
+        )
+        for largest in (True, False)
+    ),
+)

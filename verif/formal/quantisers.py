@@ -1,0 +1,214 @@
+"""Quantisers: at most half a unit of error, saturation to exactly the largest code, and codes that stay what they are."""
+
+from functools import partial
+
+from amaranth import Cat, Const, Mux, Signal, Value, signed
+
+from bitpath.golden.spec.aie_ml_v2 import RoundingCode
+from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP32, FloatFormat
+from bitpath.golden.spec.tensix import BLOCK_FLOATS, Format
+from bitpath.golden.spec.tensix_numerics import BfpRange
+from bitpath.golden.spec.tensix_numerics import Tie as TensixTie
+from bitpath.rtl.aie_ml_v2.conversion_layouts import MxCode as BlockCode
+from bitpath.rtl.aie_ml_v2.mx_element import MxElement
+from bitpath.rtl.tensix.block_decode import BlockDecode
+from bitpath.rtl.tensix.block_encode import BlockEncode
+from bitpath.rtl.trainium3.mx_code import ELEMENTS, MxCode
+from bitpath.rtl.trainium3.mx_source import SOURCES, MxSource
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import Tie, float_code, leading_place, rounded
+
+
+def _element(claim: Claim, source: FloatFormat, fmt: FloatFormat, name: str, **inputs: Value) -> tuple:
+    """A source code on its way to an element's: both components."""
+    first = claim.place(f"{name}_source", MxSource(), source=SOURCES.index(source), **inputs)
+    scale = {} if name == "first" else {"scale": claim.inputs["first_code__scale"]}
+    second = claim.place(f"{name}_code", MxCode(), i=first.o, element=ELEMENTS.index(fmt), **scale)
+    return first, second
+
+
+def _magnitude(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> tuple[Signal, Signal]:
+    """The significand of a finite code as an integer, and the biased exponent that goes with it."""
+    fraction, field = code[: fmt.fraction_bits], code[fmt.fraction_bits : fmt.width - 1]
+    significand = claim.value(Cat(fraction, field != 0), f"{name}_significand")
+    return significand, claim.value(Mux(field == 0, 1, field), f"{name}_biased", fmt.exponent_bits)
+
+
+def element_code(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
+    """The quotient by the scale rounded once; what is beyond the range is the largest code."""
+    first, second = _element(claim, source, fmt, "first")
+    code = first.code
+    significand, biased = _magnitude(claim, code, source, "x")
+    special = code[source.fraction_bits : -1].all()
+    nan = special & code[: source.fraction_bits].any()
+    weight = claim.value(
+        biased - (source.bias + source.fraction_bits) - (second.scale - FP32.bias), "weight", signed(11)
+    )
+    spec = float_code(claim, significand, weight, fmt, "spec")
+    finite = claim.value(Mux(special | (spec > fmt.max_code), fmt.max_code, spec), "finite", fmt.width - 1)
+    claim.ensure(second.o == Mux(nan, fmt.nan_code, Cat(finite, code[-1])))
+
+
+def half_unit(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
+    """Twice the distance between the quotient and its code's value is no more than the unit of the code's last place."""
+    first, second = _element(claim, source, fmt, "first")
+    significand, biased = _magnitude(claim, first.code, source, "x")
+    got, field = _magnitude(claim, second.o, fmt, "o")
+    # Both on a grid on which the smallest quotient looked at has its last place: smaller ones are no more than that.
+    grid = 48
+    places = biased + FP32.bias - second.scale - (source.bias + source.fraction_bits) + grid
+    shift = claim.value(places, "places", signed(12))
+    claim.assume(first.code[source.fraction_bits : -1] != source.exponent_mask, shift >= 0, shift < 64)
+    x = claim.value(significand << shift[:6], "x")
+    unit_place = claim.value(field + (grid - fmt.bias - fmt.fraction_bits), "unit_place", 7)
+    unit = claim.value(Const(1) << unit_place, "unit")
+    value = claim.value(got << unit_place, "value")
+    error = claim.value(Mux(x > value, x - value, value - x), "error")
+    saturated = second.o[:-1] == fmt.max_code
+    claim.ensure((saturated & (x > value)) | ((error << 1) <= unit))
+    # Half a unit above the largest number and farther it is the largest code.
+    top = (
+        (1 << fmt.precision) - 1 if fmt.max_code & fmt.fraction_mask == fmt.fraction_mask else (1 << fmt.precision) - 2
+    )
+    beyond = (2 * top + 1) << (grid + fmt.emax - fmt.fraction_bits - 1)
+    claim.ensure((x < beyond) | saturated, second.o[-1] == first.code[-1])
+
+
+def element_again(claim: Claim, fmt: FloatFormat) -> None:
+    """Under the OCP rule: a code's value, quantised under its scale, is that code, and keeps the scale what it is."""
+    first, second = _element(claim, BF16, fmt, "first")
+    scale = second.scale
+    largest = claim.free("largest", FP32.exponent_bits)
+    claim.assume(first.code[BF16.fraction_bits : -1] != BF16.exponent_mask, first.field <= largest, largest < 255)
+    claim.assume(scale == Mux(largest > fmt.emax, largest - fmt.emax, 0))
+    # Where the smallest subnormal code's value is a normal number of BF16.
+    claim.assume(scale > fmt.bias + fmt.fraction_bits)
+    got, field = _magnitude(claim, second.o, fmt, "o")
+    place = leading_place(claim, got, "place")
+    exponent = field + place - (fmt.bias + fmt.fraction_bits) + scale
+    fraction = claim.value((got << BF16.fraction_bits) >> place, "fraction")[: BF16.fraction_bits]
+    value = Mux(got == 0, 0, Cat(fraction, claim.value(exponent, "exponent", BF16.exponent_bits)))
+    again, code = _element(claim, BF16, fmt, "again", code=Cat(claim.value(value, "value", 15), second.o[-1]))
+    claim.ensure(code.o == second.o, again.field <= largest, (first.field != largest) | (again.field == largest))
+
+
+def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> None:
+    """A block's element: the number in units of its last place, rounded once, and the largest magnitude beyond."""
+    dut = claim.place("dut", MxElement(flush=True, min_code=False))
+    exponent = dut.i[FP32.fraction_bits : -1]
+    _under(claim, dut, block, rounding)
+    bits = block.fmt.magnitude_bits
+    significand = Mux(exponent == 0, 0, Cat(dut.i[: FP32.fraction_bits], Const(1, 1)))
+    distance = dut.shared - dut.shifted - exponent + (FP32.precision - bits)
+    shift = claim.value(Mux(distance > 63, 63, distance), "shift", 6)
+    tie = Tie.EVEN if rounding is RoundingCode.CONV_EVEN else Tie.AWAY
+    number = rounded(claim, claim.value(significand, "significand"), shift, tie, "spec")
+    top = block.fmt.max_code
+    magnitude = claim.value(Mux(number > top, top, number), "magnitude", bits)
+    claim.ensure(dut.leaves == (number > top), dut.o == Mux(dut.i[-1], -magnitude, magnitude))
+
+
+def block_element_again(claim: Claim, block: BlockCode) -> None:
+    """A code's value under the same exponent is that code, to nearest even."""
+    dut = claim.place("dut", MxElement(flush=True, min_code=False))
+    _under(claim, dut, block, RoundingCode.CONV_EVEN)
+    code = claim.free("code", signed(block.fmt.width))
+    claim.assume(code != block.fmt.min_code)
+    magnitude = claim.value(Mux(code < 0, -code, code), "magnitude", block.fmt.magnitude_bits)
+    place = leading_place(claim, magnitude, "place")
+    exponent = dut.shared - dut.shifted - (block.fmt.magnitude_bits - 1) + place
+    claim.assume(exponent >= 1)
+    fraction = claim.value((magnitude << FP32.fraction_bits) >> place, "fraction")[: FP32.fraction_bits]
+    number = Mux(magnitude == 0, 0, Cat(fraction, claim.value(exponent, "exponent", FP32.exponent_bits)))
+    claim.assume(dut.i[:-1] == number, dut.i[-1] == (code < 0))
+    claim.ensure(dut.o == code)
+
+
+def _under(claim: Claim, dut: MxElement, block: BlockCode, rounding: RoundingCode) -> None:
+    exponent = dut.i[FP32.fraction_bits : -1]
+    claim.assume(dut.control.block_format == block, dut.control.rounding == rounding)
+    claim.assume(exponent + dut.shifted <= dut.shared)
+
+
+def block_float_again(claim: Claim, fmt: Format) -> None:
+    """A Tensix block's datum, decoded and encoded under its exponent, is that datum."""
+    decode = claim.place("decode", BlockDecode(BfpRange.WRAP, BfpRange.WRAP), l1_format=int(fmt))
+    encode = claim.place("encode", BlockEncode(TensixTie.AWAY), i=decode.o, shared=decode.shared, out_format=int(fmt))
+    bits = BLOCK_FLOATS[fmt].magnitude_bits
+    # The exponent of the smallest magnitude is above 0; a zero has no sign; exponents of an 'a' variant have 5 bits.
+    claim.assume(decode.shared > bits, decode.shared < (32 if fmt.name.endswith("A") else 255))
+    claim.assume(decode.code >> bits + 1 == 0, decode.code != 1 << bits)
+    claim.ensure(encode.o == decode.code)
+
+
+_EXPONENT = Sabotage("trainium3/mx_code.py", "number.exponent - self.scale", "number.exponent - (self.scale | 1)")
+_GUARD = Sabotage("trainium3/mx_code.py", "number.significand[rest - 1]", "number.significand[rest]")
+_LEAVES = Sabotage("aie_ml_v2/mx_element.py", "rounded.eq(kept + decision.up)", "rounded.eq(kept | decision.up)")
+_DISTANCE = Sabotage("aie_ml_v2/mx_element.py", "self.shared - exponent - self.shifted", "self.shared - exponent")
+
+PROPERTIES = (
+    *(
+        Property(
+            f"mx_code_{source.name}_{fmt.name}".lower(),
+            "trainium3.mx_code",
+            f"{source.name} by any scale to {fmt.name}: one rounding to even; exactly the largest code beyond the range",
+            partial(element_code, source=source, fmt=fmt),
+            _EXPONENT,
+        )
+        for source in SOURCES
+        for fmt in ELEMENTS
+    ),
+    *(
+        Property(
+            f"mx_code_half_unit_{source.name}_{fmt.name}".lower(),
+            "trainium3.mx_code",
+            f"{source.name} to {fmt.name}: no more than half a unit from the quotient below saturation",
+            partial(half_unit, source=source, fmt=fmt),
+            _GUARD,
+        )
+        for source in SOURCES
+        for fmt in ELEMENTS
+    ),
+    *(
+        Property(
+            f"mx_code_again_{fmt.name}".lower(),
+            "trainium3.quantize_mx",
+            f"{fmt.name}, rule OCP: a block of quantised values has the same scale and codes again",
+            partial(element_again, fmt=fmt),
+            _EXPONENT,
+        )
+        for fmt in (E4M3FN, E5M2)
+    ),
+    *(
+        Property(
+            f"mx_element_{block.fmt.name}_{rounding.name}".lower(),
+            "aie_ml_v2.mx_element",
+            f"{block.fmt.name.upper()}, {rounding.name}: half a unit of error at most; exactly the largest magnitude beyond",
+            partial(block_element, block=block, rounding=rounding),
+            _LEAVES,
+        )
+        for block in BlockCode
+        for rounding in (RoundingCode.CONV_EVEN, RoundingCode.SYMMETRIC_INF)
+    ),
+    *(
+        Property(
+            f"mx_element_again_{block.fmt.name}".lower(),
+            "aie_ml_v2.mx_element",
+            f"{block.fmt.name.upper()}, to even: every code but the most negative comes back from its value",
+            partial(block_element_again, block=block),
+            _DISTANCE,
+        )
+        for block in BlockCode
+    ),
+    *(
+        Property(
+            f"block_float_again_{fmt.name}".lower(),
+            "tensix.block_encode",
+            f"{fmt.name}: every datum comes back from its float",
+            partial(block_float_again, fmt=fmt),
+            Sabotage("tensix/block_encode.py", "MAX_SHIFT, distance + 1", "MAX_SHIFT, distance + 2"),
+        )
+        for fmt in BLOCK_FLOATS
+    ),
+)

@@ -1,0 +1,237 @@
+"""Streams keep their contract: what is offered stays until it is taken; nothing is lost, doubled or changes its order."""
+
+from collections.abc import Callable
+from functools import partial
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.rtl.aie_ml_v2.cascade_link import CascadeLink
+from bitpath.rtl.aie_ml_v2.config import CascadeLinkConfig, IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.srs import Srs
+from bitpath.rtl.aie_ml_v2.ups import Ups
+from bitpath.rtl.common.delay import Delay
+from bitpath.rtl.common.fp32_lanes import Fp32Lanes, Fp32LanesConfig
+from bitpath.rtl.common.ranks import Ranks
+from bitpath.rtl.common.reciprocal import Reciprocal
+from bitpath.rtl.common.reciprocal_square_root import ReciprocalSquareRoot
+from bitpath.rtl.common.ring import Ring
+from bitpath.rtl.common.square_root import SquareRoot
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.tensix.config import ConversionConfig, Dot16Config
+from bitpath.rtl.tensix.dot16 import Dot16
+from bitpath.rtl.tensix.packer import Packer
+from bitpath.rtl.tensix.unpacker import Unpacker
+from bitpath.rtl.trainium3.config import DotConfig
+from bitpath.rtl.trainium3.exponential import Exponential
+from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
+from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
+from bitpath.rtl.trainium3.vector_config import ExponentialConfig, QuantizeMxConfig
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Engine, Property, Sabotage
+
+TAG_BITS = 5
+"""Of the number that a token carries: more than ever are under way."""
+
+
+class TokenPipe(wiring.Component):
+    """Ranks with nothing between them, as every pipelined unit has them."""
+
+    def __init__(self, stages: int):
+        self.stages = stages
+        super().__init__({"i": In(stream.Signature(TAG_BITS)), "o": Out(stream.Signature(TAG_BITS))})
+
+    def elaborate(self, platform):
+        m = Module()
+        steps = [f"step{k}" for k in range(self.stages)]
+        ranks = Ranks(m, steps, valid=self.i.valid, ready=self.o.ready)
+        token = self.i.p
+        for step in steps:
+            (token,) = ranks.hold(step, token=token)
+        m.d.comb += [self.o.p.eq(token), self.o.valid.eq(ranks.valid), self.i.ready.eq(ranks.finish())]
+        return m
+
+
+def _stays(claim: Claim, offered: stream.Interface) -> None:
+    """What was offered a cycle ago and not taken is offered now."""
+    waited = claim.register(offered.valid & ~offered.ready, "waited")
+    before = claim.register(Value.cast(offered.p), "before")
+    claim.ensure(~waited | (offered.valid & (Value.cast(offered.p) == before)))
+
+
+def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
+    """Tokens carry their numbers and leave in that order; how many came, and how many left."""
+    came, left = Signal(TAG_BITS, name="came"), Signal(TAG_BITS, name="left")
+    with claim.m.If(dut.i.valid & dut.i.ready):
+        claim.m.d.sync += came.eq(came + 1)
+    with claim.m.If(dut.o.valid & dut.o.ready):
+        claim.m.d.sync += left.eq(left + 1)
+    claim.assume(Value.cast(dut.i.p)[:TAG_BITS] == came)
+    claim.ensure(~dut.o.valid | (Value.cast(dut.o.p)[:TAG_BITS] == left))
+    return came, left
+
+
+def tokens_through_ranks(claim: Claim, stages: int) -> None:
+    dut = claim.place("dut", TokenPipe(stages))
+    came, left = _counted(claim, dut)
+    _stays(claim, dut.o)
+    # The ranks hold, from the last one back, the tokens that came and have not left, without a gap in the numbers.
+    number = left
+    for k in reversed(range(stages)):
+        valid, token = claim.inside("dut", f"step{k}_valid"), claim.inside("dut", f"step{k}_token")
+        claim.ensure(~valid | (token == number))
+        number = claim.value(number + valid, f"after_{k}", TAG_BITS)
+    claim.ensure(number == came)
+
+
+def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool) -> None:
+    """From any state; ``whole`` says that the unit stands still exactly while its result waits."""
+    dut = claim.place("dut", make())
+    _stays(claim, dut.o)
+    if whole:
+        claim.ensure(dut.i.ready == (dut.o.ready | ~dut.o.valid))
+
+
+def delay(claim: Claim, width: int, cycles: int) -> None:
+    dut = claim.place("dut", Delay(width, cycles))
+    words = [dut.i]
+    for cycle in range(cycles):
+        word = Signal(width, name=f"word_{cycle}")
+        with claim.m.If(dut.advance):
+            claim.m.d.sync += word.eq(words[-1])
+        words.append(word)
+    claim.ensure(dut.o == words[-1], claim.inside("dut", "history") == Cat(words[1:]))
+
+
+def ring(claim: Claim, width: int, depth: int) -> None:
+    """From any state, by steps: what is read again is what was read before, or what was written since."""
+    dut = claim.place("dut", Ring(width, depth))
+    advanced, write, read, word, out = (
+        claim.register(value, name)
+        for name, value in {
+            "advanced": dut.advance, "write_before": dut.write, "read_before": dut.read, "word": dut.i, "out": dut.o
+        }.items()
+    )  # fmt: skip
+    again = claim.register(advanced, "advanced_twice") & (claim.register(read, "first_read") == read)
+    claim.ensure(
+        advanced | (dut.o == out),
+        ~advanced | (write != read) | (dut.o == word),
+        ~(advanced & again) | (write == read) | (dut.o == out),
+    )
+
+
+def link(claim: Claim) -> None:
+    """As many words are under way as came and have not left; what is offered stays."""
+    dut = claim.place("dut", CascadeLink(CascadeLinkConfig()))
+    under_way = Signal(4, name="under_way")
+    arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready
+    claim.m.d.sync += under_way.eq(under_way + arrives - leaves)
+    levels = []
+    for name in ("dut.sender", "dut.receiver"):
+        level, produce, consume = (claim.inside(name, signal) for signal in ("level", "produce", "consume"))
+        claim.ensure(level <= 2, level[0] == (produce ^ consume))
+        levels.append(level)
+    claim.ensure(under_way == levels[0] + levels[1], dut.i.ready == (levels[0] != 2))
+    _stays(claim, dut.o)
+
+
+_ADVANCES = Sabotage("common/ranks.py", "self._ready | ~self.valid", "self._ready | self.valid")
+_ALWAYS = Sabotage("common/ranks.py", "self._ready | ~self.valid", "self._ready | ~self._ready")
+_RECURS = Sabotage(
+    "common/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
+)
+
+
+def _staged(cls: type, config: Callable, stages: int) -> wiring.Component:
+    return cls(config(pipeline=PipelineConfig(stages=stages)))
+
+
+def _stay(unit: str, name: str, make: Callable, sabotage: Sabotage = _ALWAYS, *, whole: bool = True) -> Property:
+    return Property(
+        f"{name}_offer_stays",
+        unit,
+        "a result is offered unchanged until it is taken"
+        + ("; the unit is ready but while one waits" if whole else ""),
+        partial(offer_stays, make=make, whole=whole),
+        sabotage,
+        depth=1,
+    )
+
+
+PROPERTIES = (
+    *(
+        Property(
+            f"ranks_{stages}_tokens",
+            "common.ranks",
+            f"{stages} ranks: numbered tokens stay until taken, none lost, doubled or overtaken",
+            partial(tokens_through_ranks, stages=stages),
+            _ADVANCES,
+            Engine.INDUCTION,
+            stages + 3,
+        )
+        for stages in (1, 2, 3, 4)
+    ),
+    *(
+        Property(
+            f"delay_{cycles}",
+            "common.delay",
+            f"a word {cycles} advances ago, however they are spaced",
+            partial(delay, width=4, cycles=cycles),
+            Sabotage("common/delay.py", "history[-self.width :]", "history[: self.width]"),
+            Engine.INDUCTION,
+            2,
+        )
+        for cycles in (2, 5)
+    ),
+    Property(
+        "ring_4",
+        "common.ring",
+        "4 places: what is read is what was written last, or what was read there before",
+        partial(ring, width=3, depth=4),
+        Sabotage("common/ring.py", "transparent_for=(write,)", "transparent_for=()"),
+        depth=3,
+    ),
+    Property(
+        "cascade_link",
+        "aie_ml_v2.cascade_link",
+        "as many words are under way as came and have not left, four at most; the one offered stays until taken",
+        link,
+        Sabotage(
+            "aie_ml_v2/cascade_link.py",
+            "wiring.connect(m, sender.r_stream, receiver.w_stream)",
+            "m.d.comb += [receiver.w_stream.p.eq(sender.r_stream.p), receiver.w_stream.valid.eq(sender.r_stream.valid), sender.r_stream.ready.eq(1)]",
+        ),
+        Engine.INDUCTION,
+        6,
+    ),
+    *(
+        _stay(unit, f"{name}_{stages}", partial(_staged, cls, config, stages))
+        for unit, name, cls, config in (
+            ("trainium3.quad_mx_dot", "quad_mx_dot", QuadMxDot, DotConfig),
+            ("trainium3.quantize_mx", "quantize_mx", QuantizeMx, QuantizeMxConfig),
+            ("tensix.dot16", "dot16", Dot16, Dot16Config),
+        )
+        for stages in (1, 2, 3, 4)
+    ),
+    _stay("trainium3.exponential", "exponential", partial(Exponential, ExponentialConfig(width=1))),
+    _stay("tensix.packer", "packer", partial(Packer, ConversionConfig())),
+    _stay(
+        "tensix.unpacker",
+        "unpacker",
+        partial(Unpacker, ConversionConfig()),
+        Sabotage("tensix/unpacker.py", "self.o.ready | ~self.o.valid", "self.o.ready | ~self.o.ready"),
+    ),
+    _stay("aie_ml_v2.mx_convert", "mx_convert", partial(MxConvert, MxConvertConfig())),
+    _stay("aie_ml_v2.srs", "srs", partial(Srs, IntegerLanesConfig())),
+    _stay("aie_ml_v2.ups", "ups", partial(Ups, IntegerLanesConfig())),
+    *(
+        _stay(f"common.{name}", name, partial(Fp32Lanes, function, Fp32LanesConfig(lanes=1)), _RECURS, whole=False)
+        for name, function in (
+            ("reciprocal", Reciprocal),
+            ("square_root", SquareRoot),
+            ("reciprocal_square_root", ReciprocalSquareRoot),
+        )
+    ),
+)
