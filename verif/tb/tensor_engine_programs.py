@@ -23,6 +23,7 @@ WORDS = ("1 word", "2 words", "more words")
 WAYS = ("to PSUM", "to the next pass", "from the pass before")
 FINITE = 0xBF
 """Bits of a code that is finite in both formats, whatever they are."""
+FP32_TYPE = np.dtype(f"float{FP32.width}")
 PLACES = 6
 """Of a bank that a program writes: few, so that results meet and their order shows."""
 
@@ -105,13 +106,12 @@ class PassModel:
         """Execute a program, which takes nothing from the one before, and return its instructions."""
         loads: dict[int, Load] = {}
         chains: dict[int, list[np.ndarray]] = {}
-        layout = instruction_layout(self.config)
         for each in program:
             if isinstance(each, Load):
                 loads[each.group] = each
             else:
                 self._multiply(tiling, loads[each.group], each, chains.setdefault(each.group, []))
-        return [pack(layout, {"tiling": tiling} | each.fields()) for each in program]
+        return program_bits(self.config, tiling, program)
 
     def _multiply(self, tiling: Tiling, load: Load, each: Pass, chain: list[np.ndarray]) -> None:
         array = self.config.array
@@ -133,7 +133,10 @@ class PassModel:
         places[:] = codes_of(psum_write(result, present, FP32_TYPE))
 
 
-FP32_TYPE = np.dtype(f"float{FP32.width}")
+def program_bits(config: EngineConfig, tiling: Tiling, program: list[Load | Pass]) -> list[int]:
+    """The instructions of a program, as payloads."""
+    layout = instruction_layout(config)
+    return [pack(layout, {"tiling": tiling} | each.fields()) for each in program]
 
 
 def random_program(config: EngineConfig, tiling: Tiling, length: int, rng: Random) -> list[Load | Pass]:

@@ -1,0 +1,192 @@
+# amaranth: UnusedElaboratable=no
+"""A reset of one cycle in the middle of work leaves a unit as if it was just switched on; pauses change nothing that is handed over."""
+
+from functools import cache
+from itertools import repeat
+
+import pytest
+
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.tensix.config import Dot16Config
+from bitpath.rtl.trainium3.config import DotConfig, EngineConfig
+from bitpath.rtl.trainium3.rmsnorm_quant_layouts import length_width
+from bitpath.rtl.trainium3.systolic_array import Tiling
+from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
+from bitpath.rtl.units import UNITS, find_unit
+from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
+from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
+
+SRAM = "SRAM has no reset; what a program reads it has written"
+QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
+RING = "the memory of a ring: words that are not valid are not read"
+PACE = Pace(gap=0.3, stall=0.3)
+BEFORE = (5, 17, 29)
+"""Cycles of work before the reset."""
+
+
+def row_command(source):
+    """A row of 1 to 8 elements, other fields random."""
+    length_bits = length_width(RmsNormQuantConfig())
+    return drawn(lambda: source.getrandbits(149) << length_bits | source.randint(1, 8))
+
+
+def likely(source):
+    return drawn(lambda: int(source.random() < 0.8))
+
+
+def loads_and_passes(source):
+    """Short programs, one after the other."""
+    config = EngineConfig()
+    while True:
+        yield from program_bits(config, Tiling.FULL, random_program(config, Tiling.FULL, 50, source))
+
+
+PE = Manners(
+    # What a PE holds has no reset: a load and a swap must have come.
+    settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
+    inputs={"advance": likely, "swap_west": likely},
+)
+MANNERS = {
+    "quad_mx_dot": Manners(),
+    "quad_mx_pe": PE,
+    "bf16_pe": PE,
+    "psum": Manners(keeps=SRAM),
+    "stochastic_psum": Manners(keeps=SRAM),
+    "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", "busy"), cycles=600),
+    "reciprocal": Manners(),
+    "square_root": Manners(),
+    "reciprocal_square_root": Manners(),
+    "quantize_mx": Manners(),
+    "xorwow": Manners(),
+    "exponential": Manners(keeps=SRAM),
+    "dot16": Manners(),
+    "unpacker": Manners(),
+    "packer": Manners(),
+    "mac_lane": Manners(settle={"o": 40}),
+    "mx_convert": Manners(),
+    "srs": Manners(),
+    "ups": Manners(),
+    "cascade_link": Manners(keeps=QUEUE),
+    "systolic_array": Manners(
+        keeps=f"operands: {SRAM}; skew: {RING}",
+        inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
+        valid_of={"result": "result_valid"},
+        settle={"result": 100},
+        cycles=200,
+    ),
+    "matrix_unit": Manners(keeps=SRAM, still=("busy",)),
+    "vector_mac": Manners(keeps=SRAM, still=("busy",)),
+    "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
+    "tensor_engine": Manners(
+        keeps=f"operands and PSUM: {SRAM}; {QUEUE}; skew: {RING}",
+        inputs={"instruction": loads_and_passes},
+        still=("busy",),
+        cycles=200,
+    ),
+}
+ELSEWHERE = {
+    "tensix_engine": "tb_tensix_engine::reset",
+    "aie_engine": "tb_aie_engine::reset",
+}
+"""Engines whose programs have a bench of their own that resets them."""
+LARGE = (
+    "packer",
+    "systolic_array",
+    "matrix_unit",
+    "vector_mac",
+    "cascade",
+    "psum",
+    "stochastic_psum",
+    "quantize_mx",
+    "tensor_engine",
+    "rmsnorm_quant",
+    "exponential",
+    "mac_lane",
+)
+UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says when a result has come"}
+"""Units on whose outputs nothing shows that a reset was left out."""
+SET_ANYWAY = {"reciprocal": {"left"}}
+"""Registers that need no reset: what begins sets them."""
+ONE_WAY = (
+    "quad_mx_dot",
+    "reciprocal",
+    "square_root",
+    "reciprocal_square_root",
+    "quantize_mx",
+    "exponential",
+    "dot16",
+    "unpacker",
+    "packer",
+    "mx_convert",
+    "srs",
+    "ups",
+    "cascade_link",
+)
+"""Units with one stream in and one out."""
+RANKS = PipelineConfig(stages=2)
+CONFIGS = {
+    "quad_mx_dot": DotConfig(pipeline=RANKS),
+    "quad_mx_pe": DotConfig(pipeline=RANKS),
+    "dot16": Dot16Config(pipeline=RANKS),
+}
+"""Of units whose default has no registers."""
+
+
+def sizes(names):
+    return [pytest.param(name, marks=[pytest.mark.deep] if name in LARGE else []) for name in names]
+
+
+@cache
+def driven(name):
+    unit = find_unit(name)
+    return Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name])
+
+
+def test_every_clocked_unit_is_here():
+    clocked = {name for name, unit in UNITS.items() if getattr(unit.build(unit.config_type()), "clocked", True)}
+    assert clocked == MANNERS.keys() | ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("name", sizes(MANNERS))
+def test_a_reset_in_the_middle_of_work(name):
+    unit = driven(name)
+    assert bool(unit.memories) == bool(MANNERS[name].keeps)
+    found = []
+    for before in BEFORE:
+        after, fresh = unit.behind_a_reset(f"{name} {before}", before, PACE)
+        assert not first_difference(after, fresh, unit.manners)
+        assert not broken_offer(fresh, unit)
+        assert not silent(fresh, unit)
+        found.append(
+            first_difference(*unit.behind_a_reset(f"{name} {before}", before, PACE, resets=False), unit.manners)
+        )
+    assert any(found) or name in UNSEEN, "without the reset nothing is left over: there was nothing to reset"
+
+
+def given(trace):
+    return [shown["o given"] for shown in trace if "o given" in shown]
+
+
+@pytest.mark.parametrize("name", sizes(ONE_WAY))
+def test_gaps_and_stalls_change_nothing(name):
+    unit = driven(name)
+    full = given(unit.transferred(name, Pace()))
+    for pace in (PACE, Pace(gap=0.7), Pace(stall=0.7), Pace(gap=0.1, stall=0.9)):
+        trace = unit.transferred(name, pace)
+        slow = given(trace)
+        assert 0 < len(slow) <= len(full)
+        assert slow == full[: len(slow)]
+        assert not broken_offer(trace, unit)
+
+
+@pytest.mark.parametrize("name", ["quad_mx_dot", "dot16", "cascade_link", "mx_convert", "unpacker", "reciprocal"])
+def test_a_register_without_reset_is_found(name):
+    """Every register that reset clears, one after the other."""
+    unit = find_unit(name)
+    missed = set()
+    for register in driven(name).registers:
+        sabotaged = Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name], sabotage=register)
+        traces = (sabotaged.behind_a_reset(f"{name} {before}", before, PACE) for before in BEFORE)
+        if not any(first_difference(*pair, sabotaged.manners) for pair in traces):
+            missed.add(register)
+    assert missed == SET_ANYWAY.get(name, set())
