@@ -104,6 +104,9 @@ class _Session:
         others = [number for number in missing if found[number].kind == "other"]
         chosen = random.Random(self.seed).sample(sure, min(CONFIRMED, len(sure)))
         survivors = [number for number in missing if found[number].kind == "same"]
+        for number in missing:
+            if found[number].kind == "oscillates":
+                self.ledger.keep(number, KILLED, f"simulator: {found[number].output}")
         wrong = False
         for number, how in self._bench(traffic, chosen, found):
             wrong |= how is None

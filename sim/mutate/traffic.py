@@ -24,6 +24,8 @@ from bitpath.verif.kit.recording import recordings
 REPLAY = Path(__file__).with_name("replay.cpp")
 REPLAY_SECONDS = 3600
 RUN_SECONDS = 1800
+OSCILLATES = "did not converge"
+"""What Verilator says, and stops, where a mutant closed a loop that never settles: no bench passes in such a design."""
 CASES = {"BITPATH_CASES": "2000"}
 """For the bench: more random cases than where it runs by itself, since the replay takes hardly longer for them."""
 
@@ -53,7 +55,8 @@ class Difference:
 
     Attributes
     ----------
-    kind : "payload", which the bench compares and finds wrong; "other", which it may or may not; "same", nowhere.
+    kind : "payload", which the bench compares and finds wrong; "other", which it may or may not; "same", nowhere;
+        "oscillates", the simulator stops.
     test, cycle, output : of the first difference, the output by its name.
     """
 
@@ -168,16 +171,21 @@ def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[
     ------
     SimulationError : the replay dies, or runs too long.
     """
-    if not mutants:
-        return
-    command = [str(program), str(traffic.file), *map(str, mutants)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=REPLAY_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise SimulationError(f"the replay of {traffic.file} did not end after {REPLAY_SECONDS} s") from None
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    if done.returncode or [each["mutant"] for each in found] != list(mutants):
-        raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {done.stderr}")
-    for each in found:
-        output = traffic.outputs[each["output"]]["name"]
-        yield each["mutant"], Difference(each["difference"], each["test"], each["cycle"], output)
+    left = list(mutants)
+    while left:
+        command = [str(program), str(traffic.file), *map(str, left)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=REPLAY_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise SimulationError(f"the replay of {traffic.file} did not end after {REPLAY_SECONDS} s") from None
+        for line in done.stdout.splitlines():
+            if line.startswith("{"):
+                each = json.loads(line)
+                output = traffic.outputs[each["output"]]["name"]
+                yield each["mutant"], Difference(each["difference"], each["test"], each["cycle"], output)
+                left.remove(each["mutant"])
+        said = done.stdout + done.stderr
+        if left and OSCILLATES in said:
+            yield left.pop(0), Difference("oscillates", 0, 0, "a combinational loop")
+        elif left or done.returncode:
+            raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {said[-2000:]}")
