@@ -49,7 +49,7 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress) ->
     folder = built.verilog[0].parent
     (about, *fields) = json.loads((folder / DRAWN).read_text())
     mutants = [Mutant(**each) for each in fields]
-    ledger = Ledger(_key(host, folder, seed), len(mutants))
+    ledger = Ledger(_key(host, built, seed), len(mutants))
     if ledger.missing:
         try:
             _Session(host, built, mutants, seed, progress, ledger).work()
@@ -69,11 +69,11 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress) ->
     )
 
 
-def _key(host: Host, folder: Path, seed: int) -> str:
+def _key(host: Host, built: Built, seed: int) -> str:
     """Of everything that decides a verdict."""
-    scripts = Path(__file__).parent
+    scripts, folder = Path(__file__).parent, built.verilog[0].parent
     parts = {
-        "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN]),
+        "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN, *built.verilog]),
         "host": [host.unit, to_dict(host.config)],
         "bench": bench_digest(host),
         "scripts": cache.hash_files(

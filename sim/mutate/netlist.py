@@ -112,7 +112,8 @@ def mutating(drawn: Sequence[Mutant], file: str) -> str:
     """The script that puts all mutants in, number 1 first; 0 is the design as it was."""
     control = f"-ctrl {MUTANT_PORT} {len(drawn).bit_length()}"
     lines = [f"{mutant.command} {control} {number}" for number, mutant in enumerate(drawn, 1)]
-    return "\n".join([f"read_rtlil {PREPARED}", *lines, f"write_verilog -noattr {file}"]) + "\n"
+    # A mutant may select two inputs of a multiplexer at once: the simulator need not stop at that.
+    return "\n".join([f"read_rtlil {PREPARED}", *lines, f"write_verilog -noattr -noparallelcase {file}"]) + "\n"
 
 
 def read_list(text: str) -> list[Mutant]:

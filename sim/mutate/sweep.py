@@ -68,6 +68,7 @@ def sweep(tasks: Sequence[Task], count: int | None, seed: int, console: Console)
             except SimulationError as error:
                 # The other targets are judged all the same.
                 failures.append(f"{task.target}: {error}")
+                console.print(f"{task.target}: not judged: {str(error).splitlines()[0]}", highlight=False)
                 continue
             spent.append(record["seconds"])
             left = (len(tasks) - done) * sum(spent) / len(spent) / 60

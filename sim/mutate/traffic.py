@@ -168,16 +168,15 @@ def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[
     ------
     SimulationError : the replay dies, or runs too long.
     """
-    if not mutants:
-        return
     command = [str(program), str(traffic.file), *map(str, mutants)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=REPLAY_SECONDS)
     except subprocess.TimeoutExpired:
         raise SimulationError(f"the replay of {traffic.file} did not end after {REPLAY_SECONDS} s") from None
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or [each["mutant"] for each in found] != list(mutants):
-        raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {done.stderr}")
+        said = (done.stdout + done.stderr)[-2000:]
+        raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {said}")
     for each in found:
         output = traffic.outputs[each["output"]]["name"]
         yield each["mutant"], Difference(each["difference"], each["test"], each["cycle"], output)
