@@ -19,7 +19,7 @@ from bitpath.verif.kit.inputs import INPUT_STEPS, INPUTS
 REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
 """Those that are held to Amaranth's simulator; the netlist runs on Icarus."""
-REPLAY = "BITPATH_REPLAY"
+REPLAY, REPLAY_RTL = "BITPATH_REPLAY", "BITPATH_REPLAY_RTL"
 REPLAY_SECONDS = 2 * 3600
 """Limit on a replay: large netlists are slow."""
 
@@ -111,7 +111,8 @@ def _built(unit: str, config: Any, engine: str, gates: Emitter | None) -> Built:
 
 def _hold(unit: str, engine: str, built: Built, replay: Path, values: int) -> None:
     """Raise unless a simulation gives just the replay's values."""
+    env = {REPLAY: str(replay), REPLAY_RTL: str(int(engine != NETLIST))}
     try:
-        run(built, "bitpath.verif.tb.tb_replay", min_compared=values, env={REPLAY: str(replay)}, timeout=REPLAY_SECONDS)
+        run(built, "bitpath.verif.tb.tb_replay", min_compared=values, env=env, timeout=REPLAY_SECONDS)
     except SimulationError as error:
         raise SimulationError(f"{unit}: {engine} does not give the bits of Amaranth's simulator: {error}") from None

@@ -1,7 +1,8 @@
 """Bench of any unit and of its netlist: recorded inputs once more, every output compared in every step that
 says what it is.
 
-``BITPATH_REPLAY`` names the file with the inputs and with what another simulator made of them.
+``BITPATH_REPLAY`` names the file with the inputs and with what another simulator made of them; ``BITPATH_REPLAY_RTL`` is 1
+where this is RTL and no netlist.
 """
 
 import json
@@ -31,9 +32,9 @@ async def same_outputs(dut):
         frame.scoreboard(name, len(handle)) if any(value is not None for value in values) else None
         for name, handle, values in zip(REPLAY["outputs"], outputs, zip(*REPLAY["steps"][1], strict=True), strict=True)
     ]
-    if clock is not None:
-        # As in any bench, whose clock begins high: an event simulator works out what hangs on registers when these change,
-        # which those that hold what reset gives them never do. Reset follows.
+    if clock is not None and int(os.environ["BITPATH_REPLAY_RTL"]):
+        # As in any bench, whose clock begins high: an event simulator runs a block of RTL when something in it changes, which
+        # registers that hold what reset gives them never do. Reset follows. Gates need no change, and would keep the X.
         clock.value = 1
         await Timer(PERIOD_NS // 2, unit="ns")
     last = [None] * len(inputs)
