@@ -26,7 +26,7 @@ from bitpath.sim.runner import build, run
 
 RUN_SECONDS = 3600
 COUNTS, RECORDS = "coverage.dat", "bins.json"
-BRANCHES = ("if", "else", "cond_then", "cond_else")
+BRANCHES = ("if", "elsif", "else", "cond_then", "cond_else")
 _CONDITION = re.compile(r"(?: = |\bif \()(\\\S+(?: \[\d+\])?|\w+(?:\[\d+\])?) *[?)]")
 
 
