@@ -1,10 +1,9 @@
 """Many properties with their sabotages, two at a time; every answer is kept as soon as it is there."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from bitpath.golden.fast.backend import threads
@@ -83,37 +82,35 @@ def prove(
     }
     tasks = [Task(each, sabotaged) for each in properties for sabotaged in (False, True)]
     found: dict[tuple[str, bool], tuple[str, dict[str, Any]]] = {}
-    failures, lock = [], Lock()
-
-    def work(task: Task) -> tuple[str, dict[str, Any]]:
-        folder = emitted(task)
-        key = design_key(task, folder)
-        if key in known:
-            return key, known[key]
-        got = answer(task, folder, limit)
-        with lock:
-            journal.append(answers_file(), {"key": key, "task": task.name, "limit": limit, "answer": got})
-        return key, got
-
+    failures = []
     progress(0, len(tasks))
-    pool = ThreadPoolExecutor(threads())
-    try:
-        futures = {pool.submit(work, task): task for task in tasks}
+    # Processes: Ctrl-C reaches them too, and ends their solvers.
+    with ProcessPoolExecutor(threads()) as pool:
+        futures = {pool.submit(_decide, task, limit, known): task for task in tasks}
         for future in as_completed(futures):
             task = futures[future]
             try:
-                found[task.of.name, task.sabotaged] = future.result()
+                key, got = future.result()
             except (SimulationError, OSError) as error:
                 failures.append(f"{task.name}: {error}")
+            else:
+                if key not in known:
+                    # At once: what is lost by an interruption is what is being decided.
+                    journal.append(answers_file(), {"key": key, "task": task.name, "limit": limit, "answer": got})
+                found[task.of.name, task.sabotaged] = key, got
             progress(len(found) + len(failures), len(tasks))
-    finally:
-        # After Ctrl-C nothing more is begun.
-        pool.shutdown(cancel_futures=True)
     whole = [each for each in properties if {(each.name, False), (each.name, True)} <= found.keys()]
     proofs = [
         Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0]) for each in whole
     ]
     return proofs, failures
+
+
+def _decide(task: Task, limit: float, known: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """A task's key and its answer, one that is known if there is one."""
+    folder = emitted(task)
+    key = design_key(task, folder)
+    return key, known[key] if key in known else answer(task, folder, limit)
 
 
 def select(properties: Sequence[Property], units: Sequence[str]) -> list[Property]:

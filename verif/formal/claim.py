@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """How a property is stated: components under test, free inputs, what is assumed of these and what is ensured."""
 
 from typing import Any

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from bitpath.golden import trainium3
-from bitpath.sim.commands import explain, numerics
+from bitpath.sim.commands import explain, formal, numerics
 from bitpath.sim.flows import aie_matmul, layer, rmsnorm_quant, tensix_matmul, trainium3_matmul
 from bitpath.sim.synth import configurations
 
@@ -24,6 +24,7 @@ BLOCKS = "aie_ml_v2 --x 7f/02/64,0,-96 --y 84/01/64,0,3 --acc1 0x41000001"
         ("explain", explain.command, STEP),
         ("explain tensix", explain.command, QUIRK),
         ("explain aie_ml_v2", explain.command, BLOCKS),
+        ("formal", formal.command, "--list"),
     ],
 )
 def test_part_is_up_to_date(part, command, arguments):

@@ -1,0 +1,73 @@
+"""The table of properties: each is of a file of the RTL, can be stated, and has a sabotage that can be done."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import bitpath.rtl
+from bitpath.sim.formal.sabotage import changed_source
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Engine
+from bitpath.verif.formal.table import PROPERTIES, THEMES
+
+RTL = Path(bitpath.rtl.__file__).parent
+ALL = pytest.mark.parametrize("found", PROPERTIES.values(), ids=PROPERTIES)
+
+
+def test_names_are_unique_and_file_names():
+    names = [each.name for theme in THEMES for each in theme.PROPERTIES]
+    assert len(names) == len(set(names)) > 150
+    assert all(re.fullmatch(r"[a-z0-9_]+", name) for name in names)
+
+
+def test_every_statement_of_the_folder_is_in_the_table():
+    import bitpath.verif.formal
+
+    files = Path(bitpath.verif.formal.__file__).parent.glob("*.py")
+    stating = {file.stem for file in files if re.search(r"^PROPERTIES = \(", file.read_text(), re.MULTILINE)}
+    assert stating == {theme.__name__.rpartition(".")[2] for theme in THEMES}
+
+
+@ALL
+def test_its_unit_and_its_sabotage_are_there(found):
+    folder, file = found.unit.split(".")
+    assert (RTL / folder / f"{file}.py").is_file()
+    sabotage = found.sabotage
+    ast.parse(changed_source(sabotage.file, sabotage.old, sabotage.new))
+
+
+@ALL
+def test_it_can_be_stated(found):
+    claim = Claim()
+    found.state(claim)
+    _, ports = claim.finish(asserted=found.engine is Engine.INDUCTION)
+    assert {"clk", "ok", "assume"} < set(ports)
+    # An induction of no cycles would look at nothing.
+    assert found.depth > 0 or found.engine is Engine.UNROLLED
+    assert found.says == found.says.strip()
+    assert "|" not in found.says
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "sentence"),
+    [
+        ("common/align.py", "no such text", "x", "has 'no such text' 0 times"),
+        ("common/align.py", "self", "x", r"has 'self' \d\d+ times"),
+        ("common/align.py", "class Align(", "class Align(", "by something else"),
+    ],
+)
+def test_a_sabotage_that_cannot_be_done_is_said(file, old, new, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        changed_source(file, old, new)
+
+
+def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
+    from bitpath.rtl.common.narrow import Narrow
+
+    claim = Claim()
+    with pytest.raises(ValueError, match="dut has no input speed"):
+        claim.place("dut", Narrow(), speed=1)
+    with pytest.raises(ValueError, match="ensures nothing"):
+        claim.finish(asserted=False)
