@@ -19,7 +19,7 @@ from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
 SRAM = "SRAM has no reset; what a program reads it has written"
 QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
 RING = "the memory of a ring: words that are not valid are not read"
-PACE = Pace(gap=0.3, stall=0.3)
+PACE = Pace(gap=0.3, stall=0.5)
 BEFORE = (5, 17, 29)
 """Cycles of work before the reset."""
 
