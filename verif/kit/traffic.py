@@ -20,6 +20,14 @@ Trace = list[dict[str, int]]
 """What a unit shows in each cycle: ready of its inputs, valid and valid payloads of its outputs, and its other outputs."""
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How likely an input pauses, and an output stalls, in a cycle."""
+
+    gap: float = 0.0
+    stall: float = 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Manners:
     """What traffic to a unit keeps to.
@@ -31,6 +39,7 @@ class Manners:
     valid_of : outputs of several equal parts, by name, with the output that has a valid bit for each part.
     still : outputs that such traffic need not move.
     keeps : why memories keep their content through a reset; empty for a unit without memories.
+    pace : of the traffic around a reset.
     cycles : of the traffic that is compared.
     """
 
@@ -39,15 +48,8 @@ class Manners:
     valid_of: Mapping[str, str] = field(default_factory=dict)
     still: tuple[str, ...] = ()
     keeps: str = ""
+    pace: Pace = Pace(gap=0.3, stall=0.3)
     cycles: int = 60
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How likely an input pauses, and an output stalls, in a cycle."""
-
-    gap: float = 0.0
-    stall: float = 0.0
 
 
 class Driven:
@@ -98,25 +100,25 @@ class Driven:
         """What the unit shows at this pace from when it is switched on."""
         return self._run(lambda ctx: self._traffic(ctx, seed, self.manners.cycles, pace))
 
-    def behind_a_reset(self, seed: str, before: int, pace: Pace, *, resets: bool = True) -> tuple[Trace, Trace]:
+    def behind_a_reset(self, seed: str, before: int, *, resets: bool = True) -> tuple[Trace, Trace]:
         """What the unit shows after ``before`` cycles of other traffic and a reset of one cycle, and what it shows when it
         is switched on with the same content of its memories; without ``resets`` there is none between the traffics.
         """
         kept: list[list[int]] = []
 
         async def interrupted(ctx) -> Trace:
-            await self._traffic(ctx, f"{seed} before", before, pace)
+            await self._traffic(ctx, f"{seed} before", before, self.manners.pace)
             ctx.set(self._domain.rst, int(resets))
             await ctx.tick()
             ctx.set(self._domain.rst, 0)
             kept[:] = [[_bits(ctx.get(memory[row])) for row in range(memory.depth)] for memory in self.memories]
-            return await self._traffic(ctx, seed, self.manners.cycles, pace)
+            return await self._traffic(ctx, seed, self.manners.cycles, self.manners.pace)
 
         async def fresh(ctx) -> Trace:
             for memory, content in zip(self.memories, kept, strict=True):
                 for row, bits in enumerate(content):
                     ctx.set(memory[row], memory.shape.from_bits(bits) if hasattr(memory.shape, "from_bits") else bits)
-            return await self._traffic(ctx, seed, self.manners.cycles, pace)
+            return await self._traffic(ctx, seed, self.manners.cycles, self.manners.pace)
 
         return self._run(interrupted), self._run(fresh)
 

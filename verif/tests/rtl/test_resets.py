@@ -19,7 +19,6 @@ from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
 SRAM = "SRAM has no reset; what a program reads it has written"
 QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
 RING = "the memory of a ring: words that are not valid are not read"
-PACE = Pace(gap=0.3, stall=0.3)
 BEFORE = (5, 17, 29)
 """Cycles of work before the reset."""
 
@@ -50,7 +49,7 @@ MANNERS = {
     "quad_mx_dot": Manners(),
     "quad_mx_pe": PE,
     "bf16_pe": PE,
-    "psum": Manners(keeps=SRAM),
+    "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
     "stochastic_psum": Manners(keeps=SRAM),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", "busy"), cycles=600),
     "reciprocal": Manners(),
@@ -153,13 +152,11 @@ def test_a_reset_in_the_middle_of_work(name):
     assert bool(unit.memories) == bool(MANNERS[name].keeps)
     found = []
     for before in BEFORE:
-        after, fresh = unit.behind_a_reset(f"{name} {before}", before, PACE)
+        after, fresh = unit.behind_a_reset(f"{name} {before}", before)
         assert not first_difference(after, fresh, unit.manners)
         assert not broken_offer(fresh, unit)
         assert not silent(fresh, unit)
-        found.append(
-            first_difference(*unit.behind_a_reset(f"{name} {before}", before, PACE, resets=False), unit.manners)
-        )
+        found.append(first_difference(*unit.behind_a_reset(f"{name} {before}", before, resets=False), unit.manners))
     assert any(found) or name in UNSEEN, "without the reset nothing is left over: there was nothing to reset"
 
 
@@ -171,7 +168,7 @@ def given(trace):
 def test_gaps_and_stalls_change_nothing(name):
     unit = driven(name)
     full = given(unit.transferred(name, Pace()))
-    for pace in (PACE, Pace(gap=0.7), Pace(stall=0.7), Pace(gap=0.1, stall=0.9)):
+    for pace in (Pace(gap=0.3, stall=0.3), Pace(gap=0.7), Pace(stall=0.7), Pace(gap=0.1, stall=0.9)):
         trace = unit.transferred(name, pace)
         slow = given(trace)
         assert 0 < len(slow) <= len(full)
@@ -186,7 +183,7 @@ def test_a_register_without_reset_is_found(name):
     missed = set()
     for register in driven(name).registers:
         sabotaged = Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name], sabotage=register)
-        traces = (sabotaged.behind_a_reset(f"{name} {before}", before, PACE) for before in BEFORE)
+        traces = (sabotaged.behind_a_reset(f"{name} {before}", before) for before in BEFORE)
         if not any(first_difference(*pair, sabotaged.manners) for pair in traces):
             missed.add(register)
     assert missed == SET_ANYWAY.get(name, set())

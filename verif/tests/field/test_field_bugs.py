@@ -1,0 +1,59 @@
+# amaranth: UnusedElaboratable=no
+"""Bugs that the field really had: each has tests that name it, and every mutant that brings one back dies of such a test."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bitpath.golden.spec import formats
+from bitpath.verif.kit.code_mutants import VERIF, mutated, named_test
+
+TABLE = tomllib.loads(Path(__file__).with_name("field_bugs.toml").read_text())["bug"]
+MUTANTS = [
+    pytest.param(bug, mutant, id=f"{bug['name']}-{index}", marks=[pytest.mark.deep] if "deep" in mutant else [])
+    for bug in TABLE
+    for index, mutant in enumerate(bug.get("mutant", ()))
+]
+
+
+def run(bug, mutant):
+    arguments = dict(mutant.get("arguments", {}))
+    for name in mutant.get("formats", ()):
+        arguments[name] = getattr(formats, arguments[name])
+    named_test(bug["tests"][mutant["test"]])(**arguments)
+
+
+@pytest.mark.parametrize(("bug", "mutant"), MUTANTS)
+def test_a_mutant_that_brings_the_bug_back_dies(bug, mutant, monkeypatch):
+    # The compiled loops are a copy of what is mutated.
+    monkeypatch.setenv("BITPATH_FAST", "numpy")
+    run(bug, mutant)
+    with mutated(mutant["target"], mutant["old"], mutant["new"]), pytest.raises(AssertionError):
+        run(bug, mutant)
+
+
+def test_every_bug_has_tests_and_mutants_or_a_reason():
+    assert len(TABLE) == 22
+    assert len({bug["name"] for bug in TABLE}) == len(TABLE)
+    for bug in TABLE:
+        assert bool(bug.get("mutant")) != bool(bug.get("none")), bug["name"]
+        assert bug["tests"] or bug["none"], bug["name"]
+
+
+def test_every_named_test_exists():
+    missing = []
+    for test in (test for bug in TABLE for test in bug["tests"]):
+        file, _, name = test.partition("::")
+        path = VERIF / file if file.endswith(".py") else VERIF / "tb" / f"{file}.py"
+        if not path.is_file() or f"def {name}(" not in path.read_text():
+            missing.append(test)
+    assert not missing
+
+
+def test_a_mutant_of_other_source_is_refused():
+    with (
+        pytest.raises(ValueError, match="has 0 times 'nosuch', once is needed"),
+        mutated("bitpath.golden.tensix.fidelity:phases", "nosuch", ""),
+    ):
+        pass

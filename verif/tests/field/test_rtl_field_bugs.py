@@ -1,0 +1,223 @@
+"""What went wrong in the field, asked of the RTL's operators in Amaranth's simulator: answers are written out, or golden's."""
+
+from itertools import chain, repeat
+
+import numpy as np
+import pytest
+from amaranth import Value
+from amaranth.sim import Simulator
+
+from bitpath.golden.codec import Kind, decode
+from bitpath.golden.spec.aie_ml_v2 import MX9, RoundingCode
+from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2
+from bitpath.golden.spec.formats import E4M3FN, E5M2
+from bitpath.golden.spec.tensix import Style
+from bitpath.golden.spec.tensix_numerics import WORMHOLE, WORMHOLE_FIXED
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX
+from bitpath.golden.tensix import phases
+from bitpath.rtl.aie_ml_v2.config import MxConvertConfig
+from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
+from bitpath.rtl.common.decode import Decode
+from bitpath.rtl.common.narrow import Narrow
+from bitpath.rtl.config import PipelineConfig
+from bitpath.rtl.tensix.config import Dot16Config
+from bitpath.rtl.tensix.dot16 import Dot16
+from bitpath.rtl.trainium3.config import DotConfig
+from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot, dot_layout
+from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
+from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
+from bitpath.verif.host.quantize_mx_tiles import MODES
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.traffic import Driven, Manners, Pace
+from bitpath.verif.stimulus import aie_convert, quantize_mx
+from bitpath.verif.stimulus.quad_mx import DotCase
+from bitpath.verif.stimulus.tensix_dot import DotCase as TensixCase
+from bitpath.verif.stimulus.tensix_dot import Mode, Operation
+
+BARE = PipelineConfig(stages=0)
+EXACT = TRAINIUM3_QUAD_MX.numerics
+ONE, MINUS_ONE, TINY = 0x38, 0xB8, 0x01
+"""E4M3: 1, -1, and 2**-9."""
+
+
+def evaluate(component, script):
+    """What ``script(ask)`` returns; ``ask(**inputs)`` drives a combinational component and gives its output's bits."""
+    results = []
+    stream = "payload" in getattr(getattr(component, "i", None), "signature", component.signature).members
+
+    async def testbench(ctx):
+        def ask(payload=None, **inputs):
+            if stream:
+                ctx.set(Value.cast(component.i.payload), payload)
+                ctx.set(component.i.valid, 1)
+                return ctx.get(Value.cast(component.o.payload))
+            for name, value in inputs.items():
+                ctx.set(Value.cast(getattr(component, name)), value)
+            return ctx.get(Value.cast(component.o))
+
+        results.append(script(ask))
+
+    simulator = Simulator(component)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    return results[0]
+
+
+def bf16(value):
+    """A number's BF16 code; it must be one."""
+    code = int(np.float32(value).view(np.uint32))
+    assert not code & 0xFFFF
+    return code >> 16
+
+
+def as_source(value):
+    """A BF16 number as a logical word of SrcA or SrcB."""
+    code = bf16(value)
+    return (code >> 15) << 18 | (code & 0x7FFF) << 3
+
+
+def tensix(mode, a, b, dst, numerics, operation=Operation.DOT, phase=0):
+    """A request with one product."""
+    lanes = [(as_source(each), *(0,) * 15) for each in (a, b)]
+    return TensixCase(mode, phase, *lanes, dst, operation).payload(numerics)
+
+
+def dot16(numerics):
+    return Dot16(Dot16Config(numerics=numerics, pipeline=BARE))
+
+
+def multiply(a, b, fidelity):
+    """ELWMUL from Dst 0 in BF16, ``a`` in SrcA, the phases in order."""
+    numerics, mode = WORMHOLE.numerics, Mode(Style.BF16, dst32=False)
+
+    def script(ask):
+        dst = 0
+        for phase in phases(fidelity):
+            dst = ask(tensix(mode, a, b, dst, numerics, Operation.MULTIPLY, phase))
+        return dst
+
+    return float(np.uint32(evaluate(dot16(numerics), script) << 16).view(np.float32))
+
+
+@pytest.mark.parametrize(("quirk", "expected"), [(True, 0xC1800000), (False, 0xB4000000)])
+def test_tt_metal_38306_minus_one_unit(quirk, expected):
+    """Dst = -1.00000012 plus 1 * 1: -16 on Wormhole, -2**-23 where it is mended."""
+    numerics = (WORMHOLE if quirk else WORMHOLE_FIXED).numerics
+    request = tensix(Mode(Style.BF16, dst32=True), 1.0, 1.0, 0xBF800001, numerics)
+    assert evaluate(dot16(numerics), lambda ask: ask(request)) == expected
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "fidelity", "expected"),
+    [
+        pytest.param(1.3125, 7.96875, "HiFi2", 10.4375, id="tt-metal#12923-HiFi2"),
+        pytest.param(1.3125, 7.96875, "HiFi4", 10.5, id="tt-metal#12923-HiFi4"),
+        pytest.param(-3.640625, 0.298828125, "HiFi3", -1.09375, id="tt-metal#16448"),
+        pytest.param(508.0, 748.0, "HiFi4", 378880.0, id="tt-metal-PR-35077"),
+        pytest.param(748.0, 508.0, "HiFi4", 380928.0, id="tt-metal-PR-35077-turned"),
+        pytest.param(1.0 + 2.0**-4, 1.0, "LoFi", 1.0 + 2.0**-4, id="tt-metal#47239-SrcA-kept"),
+        pytest.param(1.0 + 2.0**-5, 1.0, "LoFi", 1.0, id="tt-metal#47239-SrcA-dropped"),
+        pytest.param(1.0, 1.0 + 2.0**-6, "LoFi", 1.0 + 2.0**-6, id="tt-metal#47239-SrcB-kept"),
+        pytest.param(-1.5, 2.5, "HiFi4", -3.75, id="tt-llk#837"),
+    ],
+)
+def test_tensix_products(a, b, fidelity, expected):
+    """Products as silicon gave them, with the operand order and the fields of each phase."""
+    assert multiply(a, b, fidelity) == expected
+
+
+def test_tt_metal_46101_16_bit_dst_rounds_twice():
+    """1 + 2**-8 - 2**-12 rounds up to BF16's tie first."""
+    numerics = WORMHOLE.numerics
+    request = tensix(Mode(Style.BF16, dst32=False), 2.0**-8 - 2.0**-12, 1.0, bf16(1.0), numerics)
+    assert evaluate(dot16(numerics), lambda ask: ask(request)) == bf16(1.0 + 2.0**-7)
+
+
+def quad(cases):
+    """FP32 codes of quad-MX dot steps."""
+    unit = QuadMxDot(DotConfig(numerics=EXACT, pipeline=BARE))
+    layout = dot_layout(EXACT)
+    return evaluate(unit, lambda ask: [ask(pack(layout, case.fields(EXACT))) for case in cases])
+
+
+def step(x, y, partial):
+    """E4M3 products in the first lanes."""
+    return DotCase((*x, *(0,) * (4 - len(x))), E4M3FN, (*y, *(0,) * (4 - len(y))), E4M3FN, partial=partial)
+
+
+def test_gem5_2478_the_sum_is_fused():
+    """2**24 + 1 is a tie that 2**-18 more decides; a product rounded by itself would leave it."""
+    cases = [step([ONE], [ONE], 0x4B800000), step([ONE, TINY], [ONE, TINY], 0x4B800000)]
+    assert quad(cases) == [0x4B800000, 0x4B800001]
+
+
+def test_cvfpu_94_signs_of_zero_and_underflow():
+    """-0 only of nothing but -0; cancellation gives +0; subnormal results are kept, with their sign."""
+    minus_zero = [0x80] * 4
+    cases = [
+        step(minus_zero, [ONE] * 4, 0x80000000),
+        step(minus_zero, [ONE] * 4, 0x00000000),
+        step([ONE], [ONE], 0xBF800000),
+        step([0x80], [ONE], 0x80000001),
+    ]
+    assert quad(cases) == [0x80000000, 0, 0, 0x80000001]
+
+
+def test_tt_metal_51971_every_code_is_read_right():
+    """Also saturn-vectors#101: all 256 codes of E4M3 and E5M2 against the codec, class and value."""
+    unit = Decode((E4M3FN, E5M2))
+    offset = unit.bias + unit.fraction_bits
+
+    def script(ask):
+        return [ask(code=code, format=index) for index in range(2) for code in range(256)]
+
+    got = [unit.o.shape().from_bits(bits) for bits in evaluate(unit, script)]
+    expected = [decode(fmt, code) for fmt in (E4M3FN, E5M2) for code in range(256)]
+    for number, right in zip(got, expected, strict=True):
+        assert (number.nan, number.inf) == (right.kind is Kind.NAN, right.kind is Kind.INFINITY)
+        if right.kind is Kind.FINITE:
+            assert number.significand * 2.0 ** (number.exponent - offset) == abs(right.value)
+            assert number.sign == right.sign
+
+
+def blocks(*rows):
+    """BF16 blocks of 32, filled up with zeros."""
+    return np.array([[bf16(value) for value in row] + [0] * (32 - len(row)) for row in rows], np.uint16)
+
+
+def test_quantiser_rounds_once_and_divides_by_the_stored_scale():
+    """pytorch/ao#436, ROCm/aiter#974, aiter#3212: ties and just above the maximum; transformers#46763: a scale clamped at 0."""
+    ties = [1.75, 1.8125, 1.8203125, 1.984375], [1.9921875, 1.9375, 1.8125, 1.03125, 1.09375]
+    tiny = [2.0**-126, 2.0**-125 * 1.5], [2.0**-121, 2.0**-126]
+    sent = [each for mode in MODES.values() for each in quantize_mx.with_golden(blocks(*ties, *tiny), mode)]
+    unit = QuantizeMx(QuantizeMxConfig(pipeline=BARE))
+    answers = evaluate(unit, lambda ask: [ask(each.payload) for each in sent])
+    assert answers == [each.expected for each in sent]
+
+
+def test_mlir_air_1440_rounding_codes():
+    """Also mlir-aie#2987: ties and numbers between, each of the ten codes; floor and even differ."""
+    lanes = np.zeros((1, 16), np.float32)
+    halves = np.array([0.5, -0.5, 1.5, -1.5, 0.25, -0.25, 0.75, -0.75], np.float32)
+    lanes[0, ::2], lanes[0, 1::2] = halves / 64 + np.sign(halves), 1.5
+    requests = [each for code in RoundingCode for each in aie_convert.conversions(lanes, MX9, code)]
+    numerics = AIE_ML_V2.numerics
+    sent = aie_convert.with_golden(requests, numerics)
+    assert len({each.expected for each in sent}) == len(RoundingCode)
+    offers = Manners(
+        inputs={"i": lambda source: chain([each.payload for each in sent], repeat(0))}, cycles=2 * len(sent)
+    )
+    trace = Driven(MxConvert(MxConvertConfig(numerics=numerics)), offers).transferred("", Pace())
+    answers = [shown["o given"] for shown in trace if "o given" in shown]
+    assert answers[: len(sent)] == [each.expected for each in sent]
+
+
+def test_transformer_engine_3281_stochastic_rounding():
+    """Of 256 random numbers spread evenly, as many round up as the dropped bits say: none is lost, not all are."""
+    for dropped in (0x0000, 0x1200, 0x8000, 0xFF00):
+        code = 0x3F800000 | dropped
+        spread = range(0, 1 << 16, 256)
+        inputs = [{"i": code, "stochastic": 1, "random": bits} for bits in spread]
+        got = evaluate(Narrow(), lambda ask, inputs=inputs: [ask(**each) for each in inputs])
+        assert set(got) <= {0x3F800000, 0x3F810000}
+        assert got.count(0x3F810000) == dropped >> 8
