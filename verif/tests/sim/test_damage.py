@@ -115,7 +115,7 @@ def run_with(monkeypatch, tmp_path, *, results=PASSED, records=RECORDS, status=0
 
     monkeypatch.setattr(process, "run_logged", run_logged)
     config = UNITS["unpacker"].config_type()
-    built = Built("unpacker", config, "0" * 8, "icarus", False, tmp_path, "top", (), 0.0, 0.0)
+    built = Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
     return runner.run(built, "bitpath.verif.tb.tb_unpacker", seed=1, min_tests=2)
 
 

@@ -98,7 +98,7 @@ def test_a_run_without_room_says_so(tmp_path, monkeypatch, free, says):
     monkeypatch.setattr(process, "run_logged", run_logged)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
     config = UNITS["unpacker"].config_type()
-    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, tmp_path, "top", (), 0.0, 0.0)
+    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
     with pytest.raises(SimulationError, match=f"the simulator ended without {says}"):
         runner.run(built, "bitpath.verif.tb.tb_unpacker", seed=1)
 
@@ -115,7 +115,7 @@ def test_a_run_that_cannot_begin_leaves_no_result(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "write_text", refuse)
     config = UNITS["unpacker"].config_type()
-    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, tmp_path, "top", (), 0.0, 0.0)
+    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
     with pytest.raises(OSError, match=r"No space left on device: .*job\.json"):
         runner.run(built, "bitpath.verif.tb.tb_unpacker", seed=1)
     assert not list(tmp_path.rglob("run.json"))
