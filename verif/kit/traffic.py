@@ -63,7 +63,7 @@ class Driven:
 
     Attributes
     ----------
-    registers : names of the registers that reset clears.
+    registers : names of the registers that reset clears, numbered, since instances share names.
     """
 
     def __init__(self, unit: wiring.Component, manners: Manners, *, sabotage: str | None = None):
@@ -85,7 +85,8 @@ class Driven:
         m.d.comb += [Cat(ins).eq(self._stimulus), self._response.eq(Cat(outs))]
         fragment = Fragment.get(m, None)
         self.memories = [each._data for each in _walk(fragment) if isinstance(each, MemoryInstance)]
-        cleared = {signal.name: signal for signal in _registers(fragment) if not signal.reset_less}
+        registers = {id(signal): signal for signal in _registers(fragment) if not signal.reset_less}
+        cleared = {f"{signal.name}#{index}": signal for index, signal in enumerate(registers.values())}
         self.registers = tuple(cleared)
         if sabotage is not None:
             cleared[sabotage]._reset_less = True

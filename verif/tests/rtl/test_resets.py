@@ -185,5 +185,5 @@ def test_a_register_without_reset_is_found(name):
         sabotaged = Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name], sabotage=register)
         traces = (sabotaged.behind_a_reset(f"{name} {before}", before) for before in BEFORE)
         if not any(first_difference(*pair, sabotaged.manners) for pair in traces):
-            missed.add(register)
+            missed.add(register.partition("#")[0])
     assert missed == SET_ANYWAY.get(name, set())
