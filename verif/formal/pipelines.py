@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from functools import partial
+from unittest.mock import patch
 
 from amaranth import Value
 from amaranth.lib import wiring
 
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.rtl.aie_ml_v2.config import IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2 import mac_lane
+from bitpath.rtl.aie_ml_v2.config import IntegerLanesConfig, MacLaneConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.mac_mode import FLOAT_MODES, MacMode
 from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
 from bitpath.rtl.aie_ml_v2.srs import Srs
 from bitpath.rtl.aie_ml_v2.ups import Ups
@@ -48,6 +51,35 @@ def operand_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency
     earlier = {name: _earlier(claim, Value.cast(getattr(dut, name)), latency, name) for name in names}
     flat = claim.place("flat", make(), wires=True, **earlier)
     claim.ensure(dut.o == flat.o)
+
+
+def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
+    """The multiply-accumulate's lane, whose accumulators come in two ranks before its end."""
+    config = MacLaneConfig(modes=(mode,))
+    dut = claim.place("dut", mac_lane.MacLane(config), valid=1)
+    claim.assume(dut.operands.control.mode == mode)
+    cycles = {"operands": latency, "acc1": 2, "acc2": 2}
+    earlier = {name: _earlier(claim, Value.cast(getattr(dut, name)), count, name) for name, count in cycles.items()}
+    with patch.object(mac_lane, "_rank", lambda m, name, **values: values):
+        flat = claim.place("flat", mac_lane.MacLane(config), valid=1, **earlier)
+    claim.ensure(dut.o == flat.o)
+
+
+def _lane(mode: MacMode) -> Property:
+    # Floats go through one rank more.
+    latency = 5 if mode in FLOAT_MODES else 4
+    return Property(
+        f"mac_lane_{mode.name}_pipeline".lower(),
+        "aie_ml_v2.mac_lane",
+        f"{mode.name}: its {latency} ranks, full and flowing, give what wires in their place give",
+        partial(lane_pipeline, mode=mode, latency=latency),
+        Sabotage(
+            "aie_ml_v2/mac_lane.py",
+            "held[key].eq(value) for",
+            "held[key].eq(Value.cast(value) ^ (key == 'acc1')) for",
+        ),
+        depth=latency,
+    )
 
 
 def _stages(unit: str, cls: type, config: Callable, state: Callable, rest: str = "") -> list[Property]:
@@ -110,4 +142,5 @@ PROPERTIES = (
     _fixed("mx_convert", partial(MxConvert, MxConvertConfig()), 3),
     _fixed("srs", partial(Srs, IntegerLanesConfig()), 2),
     _fixed("ups", partial(Ups, IntegerLanesConfig()), 2),
+    *(_lane(mode) for mode in (MacMode.INT8, MacMode.FLOAT16, MacMode.MX6)),
 )
