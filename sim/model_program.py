@@ -9,6 +9,7 @@ from bitpath.sim.build import Built, verilator_library
 from bitpath.sim.errors import SimulationError
 
 COMPILE_SECONDS = 600
+OPTIONS = ("-O2", "-DVM_COVERAGE=0", "-DVM_TRACE=0")
 PORTS = "ports.inc"
 """The file that the source includes for what differs from one model to the next."""
 
@@ -28,7 +29,7 @@ def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
     root, program = tools.verilator_root(), folder / source.stem
     includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
     library = verilator_library("-waves" if built.waves else "")
-    command = ["g++", "-O2", *(f"-I{each}" for each in includes), "-DVM_COVERAGE=0", "-DVM_TRACE=0", str(source)]
+    command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(source)]
     command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
     log = folder / f"{source.stem}.log"
     if process.run_logged([*command, "-o", str(program)], env=tools.environment(), log=log, timeout=COMPILE_SECONDS):

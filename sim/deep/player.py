@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.sim import cache, process, tools
-from bitpath.sim.build import Built, build, verilator_library
+from bitpath.sim import cache, tools
+from bitpath.sim.build import Built, build
 from bitpath.sim.deep.vectors import Batch, words_of
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.model_program import OPTIONS, model_program
 
 SOURCE = Path(__file__).with_name("player.cpp")
-OPTIONS = ("-O2", "-DVM_COVERAGE=0", "-DVM_TRACE=0")
-COMPILE_SECONDS = 600
 STATUS = {
     2: "it could not read its vectors",
     3: "the model gave no further answer",
@@ -197,13 +196,5 @@ def from_built(built: Built) -> Player:
 
 
 def _compile(player: Player, folder: Path) -> dict[str, str]:
-    built, log = player.built, folder / "player.log"
-    (folder / "ports.inc").write_text(player.interface.text())
-    root = tools.verilator_root()
-    includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
-    library = verilator_library(built.waves)
-    command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(SOURCE), str(built.folder / "Vtop__ALL.a")]
-    command += [*map(str, sorted(library.glob("verilated*.o"))), "-pthread", "-o", str(player.program)]
-    if process.run_logged(command, env=tools.environment(), log=log, timeout=COMPILE_SECONDS):
-        raise SimulationError(f"compiling {SOURCE.name} for {built.top} failed:\n{process.tail(log)}")
+    model_program(player.built, SOURCE, folder, player.interface.text())
     return {}
