@@ -13,6 +13,7 @@ from bitpath.rtl.units import find_unit
 from bitpath.sim import paths
 from bitpath.sim.agree import netlist, recorded, reference
 from bitpath.sim.build import Built, Emitter, build
+from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.runner import run
 from bitpath.verif.kit.bench import RECORDING
@@ -67,7 +68,7 @@ def agree(
     Parameters
     ----------
     tests, seed : of the bench, as :func:`bitpath.sim.runner.run` has them.
-    cases : random cases of a test; the bench's own number where it is None.
+    cases : random cases of a test; where it is None so many that the bench hits all of its bins, as for coverage.
     steps : so many of each of its tests, if it has them; of one test as many as it takes for an output stream that would
         have no payload otherwise, and as many more.
     gates : what makes the netlist; :func:`bitpath.sim.agree.netlist.emitter` where it is None.
@@ -84,11 +85,12 @@ def agree(
     folder = Path(tempfile.mkdtemp(dir=place, prefix=f"{unit}-"))
     recording, bench_folder = folder / "recording.npz", folder / "bench"
     bench_folder.mkdir()
-    variables = {RECORDING: str(recording)} | ({} if cases is None else {"BITPATH_CASES": str(cases)})
+    whole = RUNS[unit]
+    variables = {RECORDING: str(recording), "BITPATH_CASES": str(cases or whole.cases), **whole.env}
     seed = run(
         build(unit, config, recorded_on),
         f"bitpath.verif.tb.tb_{unit}",
-        tests=tests,
+        tests=tests or whole.tests,
         seed=seed,
         env=variables,
         timeout=RECORD_SECONDS,
