@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from bitpath.sim import paths, results
+from bitpath.sim.formal.run import Proof
 from bitpath.sim.results import Result
+from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import Item
 
@@ -173,9 +175,14 @@ def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, br
 
 
 def test_what_other_commands_found_stands_beside_the_plans(reports, bitpath, monkeypatch):
+    proved = Property(
+        "a", "trainium3.psum", "says", state=lambda claim: None, sabotage=Sabotage("trainium3/psum.py", "a", "b")
+    )
     found = {
         "mutation": {"unit": "psum", "mutants": 200, "killed": 184, "equivalent": 16, "survived": 0},
-        "formal": {"property": "a", "unit": "common.psum", "status": "proved", "sabotage_caught": True},
+        "formal": Proof(
+            proved, {"status": "proved", "seconds": 1.0}, {"status": "refuted", "seconds": 1.0}, ""
+        ).record(),
         "coverage": {
             "unit": "psum",
             "functional_percent": 100.0,
