@@ -34,9 +34,9 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
             if file.read(1) != b"\n":
                 line = b"\n" + line
         try:
-            written = file.write(line)
-            if written < len(line):
-                file.write(line[written:])
+            while line:
+                # A disk that fills up takes a part first.
+                line = line[file.write(line) :]
         except OSError:
             # A full disk: what does not go in whole leaves nothing.
             file.truncate(whole)

@@ -1,7 +1,7 @@
 """The last result of every test: pytest's from its JUnit files, cocotb's from the runs' summaries.
 
 A result that began before the newest source was written says nothing of what stands there now, and a file that is not whole
-says nothing at all.
+says nothing at all. A test has passed when it has with each of its parameters, those among them that a run left out.
 """
 
 import json
@@ -10,19 +10,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import bitpath.golden
 import bitpath.rtl
+import bitpath.sim
 import bitpath.verif
 from bitpath.sim import paths
 from bitpath.verif.kit.testplan import Item
 
 PASSED, FAILED, SKIPPED, MISSING, STALE = "passed", "failed", "skipped", "not run", "older than the sources"
 _WORST_FIRST = (FAILED, MISSING, STALE, SKIPPED, PASSED)
-_SOURCES = {".py", ".toml"}
+_SOURCES = {".py", ".toml", ".cpp", ".json", ".npz"}
+LEFT_OUT = ".left_out"
+"""Ending of the file beside a JUnit file that names, line by line, the tests that the run did not choose."""
+_RUN = {
+    "digest": str,
+    "sim": str,
+    "bench": str,
+    "wall_seconds": (int, float),
+    "tests": list,
+    "failed": list,
+    "values": dict,
+}
+"""The fields of a run's summary that are read, and their types."""
+Records = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -41,11 +56,28 @@ class Result:
     compared: int = 0
 
     def joined(self, other: "Result") -> "Result":
-        """Both as one; where the sources are newer than one of the two alone, the other counts."""
-        if (self.status == STALE) != (other.status == STALE):
-            return other if self.status == STALE else self
+        """Both as one."""
         worst = min(self.status, other.status, key=_WORST_FIRST.index)
         return Result(worst, self.runs + other.runs, self.compared + other.compared)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A test with its parameters, once.
+
+    Attributes
+    ----------
+    test : in the name that testplans use.
+    name : with its parameters.
+    configuration : what it ran on, where that is several things.
+    began : when, in seconds of the epoch.
+    """
+
+    test: str
+    name: str
+    began: float
+    result: Result
+    configuration: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,12 +101,26 @@ class Results:
 def latest_results() -> Results:
     """The last result of every test."""
     damaged: list[Path] = []
-    newest = _newest_source()
+    newest = newest_source()
+    latest: dict[tuple[Any, ...], _Case] = {}
+    for case in sorted((*_cocotb(damaged), *_pytest(damaged)), key=lambda case: case.began):
+        latest[case.test, case.name, case.configuration] = case
     found: dict[str, Result] = {}
-    for test, began, result in (*_cocotb(damaged), *_pytest(damaged)):
-        shown = result if began >= newest else Result(STALE, result.runs, 0)
-        found[test] = found[test].joined(shown) if test in found else shown
+    for (test, _), group in groupby(sorted(latest.values(), key=_named), _named):
+        cases = list(group)
+        # Where the sources are newer than some alone, the others count.
+        fresh = [case.result for case in cases if case.began >= newest]
+        result = reduce(Result.joined, fresh or [Result(STALE, case.result.runs) for case in cases])
+        found[test] = found[test].joined(result) if test in found else result
+    known = {name for _, name, _ in latest}
+    for test, name in _left_out(newest):
+        if name not in known:
+            found[test] = found.get(test, Result(MISSING, 0)).joined(Result(MISSING, 0))
     return Results(found, tuple(damaged))
+
+
+def _named(case: _Case) -> tuple[str, str]:
+    return case.test, case.name
 
 
 def over(results: dict[str, Result]) -> Result:
@@ -83,13 +129,14 @@ def over(results: dict[str, Result]) -> Result:
     return Result(worst, sum(each.runs for each in results.values()), sum(each.compared for each in results.values()))
 
 
-def _newest_source() -> float:
-    folders = (Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif))
-    files = (file for folder in folders for file in folder.rglob("*") if file.suffix in _SOURCES)
-    return reduce(max, (file.stat().st_mtime for file in files))
+def newest_source() -> float:
+    """When the newest of the sources was written, in seconds of the epoch."""
+    packages = (bitpath.golden, bitpath.rtl, bitpath.sim, bitpath.verif)
+    files = (file for package in packages for file in Path(package.__file__).parent.rglob("*"))
+    return max(file.stat().st_mtime for file in files if file.suffix in _SOURCES)
 
 
-def _pytest(damaged: list[Path]) -> Iterator[tuple[str, float, Result]]:
+def _pytest(damaged: list[Path]) -> Iterator[_Case]:
     for file in sorted(paths.reports().glob("test*.xml")):
         try:
             root = ElementTree.parse(file).getroot()
@@ -101,8 +148,21 @@ def _pytest(damaged: list[Path]) -> Iterator[tuple[str, float, Result]]:
             began = datetime.fromisoformat(stamp).timestamp() if stamp else file.stat().st_mtime
             for case in suite.iter("testcase"):
                 folder = str(case.get("classname")).removeprefix("verif.").replace(".", "/")
-                name = re.sub(r"\[.*", "", str(case.get("name")))
-                yield f"{folder}.py::{name}", began, Result(_status(case))
+                name = f"{folder}.py::{case.get('name')}"
+                yield _Case(_without_parameters(name), name, began, Result(_status(case)))
+
+
+def _left_out(newest: float) -> Iterator[tuple[str, str]]:
+    """The tests that the last runs did not choose, in the name that testplans use and with parameters."""
+    for file in paths.reports().glob(f"test*{LEFT_OUT}"):
+        if file.stat().st_mtime >= newest:
+            for line in file.read_text().splitlines():
+                name = line.removeprefix("verif/")
+                yield _without_parameters(name), name
+
+
+def _without_parameters(name: str) -> str:
+    return re.sub(r"\[.*", "", name)
 
 
 def _status(case: ElementTree.Element) -> str:
@@ -111,31 +171,60 @@ def _status(case: ElementTree.Element) -> str:
     return SKIPPED if case.find("skipped") is not None else PASSED
 
 
-def _cocotb(damaged: list[Path]) -> Iterator[tuple[str, float, Result]]:
-    """The newest run of each unit, configuration, simulator and test."""
-    newest: dict[tuple[Any, ...], tuple[str, float, Result]] = {}
-    for summary in sorted(paths.runs().glob("*/*/run.json"), key=lambda file: file.stat().st_mtime_ns):
+def _cocotb(damaged: list[Path]) -> Iterator[_Case]:
+    """The runs of each unit, configuration, simulator and test."""
+    for summary in sorted(paths.runs().glob("*/*/run.json")):
         run = _read_json(summary, damaged)
         if run is None:
             continue
+        if not _is_run(run):
+            damaged.append(summary)
+            continue
         began = summary.stat().st_mtime - run["wall_seconds"]
         for test in run["tests"]:
-            name = f"{run['bench']}::{test.partition('/')[0]}"
             status = FAILED if test in run["failed"] else PASSED
-            result = Result(status, compared=run.get("values", {}).get(test, 0))
-            newest[run["digest"], run["sim"], run["bench"], test] = (name, began, result)
-    yield from newest.values()
+            result = Result(status, compared=run["values"].get(test, 0))
+            bench = run["bench"]
+            yield _Case(
+                f"{bench}::{test.partition('/')[0]}", f"{bench}::{test}", began, result, (run["digest"], run["sim"])
+            )
+
+
+def _is_run(run: Any) -> bool:
+    fields = isinstance(run, dict) and all(isinstance(run.get(name), kind) for name, kind in _RUN.items())
+    return (
+        fields
+        and all(isinstance(test, str) for test in run["tests"])
+        and all(isinstance(value, int) for value in run["values"].values())
+    )
 
 
 def _read_json(file: Path, damaged: list[Path]) -> Any:
     try:
-        return json.loads(file.read_text())
+        found = json.loads(file.read_text())
     except ValueError:
+        found = None
+    if found is None:
         damaged.append(file)
-        return None
+    return found
 
 
-def run_reports(damaged: list[Path]) -> dict[str, list[dict[str, Any]]]:
-    """Every report that a command left, by name; those that are not whole are added to ``damaged``."""
-    found = {file.stem: _read_json(file, damaged) for file in sorted(paths.reports().glob("*.json"))}
-    return {name: records for name, records in found.items() if isinstance(records, list)}
+def run_reports(damaged: list[Path]) -> tuple[dict[str, Records], dict[str, Records]]:
+    """Every report that a command left, by name: the records that are of what stands there now, and those that are older than
+    the sources. Those that are not whole are added to ``damaged``."""
+    newest = newest_source()
+    fresh: dict[str, Records] = {}
+    stale: dict[str, Records] = {}
+    for file in sorted(paths.reports().glob("*.json")):
+        records = _read_json(file, damaged)
+        if records is None:
+            continue
+        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+            damaged.append(file)
+            continue
+        written = file.stat().st_mtime
+        for record in records:
+            began = record.get("began", written)
+            kept = fresh if isinstance(began, int | float) and began >= newest else stale
+            kept.setdefault(file.stem, []).append(record)
+    return fresh, stale

@@ -1,6 +1,7 @@
 """A unit's own bench recorded, and what it gave replayed by every engine."""
 
 import json
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +11,20 @@ from typing import Any
 from bitpath.rtl.config import digest
 from bitpath.rtl.units import find_unit
 from bitpath.sim import paths
-from bitpath.sim.agree import netlist, reference
+from bitpath.sim.agree import netlist, recorded, reference
 from bitpath.sim.build import Built, Emitter, build
+from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.runner import run
-from bitpath.verif.kit.inputs import INPUT_STEPS, INPUTS
+from bitpath.verif.kit.bench import RECORDING
+from bitpath.verif.kit.recording import recordings
 
 REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
 """Those that are held to Amaranth's simulator; the netlist runs on Icarus."""
 REPLAY, REPLAY_RTL = "BITPATH_REPLAY", "BITPATH_REPLAY_RTL"
+RECORD_SECONDS = 1800
+"""Limit on the bench, which is slower where it is recorded."""
 REPLAY_SECONDS = 2 * 3600
 """Limit on a replay: large netlists are slow."""
 
@@ -35,7 +40,6 @@ class Agreement:
     steps : that each was given: cycles, or moments of a unit without a clock.
     values : of outputs that each gave, and that were compared.
     seed : of the bench whose inputs they are.
-    silent : outputs that never said anything in these steps: payloads that were never valid.
     """
 
     unit: str
@@ -44,7 +48,6 @@ class Agreement:
     steps: int
     values: int
     seed: int
-    silent: tuple[str, ...]
 
 
 def agree(
@@ -65,42 +68,54 @@ def agree(
     Parameters
     ----------
     tests, seed : of the bench, as :func:`bitpath.sim.runner.run` has them.
-    cases : random cases of a test; the bench's own number where it is None.
-    steps : at most so many of each of its tests.
+    cases : random cases of a test; where it is None so many that the bench hits all of its bins, as for coverage.
+    steps : so many of each of its tests, if it has them; of one test as many as it takes for an output stream that would
+        have no payload otherwise, and as many more.
     gates : what makes the netlist; :func:`bitpath.sim.agree.netlist.emitter` where it is None.
     recorded_on : the simulator that runs the bench.
 
     Raises
     ------
     MissingToolError : an engine is not installed.
-    SimulationError : the bench failed, or an engine gave other bits.
+    SimulationError : the bench failed, an engine gave other bits, or an output was never compared.
     """
-    paths.runs().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="agree-") as folder:
-        file = Path(folder) / "inputs.jsonl"
-        variables = {INPUTS: str(file), INPUT_STEPS: str(steps)}
-        variables |= {} if cases is None else {"BITPATH_CASES": str(cases)}
-        bench = f"bitpath.verif.tb.tb_{unit}"
-        seed = run(build(unit, config, recorded_on), bench, tests=tests, seed=seed, env=variables).seed
-        inputs, given = _read(file)
-        outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
-        values = sum(value is not None for step in answers for value in step)
-        tables = [
-            [[value if value is None else f"{value:x}" for value in step] for step in table]
-            for table in (given, answers)
-        ]
-        replay = Path(folder) / "replay.json"
-        replay.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
-        for engine in engines:
-            _hold(unit, engine, _built(unit, config, engine, gates), replay, values)
+    place = paths.build_root() / "agree"
+    place.mkdir(parents=True, exist_ok=True)
+    # No run of the unit's own bench, which reports would count; where something fails it stays.
+    folder = Path(tempfile.mkdtemp(dir=place, prefix=f"{unit}-"))
+    recording, bench_folder = folder / "recording.npz", folder / "bench"
+    bench_folder.mkdir()
+    whole = RUNS[unit]
+    variables = {RECORDING: str(recording), "BITPATH_CASES": str(cases or whole.cases), **whole.env}
+    seed = run(
+        build(unit, config, recorded_on),
+        f"bitpath.verif.tb.tb_{unit}",
+        tests=tests or whole.tests,
+        seed=seed,
+        env=variables,
+        timeout=RECORD_SECONDS,
+        folder=bench_folder,
+    ).seed
+    played = [recorded.read(file) for file in recordings(recording)]
+    inputs = played[0].inputs
+    chosen = recorded.first_steps(played, steps)
+    given = [step for test, count in zip(played, chosen, strict=True) for step in test.values(count)]
+    outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
     silent = [name for name, said in zip(outputs, zip(*answers, strict=True), strict=True) if set(said) == {None}]
-    return Agreement(unit, digest(unit, config), (REFERENCE, *engines), len(answers), values, seed, tuple(silent))
-
-
-def _read(file: Path) -> tuple[list[str], list[list[int]]]:
-    """Names of inputs, and their values in each step of all tests, one after the other."""
-    parts = [json.loads(line) for line in file.read_text().splitlines()]
-    return parts[0]["inputs"], [[int(value, 16) for value in step] for part in parts for step in part["steps"]]
+    if silent:
+        raise SimulationError(
+            f"{unit}: in {len(answers)} steps nothing was compared of {', '.join(silent)}; more are needed, or other tests"
+        )
+    values = sum(value is not None for step in answers for value in step)
+    tables = [
+        [[value if value is None else f"{value:x}" for value in step] for step in table] for table in (given, answers)
+    ]
+    replay = folder / "replay.json"
+    replay.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
+    for engine in engines:
+        _hold(unit, engine, _built(unit, config, engine, gates), replay, values)
+    shutil.rmtree(folder)
+    return Agreement(unit, digest(unit, config), (REFERENCE, *engines), len(answers), values, seed)
 
 
 def _built(unit: str, config: Any, engine: str, gates: Emitter | None) -> Built:

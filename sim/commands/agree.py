@@ -1,31 +1,39 @@
 """``bitpath agree``: units through every engine that can run them, which must give the same bits."""
 
 import sys
+import time
 from dataclasses import asdict
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from bitpath.sim import paths
+from bitpath.sim import paths, results
+from bitpath.sim.bench.report import merge
 from bitpath.sim.errors import SimulationError
-from bitpath.verif.kit.report import write_records
 
 REPORT = "agreement"
+AGREES, FAILED = "agrees", "failed"
 
 
 @click.command()
 @click.argument("units", nargs=-1)
 @click.option(
-    "--steps", type=click.IntRange(1), default=30, show_default=True, help="At most so many of each test of a bench."
+    "--steps",
+    type=click.IntRange(1),
+    default=30,
+    show_default=True,
+    help="Of each test of a bench; more of one where an output stream says nothing in them.",
 )
 @click.option("--seed", type=int, help="Of the benches; drawn and printed when not given.")
 @click.option("--no-netlist", is_flag=True, help="Without the netlist of gates, which needs Yosys.")
 def command(units: tuple[str, ...], steps: int, seed: int | None, no_netlist: bool) -> None:
     """Give Amaranth's simulator, Icarus, Verilator and the netlist what the bench of each of UNITS gives; all where none is named.
 
-    Prints a table, writes build/reports/agreement.json, and fails when a bit differs.
+    Prints a table, writes build/reports/agreement.json, where records of other units stay, and fails when a bit differs.
     """
+    from bitpath.rtl.config import digest
     from bitpath.rtl.units import UNITS, find_unit
     from bitpath.sim.agree import agree, netlist
 
@@ -35,24 +43,31 @@ def command(units: tuple[str, ...], steps: int, seed: int | None, no_netlist: bo
         # That Yosys is missing is said before hours of other work.
         netlist.emitter()
     console = Console()
+    began, since = time.time(), results.newest_source()
     records, failures = [], []
     for unit in chosen:
+        config = unit.config_type()
+        record: dict[str, Any] = {"unit": unit.name, "digest": digest(unit.name, config), "began": began}
         try:
-            found = agree.agree(unit.name, unit.config_type(), engines=engines, steps=steps, seed=seed)
+            found = agree.agree(unit.name, config, engines=engines, steps=steps, seed=seed)
         except SimulationError as error:
             failures.append(str(error))
-            console.print(f"[bold red]{unit.name} differs[/]")
-            continue
-        records.append(asdict(found))
+            failure = failures[-1].splitlines()[0]
+            record |= {"status": FAILED, "error": failure}
+            console.print(failure, style="bold red", markup=False)
+        else:
+            record |= {"status": AGREES, **asdict(found)}
+            console.print(f"{unit.name}: {found.values:,} values in {found.steps:,} steps agree")
+        records.append(record)
         # What is complete is not lost when a later unit fails.
-        write_records(paths.reports() / f"{REPORT}.json", records)
-        console.print(f"{unit.name}: {found.values:,} values in {found.steps:,} steps agree")
-    table = Table("unit", "engines", "steps", "values each", "silent", "seed", title="Agreement of engines")
+        merge([record], paths.reports() / f"{REPORT}.json", "unit", since)
+    table = Table("unit", "engines", "steps", "values each", "seed", title="Agreement of engines")
     for record in records:
-        counts = (f"{record['steps']:,}", f"{record['values']:,}")
-        table.add_row(
-            record["unit"], ", ".join(record["engines"]), *counts, " ".join(record["silent"]), str(record["seed"])
-        )
+        if record["status"] == AGREES:
+            counts = (f"{record['steps']:,}", f"{record['values']:,}")
+            table.add_row(record["unit"], ", ".join(record["engines"]), *counts, str(record["seed"]))
+        else:
+            table.add_row(record["unit"], f"[bold red]{FAILED}[/]")
     console.print(table)
     for failure in failures:
         click.echo(f"bitpath: {failure}", err=True)

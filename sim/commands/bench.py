@@ -73,7 +73,7 @@ def command(
         for record in group:
             found.append(record)
             # What is complete is not lost when a later one fails.
-            report.save([record], file)
+            report.merge([record], file)
         report.show(console, title, found)
     console.print(f"records: {paths.shown(file)}")
 

@@ -1,5 +1,6 @@
 """``bitpath deep``: units against golden in volume, and exhaustively."""
 
+import time
 from typing import Any
 
 import click
@@ -38,16 +39,17 @@ def command(
     """Compare units' Verilog with golden: random vectors and whole ranges, played by C++.
 
     NAME is a task, or how the names of some begin: volume, sweep; all when none is given. Blocks that are complete are
-    kept, and an interrupted run goes on behind them. Writes build/reports/deep.json.
+    kept, and an interrupted run goes on behind them. Writes build/reports/deep.json, where records of other tasks stay;
+    with fewer vectors than the default build/reports/deep_quick.json.
     """
-    from bitpath.sim import paths
+    from bitpath.sim import paths, results
+    from bitpath.sim.bench.report import merge
     from bitpath.sim.deep.report import show, show_mismatches, show_tasks
     from bitpath.sim.deep.run import run_task
     from bitpath.sim.deep.table import chosen
     from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows.progress import counted_progress
     from bitpath.sim.flows.results import console as make_console
-    from bitpath.verif.kit.report import write_records
 
     if quick and vectors is not None:
         raise click.UsageError("--quick and --vectors go one at a time")
@@ -60,8 +62,8 @@ def command(
         return
     count = QUICK_VECTORS if quick else vectors or VECTORS
     # What is quick is of no use as a figure, and does not take the place of one.
-    file = paths.reports() / ("deep_quick.json" if quick else "deep.json")
-    records = []
+    file = paths.reports() / ("deep_quick.json" if count < VECTORS else "deep.json")
+    records, began, since = [], time.time(), results.newest_source()
     for task in tasks:
         with counted_progress(console, task.name) as progress:
             found = run_task(
@@ -72,9 +74,9 @@ def command(
                 workers=workers,
                 progress=progress,
             )
-        records.append(found)
+        records.append(found | {"began": began})
         # What is complete is not lost when a later one fails.
-        write_records(file, records)
+        merge(records[-1:], file, since=since)
     show(console, records)
     show_mismatches(console, records)
     console.print(f"records: {paths.shown(file)}")

@@ -5,14 +5,15 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bitpath.sim import paths, results
+from bitpath.sim.results import Records
 from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import load_plans
 
 REPORT = "report"
-Records = list[dict[str, Any]]
 
 
 @click.command()
@@ -24,8 +25,9 @@ def command(strict: bool) -> None:
     """
     latest = results.latest_results()
     damaged = list(latest.damaged)
-    measured = results.run_reports(damaged)
-    measured.pop(REPORT, None)
+    measured, stale = results.run_reports(damaged)
+    for each in (measured, stale):
+        each.pop(REPORT, None)
     records, units = [], {}
     plans = Table("unit", "item", "what", "tests", "runs", "compared", "status", title="Testplans")
     for item in load_plans():
@@ -37,14 +39,16 @@ def command(strict: bool) -> None:
             for test, result in found.items()
         ]
         numbers = (str(len(found)), str(whole.runs), f"{whole.compared:,}")
-        plans.add_row(item.unit, item.id, item.what, *numbers, _coloured(whole.status))
+        plans.add_row(item.unit, item.id, escape(item.what), *numbers, _coloured(whole.status))
     console = Console()
     console.print(plans)
     console.print(_units(units, measured))
     for name, flat in measured.items():
         console.print(_table(name, flat))
+    for name, flat in stale.items():
+        console.print(_table(f"[bold red]{name}: {results.STALE}[/]", flat))
     for file in damaged:
-        console.print(f"[red]{paths.shown(file)} is not whole; nothing was taken from it[/]")
+        console.print(f"[red]{escape(paths.shown(file))} is not whole; nothing was taken from it[/]")
     file = paths.reports() / f"{REPORT}.json"
     write_records(file, records)
     items = [whole for unit in units.values() for whole in unit]
@@ -66,36 +70,52 @@ def _units(units: dict[str, list[results.Result]], measured: dict[str, Records])
         colour = "green" if passed == len(items) else "bold red"
         cells = []
         for name, text in _FOUND.items():
-            own = [record for record in measured.get(name, []) if record.get("unit") == unit]
+            own = [record for record in measured.get(name, []) if _unit(record) == unit]
             cells.append(text(own) if own else "")
         compared = sum(item.compared for item in items)
         table.add_row(unit, f"[{colour}]{passed} of {len(items)}[/]", f"{compared:,}", *cells)
     return table
 
 
+def _unit(record: dict[str, Any]) -> str:
+    """The unit that a record is of; formal's have its folder before it."""
+    return str(record.get("unit")).rpartition(".")[2]
+
+
 def _sum(records: Records, name: str) -> int:
     return sum(record.get(name, 0) for record in records)
 
 
+def _proved(record: dict[str, Any]) -> bool:
+    """Whether it is, by a proof that notices a sabotage."""
+    return record.get("status") == "proved" and record.get("sabotage_caught") is True
+
+
 _FOUND = {
     "mutation": lambda own: f"{_sum(own, 'killed')} of {_sum(own, 'mutants') - _sum(own, 'equivalent')} killed",
-    "formal": lambda own: f"{sum(record.get('status') == 'proved' for record in own)} of {len(own)} proved",
+    "formal": lambda own: f"{sum(map(_proved, own))} of {len(own)} proved",
     "coverage": lambda own: (
         "/".join(f"{own[-1].get(f'{kind}_percent', 0):.4g}" for kind in ("functional", "line", "toggle")) + " %"
     ),
     "deep": lambda own: f"{_sum(own, 'vectors'):,} vectors, {_sum(own, 'mismatches')} mismatches",
+    "agreement": lambda own: str(own[-1].get("status")),
 }
 """What is said of a unit's records in each report, by the report's name."""
 
 
-def _table(name: str, records: Records) -> Table:
+def _table(title: str, records: Records) -> Table:
     """The scalars of flat records, one row each."""
-    columns = list(
-        dict.fromkeys(name for record in records for name, value in record.items() if not isinstance(value, dict))
-    )
-    table = Table(*columns, title=name)
+    columns = [
+        name
+        for name in dict.fromkeys(name for record in records for name in record)
+        if name != "began" and not any(isinstance(record.get(name), dict) for record in records)
+    ]
+    table = Table(*columns, title=title)
     for record in records:
         table.add_row(
-            *(f"{value:.4g}" if isinstance(value := record.get(name, ""), float) else str(value) for name in columns)
+            *(
+                f"{value:.4g}" if isinstance(value := record.get(name, ""), float) else escape(str(value))
+                for name in columns
+            )
         )
     return table

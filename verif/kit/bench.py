@@ -19,7 +19,6 @@ from bitpath.golden.spec.formats import FloatFormat
 from bitpath.rtl.config import from_dict
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
-from bitpath.verif.kit.inputs import INPUTS, InputRecorder
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
@@ -202,9 +201,6 @@ async def bench(
         getattr(dut, MUTANT_PORT).value = int(os.environ[MUTANT])
     quiet_ports(dut, signature)
     frame = Bench(dut, signature)
-    inputs = InputRecorder(dut, signature) if INPUTS in os.environ else None
-    if inputs is not None:
-        frame.start("recorder of inputs", inputs.run())
     recorder = Recorder(dut, signature, Path(os.environ[RECORDING])) if RECORDING in os.environ else None
     # A combinational design has no clock.
     if hasattr(dut, "clk"):
@@ -226,8 +222,6 @@ async def bench(
         await RisingEdge(dut.clk)
     if recorder is not None:
         recorder.save()
-    if inputs is not None:
-        inputs.save()
     frame.leave_record()
     frame.finish()
 

@@ -8,7 +8,7 @@ from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.trainium3.config import DotConfig, PsumConfig
 from bitpath.rtl.units import UNITS
-from bitpath.sim.agree import netlist
+from bitpath.sim.agree import netlist, recorded, reference
 from bitpath.sim.agree.agree import ENGINES, NETLIST, REFERENCE, agree
 from bitpath.sim.build import Emitter
 from bitpath.sim.errors import SimulationError
@@ -43,8 +43,36 @@ def hold(unit, engines, *, least, config=None, **options):
 
 @pytest.mark.parametrize("unit", SMALL)
 def test_simulators_agree(unit):
-    agreement = hold(unit, SIMULATORS, least=100, **{"steps": 60} | SMALL[unit])
-    assert not agreement.silent
+    hold(unit, SIMULATORS, least=100, **{"steps": 60} | SMALL[unit])
+
+
+def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
+    play = reference.play
+
+    def say_nothing(*arguments):
+        outputs, answers = play(*arguments)
+        return outputs, [[None] * len(outputs) for _ in answers]
+
+    monkeypatch.setattr(reference, "play", say_nothing)
+    with pytest.raises(SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of o; more"):
+        agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
+
+
+def recorded_test(offers, *, steps=1000):
+    changes = ((0, 0, 1), (2, 0, 0), (2, 1, 5), (4, 1, 6))
+    return recorded.Recorded(("rst", "i"), changes, steps, offers)
+
+
+def test_a_recording_gives_every_step():
+    assert recorded_test({}).values(6) == [[1, 0], [1, 0], [0, 5], [0, 5], [0, 6], [0, 6]]
+
+
+def test_enough_steps_are_taken_that_every_stream_says_something():
+    one, other = recorded_test({"o": 300, "data": 980}), recorded_test({"o": 100, "data": None}, steps=20)
+    assert recorded.first_steps([one, other], 30) == [1000, 20]
+    assert recorded.first_steps([recorded_test({"o": 300}), recorded_test({"o": 100})], 30) == [30, 130]
+    assert recorded.first_steps([recorded_test({"o": 300}), recorded_test({"o": 29})], 30) == [30, 30]
+    assert recorded.first_steps([recorded_test({"o": None}), recorded_test({"o": None})], 30) == [30, 30]
 
 
 @pytest.mark.deep

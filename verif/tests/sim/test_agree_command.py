@@ -1,12 +1,14 @@
 """``bitpath agree``: what it records, and that a difference fails; the engines themselves are compared in tests/agree."""
 
 import json
+import time
 
 import pytest
 
 from bitpath.sim import paths
 from bitpath.sim.agree import agree
 from bitpath.sim.errors import SimulationError
+from bitpath.verif.kit.report import write_records
 
 
 @pytest.fixture
@@ -17,8 +19,8 @@ def asked(monkeypatch):
     def answer(unit, config, *, engines, steps, seed):
         asked.append((unit, type(config).__name__, engines, steps, seed))
         if unit == "psum":
-            raise SimulationError("psum: verilator does not give the bits of Amaranth's simulator")
-        return agree.Agreement(unit, "0" * 8, (agree.REFERENCE, *engines), 30, 60, 7, ("o__payload",))
+            raise SimulationError("psum: verilator does not give the bits of Amaranth's simulator\nlog: [a]")
+        return agree.Agreement(unit, "0" * 8, (agree.REFERENCE, *engines), 30, 60, 7)
 
     monkeypatch.setattr(agree, "agree", answer)
     return asked
@@ -35,12 +37,24 @@ def test_agreement_is_recorded(bitpath, asked):
     assert "ups: 60 values in 30 steps agree" in out
 
 
+def recorded():
+    return {record["unit"]: record for record in json.loads((paths.reports() / "agreement.json").read_text())}
+
+
 def test_a_difference_fails_and_the_others_are_kept(bitpath, asked):
+    write_records(paths.reports() / "agreement.json", [{"unit": "psum", "status": "agrees", "began": time.time() + 60}])
     status, out, err = bitpath("agree", "psum", "ups", "--no-netlist")
     assert status == 1
-    assert err == "bitpath: psum: verilator does not give the bits of Amaranth's simulator\n"
-    assert "psum differs" in out
-    assert [record["unit"] for record in json.loads((paths.reports() / "agreement.json").read_text())] == ["ups"]
+    assert err == "bitpath: psum: verilator does not give the bits of Amaranth's simulator\nlog: [a]\n"
+    assert "psum: verilator does not give the bits of Amaranth's simulator\n" in out
+    assert {unit: record["status"] for unit, record in recorded().items()} == {"psum": "failed", "ups": "agrees"}
+
+
+def test_records_of_other_units_stay_unless_they_are_older_than_the_sources(bitpath, asked):
+    old, new = {"unit": "xorwow", "began": 1.0}, {"unit": "srs", "began": time.time() + 60}
+    write_records(paths.reports() / "agreement.json", [old, new])
+    assert bitpath("agree", "ups", "--no-netlist")[0] == 0
+    assert list(recorded()) == ["srs", "ups"]
 
 
 def test_a_mistake_is_a_sentence(bitpath, asked):

@@ -2,12 +2,17 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from bitpath.sim import paths, results
+from bitpath.sim.formal.run import Proof
 from bitpath.sim.results import Result
+from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import Item
 
@@ -67,6 +72,70 @@ def test_a_result_older_than_the_sources_is_none(reports):
     assert results.latest_results().tests["tests/rtl/test_dot.py::test_kat"].status == results.STALE
 
 
+def junit_case(name, *, began, failed=False):
+    inside = "<failure/>" if failed else ""
+    return f"""<testsuites><testsuite timestamp="{began}"><testcase classname="verif.tests.rtl.test_psum" name="{name}">{inside}
+</testcase></testsuite></testsuites>"""
+
+
+def test_the_newest_of_two_files_counts(reports):
+    (reports / "test.xml").write_text(junit_case("test_a[1]", began="2100-01-01T00:00:00", failed=True))
+    (reports / "test-fast.xml").write_text(junit_case("test_a[1]", began="2100-01-02T00:00:00"))
+    assert results.latest_results().tests == {"tests/rtl/test_psum.py::test_a": Result(results.PASSED)}
+
+
+def test_a_parameter_that_is_stale_or_was_left_out_counts(reports):
+    test = "tests/rtl/test_psum.py::test_a"
+    (reports / "test.xml").write_text(junit_case("test_a[1]", began="2100-01-01T00:00:00"))
+    left_out = reports / f"test{results.LEFT_OUT}"
+    left_out.write_text(f"verif/{test}[large/2]\n")
+    os.utime(left_out, (time.time() + 60,) * 2)
+    assert results.latest_results().tests == {test: Result(results.MISSING)}
+    (reports / "test-deep.xml").write_text(junit_case("test_a[large/2]", began="2020-01-01T00:00:00"))
+    assert results.latest_results().tests == {test: Result(results.STALE, 2)}
+    (reports / "test-deep.xml").write_text(junit_case("test_a[large/2]", began="2100-01-01T00:00:00"))
+    assert results.latest_results().tests == {test: Result(results.PASSED, 2)}
+
+
+def test_a_run_names_the_tests_that_it_leaves_out(tmp_path):
+    file = tmp_path / "test_some.py"
+    file.write_text("import pytest\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_some(n):\n    pass\n")
+    hooks = Path(__file__).parents[1] / "conftest.py"
+    (tmp_path / "conftest.py").write_text(hooks.read_text())
+    command = [sys.executable, "-m", "pytest", "-n", "2", "-k", "1", "--junitxml=reports/test.xml", "."]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "reports" / f"test{results.LEFT_OUT}").read_text() == "test_some.py::test_some[2]\n"
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"digest": "0", "tests": 3}', "7"])
+def test_a_summary_of_another_form_is_not_read(reports, text):
+    run = leave_run("other", [])
+    run.write_text(text)
+    assert results.latest_results() == results.Results({}, (run,))
+
+
+@pytest.mark.parametrize("text", ["[1]", "{}", "null", '["a"]'])
+def test_a_report_of_another_form_is_not_read(reports, bitpath, text):
+    (reports / "formal.json").write_text(text)
+    status, out, err = bitpath("report")
+    assert (status, err) == (0, "")
+    assert "formal.json is not whole; nothing was taken from it" in " ".join(out.split())
+
+
+def test_a_record_older_than_the_sources_is_shown_apart(reports, bitpath, monkeypatch):
+    new = {"unit": "psum", "vectors": 1000, "mismatches": 0, "began": time.time() + 60}
+    write_records(reports / "deep.json", [new, {**new, "vectors": 7, "began": 1.0}])
+    write_records(reports / "mutation.json", [{"unit": "psum", "mutants": 9, "killed": 9, "equivalent": 0}])
+    os.utime(reports / "mutation.json", (1, 1))
+    monkeypatch.setenv("COLUMNS", "200")
+    _, out, _ = bitpath("report")
+    (row,) = [line for line in out.splitlines() if " psum " in line and "vectors" in line]
+    assert "1,000 vectors" in row
+    assert "9 of 9 killed" not in out
+    for name in ("deep", "mutation"):
+        assert f"{name}: {results.STALE}" in out
+
+
 def test_what_is_not_whole_is_said_and_not_read(reports, bitpath):
     run = leave_run("cut", [])
     os.truncate(run, 20)
@@ -106,9 +175,14 @@ def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, br
 
 
 def test_what_other_commands_found_stands_beside_the_plans(reports, bitpath, monkeypatch):
+    proved = Property(
+        "a", "trainium3.psum", "says", state=lambda claim: None, sabotage=Sabotage("trainium3/psum.py", "a", "b")
+    )
     found = {
         "mutation": {"unit": "psum", "mutants": 200, "killed": 184, "equivalent": 16, "survived": 0},
-        "formal": {"property": "a", "unit": "psum", "status": "proved", "seconds": 1.0, "sabotage_caught": True},
+        "formal": Proof(
+            proved, {"status": "proved", "seconds": 1.0}, {"status": "refuted", "seconds": 1.0}, ""
+        ).record(),
         "coverage": {
             "unit": "psum",
             "functional_percent": 100.0,

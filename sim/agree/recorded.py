@@ -1,0 +1,81 @@
+"""The parts of a recorded bench that are replayed."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitpath.sim.agree.reference import PAYLOAD, VALID
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a test of a bench gave its design.
+
+    Attributes
+    ----------
+    inputs : names of the design's inputs, "rst" among them where it has a clock.
+    changes : of inputs: step, index, value; the steps ascend.
+    steps : how many: cycles, or moments at which inputs changed in a design without a clock.
+    offers : of every output stream the step in which it has a payload first, None where it never has.
+    """
+
+    inputs: tuple[str, ...]
+    changes: tuple[tuple[int, int, int], ...]
+    steps: int
+    offers: dict[str, int | None]
+
+    def values(self, steps: int) -> list[list[int]]:
+        """Of all inputs in each of the first steps."""
+        found, now, changes = [], [0] * len(self.inputs), iter(self.changes)
+        change = next(changes, None)
+        for step in range(steps):
+            while change is not None and change[0] == step:
+                now[change[1]] = change[2]
+                change = next(changes, None)
+            found.append(list(now))
+        return found
+
+
+def read(file: Path) -> Recorded:
+    """What :class:`bitpath.verif.kit.recording.Recorder` left of a test."""
+    with np.load(file) as content:
+        meta = json.loads(str(content["meta"]))
+        inputs, outputs = (content[name].tolist() for name in ("changes", "outputs"))
+    names = [port["name"] for port in meta["output_ports"]]
+    offers: dict[str, int | None] = {
+        name.removesuffix(VALID): None
+        for name in names
+        if name.endswith(VALID) and name.removesuffix(VALID) + PAYLOAD in names
+    }
+    for step, index, value in _changes(outputs, meta["output_ports"]):
+        stream = names[index].removesuffix(VALID)
+        if value and stream in offers and names[index].endswith(VALID) and offers[stream] is None:
+            offers[stream] = step
+    ports = meta["ports"]
+    return Recorded(tuple(port["name"] for port in ports), tuple(_changes(inputs, ports)), meta["cycles"], offers)
+
+
+def _changes(words: Sequence[int], ports: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+    """Step, index of the port and its value."""
+    place = 0
+    while place < len(words):
+        step, index = words[place : place + 2]
+        end = place + 2 + -(-ports[index]["bits"] // 32)
+        yield step, index, sum(word << 32 * each for each, word in enumerate(words[place + 2 : end]))
+        place = end
+
+
+def first_steps(tests: Sequence[Recorded], steps: int) -> list[int]:
+    """How many steps of each test are enough: so many, and where a stream has no payload in any of them, in the test in which
+    it has one soonest so many from there on."""
+    chosen = [min(test.steps, steps) for test in tests]
+    for stream in tests[0].offers:
+        first = {index: step for index, test in enumerate(tests) if (step := test.offers[stream]) is not None}
+        if first and all(step >= chosen[index] for index, step in first.items()):
+            soonest = min(first, key=lambda index: first[index])
+            chosen[soonest] = min(tests[soonest].steps, first[soonest] + steps)
+    return chosen
