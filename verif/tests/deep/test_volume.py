@@ -117,5 +117,8 @@ def test_first_and_last_block_of_a_sweep(task):
 def test_tasks_are_chosen_by_how_their_names_begin():
     assert [task.name for task in chosen(("volume",))] == [task.name for task in VOLUMES]
     assert chosen(()) == list(TASKS.values())
+    assert [chosen((name,)) for name in TASKS] == [[task] for task in TASKS.values()]
+    both = [TASKS[f"sweep-{name}"] for name in ("reciprocal", "reciprocal-square-root")]
+    assert chosen(("sweep-recip",)) == chosen(("sweep-reciprocal", "sweep-reciprocal-")) == both
     with pytest.raises(ValueError, match="unknown task 'sweeep', known are volume-trainium3, "):
         chosen(("volume", "sweeep"))
