@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache as once
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def build(
     emission_key = {
         "unit": unit,
         "config": to_dict(config),
-        "sources": cache.hash_files(emitter.sources),
+        "sources": _loaded(emitter),
         "python": sys.version,
         "amaranth": _amaranth_versions(),
     }
@@ -181,6 +182,12 @@ def build(
     )
 
 
+@once
+def _loaded(emitter: Emitter) -> str:
+    """The digest of an emitter's sources at its first use: those that run, whatever is edited since."""
+    return cache.hash_files(emitter.sources)
+
+
 def _amaranth_versions() -> list[str]:
     from importlib.metadata import version
 
@@ -190,6 +197,8 @@ def _amaranth_versions() -> list[str]:
 def _emit(emitter: Emitter, unit: str, config: Any, made_now: list[str], folder: Path) -> dict[str, Any]:
     made_now.append("verilog")
     emitted = emitter.emit(unit, config, folder)
+    if cache.hash_files(emitter.sources) != _loaded(emitter):
+        raise SimulationError(f"the sources of {unit} have changed since the command began; run it again")
     return {"top": emitted.top, "files": [str(file) for file in emitted.files], "no_inline": list(emitted.no_inline)}
 
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<&-'
@@ -12,14 +12,13 @@ _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<
 whoever asked for the command has died, however he did; then the whole group goes."""
 
 
-def run_logged(
-    command: Sequence[str], *, env: Mapping[str, str], log: Path, timeout: float, folder: Path | None = None
-) -> int:
-    """Run to the end, in ``folder`` if one is named, with the output in ``log``, and return the exit status.
+@contextlib.contextmanager
+def logged(
+    command: Sequence[str], *, env: Mapping[str, str], log: Path, folder: Path | None = None
+) -> Iterator[subprocess.Popen]:
+    """A process that runs meanwhile, in ``folder`` if one is named, with its output in ``log``.
 
-    Raises
-    ------
-    TimeoutError : the limit passed; the process and all its descendants have been killed.
+    At the end of the block, whatever ends it, the process and all its descendants are killed.
     """
     alive, held = os.pipe()
     with log.open("w") as output, os.fdopen(alive), os.fdopen(held, "w"):
@@ -34,14 +33,28 @@ def run_logged(
             start_new_session=True,
         )
         try:
-            return process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(f"no end after {timeout:g} s") from None
+            yield process
         finally:
             # Also after Ctrl-C, and where a child outlived its parent.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def run_logged(
+    command: Sequence[str], *, env: Mapping[str, str], log: Path, timeout: float, folder: Path | None = None
+) -> int:
+    """Run to the end as :func:`logged` does, and return the exit status.
+
+    Raises
+    ------
+    TimeoutError : the limit passed; the process and all its descendants have been killed.
+    """
+    with logged(command, env=env, log=log, folder=folder) as process:
+        try:
+            return process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"no end after {timeout:g} s") from None
 
 
 def tail(log: Path, lines: int = 25) -> str:

@@ -48,7 +48,7 @@ class TensorEngine(wiring.Component):
     table : In(stream of MapTable, always ready); all zero after reset, so set it before E2M1 operands are used
     random : In(stream of 16 bits for each column, always valid), one for each row group; for stochastic rounding
     host : In(stream of host_layout), data : Out(stream of 32 bits for each column), access to PSUM
-    busy : Out(1), an instruction has come and its results are not all in PSUM
+    busy : Out(1), an instruction has come and is not done: results are not all in PSUM, or a load is on its way
     retired : Out(32), multiplications completed since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was high
     """

@@ -145,6 +145,7 @@ SWEEPS = (
         block_vectors=len(SRS_SWEPT) * sum(len(outs) * _rows(1 << BITS, acc) for acc, outs in SRS_MODES.items()),
         blocks=len(SRS_KINDS),
         batches=srs,
+        random=False,
         layout=lambda: side_by_side(("", srs_request(LANES))),
     ),
     Task(
@@ -157,6 +158,7 @@ SWEEPS = (
         * sum(_rows(1 << min(vector, BITS), acc) for acc, vectors in UPS_MODES.items() for vector in vectors),
         blocks=len(UPS_KINDS) * len(UPS_SHIFTS) // UPS_GROUP,
         batches=ups,
+        random=False,
         layout=lambda: side_by_side(("", ups_request(LANES))),
     ),
     Task(

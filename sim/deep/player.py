@@ -1,5 +1,6 @@
 """The program that plays vectors on a unit's Verilated model: its compilation, and one run of it."""
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -11,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.sim import cache, tools
+from bitpath.sim import cache, process, tools
 from bitpath.sim.build import Built, build
 from bitpath.sim.deep.vectors import Batch, words_of
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.model_program import OPTIONS, model_program
+from bitpath.sim.model_program import OPTIONS, model_program, variable
 
 SOURCE = Path(__file__).with_name("player.cpp")
 STATUS = {
     2: "it could not read its vectors",
     3: "the model gave no further answer",
     4: "its vectors do not fit the model's ports",
-    5: "the model gave an answer to nothing",
+    5: "the model gave an answer to nothing, or one answer twice",
     6: "its answers could not be written; is the disk full?",
 }
 """What the player's exit statuses mean."""
@@ -72,9 +73,8 @@ class Interface:
     def text(self) -> str:
         """C++ that says it, of a model named ``top``."""
 
-        def variable(name: str | None) -> str:
-            # Verilator writes the second of two underscores by its code.
-            return "ABSENT" if name is None else f"top->{name.replace('__', '___05F')}"
+        def given(name: str | None) -> str:
+            return "ABSENT" if name is None else variable(name)
 
         def table(name: str, ports: Sequence[tuple[str, int]]) -> Iterator[str]:
             first = 0
@@ -85,10 +85,10 @@ class Interface:
                 first += words_of(bits)
             yield "};"
 
-        clocks = (variable(None if self.kind == "COMBINATIONAL" else name) for name in ("clk", "rst"))
+        clocks = (given(None if self.kind == "COMBINATIONAL" else name) for name in ("clk", "rst"))
         names = zip(
             ("CLK", "RST", "IN_VALID", "IN_READY", "OUT_VALID", "OUT_READY"),
-            (*clocks, *map(variable, self.handshake)),
+            (*clocks, *map(given, self.handshake)),
             strict=True,
         )
         answer = variable(self.answer[0])
@@ -140,13 +140,9 @@ class Player:
             for batch in batches:
                 batch.write(file)
         command = [str(self.program), str(vectors), str(answers)]
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        try:
-            yield Playing(self, child, answers, tuple(batch.count for batch in batches))
-        finally:
-            # Also where golden failed, and after Ctrl-C.
-            child.kill()
-            child.communicate()
+        log = folder / "player.log"
+        with process.logged(command, env=os.environ, log=log) as child:
+            yield Playing(self, child, answers, log, tuple(batch.count for batch in batches))
 
 
 @dataclass(frozen=True)
@@ -156,6 +152,7 @@ class Playing:
     player: Player
     child: subprocess.Popen
     file: Path
+    log: Path
     counts: tuple[int, ...]
 
     def answers(self, timeout: float) -> list[np.ndarray]:
@@ -167,14 +164,14 @@ class Playing:
         """
         title = f"playing {sum(self.counts)} vectors on {self.player.built.top}"
         try:
-            _, text = self.child.communicate(timeout=timeout)
+            status = self.child.wait(timeout)
         except subprocess.TimeoutExpired:
             raise SimulationError(f"{title}: no end after {timeout:g} s") from None
-        if status := self.child.returncode:
-            reason = STATUS.get(status, text.decode(errors="replace").strip() or f"it ended with status {status}")
-            raise SimulationError(f"{title} failed: {reason}")
         words = self.player.interface.answer_words
-        found = np.fromfile(self.file, np.uint32)
+        found = np.fromfile(self.file, np.uint32) if self.file.is_file() else np.zeros(0, np.uint32)
+        if status:
+            reason = STATUS.get(status, process.tail(self.log) or f"it ended with status {status}")
+            raise SimulationError(f"{title} failed behind answer {found.size // words}: {reason}")
         if found.size != sum(self.counts) * words:
             raise SimulationError(f"{title} failed: it gave {found.size // words} answers")
         return np.split(found.reshape(-1, words), np.cumsum(self.counts)[:-1])

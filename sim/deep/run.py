@@ -2,25 +2,31 @@
 
 import hashlib
 import json
-import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import fields
 from functools import cache as once
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import bitpath.golden
+import bitpath.verif.host
+import bitpath.verif.kit
 import bitpath.verif.stimulus
-from bitpath.golden.fast.backend import NUMBA, THREADS, backend
-from bitpath.sim import cache, journal, paths
+from bitpath.golden.fast.backend import NUMBA, backend
+from bitpath.sim import cache, journal, model_program, paths
+from bitpath.sim.build import rtl_emitter
 from bitpath.sim.deep.table import TASKS, AnyTask
+from bitpath.sim.deep.task import Found, clear_scratch
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.pool import workers as processes
 
 AROUND = ("replay.py", "report.py", "run.py", "table.py")
 """What decides neither vectors nor answers."""
+FIELDS = {field.name for field in fields(Found)}
+"""Of a block's record."""
 Progress = Callable[[int, int], None]
 
 
@@ -32,16 +38,19 @@ def journal_file(task: AnyTask) -> Path:
 @once
 def _sources() -> dict[str, Any]:
     """What all answers depend on, beside a unit's Verilog and its player."""
-    folders = [Path(package.__file__).parent for package in (bitpath.golden, bitpath.verif.stimulus)]
+    # The units' Python too: layouts and timings make vectors, and need not show in the Verilog.
+    packages = bitpath.golden, bitpath.verif.stimulus, bitpath.verif.kit, bitpath.verif.host
+    folders = [*(Path(package.__file__).parent for package in packages), *rtl_emitter().sources]
     own = sorted(file for file in Path(__file__).parent.glob("*.py") if file.name not in AROUND)
+    own.append(Path(model_program.__file__))
     packages = ("numpy", "ml_dtypes", *(["numba"] if backend() == NUMBA else []))
     versions = {package: version(package) for package in packages}
-    return {"sources": cache.hash_files([*folders, *own]), "packages": versions}
+    return {"sources": cache.hash_files([*folders, *own]), "packages": versions, "python": sys.version}
 
 
 def digest(task: AnyTask, seed: int) -> str:
-    """What a task's blocks are kept under: sources, Verilog, tools, seed."""
-    key = _sources() | task.identity() | {"name": task.name, "seed": seed}
+    """What a task's blocks are kept under: sources, Verilog, tools, and the seed where there is anything random."""
+    key = _sources() | task.identity() | {"name": task.name, "seed": seed if task.random else None}
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -65,7 +74,7 @@ def run_task(
 
     Raises
     ------
-    SimulationError : a player failed, or a process died. What was complete stays.
+    SimulationError : a player failed, a process died, or sources were changed. What was complete stays.
     """
     key, file = digest(task, seed), journal_file(task)
     count = task.block_count(vectors)
@@ -73,11 +82,11 @@ def run_task(
     found = {
         each["block"]: each
         for each in journal.read(file)
-        if each.get("key") == key and each.get("block") in range(count)
+        if each.get("key") == key and each.get("block") in range(count) and each.keys() >= FIELDS
     }
     missing = [block for block in range(count) if block not in found]
     progress(len(found), count)
-    for block, record in _work(task, seed, missing, workers):
+    for block, record in _work(task, seed, missing, workers, key):
         found[block] = {"key": key, "block": block} | record
         journal.append(file, found[block])
         progress(len(found), count)
@@ -87,36 +96,37 @@ def run_task(
     return _record(task, seed, key, asked, [found[block] for block in sorted(found)])
 
 
-def _work(task: AnyTask, seed: int, blocks: Sequence[int], workers: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def _work(
+    task: AnyTask, seed: int, blocks: Sequence[int], workers: int, key: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and record of each block, as they come."""
     if not blocks:
         return
-    # A fresh interpreter for each: nothing of this one's threads and locks.
-    pool = ProcessPoolExecutor(min(workers, len(blocks)), mp_context=get_context("spawn"), initializer=_begin)
+    clear_scratch()
     waiting, futures = list(reversed(blocks)), {}
-    try:
+    with processes(min(workers, len(blocks)), task.name) as pool:
         while waiting or futures:
             while waiting and len(futures) < workers:
                 block = waiting.pop()
-                futures[pool.submit(run_block, task.name, seed, block)] = block
+                futures[pool.submit(run_block, task.name, seed, block, key)] = block
             for future in wait(futures, return_when=FIRST_COMPLETED).done:
                 yield futures.pop(future), future.result()
-    except BrokenProcessPool:
-        raise SimulationError(
-            f"{task.name}: a process that compared vectors died, perhaps for want of memory; what is complete is kept, run it again"
-        ) from None
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
-    """One core a process."""
-    os.environ[THREADS] = "1"
+def run_block(name: str, seed: int, block: int, key: str) -> dict[str, Any]:
+    """One block of a task, in a process of its own.
 
-
-def run_block(name: str, seed: int, block: int) -> dict[str, Any]:
-    """One block of a task, in a process of its own."""
-    return TASKS[name].run(seed, block).record()
+    Raises
+    ------
+    SimulationError : the player failed, or this process has other sources than those of the key.
+    """
+    task = TASKS[name]
+    if digest(task, seed) != key:
+        raise SimulationError(f"{name}: the sources have changed since the command began; run it again")
+    try:
+        return task.run(seed, block).record()
+    except SimulationError as error:
+        raise SimulationError(f"{name}, seed {seed}, block {block}: {error}") from None
 
 
 def _record(task: AnyTask, seed: int, key: str, asked: int, found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, *SWEEPS)}
 
 
 def chosen(names: tuple[str, ...]) -> list[AnyTask]:
-    """Tasks of these names, or whose names begin so; all when none is named.
+    """Tasks of these names, or whose names begin so where none has just that; all when none is named.
 
     Raises
     ------
@@ -21,4 +21,5 @@ def chosen(names: tuple[str, ...]) -> list[AnyTask]:
     for name in names:
         if not any(each.startswith(name) for each in TASKS):
             raise ValueError(f"unknown task {name!r}, known are {', '.join(TASKS)}")
-    return [task for each, task in TASKS.items() if not names or each.startswith(names)]
+    beginnings = tuple(name for name in names if name not in TASKS)
+    return [task for each, task in TASKS.items() if not names or each in names or each.startswith(beginnings)]

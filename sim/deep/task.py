@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import tempfile
 import time
 import zlib
@@ -78,6 +79,7 @@ class Task:
     config : makes the unit's configuration.
     block_vectors : in each block.
     blocks : of a sweep; None of random vectors, of which there are as many as one asks for.
+    random : whether anything in its vectors depends on the seed.
     batches : makes a block's vectors from the configuration, a source of random numbers and the number of the block.
     layout : places of the fields in a vector, to show one.
     """
@@ -91,6 +93,7 @@ class Task:
     batches: Callable[[Any, Generator, int], Iterable[Batch]]
     layout: Callable[[], dict[str, Place]]
     blocks: int | None = None
+    random: bool = True
 
     def block_count(self, vectors: int) -> int:
         """How many blocks make up a sweep, or so many random vectors."""
@@ -125,9 +128,10 @@ def compare(
     Raises
     ------
     SimulationError : the player failed, or gave another number of answers.
+    ValueError : golden's answers are not of as many words as the unit's.
     """
     start, before = time.process_time(), _children()
-    scratch = paths.build_root() / "deep" / "vectors"
+    scratch = scratch_folder()
     scratch.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=scratch, prefix=f"{os.getpid()}-") as folder,
@@ -139,6 +143,9 @@ def compare(
         got = playing.answers(BLOCK_SECONDS)
     wrong, first = 0, []
     for number, (batch, given, true) in enumerate(zip(batches, got, expected, strict=True)):
+        if given.shape != true.shape:
+            # numpy would compare one word with many.
+            raise ValueError(f"{batch.kind}: golden gave answers {true.shape}, the unit {given.shape}")
         differs = np.flatnonzero((given != true).any(axis=1))
         wrong += len(differs)
         for vector in differs[: SHOWN - len(first)].tolist():
@@ -153,6 +160,18 @@ def compare(
         golden_seconds=answered - written,
         rtl_seconds=_children() - before,
     )
+
+
+def scratch_folder() -> Path:
+    """Where processes keep vectors and answers, each in folders that begin with its number."""
+    return paths.build_root() / "deep" / "vectors"
+
+
+def clear_scratch() -> None:
+    """Remove what processes left that were killed."""
+    for folder in scratch_folder().glob("*-*"):
+        if not Path(f"/proc/{folder.name.partition('-')[0]}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _children() -> float:

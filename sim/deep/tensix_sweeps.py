@@ -143,6 +143,7 @@ SWEEPS = (
         block_vectors=MAGNITUDES // HALVES * (MAGNITUDES + MAGNITUDES // 2),
         blocks=PHASES * HALVES,
         batches=multiplier,
+        random=False,
         layout=lambda: side_by_side(*((name, WORD_BITS) for name in ("is_integer", "phase", "src_a", "src_b"))),
     ),
     Task(
@@ -154,6 +155,7 @@ SWEEPS = (
         block_vectors=_unpacker_rows(),
         blocks=1,
         batches=unpacker,
+        random=False,
         layout=lambda: UNPACK,
     ),
     Task(

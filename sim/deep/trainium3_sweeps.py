@@ -64,6 +64,7 @@ SWEEPS = (
         block_vectors=CODES**2 * len(DotConfig().numerics.element_formats) ** 2,
         blocks=TERMS,
         batches=fp8_products,
+        random=False,
         layout=lambda: side_by_side(("", dot_layout(DotConfig().numerics))),
     ),
     *(
@@ -76,6 +77,7 @@ SWEEPS = (
             block_vectors=FUNCTION_BLOCK // Fp32LanesConfig().lanes,
             blocks=len(binades) << FP32.fraction_bits >> FUNCTION_BLOCK.bit_length() - 1,
             batches=partial(significands, name),
+            random=False,
             layout=_codes_layout,
         )
         for name, binades in BINADES.items()

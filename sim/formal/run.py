@@ -1,7 +1,7 @@
 """Many properties with their sabotages, two at a time; every answer is kept as soon as it is there."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from bitpath.golden.fast.backend import threads
 from bitpath.sim import journal, paths
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.formal.prove import Task, answer, design_key, emitted
+from bitpath.sim.pool import workers
 from bitpath.sim.tools import require_extra
 from bitpath.verif.formal.property import Property
 
@@ -84,8 +85,7 @@ def prove(
     found: dict[tuple[str, bool], tuple[str, dict[str, Any]]] = {}
     failures = []
     progress(0, len(tasks))
-    # Processes: Ctrl-C reaches them too, and ends their solvers.
-    with ProcessPoolExecutor(threads()) as pool:
+    with workers(threads(), "proofs") as pool:
         futures = {pool.submit(_decide, task, limit, known): task for task in tasks}
         for future in as_completed(futures):
             task = futures[future]

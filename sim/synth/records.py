@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
 from bitpath.golden.fast.backend import threads
 from bitpath.sim import journal, paths
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.pool import workers
 from bitpath.sim.synth.configurations import Design
 from bitpath.sim.synth.flow import Flow
 from bitpath.sim.tools import require_extra
@@ -26,8 +27,7 @@ def synth_records(designs: Sequence[Design], flow: Flow) -> Iterator[tuple[int, 
     """
     require_extra("synth")
     failures = []
-    # Processes: Ctrl-C reaches them too, and ends their Yosys.
-    with ProcessPoolExecutor(threads()) as pool:
+    with workers(threads(), "synthesis") as pool:
         futures = {pool.submit(_record, design, flow): index for index, design in enumerate(designs)}
         for future in as_completed(futures):
             try:

@@ -227,9 +227,15 @@ def silent(trace: Trace, driven: Driven) -> list[str]:
     """Streams that handed nothing over, and other outputs that did not change."""
     streams = [f"{name} taken" for name in driven.streams_in] + [f"{name} given" for name in driven.streams_out]
     nothing = [name for name in streams if not any(name in shown for shown in trace)]
-    # What belongs to a stream has its own name and two underscores, or a space.
-    others = [name for name in trace[0] if "__" not in name and " " not in name]
-    same = [name for name in others if len({shown[name] for shown in trace}) == 1]
+    ports = {
+        f"{name}__{port}"
+        for name in (*driven.streams_in, *driven.streams_out)
+        for port in ("payload", "valid", "ready")
+    }
+    # What was handed over has a space in its name.
+    others = [name for name in trace[0] if name not in ports and " " not in name]
+    settle = driven.manners.settle
+    same = [name for name in others if len({shown[name] for shown in trace[settle.get(name, 0) :]}) == 1]
     return [name for name in nothing + same if name not in driven.manners.still]
 
 

@@ -38,6 +38,8 @@ SIGNATURE = TensorEngine(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "24"))
 LENGTH = 100
 """Instructions of a random program."""
+CHECKED = PLACES + 2
+"""Places of a bank that are read: behind those that programs use nothing may be written."""
 LIMIT = {"timeout_time": 5, "timeout_unit": "ms"}
 
 
@@ -47,15 +49,15 @@ async def begin(frame: Bench, *, gap: float = 0.0) -> tuple[TensorEnginePlayer, 
     model = PassModel(CONFIG, source_of("words"))
     await player.play([Segment(writes=model.writes())])
     for bank in range(CONFIG.psum_banks):
-        await player.write(bank * CONFIG.psum_bank_depth, model.psum[bank, :PLACES])
+        await player.write(bank * CONFIG.psum_bank_depth, model.psum[bank, :CHECKED])
     return player, model
 
 
 async def compare(frame: Bench, player: TensorEnginePlayer, model: PassModel) -> None:
-    """The places of PSUM that programs use against the model's."""
+    """The places of PSUM that programs use, and some behind them, against the model's."""
     scoreboard = frame.scoreboard(f"PSUM {len(frame.scoreboards)}", FP32.width, {"": FP32})
-    for bank, words in enumerate(model.psum[:, :PLACES]):
-        got = await player.read(bank * CONFIG.psum_bank_depth + index for index in range(PLACES))
+    for bank, words in enumerate(model.psum[:, :CHECKED]):
+        got = await player.read(bank * CONFIG.psum_bank_depth + index for index in range(CHECKED))
         for (index, column), value in np.ndenumerate(words):
             scoreboard.expect(int(value), f"bank {bank}, index {index}, column {column}")
             scoreboard.got(int(got[index, column]))

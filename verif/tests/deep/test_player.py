@@ -92,7 +92,9 @@ def test_a_mutated_datapath_is_found(tmp_path, monkeypatch, name, place):
 def test_a_dead_design_fails(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     dead = mutated(r"assign o__valid = [^;]+;", r"assign o__valid = 1'h0;")
-    with pytest.raises(SimulationError, match=r"playing 65536 vectors on reciprocal_\w+ failed: .* no further answer"):
+    with pytest.raises(
+        SimulationError, match=r"playing 65536 vectors on reciprocal_\w+ failed behind answer 0: .* no further answer"
+    ):
         played(TASKS["sweep-reciprocal"], dead)
 
 
@@ -111,6 +113,24 @@ def test_vectors_that_do_not_fit_are_refused(table, index):
     batch = Batch("", (Part(table, index),), 4, lambda: np.zeros(4, np.uint32))
     with pytest.raises(SimulationError, match="its vectors do not fit the model's ports"):
         compare(player_of(MULTIPLIER), [batch], MULTIPLIER.layout)
+
+
+@pytest.mark.simulator
+def test_answers_of_another_size_are_refused():
+    batch = block(MULTIPLIER)[0]
+    batches = [replace(batch, golden=lambda: np.zeros((batch.count, 2), np.uint32))]
+    with pytest.raises(ValueError, match=r"golden gave answers \(2097152, 2\), the unit \(2097152, 1\)"):
+        compare(player_of(MULTIPLIER), batches, MULTIPLIER.layout)
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+def test_an_answer_that_comes_twice_is_found(tmp_path, monkeypatch):
+    """Also the last one: the unit offers for ever what it holds."""
+    monkeypatch.chdir(tmp_path)
+    stuck = mutated(r"assign o__valid = [^;]+;", r"assign o__valid = 1'h1;")
+    with pytest.raises(SimulationError, match="the model gave an answer to nothing, or one answer twice"):
+        played(TASKS["sweep-reciprocal"], stuck)
 
 
 @pytest.mark.simulator

@@ -1,13 +1,17 @@
 """Blocks are kept: an interrupted run goes on, what is stale is not taken, and too few vectors are a failure."""
 
 import json
+import os
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from bitpath.sim import __main__, journal
 from bitpath.sim.deep import run
 from bitpath.sim.deep.table import TASKS
+from bitpath.sim.deep.task import clear_scratch, scratch_folder
 from bitpath.sim.errors import SimulationError
 
 TASK = TASKS["sweep-fidelity-multiplier"]
@@ -28,7 +32,7 @@ def worked(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "digest", lambda task, seed: f"key of {seed}")
     blocks = []
 
-    def work(task, seed, missing, workers):
+    def work(task, seed, missing, workers, key):
         for block in missing:
             blocks.append(block)
             yield block, dict(BLOCK)
@@ -64,31 +68,80 @@ def test_what_was_found_under_another_key_is_not_taken(worked):
     assert worked == [0, 1, 0, 1]
 
 
+def test_a_record_that_lacks_something_is_not_taken(worked):
+    short = {name: value for name, value in BLOCK.items() if name != "vectors"}
+    journal.append(run.journal_file(TASK), {"key": "key of 0", "block": 0} | short)
+    run.run_task(TASK, vectors=1, seed=0, blocks=1)
+    assert worked == [0]
+
+
 def test_random_vectors_are_at_least_as_many_as_asked(worked):
     task = TASKS["volume-trainium3"]
     run.run_task(task, vectors=10 * task.block_vectors + 1, seed=0)
     assert worked == list(range(11))
 
 
-@pytest.mark.simulator
-def test_the_key_is_of_task_seed_and_verilog(monkeypatch):
-    key = run.digest(TASK, 0)
-    assert key == run.digest(TASK, 0)
-    assert key != run.digest(TASK, 1)
-    monkeypatch.setattr(type(TASK), "identity", lambda task: {"verilog": "another"})
-    assert key != run.digest(TASK, 0)
+@pytest.fixture
+def verilog(monkeypatch):
+    """Tasks without a build; a function that changes what their units' Verilog is."""
+
+    def change(text):
+        monkeypatch.setattr(type(TASK), "identity", lambda task: {"verilog": text})
+
+    change("one")
+    return change
+
+
+def test_the_key_is_of_task_seed_and_verilog(verilog):
+    random = TASKS["volume-trainium3"]
+    keys = [run.digest(TASK, 0), run.digest(random, 0), run.digest(random, 1)]
+    assert keys[0] == run.digest(TASK, 0) == run.digest(TASK, 1)
+    verilog("another")
+    keys.append(run.digest(TASK, 0))
+    assert len(set(keys)) == 4
+
+
+@pytest.mark.parametrize("name", [name for name, task in TASKS.items() if not task.random and task.unit != "golden"])
+def test_what_is_not_random_is_the_same_from_any_seed(name):
+    task = TASKS[name]
+    numbers = np.arange(64)
+    one, other = (next(iter(task.batches(task.config(), task.rng(seed, 0), 0))).words(numbers) for seed in (0, 1))
+    assert np.array_equal(one, other)
+
+
+def test_a_block_of_other_sources_is_refused(verilog):
+    with pytest.raises(SimulationError, match=f"{TASK.name}: the sources have changed since the command began"):
+        run.run_block(TASK.name, 0, 0, "key of other sources")
+
+
+def test_a_player_that_fails_says_on_which_block(verilog, monkeypatch):
+    def fail(task, seed, block):
+        raise SimulationError("no answer")
+
+    monkeypatch.setattr(type(TASK), "run", fail)
+    with pytest.raises(SimulationError, match=f"{TASK.name}, seed 7, block 3: no answer"):
+        run.run_block(TASK.name, 7, 3, run.digest(TASK, 7))
 
 
 @pytest.mark.simulator
 @pytest.mark.deep
-def test_processes_give_what_one_gives(tmp_path, monkeypatch):
-    """Blocks from two processes are those of this one; one that dies leaves what was complete."""
-    for block, record in run._work(TASK, 0, [0, 5, 6], 2):
-        expected = TASK.run(0, block).record()
-        assert [record[name] for name in ("vectors", "mismatches")] == [expected["vectors"], 0]
-    monkeypatch.setattr(run, "_begin", run.os.abort)
-    with pytest.raises(SimulationError, match=r"sweep-fidelity-multiplier: a process that compared vectors died"):
-        list(run._work(TASK, 0, [0], 1))
+def test_processes_compare_whole_blocks():
+    found = dict(run._work(TASK, 0, [0, 5, 6], 2, run.digest(TASK, 0)))
+    assert found.keys() == {0, 5, 6}
+    assert all((each["vectors"], each["mismatches"]) == (TASK.block_vectors, 0) for each in found.values())
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    kept, left = (scratch_folder() / f"{pid}-x" for pid in (os.getpid(), ended.pid))
+    for folder in (kept, left):
+        folder.mkdir(parents=True)
+        (folder / "vectors.bin").write_text("")
+    clear_scratch()
+    assert kept.exists()
+    assert not left.exists()
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.formats import BF16, FP32
 from bitpath.sim.deep.e2m1_dots import OPERANDS, E2m1Dots, elements, pair_table
 from bitpath.sim.deep.table import TASKS, chosen
 from bitpath.sim.deep.volume import VOLUMES
+from bitpath.verif.stimulus.tensix_dot import INT32_MAX
 
 MILLION = 1_000_000
 
@@ -33,13 +34,24 @@ def test_a_block_is_made_again_from_its_number(task):
     assert not np.array_equal(first, seeded)
 
 
-def test_results_are_of_every_class():
-    """Of quad-MX: each class of operands gives what it is for, and more than now and then."""
-    task = TASKS["volume-trainium3"]
+def results_by(name, key, only=""):
+    """Golden's answers to the first block of a task, of kinds with ``only`` in them, by a key of the batch's kind."""
+    task = TASKS[name]
     shares: dict[str, list[np.ndarray]] = {}
     for batch in task.batches(task.config(), task.rng(0, 0), 0):
-        shares.setdefault(batch.kind.partition(",")[0], []).append(batch.golden())
-    results = {name: np.concatenate(codes) for name, codes in shares.items()}
+        if only in batch.kind:
+            shares.setdefault(key(batch.kind), []).append(batch.golden())
+    return {each: np.concatenate(codes) for each, codes in shares.items()}
+
+
+def distinct(codes):
+    """How many of the answers are met for the first time."""
+    return len(np.unique(codes)) / len(codes)
+
+
+def test_results_are_of_every_class():
+    """Of quad-MX: each class of operands gives what it is for, and more than now and then."""
+    results = results_by("volume-trainium3", lambda kind: kind.partition(",")[0])
     magnitudes = {name: codes & ~np.uint32(FP32.sign_mask) for name, codes in results.items()}
     subnormal = (magnitudes["tiny"] > 0) & (magnitudes["tiny"] <= FP32.fraction_mask)
     negative_zero = results["zeros"] == FP32.sign_mask
@@ -52,6 +64,46 @@ def test_results_are_of_every_class():
         "-0": negative_zero,
     }.items():
         assert hit.mean() > 0.02, name
+
+
+def test_results_of_dot16_are_of_every_class():
+    """Of the last phase, whose products are the smallest: by class and width of Dst."""
+    results = results_by("volume-tensix", lambda kind: tuple(kind.split(", ")[:2]), only="phase 3")
+    wide, narrow = (
+        {name: codes for (name, mode), codes in results.items() if mode == f"{style} into {bits}"}
+        for style, bits in (("BF16", 32), ("BF16", 16))
+    )
+    integer = results["integer", "INT8 into 32"] & INT32_MAX
+    for name, hit in {
+        "saturated": wide["huge"] & INT32_MAX == FP32.infinity_code,
+        "saturated to 16 bits": narrow["huge"] & BF16.infinity_code == BF16.infinity_code,
+        "flushed": wide["any"] == 0,
+        "cancelled": wide["cancelling"] == 0,
+        "cancelled in 16 bits": narrow["cancelling"] == 0,
+        "near the largest integer": integer >= INT32_MAX - (1 << 20),
+        "small integer": integer < 1 << 16,
+    }.items():
+        assert hit.mean() > 0.02, name
+    for name in ("close", "tiny"):
+        assert distinct(wide[name]) > 0.5
+        assert distinct(narrow[name]) > 0.05
+
+
+def test_results_of_the_lane_are_of_every_class():
+    """One special operand makes a row of 128 results special: most must not be."""
+    results = results_by("volume-aie_ml_v2", lambda kind: tuple(kind.split(", ")[:2]))
+    for kind in {kind for kind, _ in results}:
+        codes = np.concatenate([codes for (own, _), codes in results.items() if own == kind])
+        assert distinct(codes) > 0.3, kind
+        assert 0.2 < (codes >> 31).mean() < 0.8, kind
+        if not kind.startswith("int"):
+            magnitudes = codes & INT32_MAX
+            assert 0.02 < (magnitudes > FP32.infinity_code).mean() < 0.4, kind
+            assert (magnitudes == FP32.infinity_code).mean() > 0.002, kind
+    cancelled = np.concatenate(
+        [codes & INT32_MAX == 0 for (_, acc), codes in results.items() if acc == "acc1 cancelling"]
+    )
+    assert cancelled.mean() > 0.02
 
 
 def test_pairs_of_e2m1_products_by_hand():
@@ -117,5 +169,8 @@ def test_first_and_last_block_of_a_sweep(task):
 def test_tasks_are_chosen_by_how_their_names_begin():
     assert [task.name for task in chosen(("volume",))] == [task.name for task in VOLUMES]
     assert chosen(()) == list(TASKS.values())
+    assert [chosen((name,)) for name in TASKS] == [[task] for task in TASKS.values()]
+    both = [TASKS[f"sweep-{name}"] for name in ("reciprocal", "reciprocal-square-root")]
+    assert chosen(("sweep-recip",)) == chosen(("sweep-reciprocal", "sweep-reciprocal-")) == both
     with pytest.raises(ValueError, match="unknown task 'sweeep', known are volume-trainium3, "):
         chosen(("volume", "sweeep"))

@@ -1,6 +1,7 @@
 """Runs of proofs: what is kept, resumed and reported; with the solvers in the deep tests, which `make test-deep` equips."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
@@ -37,6 +38,8 @@ def answers(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "emitted", lambda task: tmp_path)
     monkeypatch.setattr(run, "design_key", lambda task, folder: f"key of {task.name}")
     monkeypatch.setattr(run, "answer", answer)
+    # Fresh processes would not have what is set here.
+    monkeypatch.setattr(run, "workers", lambda count, what: ThreadPoolExecutor(count))
     return given, asked
 
 

@@ -2,10 +2,13 @@
 """A reset of one cycle in the middle of work leaves a unit as if it was just switched on; pauses change nothing that is handed over."""
 
 from functools import cache
-from itertools import repeat
+from itertools import chain, repeat
 
 import pytest
 
+from bitpath.rtl.aie_ml_v2.layouts import LaneOperands
+from bitpath.rtl.aie_ml_v2.mac_lane import FLOAT_LATENCY
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.tensix.config import Dot16Config
 from bitpath.rtl.trainium3.config import DotConfig, EngineConfig
@@ -13,6 +16,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant_layouts import length_width
 from bitpath.rtl.trainium3.systolic_array import Tiling
 from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
 from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.deep.vectors import places
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
 
@@ -31,6 +35,20 @@ def row_command(source):
 
 def likely(source):
     return drawn(lambda: int(source.random() < 0.8))
+
+
+def lane_operands(source):
+    """First both beats of an MX9 block, for the lane holds one's half without a reset; then anything."""
+    layout = places(LaneOperands)
+    (mode, mode_bits), (high, _) = layout["control.mode"], layout["high"]
+    width = sum(bits for _, bits in layout.values())
+    other = (1 << width) - 1 & ~((1 << mode_bits) - 1 << mode | 1 << high)
+    blocks = (source.getrandbits(width) & other | MacMode.MX9.value << mode | beat << high for beat in range(2))
+    return chain(blocks, drawn(lambda: source.getrandbits(width)))
+
+
+def lane_valid(source):
+    return chain((1, 1), drawn(lambda: source.getrandbits(1)))
 
 
 def loads_and_passes(source):
@@ -61,7 +79,7 @@ MANNERS = {
     "dot16": Manners(),
     "unpacker": Manners(),
     "packer": Manners(),
-    "mac_lane": Manners(settle={"o": 40}),
+    "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
     "mx_convert": Manners(),
     "srs": Manners(),
     "ups": Manners(),

@@ -76,6 +76,22 @@ def test_a_changed_source_is_rebuilt(copy):
         run(built, "toy_bench", tests="good", env={"PYTHONPATH": str(TOY)})
 
 
+def test_what_is_edited_while_it_is_emitted_is_not_taken(copy):
+    """What runs is what was imported; it is kept under no other source's key."""
+
+    import toy_design
+
+    def emit(unit, config, folder):
+        (copy / "toy_design.py").write_text("# edited\n")
+        return toy_design.emit(unit, config, folder)
+
+    emitter = Emitter(emit, (copy,))
+    for _ in range(2):
+        with pytest.raises(SimulationError, match="the sources of toy have changed since the command began"):
+            build("toy", toy_design.ToyConfig(), "icarus", emitter=emitter)
+    assert not list(paths.simulations().glob("toy-*/verilog/stamp.json"))
+
+
 @pytest.mark.simulator
 def test_an_edit_that_changes_no_verilog_recompiles_nothing(copy):
     build_copy(copy)
