@@ -75,6 +75,7 @@ def run(
     timeout: float = RUN_SECONDS,
     folder: Path | None = None,
     first_failure: bool = False,
+    check_bins: bool = True,
 ) -> SimResult:
     """Run a bench's cocotb tests and check that they passed and that they compared something.
 
@@ -89,6 +90,8 @@ def run(
     timeout : seconds after which the simulator is killed and the run has failed.
     folder : an empty one for what the run leaves; a new one below build/runs when not given, where reports find it.
     first_failure : whether the first mismatch ends a test, and the first test that fails the run.
+    check_bins : whether the unit's own bench must hit what the unit's list of bins has, where the list is of this
+        configuration, choice of tests and environment, and of no more cases.
     """
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     folder = _new_folder(built) if folder is None else folder
@@ -131,8 +134,8 @@ def run(
         result = _judge(built, folder, seed, min_tests, min_compared, time.monotonic() - start)
         if status:
             raise SimulationError(f"the simulator's process ended with status {status} after tests that passed")
-        if min_compared and bench.endswith(f".tb_{built.unit}"):
-            _check_bins(built, tests, result)
+        if check_bins and min_compared and bench.endswith(f".tb_{built.unit}"):
+            _check_bins(built, tests, env or {}, result)
     except (TimeoutError, SimulationError) as error:
         full = "; the disk is full" if shutil.disk_usage(folder).free < FULL_BYTES else ""
         _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
@@ -203,9 +206,12 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
     return SimResult(folder, seed, tuple(names), compared, tuple(records), waves[0] if waves else None, seconds)
 
 
-def _check_bins(built: Built, tests: str | None, result: SimResult) -> None:
-    """Raise where the list of the unit's bins has one that this run did not hit."""
-    lost = bins.lost(built.unit, built.digest, tests, bins.gathered(result.tests, result.records))
+def _check_bins(built: Built, tests: str | None, env: Mapping[str, str], result: SimResult) -> None:
+    """Raise where the list of the unit's bins binds this run and has one that it did not hit."""
+    others = dict(env)
+    cases = others.pop("BITPATH_CASES", None)
+    choice = bins.Choice(built.digest, tests, None if cases is None else int(cases), others)
+    lost = bins.lost(built.unit, choice, bins.gathered(result.tests, result.records))
     if lost:
         raise SimulationError(
             f"{len(lost)} functional bins that were hit once were not declared or not hit: {'; '.join(lost[:10])}"

@@ -1,7 +1,7 @@
 """Functional bins that a unit's bench has hit once, and must hit ever after.
 
 ``verif/coverage/bins/UNIT.json`` lists them: of each test, over all its parameters, and what each stream met. They belong to one
-configuration, which it names by its digest, and to one choice of tests.
+configuration, which it names by its digest, to one choice of tests and to one environment of the bench: :class:`Choice`.
 """
 
 import json
@@ -11,12 +11,36 @@ from pathlib import Path
 from typing import Any
 
 import bitpath.verif
+from bitpath.verif.kit.report import write_whole
 
 FOLDER = Path(bitpath.verif.__file__).parent / "coverage" / "bins"
 STREAMS = "streams"
 """Under which the events at streams stand, which are of the whole bench."""
 _WHERE_MET = ": back to back"
 """The event that some units cannot have, since they take several cycles for a payload: it counts where it has been met."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a unit's bench is run.
+
+    Attributes
+    ----------
+    digest : of the unit's configuration.
+    tests : regular expression of the tests' names; None for all.
+    cases : random cases of a test; None where the bench's own number holds.
+    env : what else the bench reads.
+    """
+
+    digest: str
+    tests: str | None
+    cases: int | None
+    env: Mapping[str, str]
+
+    def binds(self, listed: Mapping[str, Any]) -> bool:
+        """Whether a run of it must hit what a list has: of the same kind, with as many cases or more."""
+        same = (self.digest, self.tests, dict(self.env)) == (listed["digest"], listed["filter"], listed["env"])
+        return same and self.cases is not None and self.cases >= listed["cases"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +65,13 @@ class Bins:
         """How many were hit."""
         return sum(map(len, self.hit.values()))
 
+    @property
+    def missing(self) -> list[str]:
+        """Those that were declared and not hit, each with its test."""
+        return [
+            f"{group}: {name}" for group, names in self.declared.items() for name in sorted(names - self.hit[group])
+        ]
+
 
 def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins:
     """The bins of a run: its tests and what each recorded, in one order."""
@@ -60,32 +91,41 @@ def _file(unit: str, folder: Path | None) -> Path:
 
 
 def load(unit: str, folder: Path | None = None) -> dict[str, Any]:
-    """A unit's list: digest, filter and tests; ValueError where there is none."""
+    """A unit's list: its choice, and the bins of each test; ValueError where there is none."""
     file = _file(unit, folder)
     if not file.is_file():
         raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
     return json.loads(file.read_text())
 
 
-def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> None:
+def save(unit: str, choice: Choice, bins: Bins, folder: Path | None = None) -> None:
     """Write a unit's list of what was hit."""
     tests = {group: sorted(names) for group, names in sorted(bins.hit.items()) if names}
+    head = {
+        "unit": unit,
+        "digest": choice.digest,
+        "filter": choice.tests,
+        "cases": choice.cases,
+        "env": dict(choice.env),
+    }
     file = _file(unit, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"unit": unit, "digest": digest, "filter": filter_, "bins": tests}, indent=1)
-    file.write_text(text + "\n")
+    write_whole(file, json.dumps(head | {"bins": tests}, indent=1) + "\n")
 
 
-def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
-    """What the unit's list has and the run has not hit; nothing where the list is not of this configuration and choice."""
+def missing(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
+    """What the unit's list has, whatever it belongs to, and the run has not hit."""
     if not _file(unit, folder).is_file():
-        return []
-    listed = load(unit, folder)
-    if (listed["digest"], listed["filter"]) != (digest, filter_):
         return []
     return [
         f"{group}: {name}"
-        for group, names in listed["bins"].items()
+        for group, names in load(unit, folder)["bins"].items()
         for name in names
         if name not in bins.hit.get(group, ())
     ]
+
+
+def lost(unit: str, choice: Choice, bins: Bins, folder: Path | None = None) -> list[str]:
+    """What is missing of a list that binds this choice; nothing where there is none, or it does not."""
+    bound = _file(unit, folder).is_file() and choice.binds(load(unit, folder))
+    return missing(unit, bins, folder) if bound else []

@@ -109,11 +109,11 @@ def test_the_waivers_are_well_formed():
 
 def test_a_share_is_of_what_is_not_waived(tmp_path):
     source = ["always @*", "x", "    if (a) begin"]
-    share = line_share("psum", parse(COUNTED), source, ())
+    share = line_share("psum", parse(COUNTED).lines, source, ())
     assert (share.total, share.hit, share.waived, share.percent) == (2, 1, 0, 50.0)
     assert share.uncovered == ("block: always @*",)
     listed = waivers.load(written(tmp_path, match="block: .*"))
-    share = line_share("psum", parse(COUNTED), source, listed)
+    share = line_share("psum", parse(COUNTED).lines, source, listed)
     assert (share.total, share.hit, share.waived, share.percent, share.uncovered) == (2, 1, 1, 100.0, ())
 
 
@@ -139,11 +139,12 @@ def test_candidates_become_the_only_output():
 
 
 def test_constant_outputs_of_an_aiger_file():
-    assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [True, True, False, False]
+    assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [0, 1, None, None]
     with pytest.raises(ValueError, match="no binary AIGER"):
         constant_outputs(b"aag 1 1 0 0 0\n")
 
 
+CHOICE = bins.Choice("0123", None, 100, {"BITPATH_VOLUME": "9"})
 TESTS = ("good/gap=1", "good/gap=2", "other")
 RECORDS = (
     {"coverage": {"a": 1, "b": 0}, "streams": {"i: gap": 0, "o: back to back": 0}},
@@ -155,23 +156,29 @@ RECORDS = (
 def test_bins_are_a_tests_over_its_parameters(tmp_path):
     found = bins.gathered(TESTS, RECORDS)
     assert (found.total, found.covered) == (4, 3)
-    bins.save("psum", "0123", None, found, tmp_path)
+    assert found.missing == ["good: c"]
+    bins.save("psum", CHOICE, found, tmp_path)
     assert bins.load("psum", tmp_path)["bins"] == {"good": ["a", "b"], "streams": ["i: gap"]}
-    assert bins.lost("psum", "0123", None, found, tmp_path) == []
+    assert bins.missing("psum", found, tmp_path) == bins.lost("psum", CHOICE, found, tmp_path) == []
     with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath coverage dot16 --update writes it"):
         bins.load("dot16", tmp_path)
 
 
 def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(bins, "FOLDER", tmp_path)
-    bins.save("psum", "0123", None, bins.gathered(TESTS, RECORDS))
+    bins.save("psum", CHOICE, bins.gathered(TESTS, RECORDS))
     built = SimpleNamespace(unit="psum", digest="0123")
     less = SimpleNamespace(tests=TESTS[1:], records=RECORDS[1:])
-    with pytest.raises(SimulationError, match=r"1 functional bins that were hit once .*: good: a"):
-        runner._check_bins(built, None, less)
-    # Some of the tests, or another configuration, need not hit them all.
-    runner._check_bins(built, "good", less)
-    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less)
+    env = {"BITPATH_CASES": "100", "BITPATH_VOLUME": "9"}
+    for cases in ("100", "101"):
+        with pytest.raises(SimulationError, match=r"1 functional bins that were hit once .*: good: a"):
+            runner._check_bins(built, None, env | {"BITPATH_CASES": cases}, less)
+    # Some of the tests, fewer cases, another environment or configuration need not hit them all.
+    runner._check_bins(built, "good", env, less)
+    runner._check_bins(built, None, env | {"BITPATH_CASES": "99"}, less)
+    runner._check_bins(built, None, env | {"BITPATH_VOLUME": "8"}, less)
+    runner._check_bins(built, None, {"BITPATH_VOLUME": "9"}, less)
+    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, env, less)
 
 
 def test_every_unit_is_measured():
@@ -185,8 +192,9 @@ def test_every_unit_has_its_list_of_bins():
 @pytest.mark.parametrize("unit", sorted(LISTED))
 def test_a_list_of_bins_is_of_what_is_measured(unit):
     listed, measured = bins.load(unit), RUNS[unit]
-    expected = (unit, digest(unit, measured.config), measured.tests)
-    assert (listed["unit"], listed["digest"], listed["filter"]) == expected
+    head = {"unit": unit, "digest": digest(unit, measured.config), "filter": measured.tests}
+    head |= {"cases": measured.cases, "env": dict(measured.env)}
+    assert listed == head | {"bins": listed["bins"]}
     assert listed["bins"]
     assert all(names == sorted(set(names)) for names in listed["bins"].values())
 
@@ -250,5 +258,5 @@ def test_nothing_that_toggles_is_proved_constant(bitpath):
         if net is not None and netlist.drives(net):
             names[net] = (signal, all(both))
     constant = constant_nets(netlist, {net: signal for net, (signal, _) in names.items()})
-    assert constant == {net for net, (_, toggled) in names.items() if not toggled}
+    assert constant.keys() == {net for net, (_, toggled) in names.items() if not toggled}
     assert 10 < len(constant) < len(names) / 10
