@@ -49,18 +49,18 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
         records = report.merge(file, unit, coverage.record)
         failed += report.failures(coverage.record)
         gone = bins.missing(unit, coverage.bins)
+        said: list[str] = []
         if not update:
             failed += [f"{unit}: a bin that was hit once is not: {name}" for name in gone]
         elif coverage.record["functional_percent"] < report.ALL:
             failed.append(f"{unit}: its list is not written while there are bins that are not hit")
         else:
             bins.save(unit, choice(unit, RUNS[unit]), coverage.bins)
-            console.print(
-                *(f"{unit}: leaves the list: {name}" for name in gone), sep="\n", markup=False, highlight=False
-            )
+            said += [f"leaves the list: {name}" for name in gone]
         if missing:
-            names = (*coverage.bins.missing, *coverage.uncovered)
-            console.print(*(f"{unit}: {name}" for name in names), sep="\n", markup=False, highlight=False)
+            said += [*coverage.bins.missing, *coverage.uncovered]
+        for line in said:
+            console.print(f"{unit}: {line}", markup=False, highlight=False)
     if found:
         report.show(console, list(found.values()))
         report.draw(records, paths.reports() / report.PICTURE)

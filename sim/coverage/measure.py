@@ -99,11 +99,7 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
     still = {net: names[0] for net, (names, toggled) in nets.items() if not toggled}
     asked = {netlist.net(point.module, signal): signal for point, signal in deciding.items()}
     constant = constant_nets(netlist, still | {net: signal for net, signal in asked.items() if net is not None})
-    dead = {
-        point
-        for point, signal in deciding.items()
-        if values(netlist, point.module, signal, constant) == {int(point.what not in TAKEN_AT_1)}
-    }
+    dead = dead_branches(netlist, deciding, constant)
     lines = line_share(unit, lines_of, source, waivers, dead)
     toggles = toggle_share(unit, nets, waivers, constant.keys())
     for what, share in (("lines", lines), ("bits", toggles)):
@@ -197,10 +193,17 @@ def conditions(counted: Mapping[LinePoint, int], source: Sequence[str]) -> dict[
     return found
 
 
-def values(netlist: Netlist, module: str, signal: str, constant: Mapping[Net, frozenset[int]]) -> Set[int | None]:
-    """What a signal is known to be, over all instances: a constant, or what is proved of its net."""
-    net = netlist.net(module, signal)
-    return {netlist.constant(module, signal)} if net is None else constant.get(net, frozenset())
+def dead_branches(
+    netlist: Netlist, deciding: Mapping[LinePoint, str], constant: Mapping[Net, frozenset[int]]
+) -> set[LinePoint]:
+    """Those whose condition has, in every instance, the one value with which they are not taken."""
+    found = set()
+    for point, signal in deciding.items():
+        net = netlist.net(point.module, signal)
+        values = {netlist.constant(point.module, signal)} if net is None else constant.get(net)
+        if values == {int(point.what in TAKEN_AT_0)}:
+            found.add(point)
+    return found
 
 
 def line_share(

@@ -12,9 +12,9 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim import __main__, paths, runner
 from bitpath.sim.coverage import bins, report, waivers
 from bitpath.sim.coverage.configurations import RUNS
-from bitpath.sim.coverage.measure import line_share
-from bitpath.sim.coverage.netlist import read_netlist
-from bitpath.sim.coverage.points import LinePoint, parse, plain
+from bitpath.sim.coverage.measure import conditions, dead_branches, line_share, percent, real_lines
+from bitpath.sim.coverage.netlist import Net, read_netlist
+from bitpath.sim.coverage.points import Counts, LinePoint, parse, plain
 from bitpath.sim.coverage.prove import constant_nets, constant_outputs, with_output
 from bitpath.sim.errors import SimulationError
 
@@ -117,6 +117,33 @@ def test_a_share_is_of_what_is_not_waived(tmp_path):
     assert (share.total, share.hit, share.waived, share.percent, share.uncovered) == (2, 1, 1, 100.0, ())
 
 
+BRANCHES = (
+    "reg r = 0;",
+    "always @* begin",
+    "  if (\\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end",
+    "  if (high) begin",
+    "  end else if (\\low [0]) begin",
+    "assign o = other ? a : b;",
+    "  if (wired) begin",
+)
+
+
+def test_branches_are_dead_by_the_value_of_their_condition():
+    """An `if` that is not taken though its condition is constantly 1 lies in a branch that nobody takes: no proof of its own."""
+    whats = {1: ("block",), 2: ("block",), 3: ("if", "else"), 4: ("if", "else"), 5: ("elsif",), 7: ("if", "else")}
+    whats[6] = ("cond_then", "cond_else")
+    counts = Counts({LinePoint("top", line, 1, what): 0 for line, each in whats.items() for what in each}, {})
+    kept = real_lines(counts, BRANCHES)
+    assert {point.line for point in kept} == {4, 5, 6, 7}
+    deciding = conditions(kept, BRANCHES)
+    assert set(deciding.values()) == {"high", "low[0]", "other", "wired"}
+    nets = {"high": Net("top", 2), "low[0]": Net("top", 3), "other": Net("top", 4)}
+    netlist = SimpleNamespace(net=lambda _, signal: nets.get(signal), constant=lambda *_: 0)
+    constant = {Net("top", 2): frozenset({1}), Net("top", 3): frozenset({0}), Net("top", 4): frozenset({0, 1})}
+    dead = dead_branches(netlist, deciding, constant)
+    assert {(point.line, point.what) for point in dead} == {(4, "else"), (5, "elsif"), (7, "if")}
+
+
 RTLIL = """module \\top
   wire output 2 \\o
   wire width 3 \\a.b
@@ -205,6 +232,23 @@ def test_what_is_below_its_goal_is_told():
         "psum: 99.90 % of bins, the goal is 100 %",
         "psum: 97.99 % of toggles, the goal is 98 %",
     ]
+
+
+def test_a_percentage_is_rounded_down():
+    assert [percent(*each) for each in ((49, 50), (97_996, 100_000), (99_999, 100_000), (0, 0))] == [
+        98,
+        97.99,
+        99.99,
+        100,
+    ]
+
+
+def test_a_report_keeps_other_units_and_loses_what_failed(tmp_path):
+    file = tmp_path / "coverage.json"
+    report.merge(file, "psum", {"unit": "psum", "bins": 1})
+    report.merge(file, "dot16", {"unit": "dot16", "bins": 2})
+    assert [each["unit"] for each in report.merge(file, "psum", {"unit": "psum", "bins": 3})] == ["dot16", "psum"]
+    assert report.merge(file, "dot16", None) == json.loads(file.read_text()) == [{"unit": "psum", "bins": 3}]
 
 
 @pytest.fixture
