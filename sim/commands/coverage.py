@@ -22,7 +22,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     from bitpath.sim import paths
     from bitpath.sim.coverage import bins, report
     from bitpath.sim.coverage.configurations import RUNS
-    from bitpath.sim.coverage.measure import choice, measure
+    from bitpath.sim.coverage.measure import list_key, measure
     from bitpath.sim.coverage.waivers import load
     from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows import results
@@ -55,7 +55,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
         elif coverage.record["functional_percent"] < report.ALL:
             failed.append(f"{unit}: its list is not written while there are bins that are not hit")
         else:
-            bins.save(unit, choice(unit, RUNS[unit]), coverage.bins)
+            bins.save(unit, *list_key(unit, RUNS[unit]), coverage.bins)
             said += [f"leaves the list: {name}" for name in gone]
         if missing:
             said += [*coverage.bins.missing, *coverage.uncovered]

@@ -1,7 +1,7 @@
 """Functional bins that a unit's bench has hit once, and must hit ever after.
 
 ``verif/coverage/bins/UNIT.json`` lists them: of each test, over all its parameters, and what each stream met. They belong to one
-configuration, which it names by its digest, to one choice of tests and to one environment of the bench: :class:`Choice`.
+configuration, which it names by its digest, and to one choice of tests.
 """
 
 import json
@@ -18,29 +18,6 @@ STREAMS = "streams"
 """Under which the events at streams stand, which are of the whole bench."""
 _WHERE_MET = ": back to back"
 """The event that some units cannot have, since they take several cycles for a payload: it counts where it has been met."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What of a unit's bench is run.
-
-    Attributes
-    ----------
-    digest : of the unit's configuration.
-    tests : regular expression of the tests' names; None for all.
-    cases : random cases of a test; None where the bench's own number holds.
-    env : what else the bench reads.
-    """
-
-    digest: str
-    tests: str | None
-    cases: int | None
-    env: Mapping[str, str]
-
-    def binds(self, listed: Mapping[str, Any]) -> bool:
-        """Whether a run of it must hit what a list has: of the same kind, with as many cases or more."""
-        same = (self.digest, self.tests, dict(self.env)) == (listed["digest"], listed["filter"], listed["env"])
-        return same and self.cases is not None and self.cases >= listed["cases"]
 
 
 @dataclass(frozen=True)
@@ -91,26 +68,20 @@ def _file(unit: str, folder: Path | None) -> Path:
 
 
 def load(unit: str, folder: Path | None = None) -> dict[str, Any]:
-    """A unit's list: its choice, and the bins of each test; ValueError where there is none."""
+    """A unit's list: digest, filter and tests; ValueError where there is none."""
     file = _file(unit, folder)
     if not file.is_file():
         raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
     return json.loads(file.read_text())
 
 
-def save(unit: str, choice: Choice, bins: Bins, folder: Path | None = None) -> None:
+def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> None:
     """Write a unit's list of what was hit."""
     tests = {group: sorted(names) for group, names in sorted(bins.hit.items()) if names}
-    head = {
-        "unit": unit,
-        "digest": choice.digest,
-        "filter": choice.tests,
-        "cases": choice.cases,
-        "env": dict(choice.env),
-    }
     file = _file(unit, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(head | {"bins": tests}, indent=1) + "\n")
+    text = json.dumps({"unit": unit, "digest": digest, "filter": filter_, "bins": tests}, indent=1)
+    write_whole(file, text + "\n")
 
 
 def missing(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
@@ -125,7 +96,10 @@ def missing(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
     ]
 
 
-def lost(unit: str, choice: Choice, bins: Bins, folder: Path | None = None) -> list[str]:
-    """What is missing of a list that binds this choice; nothing where there is none, or it does not."""
-    bound = _file(unit, folder).is_file() and choice.binds(load(unit, folder))
-    return missing(unit, bins, folder) if bound else []
+def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
+    """What is missing; nothing where the list is not of this configuration and choice."""
+    if not _file(unit, folder).is_file():
+        return []
+    listed = load(unit, folder)
+    same = (listed["digest"], listed["filter"]) == (digest, filter_)
+    return missing(unit, bins, folder) if same else []

@@ -17,7 +17,7 @@ import bitpath.verif
 from bitpath.rtl.config import digest, to_dict
 from bitpath.sim import cache, paths
 from bitpath.sim.build import Built
-from bitpath.sim.coverage.bins import Bins, Choice, gathered
+from bitpath.sim.coverage.bins import Bins, gathered
 from bitpath.sim.coverage.configurations import SEED, Measured
 from bitpath.sim.coverage.netlist import Net, Netlist, read_netlist
 from bitpath.sim.coverage.points import Counts, LinePoint, parse
@@ -246,6 +246,6 @@ def _share(points: Sequence[tuple[Sequence[str], bool]], without: list[int], nam
     )
 
 
-def choice(unit: str, measured: Measured) -> Choice:
-    """What a list of bins belongs to."""
-    return Choice(digest(unit, measured.config), measured.tests, measured.cases, measured.env)
+def list_key(unit: str, measured: Measured) -> tuple[str, str | None]:
+    """What a list of bins belongs to: the configuration's digest and the choice of tests."""
+    return digest(unit, measured.config), measured.tests
