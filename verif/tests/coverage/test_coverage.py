@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,7 +13,7 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim import __main__, paths, runner
 from bitpath.sim.coverage import bins, report, waivers
 from bitpath.sim.coverage.configurations import RUNS
-from bitpath.sim.coverage.measure import conditions, dead_branches, line_share, percent, real_lines
+from bitpath.sim.coverage.measure import Coverage, conditions, dead_branches, line_share, percent, real_lines
 from bitpath.sim.coverage.netlist import Net, read_netlist
 from bitpath.sim.coverage.points import Counts, LinePoint, parse, plain
 from bitpath.sim.coverage.prove import constant_nets, constant_outputs, with_output
@@ -302,3 +303,40 @@ def test_nothing_that_toggles_is_proved_constant(bitpath):
     constant = constant_nets(netlist, {net: signal for net, (signal, _) in names.items()})
     assert constant.keys() == {net for net, (_, toggled) in names.items() if not toggled}
     assert 10 < len(constant) < len(names) / 10
+
+
+def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch, tmp_path):
+    """The command with what it would have measured: a list, one bin less, that written, and a bin that is not hit."""
+    numbers = ("bins", "lines", "lines_waived", "bits", "bits_waived", "bits_proved_constant", "waived")
+    percents = dict.fromkeys(report.KINDS, 100.0)
+
+    def measured(found):
+        record = dict.fromkeys(numbers, 1) | percents
+        record["functional_percent"] = percent(found.covered, found.total)
+        monkeypatch.setattr(
+            "bitpath.sim.coverage.measure.measure", lambda unit, *_: Coverage(found, {"unit": unit} | record, ())
+        )
+
+    monkeypatch.setattr("bitpath.sim.tools.require_extra", lambda extra: None)
+    monkeypatch.setattr(report, "draw", lambda records, file: None)
+    monkeypatch.setattr(bins, "FOLDER", tmp_path)
+    whole = frozenset({"a", "b"})
+    measured(bins.Bins({"good": whole}, {"good": whole}))
+    assert bitpath("psum", "--update")[0] == 0
+    measured(bins.Bins({"good": whole}, {"good": frozenset({"a"})}))
+    status, out, _ = bitpath("psum", "--update")
+    assert (status, "psum: its list is not written" in out, bins.load("psum")["bins"]) == (
+        1,
+        True,
+        {"good": ["a", "b"]},
+    )
+    measured(bins.Bins({"good": frozenset({"a"})}, {"good": frozenset({"a"})}))
+    status, out, _ = bitpath("psum")
+    assert (status, "psum: a bin that was hit once is not: good: b" in out) == (1, True)
+    status, out, _ = bitpath("psum", "--update")
+    assert (status, "psum: leaves the list: good: b" in out) == (0, True)
+    assert bins.load("psum")["bins"] == {"good": ["a"]}
+    monkeypatch.setattr("bitpath.sim.coverage.measure.measure", Mock(side_effect=OSError("the disk is full")))
+    status, out, _ = bitpath("psum", "dot16")
+    assert (status, out.splitlines()[-2:]) == (1, ["psum: the disk is full", "dot16: the disk is full"])
+    assert json.loads((paths.reports() / report.REPORT).read_text()) == []
