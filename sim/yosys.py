@@ -17,6 +17,10 @@ _COMMAND = (
 )
 
 
+class YosysTimeoutError(SimulationError):
+    """A script took longer than it may; nothing of it is left running."""
+
+
 def yosys_version() -> str:
     """The release, part of the key of whatever Yosys makes."""
     return version(PACKAGE)
@@ -38,11 +42,17 @@ def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
 
 
 def require_run(what: str, folder: Path, name: str, script: str, timeout: float) -> None:
-    """Run a script that must succeed; ``what`` begins the sentence of the :class:`SimulationError` where it does not."""
+    """Run a script that must succeed; ``what`` begins the sentence of the errors.
+
+    Raises
+    ------
+    YosysTimeoutError : it took longer than ``timeout`` seconds.
+    SimulationError : Yosys refused it.
+    """
     log = folder / f"{name}.log"
     try:
         status = run_yosys(folder, name, script, timeout)
     except TimeoutError as error:
-        raise SimulationError(f"{what}: {error}; log: {paths.shown(log)}") from None
+        raise YosysTimeoutError(f"{what}: {error}; log: {paths.shown(log)}") from None
     if status:
         raise SimulationError(f"{what} failed in {name}.ys; log: {paths.shown(log)}, which ends:\n{process.tail(log)}")

@@ -14,6 +14,7 @@ import bitpath.rtl
 from bitpath.rtl.config import digest
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import find_unit
+from bitpath.sim import yosys
 from bitpath.sim.build import Emitter
 from bitpath.sim.synth import flow, library
 from bitpath.sim.tools import require_extra
@@ -55,8 +56,9 @@ def emitter() -> Emitter:
     require_extra("synth")
     sources = [Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)]
     # Names every file of Yosys' package with its digest.
-    record = next(file for file in files(flow.PACKAGE) or () if file.name == "RECORD")
-    tools = (Path(__file__), Path(library.__file__), Path(flow.__file__), Path(str(record.locate())))
+    record = next(file for file in files(yosys.PACKAGE) or () if file.name == "RECORD")
+    modules = (Path(module.__file__) for module in (library, flow, yosys))
+    tools = (Path(__file__), *modules, Path(str(record.locate())))
     return Emitter(_emit, (*sources, *tools))
 
 
@@ -66,5 +68,5 @@ def _emit(name: str, config: Any, out: Path) -> SimpleNamespace:
     (out / "source.v").write_text(verilog_text(find_unit(unit).build(config), top)[0])
     (out / "cells.lib").write_text(library.liberty())
     (out / "area.abc").write_text("\n".join(flow.SCRIPTS["area"]) + "\n")
-    flow.run_yosys(out, "netlist", _SCRIPT.format(top=top))
+    yosys.require_run(f"the netlist of {unit}", out, "netlist", _SCRIPT.format(top=top), flow.SYNTH_SECONDS)
     return SimpleNamespace(top=top, files=(out / MODELS, out / NETLIST), no_inline=())

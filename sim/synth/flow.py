@@ -153,14 +153,14 @@ def _hash(text: str) -> str:
 def _synthesize(verilog: str, top: str, text: str, modes: tuple[str, ...], folder: Path) -> dict[str, Any]:
     (folder / "source.v").write_text(verilog)
     (folder / "cells.lib").write_text(text)
-    run_yosys(folder, "prepare", _PREPARE.format(top=top))
+    require_run("synthesis", folder, "prepare", _PREPARE.format(top=top), SYNTH_SECONDS)
     found: dict[str, Any] = {
         "flip_flops": _statistics(folder / "generic.json", top)["num_cells_by_type"].get(_FLIP_FLOP, 0)
     }
     for mode in modes:
         script = SCRIPTS[mode]
         (folder / f"{mode}.abc").write_text("\n".join(script) + "\n")
-        run_yosys(folder, mode, _MAP.format(mode=mode))
+        require_run("synthesis", folder, mode, _MAP.format(mode=mode), SYNTH_SECONDS)
         # Wires alone have none.
         found[mode] = {"area": _statistics(folder / f"{mode}.json", top).get("area", 0.0)}
         if script[-len(_TIMING) :] == _TIMING:
@@ -180,8 +180,3 @@ def _longest_path(file: Path) -> float:
     # A design without logic does not come to abc.
     lines = file.read_text().splitlines() if file.exists() else []
     return float(lines[-1].split()[-1]) if lines else 0.0
-
-
-def run_yosys(folder: Path, name: str, script: str) -> None:
-    """Run a script of synthesis in the folder; SimulationError where Yosys refuses it."""
-    require_run("synthesis", folder, name, script, SYNTH_SECONDS)
