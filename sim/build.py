@@ -218,8 +218,8 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
 def verilator_library(variant: str) -> Path:
     """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
 
-    ``variant`` is "", "-waves" or "-coverage". It lies in the virtual environment whose Verilator it belongs to, so that builds in any folder share it; without one that
-    can be written to, beside the builds.
+    ``variant`` is "", "-waves" or "-coverage". It lies in the virtual environment whose Verilator it belongs to, so that builds
+    in any folder share it; without one that can be written to, beside the builds.
     """
     own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
     base = Path(sys.prefix) if own else paths.simulations()

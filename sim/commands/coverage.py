@@ -15,8 +15,8 @@ import click
 def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     """Run the bench of each UNIT, or of all, on a build that counts; print functional bins, lines and toggles.
 
-    Writes build/reports/coverage.json and a picture; fails when a unit is below its goal or has lost a bin. What was measured is
-    kept: an interrupted run goes on where it stopped.
+    Writes build/reports/coverage.json, which keeps what it has of other units, and a picture of all; fails when a unit is below
+    its goal or has lost a bin. What was measured is kept: an interrupted run goes on where it stopped.
     """
     from bitpath.rtl.units import find_unit
     from bitpath.sim import paths
@@ -33,29 +33,38 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     for extra in ("synth", "plot"):
         require_extra(extra)
     waivers, console = load(), results.console()
+    file = paths.reports() / report.REPORT
     found: dict[str, dict[str, Any]] = {}
     failed: list[str] = []
     for unit in dict.fromkeys(units or RUNS):
         try:
             with console.status(f"{unit}: its bench, {len(found)} of {len(units or RUNS)} done"):
                 coverage = measure(unit, RUNS[unit], waivers)
-        except (SimulationError, ValueError) as error:
+        except (SimulationError, ValueError, OSError) as error:
             # The others are measured all the same: this may have been running for long.
-            failed.append(str(error))
+            failed.append(str(error) if unit in str(error) else f"{unit}: {error}")
+            records = report.merge(file, unit, None)
             continue
         found[unit] = coverage.record
-        report.save(found, paths.reports() / report.REPORT)
-        key = list_key(unit, RUNS[unit])
-        if update:
-            bins.save(unit, *key, coverage.bins)
+        records = report.merge(file, unit, coverage.record)
         failed += report.failures(coverage.record)
-        failed += [f"{unit}: a bin that was hit once is not: {name}" for name in bins.lost(unit, *key, coverage.bins)]
+        gone = bins.missing(unit, coverage.bins)
+        said: list[str] = []
+        if not update:
+            failed += [f"{unit}: a bin that was hit once is not: {name}" for name in gone]
+        elif coverage.record["functional_percent"] < report.ALL:
+            failed.append(f"{unit}: its list is not written while there are bins that are not hit")
+        else:
+            bins.save(unit, *list_key(unit, RUNS[unit]), coverage.bins)
+            said += [f"leaves the list: {name}" for name in gone]
         if missing:
-            console.print(*(f"{unit}: {name}" for name in coverage.uncovered), sep="\n", markup=False, highlight=False)
+            said += [*coverage.bins.missing, *coverage.uncovered]
+        for line in said:
+            console.print(f"{unit}: {line}", markup=False, highlight=False)
     if found:
         report.show(console, list(found.values()))
-        report.draw(list(found.values()), paths.reports() / report.PICTURE)
-        console.print(f"records: {paths.shown(paths.reports() / report.REPORT)}; picture: {report.PICTURE} beside them")
+        report.draw(records, paths.reports() / report.PICTURE)
+        console.print(f"records: {paths.shown(file)}; picture: {report.PICTURE} beside them")
     for line in failed:
         console.print(line, markup=False, highlight=False)
     sys.exit(bool(failed))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import bitpath.verif
+from bitpath.verif.kit.report import write_whole
 
 FOLDER = Path(bitpath.verif.__file__).parent / "coverage" / "bins"
 STREAMS = "streams"
@@ -40,6 +41,13 @@ class Bins:
     def covered(self) -> int:
         """How many were hit."""
         return sum(map(len, self.hit.values()))
+
+    @property
+    def missing(self) -> list[str]:
+        """Those that were declared and not hit, each with its test."""
+        return [
+            f"{group}: {name}" for group, names in self.declared.items() for name in sorted(names - self.hit[group])
+        ]
 
 
 def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins:
@@ -73,19 +81,25 @@ def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path |
     file = _file(unit, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"unit": unit, "digest": digest, "filter": filter_, "bins": tests}, indent=1)
-    file.write_text(text + "\n")
+    write_whole(file, text + "\n")
 
 
-def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
-    """What the unit's list has and the run has not hit; nothing where the list is not of this configuration and choice."""
+def missing(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
+    """What the unit's list has, whatever it belongs to, and the run has not hit."""
     if not _file(unit, folder).is_file():
-        return []
-    listed = load(unit, folder)
-    if (listed["digest"], listed["filter"]) != (digest, filter_):
         return []
     return [
         f"{group}: {name}"
-        for group, names in listed["bins"].items()
+        for group, names in load(unit, folder)["bins"].items()
         for name in names
         if name not in bins.hit.get(group, ())
     ]
+
+
+def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
+    """What is missing; nothing where the list is not of this configuration and choice."""
+    if not _file(unit, folder).is_file():
+        return []
+    listed = load(unit, folder)
+    same = (listed["digest"], listed["filter"]) == (digest, filter_)
+    return missing(unit, bins, folder) if same else []

@@ -1,4 +1,4 @@
-"""What is run for a unit's coverage: its whole bench, in the configuration and with the cases that ``make test`` has."""
+"""What is run for a unit's coverage: its whole bench, in one configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ SEED = 20251121
 
 @dataclass(frozen=True)
 class Measured:
-    """A run of a unit's whole bench on Verilator.
+    """A run of a unit's whole bench on Verilator, or of its tests that a filter names.
 
     Attributes
     ----------

@@ -3,9 +3,11 @@
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,12 @@ from bitpath.sim.runner import build, run
 
 RUN_SECONDS = 3600
 COUNTS, RECORDS = "coverage.dat", "bins.json"
-BRANCHES = ("if", "elsif", "else", "cond_then", "cond_else")
+TAKEN_AT_1, TAKEN_AT_0 = ("if", "elsif", "cond_then"), ("else", "cond_else")
+"""Verilator's words for branches, by what their condition is."""
+UNMISSABLE = ("reg ", "always ", "initial ")
+"""How the lines begin whose block runs in every simulation."""
+DUMMY = "dump_module$"
+"""In the name of a signal that Yosys writes into each block, and asks for, so that the block is not empty."""
 _CONDITION = re.compile(r"(?: = |\bif \()(\\\S+(?: \[\d+\])?|\w+(?:\[\d+\])?) *[?)]")
 
 
@@ -64,8 +71,12 @@ class Share:
     @property
     def percent(self) -> float:
         """Of what is not waived; a unit without such points has all of them."""
-        counted = self.total - self.waived
-        return round(100 * self.hit / counted, 2) if counted else 100.0
+        return percent(self.hit, self.total - self.waived)
+
+
+def percent(hit: int, total: int) -> float:
+    """With two places, rounded down, so that what is below a goal stays below it."""
+    return 10000 * hit // total / 100 if total else 100.0
 
 
 def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverage:
@@ -73,22 +84,30 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
 
     Raises
     ------
-    SimulationError : the bench failed, or Yosys did.
+    SimulationError : the bench failed, or Yosys did, or nothing was counted.
     ValueError : a waiver matches nothing, or what is reached.
     """
     built = build(unit, measured.config, "verilator", coverage=True)
     counts, bins, seconds = _counts(built, measured)
     verilog = built.verilog[0]
     source, netlist = verilog.read_text().splitlines(), read_netlist(verilog, built.top)
-    nets, deciding = toggled_nets(counts, netlist), conditions(counts, source, netlist)
+    nets, lines_of = toggled_nets(counts, netlist), real_lines(counts, source)
+    for what, there in (("lines", counts.lines), ("bits", nets), ("bins", bins.total)):
+        if not there:
+            raise SimulationError(f"{unit}: no {what} were counted, and every unit has some")
+    deciding = conditions(lines_of, source)
     still = {net: names[0] for net, (names, toggled) in nets.items() if not toggled}
-    constant = constant_nets(netlist, still | {net: signal for net, signal in deciding.values() if net is not None})
-    dead = {point for point, (net, _) in deciding.items() if net is None or net in constant}
-    lines = line_share(unit, counts, source, waivers, dead)
-    toggles = toggle_share(unit, nets, waivers, constant)
+    asked = {netlist.net(point.module, signal): signal for point, signal in deciding.items()}
+    constant = constant_nets(netlist, still | {net: signal for net, signal in asked.items() if net is not None})
+    dead = dead_branches(netlist, deciding, constant)
+    lines = line_share(unit, lines_of, source, waivers, dead)
+    toggles = toggle_share(unit, nets, waivers, constant.keys())
+    for what, share in (("lines", lines), ("bits", toggles)):
+        if share.total and share.total == share.waived:
+            raise ValueError(f"{unit}: all {what} are waived")
     record = {
         "unit": unit,
-        "functional_percent": round(100 * bins.covered / bins.total, 2) if bins.total else 100.0,
+        "functional_percent": percent(bins.covered, bins.total),
         "line_percent": lines.percent,
         "toggle_percent": toggles.percent,
         "waived": lines.waived + toggles.waived,
@@ -98,9 +117,10 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
         "lines_proved_dead": len(dead),
         "bits": toggles.total,
         "bits_waived": toggles.waived,
-        "bits_proved_constant": len(nets.keys() & constant),
+        "bits_proved_constant": len(nets.keys() & constant.keys()),
         "config": to_dict(measured.config),
         "digest": built.digest,
+        "verilog": cache.hash_files(built.verilog)[:16],
         "seed": SEED,
         "wall_seconds": round(seconds, 1),
     }
@@ -110,11 +130,13 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
 def _counts(built: Built, measured: Measured) -> tuple[Counts, Bins, float]:
     """What Verilator and the bench counted. A run is kept until the design, the bench or golden changes."""
     golden, rtl, verif = (Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif))
-    sources = [golden, rtl, *(verif / room for room in ("kit", "tb", "stimulus", "host"))]
+    sim = Path(__file__).parents[1]
+    sources = [golden, rtl, *(verif / room for room in ("kit", "tb", "stimulus", "host")), sim / "launch.py"]
     key = {
         "build": json.loads((built.folder / cache.STAMP).read_text())["key"],
         "sources": cache.hash_files(sources),
         "run": [SEED, measured.cases, dict(measured.env), measured.tests],
+        "versions": [sys.version, version("cocotb"), version("numpy"), version("ml_dtypes")],
     }
     folder = paths.build_root() / "coverage" / built.top / "run"
     made = cache.ensure(folder, key, partial(_run, built, measured))
@@ -130,6 +152,7 @@ def _run(built: Built, measured: Measured, folder: Path) -> dict[str, Any]:
         tests=measured.tests,
         env={"BITPATH_CASES": str(measured.cases), **measured.env},
         timeout=RUN_SECONDS,
+        check_bins=False,
     )
     counted = result.folder / COUNTS
     if not counted.is_file():
@@ -150,24 +173,50 @@ def toggled_nets(counts: Counts, netlist: Netlist) -> dict[Net, tuple[list[str],
     return found
 
 
-def conditions(counts: Counts, source: Sequence[str], netlist: Netlist) -> dict[LinePoint, tuple[Net | None, str]]:
-    """Of the branches that were not taken and hang on one bit, that bit: its net, None for a constant, and its name."""
+def real_lines(counts: Counts, source: Sequence[str]) -> dict[LinePoint, int]:
+    """Without what no run can miss: blocks of initial values and of processes, and what Yosys writes to have them not empty."""
+    return {
+        point: count
+        for point, count in counts.lines.items()
+        if DUMMY not in source[point.line - 1]
+        and not (point.what == "block" and source[point.line - 1].lstrip().startswith(UNMISSABLE))
+    }
+
+
+def conditions(counted: Mapping[LinePoint, int], source: Sequence[str]) -> dict[LinePoint, str]:
+    """Of the branches that were not taken and hang on one bit, that bit's name."""
     found = {}
-    for point, count in counts.lines.items():
+    for point, count in counted.items():
         match = _CONDITION.search(source[point.line - 1])
-        if not count and point.what in BRANCHES and match:
-            signal = match[1].removeprefix("\\").replace(" ", "")
-            found[point] = netlist.net(point.module, signal), signal
+        if not count and point.what in TAKEN_AT_1 + TAKEN_AT_0 and match:
+            found[point] = match[1].removeprefix("\\").replace(" ", "")
+    return found
+
+
+def dead_branches(
+    netlist: Netlist, deciding: Mapping[LinePoint, str], constant: Mapping[Net, frozenset[int]]
+) -> set[LinePoint]:
+    """Those whose condition has, in every instance, the one value with which they are not taken."""
+    found = set()
+    for point, signal in deciding.items():
+        net = netlist.net(point.module, signal)
+        values = {netlist.constant(point.module, signal)} if net is None else constant.get(net)
+        if values == {int(point.what in TAKEN_AT_0)}:
+            found.add(point)
     return found
 
 
 def line_share(
-    unit: str, counts: Counts, source: Sequence[str], waivers: Iterable[Waiver], dead: Set[LinePoint] = frozenset()
+    unit: str,
+    counted: Mapping[LinePoint, int],
+    source: Sequence[str],
+    waivers: Iterable[Waiver],
+    dead: Set[LinePoint] = frozenset(),
 ) -> Share:
     """Blocks and branches, each called by Verilator's word for it and its line of the source; without what is proved dead."""
-    places = sorted(counts.lines.keys() - dead, key=lambda point: (point.line, point.column, point.what, point.module))
+    places = sorted(counted.keys() - dead, key=lambda point: (point.line, point.column, point.what, point.module))
     names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
-    points = [((name,), counts.lines[point] > 0) for name, point in zip(names, places, strict=True)]
+    points = [((name,), counted[point] > 0) for name, point in zip(names, places, strict=True)]
     return _share(points, waived(waivers, unit, "line", points), names)
 
 

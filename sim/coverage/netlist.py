@@ -57,15 +57,23 @@ class Netlist:
         ------
         ValueError : the module has no such signal.
         """
-        found = self._find(module, signal)
-        if found is None:
-            return None
-        name, index = found
-        bit = self._modules[module]["netnames"][name]["bits"][index]
+        bit = self._bit(module, signal)
         return Net(module, bit) if isinstance(bit, int) else None
+
+    def constant(self, module: str, signal: str) -> int | None:
+        """What a signal's bit is wired to, 0 or 1; None where it is neither."""
+        bit = self._bit(module, signal)
+        return int(bit) if bit in ("0", "1") else None
+
+    def _bit(self, module: str, signal: str) -> int | str | None:
+        """As Yosys has it: a net's number, or a constant's digit; None for a word of a memory."""
+        found = self._find(module, signal)
+        return None if found is None else self._modules[module]["netnames"][found[0]]["bits"][found[1]]
 
     def _find(self, module: str, signal: str) -> tuple[str, int] | None:
         """Name, as Yosys writes it, and index."""
+        if module not in self._modules:
+            raise ValueError(f"the netlist has no module {module}")
         names = self._modules[module]["netnames"]
         split = _INDEXED.fullmatch(signal)
         for name, index in ((signal, 0), *([(split[1], int(split[2]))] if split else [])):

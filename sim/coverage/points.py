@@ -34,7 +34,7 @@ class Counts:
     Attributes
     ----------
     lines : how often each was passed.
-    toggles : by module and signal bit, whether it rose and whether it fell.
+    toggles : by module and signal bit, whether it rose and whether it fell, each in any of the module's instances.
     """
 
     lines: Mapping[LinePoint, int]

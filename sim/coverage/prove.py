@@ -6,14 +6,13 @@ Memories that are written and larger than :data:`MEMORY_WORDS` give anything whe
 Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
 """
 
-import contextlib
 import hashlib
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bitpath.sim import journal, paths
+from bitpath.sim import cache, journal, paths
 from bitpath.sim.coverage.netlist import FLAT, Net, Netlist
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
@@ -22,7 +21,7 @@ PROVE_SECONDS = 600
 """Limit on one step, and on making what the first reads."""
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
-BEFORE, AFTER = "before.aig", "after.aig"
+PREPARED, BEFORE, AFTER = "prepared.aig", "before.aig", "after.aig"
 _PREPARE = """read_rtlil candidates.il
 hierarchy -top {top}
 opt_clean
@@ -37,7 +36,7 @@ dffunmap
 setundef -undriven -anyseq
 aigmap
 opt_clean
-write_aiger -zinit before.aig
+write_aiger -zinit prepared.aig
 """
 STEPS = ("ifraig", "scorr", "scorr -C 20000 -F 2")
 """Within a cycle, by induction, by induction over two cycles with more effort; each on what the one before it left. Not ABC's
@@ -56,51 +55,62 @@ abc -script prove.abc
 _NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
 
 
-def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> set[Net]:
-    """Those of the nets, each given with one of its names, that are proved constant in every instance of their module.
+def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
+    """Those of the nets, each given with one of its names, that are proved constant in every instance of their module, with
+    the values that they have there.
 
     Raises
     ------
     SimulationError : Yosys or ABC failed. That they ran out of time is none: then nothing more is proved.
     """
     verilog = (netlist.folder / "source.v").read_bytes()
-    tools = repr((_PREPARE, STEPS, PROVE_SECONDS, MEMORY_WORDS, yosys_version())).encode()
-    key = hashlib.sha256(verilog + tools).hexdigest()
+    # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
+    here = cache.hash_files([Path(__file__), Path(__file__).with_name("netlist.py")])
+    key = hashlib.sha256(verilog + repr((here, yosys_version())).encode()).hexdigest()
     file = paths.build_root() / "coverage" / netlist.top / "constants.jsonl"
     known = {
-        Net(record["module"], record["bit"]): record["constant"]
+        Net(record["module"], record["bit"]): frozenset(record["constant"])
         for record in journal.read(file)
         if record["key"] == key
     }
     asked = [net for net in signals if net not in known]
 
-    for net, constant in _answers(netlist, [(net, signals[net]) for net in asked]).items() if asked else ():
+    answers, whole = _answers(netlist, [(net, signals[net]) for net in asked]) if asked else ({}, True)
+    for net, constant in answers.items():
         known[net] = constant
-        journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": constant})
-    return {net for net in signals if known[net]}
+        # What was left open for want of time is asked again by the next run.
+        if constant or whole:
+            journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": sorted(constant)})
+    return {net: known[net] for net in signals if known[net]}
 
 
-def _answers(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> dict[Net, bool]:
-    """Of each net whether it is proved; what a step has not done when its time is over stays unproved."""
+def _answers(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> tuple[dict[Net, frozenset[int]], bool]:
+    """Of each net the values that it is proved to have, none where it is not; and whether all steps ended in their time."""
     bits = [(net, bit) for net, signal in asked for bit in netlist.flat_bits(net.module, signal)]
-    with tempfile.TemporaryDirectory(dir=netlist.folder) as place:
+    whole = True
+    with tempfile.TemporaryDirectory(dir=netlist.folder.parent) as place:
         folder = Path(place)
         text = with_output((netlist.folder / FLAT).read_text(), [bit for _, bit in bits])
         (folder / "candidates.il").write_text(text)
         (folder / "nothing.v").write_text(_NOTHING)
-        with contextlib.suppress(YosysTimeoutError):
+        try:
             prepare = _PREPARE.format(top=netlist.top, words=MEMORY_WORDS)
             require_run(netlist.top, folder, "prepare", prepare, PROVE_SECONDS)
+            (folder / PREPARED).replace(folder / BEFORE)
             for step in STEPS:
                 (folder / "prove.abc").write_text(_ABC.format(before=BEFORE, step=step, after=AFTER))
                 require_run(netlist.top, folder, "prove", _PROVE, PROVE_SECONDS)
                 (folder / AFTER).replace(folder / BEFORE)
+        except YosysTimeoutError:
+            whole = False
         found = folder / BEFORE
-        constant = constant_outputs(found.read_bytes()) if found.exists() else [False] * len(bits)
+        constant = constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)
     if len(constant) != len(bits):
         raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {netlist.top}")
-    changing = {net for (net, _), each in zip(bits, constant, strict=True) if not each}
-    return {net: net not in changing for net, _ in asked}
+    values: dict[Net, set[int | None]] = {}
+    for (net, _), each in zip(bits, constant, strict=True):
+        values.setdefault(net, set()).add(each)
+    return {net: frozenset() if None in found else frozenset(found) for net, found in values.items()}, whole
 
 
 def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
@@ -121,11 +131,11 @@ def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
     return "\n".join([body, *added]) + f"{end}\n"
 
 
-def constant_outputs(aiger: bytes) -> list[bool]:
-    """Of each output of a binary AIGER file whether it is a constant."""
+def constant_outputs(aiger: bytes) -> list[int | None]:
+    """Of each output of a binary AIGER file the constant that it is; None where it is none."""
     header, *lines = aiger.split(b"\n")
     magic, _, _, latches, outputs, *_ = header.split()
     if magic != b"aig":
         raise ValueError(f"this is no binary AIGER file, it begins with {header[:20]!r}")
     first = int(latches)
-    return [int(line) < 2 for line in lines[first : first + int(outputs)]]
+    return [int(line) if int(line) < 2 else None for line in lines[first : first + int(outputs)]]

@@ -94,18 +94,21 @@ class StreamDriver(_End):
     async def run(self) -> None:
         """Drive, for ever."""
         while True:
+            paused = False
             if not self._queue:
-                if self.transferred:
-                    self._count("gap")
+                paused = True
                 self._offer(None)
                 self._emptied.set()
                 self._filled.clear()
                 await self._filled.wait()
                 await RisingEdge(self.clock)
             while next(self.pauses):
-                self._count("gap")
+                paused = True
                 self._offer(None)
                 await RisingEdge(self.clock)
+            # Between two payloads only: before the first and behind the last every stream is empty.
+            if paused and self.transferred:
+                self._count("gap")
             self._offer(self._queue[0])
             await self._taken()
             self._queue.popleft()
@@ -160,7 +163,7 @@ class StreamMonitor(_End):
 
     async def run(self) -> None:
         """Monitor, for ever."""
-        offered, moved = None, False
+        offered, moved, empty = None, False, False
         while True:
             if not self._watching.is_set():
                 if self.ready is not None:
@@ -177,13 +180,16 @@ class StreamMonitor(_End):
                 raise AssertionError(f"{self.name}: an offer of {offered:#x} changed to {bits} before it was taken")
             offered = None if ready else bits
             if not valid:
-                self._count("nothing offered")
+                empty = self.transferred > 0
             elif not ready:
                 self._count("stalled")
             elif moved:
                 self._count("back to back")
             moved = valid and ready
             if moved:
+                if empty:
+                    self._count("nothing offered")
+                empty = False
                 self.transferred += 1
                 self._sink(bits)
             await RisingEdge(self.clock)

@@ -4,6 +4,7 @@
 """
 
 import os
+from itertools import compress
 
 import cocotb
 import numpy as np
@@ -26,6 +27,8 @@ CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
 IN_FLIGHT = 2 * CASCADE_DEPTH
 """Words that both FIFOs hold."""
+MET = ("not taken", "nothing offered", "stalled", "in and out at once")
+"""What can happen at the two streams in a cycle."""
 
 
 class Neighbours:
@@ -77,13 +80,20 @@ class Neighbours:
 @cocotb.parametrize(pace=list(PACES))
 async def random_traffic(dut, pace):
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        coverage = frame.coverage([f"{count} in flight" for count in range(IN_FLIGHT + 1)] if pace == "both" else [])
+        coverage = frame.coverage(
+            [*(f"{count} in flight" for count in range(IN_FLIGHT + 1)), *MET] if pace == "both" else []
+        )
         link = Neighbours(frame)
         gaps, stalls = (make() for make in PACES[pace])
         for _ in range(CASES):
-            await link.cycle(not next(gaps), not next(stalls))
+            write, read = not next(gaps), not next(stalls)
+            there = link.golden.can_read
+            taken, came = await link.cycle(write, read)
             if pace == "both":
                 coverage.hit(f"{link.golden.in_flight} in flight")
+                met = (write and not taken, read and not there, there and not read, taken and came)
+                for event in compress(MET, met):
+                    coverage.hit(event)
         await link.empty()
 
 

@@ -1,18 +1,24 @@
 """Bench of AIE-ML v2's post-adder: every pair of codes with every pair of shifts, in every place; integers; the extremes.
 
+Floats go around the post-adder; what their products leave in it shows the multipliers that they share with the others.
+
 With fewer than 500 ``BITPATH_CASES`` an eighth of the beats of MX9 is sent, which has every pair of codes once.
 """
 
 import os
 from dataclasses import replace
+from itertools import product
+from random import Random
 
 import cocotb
 import numpy as np
 from cocotb.triggers import Timer
 
 from bitpath.golden.aie_ml_v2 import fused_dot, integer_dot
-from bitpath.golden.exact.aie_ml_v2 import Block
+from bitpath.golden.codec import Kind, decode
+from bitpath.golden.exact.aie_ml_v2 import Block, wrap
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX6, MX9, MX_BIAS, MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.spec.formats import FP16, FloatFormat
 from bitpath.rtl.aie_ml_v2.config import PostAddConfig
 from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.product_sum import ProductSum
@@ -20,7 +26,17 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.stimulus.aie_mac import INTEGERS, LANE_MASK, LaneCase, block_array, mode_of
+from bitpath.verif.stimulus.aie_mac import (
+    FLOATS,
+    INTEGERS,
+    LANE,
+    LANE_MASK,
+    LaneCase,
+    MacOptions,
+    block_array,
+    mode_of,
+    row_of,
+)
 from bitpath.verif.stimulus.aie_mac_random import integer_operands, kind_name
 
 CONFIG = config_from_environment(PostAddConfig)
@@ -30,6 +46,8 @@ CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 FRACTION_BITS = 14
 """Of the sum at exponents 127."""
+TERM_BITS = 18
+"""Of a product in the post-adder, MX9's with two places for shifts."""
 SHIFT_PAIRS = 4
 SIGNS = ("zero", "positive", "negative")
 """Of a code or a sum, by its sign as an index."""
@@ -158,5 +176,46 @@ async def integers(dut, mode):
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(SIGNS[1:])
         for total in filter(None, (total for _, total in beats)):
+            coverage.hit(sign(total))
+        await exchange(frame, beats)
+
+
+def finite_code(rng: Random, fmt: FloatFormat) -> int:
+    """Any code but those of NaN and infinity."""
+    return next(
+        code for code in iter(lambda: rng.getrandbits(fmt.width), None) if decode(fmt, code).kind is Kind.FINITE
+    )
+
+
+def significand(fmt: FloatFormat, code: int) -> int:
+    """With ten fraction bits, which is what a multiplier takes."""
+    return decode(fmt, code).significand << FP16.fraction_bits - fmt.fraction_bits
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(FLOATS)])
+async def products_of_floats(dut, mode):
+    """The low 18 bits of each product of significands, added; nothing where the control word does not multiply."""
+    mode = FLOATS[mode]
+    rng = pauses.rng("floats")
+    beats = []
+    for formats in product(row_of(mode).formats, repeat=2):
+        for _ in range(max(10, CASES // 4)):
+            x, y = (tuple(finite_code(rng, fmt) for _ in range(row_of(mode).depth)) for fmt in formats)
+            names = ("negate_products", "negate_acc1", "negate_acc2", "shift16")
+            options = MacOptions(multiplies=rng.random() < 0.9, **{name: rng.random() < 0.5 for name in names})
+            accumulators = {name: rng.choice((None, 0)) for name in ("acc1", "acc2")}
+            case = LaneCase(mode=mode, x=x, y=y, formats=formats, options=options, **accumulators)
+            terms = (significand(formats[0], a) * significand(formats[1], b) for a, b in zip(x, y, strict=True))
+            total = sum(wrap(term, TERM_BITS) for term in terms) if options.multiplies else 0
+            # Exponents of blocks, shifts and the half are those of MX alone.
+            others = {"x_exponent": 8, "y_exponent": 8, "high": 1}
+            (bits,) = case.beats()
+            beats.append(
+                (bits | sum(rng.getrandbits(width) << LANE[name].offset for name, width in others.items()), total)
+            )
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(SIGNS)
+        for _, total in beats:
             coverage.hit(sign(total))
         await exchange(frame, beats)

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,9 +13,9 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim import __main__, paths, runner
 from bitpath.sim.coverage import bins, report, waivers
 from bitpath.sim.coverage.configurations import RUNS
-from bitpath.sim.coverage.measure import line_share
-from bitpath.sim.coverage.netlist import read_netlist
-from bitpath.sim.coverage.points import LinePoint, parse, plain
+from bitpath.sim.coverage.measure import Coverage, conditions, dead_branches, line_share, percent, real_lines
+from bitpath.sim.coverage.netlist import Net, read_netlist
+from bitpath.sim.coverage.points import Counts, LinePoint, parse, plain
 from bitpath.sim.coverage.prove import constant_nets, constant_outputs, with_output
 from bitpath.sim.errors import SimulationError
 
@@ -109,12 +110,39 @@ def test_the_waivers_are_well_formed():
 
 def test_a_share_is_of_what_is_not_waived(tmp_path):
     source = ["always @*", "x", "    if (a) begin"]
-    share = line_share("psum", parse(COUNTED), source, ())
+    share = line_share("psum", parse(COUNTED).lines, source, ())
     assert (share.total, share.hit, share.waived, share.percent) == (2, 1, 0, 50.0)
     assert share.uncovered == ("block: always @*",)
     listed = waivers.load(written(tmp_path, match="block: .*"))
-    share = line_share("psum", parse(COUNTED), source, listed)
+    share = line_share("psum", parse(COUNTED).lines, source, listed)
     assert (share.total, share.hit, share.waived, share.percent, share.uncovered) == (2, 1, 1, 100.0, ())
+
+
+BRANCHES = (
+    "reg r = 0;",
+    "always @* begin",
+    "  if (\\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end",
+    "  if (high) begin",
+    "  end else if (\\low [0]) begin",
+    "assign o = other ? a : b;",
+    "  if (wired) begin",
+)
+
+
+def test_branches_are_dead_by_the_value_of_their_condition():
+    """An `if` that is not taken though its condition is constantly 1 lies in a branch that nobody takes: no proof of its own."""
+    whats = {1: ("block",), 2: ("block",), 3: ("if", "else"), 4: ("if", "else"), 5: ("elsif",), 7: ("if", "else")}
+    whats[6] = ("cond_then", "cond_else")
+    counts = Counts({LinePoint("top", line, 1, what): 0 for line, each in whats.items() for what in each}, {})
+    kept = real_lines(counts, BRANCHES)
+    assert {point.line for point in kept} == {4, 5, 6, 7}
+    deciding = conditions(kept, BRANCHES)
+    assert set(deciding.values()) == {"high", "low[0]", "other", "wired"}
+    nets = {"high": Net("top", 2), "low[0]": Net("top", 3), "other": Net("top", 4)}
+    netlist = SimpleNamespace(net=lambda _, signal: nets.get(signal), constant=lambda *_: 0)
+    constant = {Net("top", 2): frozenset({1}), Net("top", 3): frozenset({0}), Net("top", 4): frozenset({0, 1})}
+    dead = dead_branches(netlist, deciding, constant)
+    assert {(point.line, point.what) for point in dead} == {(4, "else"), (5, "elsif"), (7, "if")}
 
 
 RTLIL = """module \\top
@@ -139,7 +167,7 @@ def test_candidates_become_the_only_output():
 
 
 def test_constant_outputs_of_an_aiger_file():
-    assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [True, True, False, False]
+    assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [0, 1, None, None]
     with pytest.raises(ValueError, match="no binary AIGER"):
         constant_outputs(b"aag 1 1 0 0 0\n")
 
@@ -155,9 +183,12 @@ RECORDS = (
 def test_bins_are_a_tests_over_its_parameters(tmp_path):
     found = bins.gathered(TESTS, RECORDS)
     assert (found.total, found.covered) == (4, 3)
+    assert found.missing == ["good: c"]
     bins.save("psum", "0123", None, found, tmp_path)
     assert bins.load("psum", tmp_path)["bins"] == {"good": ["a", "b"], "streams": ["i: gap"]}
-    assert bins.lost("psum", "0123", None, found, tmp_path) == []
+    assert bins.missing("psum", found, tmp_path) == bins.lost("psum", "0123", None, found, tmp_path) == []
+    less = bins.gathered(TESTS[:1], RECORDS[:1])
+    assert bins.missing("psum", less, tmp_path) == ["good: b", "streams: i: gap"]
     with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath coverage dot16 --update writes it"):
         bins.load("dot16", tmp_path)
 
@@ -168,10 +199,13 @@ def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
     built = SimpleNamespace(unit="psum", digest="0123")
     less = SimpleNamespace(tests=TESTS[1:], records=RECORDS[1:])
     with pytest.raises(SimulationError, match=r"1 functional bins that were hit once .*: good: a"):
-        runner._check_bins(built, None, less)
+        runner._check_bins(built, None, less, {"BITPATH_CASES": "1000"})
     # Some of the tests, or another configuration, need not hit them all.
-    runner._check_bins(built, "good", less)
-    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less)
+    runner._check_bins(built, "good", less, {"BITPATH_CASES": "1000"})
+    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less, {"BITPATH_CASES": "1000"})
+    # Nor need fewer cases, or as many as the bench has of its own.
+    runner._check_bins(built, None, less, {"BITPATH_CASES": "999"})
+    runner._check_bins(built, None, less, {})
 
 
 def test_every_unit_is_measured():
@@ -197,6 +231,23 @@ def test_what_is_below_its_goal_is_told():
         "psum: 99.90 % of bins, the goal is 100 %",
         "psum: 97.99 % of toggles, the goal is 98 %",
     ]
+
+
+def test_a_percentage_is_rounded_down():
+    assert [percent(*each) for each in ((49, 50), (97_996, 100_000), (99_999, 100_000), (0, 0))] == [
+        98,
+        97.99,
+        99.99,
+        100,
+    ]
+
+
+def test_a_report_keeps_other_units_and_loses_what_failed(tmp_path):
+    file = tmp_path / "coverage.json"
+    report.merge(file, "psum", {"unit": "psum", "bins": 1})
+    report.merge(file, "dot16", {"unit": "dot16", "bins": 2})
+    assert [each["unit"] for each in report.merge(file, "psum", {"unit": "psum", "bins": 3})] == ["dot16", "psum"]
+    assert report.merge(file, "dot16", None) == json.loads(file.read_text()) == [{"unit": "psum", "bins": 3}]
 
 
 @pytest.fixture
@@ -250,5 +301,42 @@ def test_nothing_that_toggles_is_proved_constant(bitpath):
         if net is not None and netlist.drives(net):
             names[net] = (signal, all(both))
     constant = constant_nets(netlist, {net: signal for net, (signal, _) in names.items()})
-    assert constant == {net for net, (_, toggled) in names.items() if not toggled}
+    assert constant.keys() == {net for net, (_, toggled) in names.items() if not toggled}
     assert 10 < len(constant) < len(names) / 10
+
+
+def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch, tmp_path):
+    """The command with what it would have measured: a list, one bin less, that written, and a bin that is not hit."""
+    numbers = ("bins", "lines", "lines_waived", "bits", "bits_waived", "bits_proved_constant", "waived")
+    percents = dict.fromkeys(report.KINDS, 100.0)
+
+    def measured(found):
+        record = dict.fromkeys(numbers, 1) | percents
+        record["functional_percent"] = percent(found.covered, found.total)
+        monkeypatch.setattr(
+            "bitpath.sim.coverage.measure.measure", lambda unit, *_: Coverage(found, {"unit": unit} | record, ())
+        )
+
+    monkeypatch.setattr("bitpath.sim.tools.require_extra", lambda extra: None)
+    monkeypatch.setattr(report, "draw", lambda records, file: None)
+    monkeypatch.setattr(bins, "FOLDER", tmp_path)
+    whole = frozenset({"a", "b"})
+    measured(bins.Bins({"good": whole}, {"good": whole}))
+    assert bitpath("psum", "--update")[0] == 0
+    measured(bins.Bins({"good": whole}, {"good": frozenset({"a"})}))
+    status, out, _ = bitpath("psum", "--update")
+    assert (status, "psum: its list is not written" in out, bins.load("psum")["bins"]) == (
+        1,
+        True,
+        {"good": ["a", "b"]},
+    )
+    measured(bins.Bins({"good": frozenset({"a"})}, {"good": frozenset({"a"})}))
+    status, out, _ = bitpath("psum")
+    assert (status, "psum: a bin that was hit once is not: good: b" in out) == (1, True)
+    status, out, _ = bitpath("psum", "--update")
+    assert (status, "psum: leaves the list: good: b" in out) == (0, True)
+    assert bins.load("psum")["bins"] == {"good": ["a"]}
+    monkeypatch.setattr("bitpath.sim.coverage.measure.measure", Mock(side_effect=OSError("the disk is full")))
+    status, out, _ = bitpath("psum", "dot16")
+    assert (status, out.splitlines()[-2:]) == (1, ["psum: the disk is full", "dot16: the disk is full"])
+    assert json.loads((paths.reports() / report.REPORT).read_text()) == []

@@ -51,6 +51,11 @@ def test_a_good_design_passes(simulator):
     assert result.compared == GOOD * 100
     assert result.wave is None
     assert all(count for record in result.records for count in record["coverage"].values())
+    # A stream that never pauses has no gap, though it is empty before its first payload and behind its last.
+    for test, record in zip(result.tests, result.records, strict=True):
+        met = record["streams"]
+        assert (met["i: gap"] > 0, met["o: stalled"] > 0) == ("gap=0.5" in test, "stall=never" not in test)
+        assert met["o: nothing offered"] > 0 if "gap=0.5" in test else met["o: nothing offered"] == 0
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
