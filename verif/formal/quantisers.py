@@ -16,7 +16,7 @@ from bitpath.rtl.tensix.block_decode import BlockDecode
 from bitpath.rtl.tensix.block_encode import BlockEncode
 from bitpath.rtl.trainium3.mx_code import ELEMENTS, MxCode
 from bitpath.rtl.trainium3.mx_source import SOURCES, MxSource
-from bitpath.rtl.trainium3.quantize_mx import BLOCK, MxControl, QuantizeMx, Rule
+from bitpath.rtl.trainium3.quantize_mx import BLOCK, QuantizeMx, Rule
 from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
@@ -113,38 +113,21 @@ def _fp32_field(claim: Claim, code: Value, source: FloatFormat, name: str) -> Si
 
 def block(claim: Claim) -> None:
     """The scale is what the rule says of the largest exponent, and each code that of its own element under it."""
-    dut = claim.place("dut", _unit(), i__valid=1, o__ready=1)
+    dut = claim.place("dut", QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0))), i__valid=1, o__ready=1)
     control, scale = dut.i.p.control, dut.o.p.scale
-    largest = Const(0, FP32.exponent_bits)
+    emax = Mux(control.element, ELEMENTS[1].emax, ELEMENTS[0].emax)
+    # What the scale has as the largest exponent: none is above it, and one is there unless the scale stops at 0.
+    largest = claim.value(scale + emax - (control.rule == Rule.NKI05), "largest")
+    reached = []
     for k in range(BLOCK):
         code = dut.i.p.elements[k]
-        fields = [_fp32_field(claim, code, source, f"{source.name}_{k}") for source in SOURCES]
+        fields = [_fp32_field(claim, code, source, f"{source.name}_{k}".lower()) for source in SOURCES]
         field = claim.value(Mux(control.source, fields[1], fields[0]), f"field_{k}")
-        largest = claim.value(Mux(field > largest, field, largest), f"largest_{k}")
+        reached.append(field == largest)
         first = claim.place(f"source_{k}", MxSource(), source=control.source, code=code)
         second = claim.place(f"code_{k}", MxCode(), i=first.o, element=control.element, scale=scale)
-        claim.ensure(dut.o.p.codes[k] == second.o)
-    emax = Mux(control.element, ELEMENTS[1].emax, ELEMENTS[0].emax)
-    offset = claim.value(emax - (control.rule == Rule.NKI05), "offset", FP32.exponent_bits)
-    claim.ensure(scale == Mux(largest > offset, largest - offset, 0))
-
-
-def block_again(claim: Claim, fmt: FloatFormat) -> None:
-    """Under the OCP rule: the values of a block's codes under its scale become the same codes and scale."""
-    elements = [claim.free(f"element_{k}", BF16.width) for k in range(BLOCK)]
-    control = MxControl.const({"source": SOURCES.index(BF16), "element": ELEMENTS.index(fmt), "rule": Rule.OCP})
-    first = claim.place("first", _unit(), i__valid=1, o__ready=1, i__payload=Cat(*elements, Value.cast(control)))
-    scale = first.o.p.scale
-    claim.assume(*(code[BF16.fraction_bits : -1] != BF16.exponent_mask for code in elements))
-    # Where the smallest subnormal code's value is a normal number of BF16.
-    claim.assume(scale > fmt.bias + fmt.fraction_bits)
-    values = [_element_value(claim, first.o.p.codes[k], scale, fmt, f"value_{k}") for k in range(BLOCK)]
-    again = claim.place("again", _unit(), i__valid=1, o__ready=1, i__payload=Cat(*values, Value.cast(control)))
-    claim.ensure(Value.cast(again.o.p) == Value.cast(first.o.p))
-
-
-def _unit() -> QuantizeMx:
-    return QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0)))
+        claim.ensure(field <= largest, dut.o.p.codes[k] == second.o)
+    claim.ensure((scale == 0) | Cat(reached).any())
 
 
 def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> None:
@@ -243,17 +226,6 @@ PROPERTIES = (
         Sabotage(
             "trainium3/quantize_mx.py", "largest > offset, largest - offset", "largest > offset, largest - offset - 1"
         ),
-    ),
-    *(
-        Property(
-            f"quantize_mx_again_{fmt.name}".lower(),
-            "trainium3.quantize_mx",
-            f"{fmt.name}, rule OCP: the values of a block of BF16 under a scale above {fmt.bias + fmt.fraction_bits}: the same scale and "
-            "codes again",
-            partial(block_again, fmt=fmt),
-            Sabotage("trainium3/quantize_mx.py", "Cat(held[BLOCK:])", "Cat(held[BLOCK:-1])"),
-        )
-        for fmt in ELEMENTS
     ),
     *(
         Property(
