@@ -13,13 +13,13 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     """Prove the properties of each UNIT, of all when none is named, and refute them for the sabotaged designs.
 
     A unit is a file of rtl/ such as common.align, or align. Writes build/reports/formal.json. Every answer is kept at once:
-    called again after an interruption it goes on where it was. Status 1 unless all is proved and every sabotage caught.
+    called again after an interruption it goes on where it was; the report keeps what it has of other units. Status 1 unless all is proved and every sabotage caught.
     """
     from bitpath.sim import paths
     from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.formal.run import prove, select
+    from bitpath.sim.formal.run import failed_record, others, prove, select
     from bitpath.sim.formal.table import listing, result_line
     from bitpath.verif.formal.table import PROPERTIES
     from bitpath.verif.kit.report import write_records
@@ -28,9 +28,15 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     if listed:
         click.echo(listing(chosen))
         return
+    report = paths.reports() / "formal.json"
+    kept = others(report, chosen)
+    # What is to be proved is not in the report until it is.
+    write_records(report, kept)
     with counted_progress(results.console(), "proving") as progress:
         proofs, failures = prove(chosen, seconds, progress)
-    write_records(paths.reports() / "formal.json", [proof.record() for proof in proofs])
+    whole = {proof.of.name for proof in proofs}
+    failed = [failed_record(each) for each in chosen if each.name not in whole]
+    write_records(report, [*kept, *(proof.record() for proof in proofs), *failed])
     for proof in proofs:
         click.echo(result_line(proof))
     proved = sum(proof.found["status"] == "proved" for proof in proofs)

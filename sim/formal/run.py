@@ -1,5 +1,6 @@
 """Many properties with their sabotages, two at a time; every answer is kept as soon as it is there."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from bitpath.sim.formal.prove import Task, answer, design_key, emitted
 from bitpath.sim.pool import workers
 from bitpath.sim.tools import require_extra
 from bitpath.verif.formal.property import Property
+from bitpath.verif.formal.table import PROPERTIES
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,21 @@ class Proof:
         }
 
 
+def failed_record(of: Property) -> dict[str, Any]:
+    """For the report, of a property that a tool failed at, or at its sabotage."""
+    return {"property": of.name, "unit": of.unit, "engine": of.engine.value, "depth": of.depth, "status": "failed"}
+
+
+def others(report: Path, chosen: Sequence[Property]) -> list[dict[str, Any]]:
+    """Records of the properties that are in a report, still stated, and not chosen."""
+    names = PROPERTIES.keys() - {each.name for each in chosen}
+    try:
+        records = json.loads(report.read_text())
+    except (FileNotFoundError, ValueError):
+        return []
+    return [record for record in records if record.get("property") in names]
+
+
 def answers_file() -> Path:
     """Answers by key: what a run that was interrupted goes on from."""
     return paths.reports() / "formal_answers.jsonl"
@@ -79,7 +96,8 @@ def prove(
     known = {
         line["key"]: line["answer"]
         for line in journal.read(answers_file())
-        if line["answer"]["status"] != "undecided" or line["limit"] >= limit
+        if line.keys() >= {"key", "answer", "limit"}
+        and (line["answer"]["status"] != "undecided" or line["limit"] >= limit)
     }
     tasks = [Task(each, sabotaged) for each in properties for sabotaged in (False, True)]
     found: dict[tuple[str, bool], tuple[str, dict[str, Any]]] = {}
@@ -108,9 +126,9 @@ def prove(
 
 def _decide(task: Task, limit: float, known: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """A task's key and its answer, one that is known if there is one."""
-    folder = emitted(task)
-    key = design_key(task, folder)
-    return key, known[key] if key in known else answer(task, folder, limit)
+    design = emitted(task)
+    key = design_key(task, design)
+    return key, known[key] if key in known else answer(task, design, limit)
 
 
 def select(properties: Sequence[Property], units: Sequence[str]) -> list[Property]:

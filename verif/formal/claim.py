@@ -41,11 +41,13 @@ class Claim:
 
         Parameters
         ----------
-        wires : whether its register ranks are wires, which makes a pipeline combinational.
+        wires : whether its register ranks are wires, which makes a pipeline combinational; ValueError where a register is left.
         """
         if wires:
             with patch.object(Ranks, "hold", lambda self, step, **values: list(values.values())):
                 fragment = Fragment.get(component, None)
+            if _clocked(fragment):
+                raise ValueError(f"{name} has registers that are in none of its ranks")
         else:
             fragment = Fragment.get(component, None)
         self._fragments[name] = fragment
@@ -104,6 +106,10 @@ class Claim:
         if asserted:
             self.m.d.comb += [Assume(assume), Assert(ok)]
         return self.m, {"clk": self._clock.clk, **self.inputs, "ok": ok, "assume": assume}
+
+
+def _clocked(fragment: Fragment) -> bool:
+    return fragment.statements.keys() > {"comb"} or any(_clocked(inner) for inner, *_ in fragment.subfragments)
 
 
 def _all(conditions: list[Value]) -> Value:

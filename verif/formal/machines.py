@@ -5,7 +5,7 @@ from functools import partial
 from amaranth import Cat, Const, Mux
 
 from bitpath.golden.spec.formats import BF16, FP16, FP32
-from bitpath.golden.spec.tensix_numerics import WORMHOLE, WORMHOLE_FIXED
+from bitpath.golden.spec.tensix_numerics import WORMHOLE
 from bitpath.golden.spec.tensix_numerics import Tie as TensixTie
 from bitpath.rtl.aie_ml_v2.compare import ACCUMULATOR_OFFSET
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
@@ -42,16 +42,20 @@ def aie_normalize(claim: Claim) -> None:
 def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
     """A sum in units of 2**-23 at an exponent, to the format of Dst, ties away from zero."""
     fmt = FP32 if dst32 else (FP16 if style is StyleCode.FP16 else BF16)
-    numerics = WORMHOLE_FIXED.numerics
+    numerics = WORMHOLE.numerics
     first = claim.place("normalize", DstNormalize(numerics), dst32=int(dst32))
     dut = claim.place("dut", DstRound(numerics), normal=first.o, total=0)
     claim.assume(dut.control.style == style, dut.control.dst32 == int(dst32))
     magnitude = claim.value(first.i.value + first.i.sign, "magnitude", FLOAT_BITS + 1)
     # A sum of 16 products and Dst is below 2**29.
     claim.assume(magnitude >> FLOAT_BITS == 0)
+    # Wormhole makes of -1 unit -1.0, four binades up.
+    quirk = first.i.sign & (magnitude == 1) & int(dst32)
     place = leading_place(claim, magnitude, "place")
     significand = rounded(claim, claim.value(magnitude << fmt.precision, "wide"), place + 1, Tie.AWAY, "spec")
-    field = claim.value(first.exponent + place - FP32.fraction_bits + significand[fmt.precision], "field")
+    field = claim.value(
+        first.exponent + Mux(quirk, 4, place - FP32.fraction_bits) + significand[fmt.precision], "field"
+    )
     fraction = Mux(significand[fmt.precision], 0, significand[: fmt.fraction_bits])
     if fmt is FP16:
         limit, beyond = (1 << fmt.width - 1) - 1, field > fmt.exponent_mask
@@ -108,7 +112,7 @@ PROPERTIES = (
     Property(
         "aie_normalize",
         "aie_ml_v2.normalize",
-        "the lane's sum at its real width: 24 leading bits to even, then flushed or infinity",
+        "the lane's sum at its real width: 24 leading bits to even, then flushed or infinity; nothing special",
         aie_normalize,
         Sabotage("aie_ml_v2/normalize.py", "field.eq(normal.exponent + rounded[-1])", "field.eq(normal.exponent)"),
     ),
@@ -116,7 +120,7 @@ PROPERTIES = (
         Property(
             f"dst_round_{name}",
             "tensix.dst_round",
-            f"a 29-bit sum through dst_normalize and dst_round to {name.upper()}, ties away; overflow, zeros",
+            f"a 29-bit sum through dst_normalize and dst_round to {name.upper()}, ties away; overflow, zeros; Wormhole's -1 unit",
             partial(dst_float, dst32=dst32, style=style),
             Sabotage(
                 "tensix/dst_normalize.py", "Cat(self.i.sign.replicate(amount)", "Cat((~self.i.sign).replicate(amount)"
@@ -138,7 +142,7 @@ PROPERTIES = (
     Property(
         "dst_align",
         "tensix.dst_align",
-        "the largest exponent of groups and Dst; distances, saturated; what is empty is shifted away",
+        "BF16 into a 32-bit Dst: the largest exponent of groups and Dst; distances, saturated; what is empty is shifted away",
         dst_shifts,
         Sabotage("tensix/dst_align.py", "largest.counts[k].eq(exponent.any())", "largest.counts[k].eq(1 if k else 0)"),
     ),

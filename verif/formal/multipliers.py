@@ -110,7 +110,7 @@ PROPERTIES = (
             "trainium3.quad_mx_dot",
             f"{left.name} x {right.name}: the product of both numbers on a fixed-point grid",
             partial(element_product, left=left, right=right),
-            Sabotage("common/decode.py", "Mux(normal, exponent, 1)", "exponent"),
+            _MULTIPLY,
         )
         for left, right in ((E4M3FN, E4M3FN), (E4M3FN, E5M2), (E5M2, E5M2))
     ),
@@ -134,7 +134,7 @@ PROPERTIES = (
         Property(
             f"signed_product_{bits}_{'_'.join(kinds[sign] for sign in signs)}",
             "aie_ml_v2.signed_product",
-            f"{bits} x {bits} bits, {kinds[signs[0]]} x {kinds[signs[1]]}: the integers' product",
+            f"{bits} x {bits} bits, {kinds[signs[0]]} x {kinds[signs[1]]} by their sign bits: the integers' product",
             partial(signed_product, width=width, place=place, signs=signs),
             Sabotage(
                 "aie_ml_v2/signed_product.py", "(of_a + of_b)", "(of_a | of_b)" if all(signs) else "(of_a & of_b)"

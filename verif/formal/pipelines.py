@@ -83,14 +83,14 @@ def _lane(mode: MacMode) -> Property:
 
 
 def _stages(unit: str, cls: type, config: Callable, state: Callable, rest: str = "") -> list[Property]:
-    """A unit that offers 1 to 4 stages. The sabotage inverts a bit behind each rank."""
+    """A unit that offers 1 to 4 stages. The sabotage lets one value pass by each rank."""
     return [
         Property(
             f"{unit}{rest}_{stages}_stages",
             UNITS[unit],
             f"{stages} ranks, full and flowing, give what wires in their place give",
             partial(state, make=partial(_make, cls, config, stages), latency=stages),
-            _INVERTED,
+            _EARLY,
             depth=stages,
         )
         for stages in STAGES
@@ -107,7 +107,7 @@ def _fixed(unit: str, make: Callable[[], wiring.Component], latency: int) -> Pro
         UNITS[unit],
         f"its {latency} ranks, full and flowing, give what wires in their place give",
         partial(stream_pipeline, make=make, latency=latency),
-        _INVERTED,
+        _EARLY,
         depth=latency,
     )
 
@@ -122,8 +122,8 @@ UNITS = {
     "srs": "aie_ml_v2.srs",
     "ups": "aie_ml_v2.ups",
 }
-_INVERTED = Sabotage(
-    "common/ranks.py", "held[name].eq(value) for", "held[name].eq(Value.cast(value) ^ (name == next(iter(held)))) for"
+_EARLY = Sabotage(
+    "common/ranks.py", "return list(held.values())", "return [*list(values.values())[:1], *list(held.values())[1:]]"
 )
 
 PROPERTIES = (

@@ -5,16 +5,19 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 
 from bitpath.golden.spec.aie_ml_v2 import RoundingCode
-from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP32, FloatFormat
+from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, Format
 from bitpath.golden.spec.tensix_numerics import BfpRange
 from bitpath.golden.spec.tensix_numerics import Tie as TensixTie
 from bitpath.rtl.aie_ml_v2.conversion_layouts import MxCode as BlockCode
 from bitpath.rtl.aie_ml_v2.mx_element import MxElement
+from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.tensix.block_decode import BlockDecode
 from bitpath.rtl.tensix.block_encode import BlockEncode
 from bitpath.rtl.trainium3.mx_code import ELEMENTS, MxCode
 from bitpath.rtl.trainium3.mx_source import SOURCES, MxSource
+from bitpath.rtl.trainium3.quantize_mx import BLOCK, QuantizeMx, Rule
+from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.formal.specification import Tie, float_code, leading_place, rounded
@@ -75,6 +78,16 @@ def half_unit(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
     claim.ensure((x < beyond) | saturated, second.o[-1] == first.code[-1])
 
 
+def _element_value(claim: Claim, code: Value, scale: Value, fmt: FloatFormat, name: str) -> Value:
+    """The BF16 code of a finite element code under a scale, where that is a normal number or 0."""
+    got, field = _magnitude(claim, code, fmt, f"{name}_of")
+    place = leading_place(claim, got, f"{name}_place")
+    exponent = field + place - (fmt.bias + fmt.fraction_bits) + scale
+    fraction = claim.value((got << BF16.fraction_bits) >> place, f"{name}_fraction")[: BF16.fraction_bits]
+    value = Mux(got == 0, 0, Cat(fraction, claim.value(exponent, f"{name}_exponent", BF16.exponent_bits)))
+    return Cat(claim.value(value, name, BF16.width - 1), code[-1])
+
+
 def element_again(claim: Claim, fmt: FloatFormat) -> None:
     """Under the OCP rule: a code's value, quantised under its scale, is that code, and keeps the scale what it is."""
     first, second = _element(claim, BF16, fmt, "first")
@@ -84,13 +97,37 @@ def element_again(claim: Claim, fmt: FloatFormat) -> None:
     claim.assume(scale == Mux(largest > fmt.emax, largest - fmt.emax, 0))
     # Where the smallest subnormal code's value is a normal number of BF16.
     claim.assume(scale > fmt.bias + fmt.fraction_bits)
-    got, field = _magnitude(claim, second.o, fmt, "o")
-    place = leading_place(claim, got, "place")
-    exponent = field + place - (fmt.bias + fmt.fraction_bits) + scale
-    fraction = claim.value((got << BF16.fraction_bits) >> place, "fraction")[: BF16.fraction_bits]
-    value = Mux(got == 0, 0, Cat(fraction, claim.value(exponent, "exponent", BF16.exponent_bits)))
-    again, code = _element(claim, BF16, fmt, "again", code=Cat(claim.value(value, "value", 15), second.o[-1]))
+    again, code = _element(claim, BF16, fmt, "again", code=_element_value(claim, second.o, scale, fmt, "value"))
     claim.ensure(code.o == second.o, again.field <= largest, (first.field != largest) | (again.field == largest))
+
+
+def _fp32_field(claim: Claim, code: Value, source: FloatFormat, name: str) -> Signal:
+    """The exponent field that a code's value has in FP32."""
+    significand, biased = _magnitude(claim, code, source, name)
+    place = leading_place(claim, significand, f"{name}_place")
+    exponent = claim.value(biased + place - (source.bias + source.fraction_bits) + FP32.bias, f"{name}_exponent")
+    field = Mux((significand == 0) | (exponent < 0), 0, exponent)
+    special = code[source.fraction_bits : -1].all()
+    return claim.value(Mux(special, FP32.exponent_mask, field), f"{name}_field", FP32.exponent_bits)
+
+
+def block(claim: Claim) -> None:
+    """The scale is what the rule says of the largest exponent, and each code that of its own element under it."""
+    dut = claim.place("dut", QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0))), i__valid=1, o__ready=1)
+    control, scale = dut.i.p.control, dut.o.p.scale
+    emax = Mux(control.element, ELEMENTS[1].emax, ELEMENTS[0].emax)
+    # What the scale has as the largest exponent: none is above it, and one is there unless the scale stops at 0.
+    largest = claim.value(scale + emax - (control.rule == Rule.NKI05), "largest")
+    reached = []
+    for k in range(BLOCK):
+        code = dut.i.p.elements[k]
+        fields = [_fp32_field(claim, code, source, f"{source.name}_{k}".lower()) for source in SOURCES]
+        field = claim.value(Mux(control.source, fields[1], fields[0]), f"field_{k}")
+        reached.append(field == largest)
+        first = claim.place(f"source_{k}", MxSource(), source=control.source, code=code)
+        second = claim.place(f"code_{k}", MxCode(), i=first.o, element=control.element, scale=scale)
+        claim.ensure(field <= largest, dut.o.p.codes[k] == second.o)
+    claim.ensure((scale == 0) | Cat(reached).any())
 
 
 def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> None:
@@ -163,7 +200,7 @@ PROPERTIES = (
         Property(
             f"mx_code_half_unit_{source.name}_{fmt.name}".lower(),
             "trainium3.mx_code",
-            f"{source.name} to {fmt.name}: no more than half a unit from the quotient below saturation",
+            f"{source.name} to {fmt.name}: no more than half a unit from a quotient of 2**-48 and more, below saturation",
             partial(half_unit, source=source, fmt=fmt),
             _GUARD,
         )
@@ -173,18 +210,29 @@ PROPERTIES = (
     *(
         Property(
             f"mx_code_again_{fmt.name}".lower(),
-            "trainium3.quantize_mx",
-            f"{fmt.name}, rule OCP: a block of quantised values has the same scale and codes again",
+            "trainium3.mx_code",
+            f"{fmt.name}: an element's value under the OCP scale, above {fmt.bias + fmt.fraction_bits}, of any largest exponent: "
+            "the same code and exponent again",
             partial(element_again, fmt=fmt),
-            _EXPONENT,
+            _GUARD,
         )
-        for fmt in (E4M3FN, E5M2)
+        for fmt in ELEMENTS
+    ),
+    Property(
+        "quantize_mx_block",
+        "trainium3.quantize_mx",
+        "any block, either source, element and rule: the scale of its largest exponent; each code is mx_code's of its element under it",
+        block,
+        Sabotage(
+            "trainium3/quantize_mx.py", "largest > offset, largest - offset", "largest > offset, largest - offset - 1"
+        ),
     ),
     *(
         Property(
             f"mx_element_{block.fmt.name}_{rounding.name}".lower(),
             "aie_ml_v2.mx_element",
-            f"{block.fmt.name.upper()}, {rounding.name}: half a unit of error at most; exactly the largest magnitude beyond",
+            f"{block.fmt.name.upper()}, {rounding.name}: subnormals flushed, no most negative code: half a unit of error at most; exactly "
+            "the largest magnitude beyond",
             partial(block_element, block=block, rounding=rounding),
             _LEAVES,
         )
@@ -205,7 +253,7 @@ PROPERTIES = (
         Property(
             f"block_float_again_{fmt.name}".lower(),
             "tensix.block_encode",
-            f"{fmt.name}: every datum comes back from its float",
+            f"{fmt.name}: every datum comes back from its float, but -0, where the shared exponent gives it normal numbers",
             partial(block_float_again, fmt=fmt),
             Sabotage("tensix/block_encode.py", "MAX_SHIFT, distance + 1", "MAX_SHIFT, distance + 2"),
         )

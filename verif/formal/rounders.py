@@ -8,7 +8,7 @@ from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP16, FP32, FloatFor
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.rtl.common.fp32_cast import Fp32Cast
 from bitpath.rtl.common.move_up import MoveUp
-from bitpath.rtl.common.narrow import DROPPED_BITS, Narrow
+from bitpath.rtl.common.narrow import Narrow
 from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.common.raw import moving_sum, normal_sum, raw_sum
 from bitpath.rtl.common.round import Round
@@ -17,6 +17,7 @@ from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.formal.specification import Tie, float_code, leading_place, rounded
 
+DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
 TIES = {Rounding.RNE: Tie.EVEN, Rounding.RTZ: Tie.TOWARDS_ZERO}
 
 

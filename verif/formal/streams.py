@@ -1,9 +1,10 @@
-"""Streams keep their contract: what is offered stays until it is taken; nothing is lost, doubled or changes its order."""
+"""Streams keep their contract: what is offered stays until it is taken; through ranks and links nothing is lost, doubled or
+changes its order."""
 
 from collections.abc import Callable
 from functools import partial
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -94,6 +95,18 @@ def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool)
         claim.ensure(dut.i.ready == (dut.o.ready | ~dut.o.valid))
 
 
+def one_request(claim: Claim, make: Callable[[], wiring.Component]) -> None:
+    """From any state: a result is there the cycle after its request and only then, and is a function of that alone."""
+    dut = claim.place("dut", make())
+    other = claim.place("other", make(), i__valid=1, o__ready=1, i__payload=Value.cast(dut.i.p))
+    arrives, waits = dut.i.valid & dut.i.ready, dut.o.valid & ~dut.o.ready
+    arrived = claim.register(arrives, "arrived")
+    claim.ensure(
+        dut.o.valid == claim.register(arrives | waits, "expected"),
+        ~arrived | (Value.cast(dut.o.p) == Value.cast(other.o.p)),
+    )
+
+
 def delay(claim: Claim, width: int, cycles: int) -> None:
     dut = claim.place("dut", Delay(width, cycles))
     words = [dut.i]
@@ -106,19 +119,32 @@ def delay(claim: Claim, width: int, cycles: int) -> None:
 
 
 def ring(claim: Claim, width: int, depth: int) -> None:
-    """From any state, by steps: what is read again is what was read before, or what was written since."""
+    """From any state: what was written last, in this cycle or before, is read; and what was read before is read again."""
     dut = claim.place("dut", Ring(width, depth))
-    advanced, write, read, word, out = (
-        claim.register(value, name)
-        for name, value in {
-            "advanced": dut.advance, "write_before": dut.write, "read_before": dut.read, "word": dut.i, "out": dut.o
-        }.items()
-    )  # fmt: skip
-    again = claim.register(advanced, "advanced_twice") & (claim.register(read, "first_read") == read)
+    now = {"advance": dut.advance, "write": dut.write, "read": dut.read, "i": dut.i, "o": dut.o}
+    past = [now]
+    for cycles in range(1, 4):
+        past.append({name: claim.register(value, f"{name}_{cycles}") for name, value in past[-1].items()})
+    _, last, middle, first = past
+
+    def writes(cycle: dict[str, Value]) -> Value:
+        return cycle["advance"] & (cycle["write"] == last["read"])
+
+    def reads(cycle: dict[str, Value]) -> Value:
+        return cycle["advance"] & (cycle["read"] == last["read"])
+
     claim.ensure(
-        advanced | (dut.o == out),
-        ~advanced | (write != read) | (dut.o == word),
-        ~(advanced & again) | (write == read) | (dut.o == out),
+        last["advance"] | (dut.o == last["o"]),
+        ~writes(last) | (dut.o == last["i"]),
+        ~last["advance"]
+        | writes(last)
+        | Mux(
+            writes(middle),
+            dut.o == middle["i"],
+            (~reads(middle) | (dut.o == last["o"]))
+            & (~writes(first) | (dut.o == first["i"]))
+            & (~reads(first) | (dut.o == middle["o"])),
+        ),
     )
 
 
@@ -138,7 +164,7 @@ def link(claim: Claim) -> None:
 
 
 _ADVANCES = Sabotage("common/ranks.py", "self._ready | ~self.valid", "self._ready | self.valid")
-_ALWAYS = Sabotage("common/ranks.py", "self._ready | ~self.valid", "self._ready | ~self._ready")
+_MOVES = Sabotage("common/ranks.py", "with self._m.If(self.advance):", "with self._m.If(1):")
 _RECURS = Sabotage(
     "common/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
 )
@@ -148,7 +174,7 @@ def _staged(cls: type, config: Callable, stages: int) -> wiring.Component:
     return cls(config(pipeline=PipelineConfig(stages=stages)))
 
 
-def _stay(unit: str, name: str, make: Callable, sabotage: Sabotage = _ALWAYS, *, whole: bool = True) -> Property:
+def _stay(unit: str, name: str, make: Callable, sabotage: Sabotage = _MOVES, *, whole: bool = True) -> Property:
     return Property(
         f"{name}_offer_stays",
         unit,
@@ -188,9 +214,11 @@ PROPERTIES = (
     Property(
         "ring_4",
         "common.ring",
-        "4 places: what is read is what was written last, or what was read there before",
+        "4 places: what was written last is read, up to two cycles later; what was read is read again, whatever goes elsewhere",
         partial(ring, width=3, depth=4),
-        Sabotage("common/ring.py", "transparent_for=(write,)", "transparent_for=()"),
+        Sabotage(
+            "common/ring.py", "write.en.eq(self.advance)", "write.en.eq(self.advance & (self.write == self.read))"
+        ),
         depth=3,
     ),
     Property(
@@ -222,6 +250,16 @@ PROPERTIES = (
         "unpacker",
         partial(Unpacker, ConversionConfig()),
         Sabotage("tensix/unpacker.py", "self.o.ready | ~self.o.valid", "self.o.ready | ~self.o.ready"),
+    ),
+    Property(
+        "unpacker_one_request",
+        "tensix.unpacker",
+        "a result is there the cycle after its request, waits until it is taken, and depends on that request alone",
+        partial(one_request, make=partial(Unpacker, ConversionConfig())),
+        Sabotage(
+            "tensix/unpacker.py", "self.o.valid.eq(self.i.valid)", "self.o.valid.eq(self.i.valid & ~self.o.valid)"
+        ),
+        depth=1,
     ),
     _stay("aie_ml_v2.mx_convert", "mx_convert", partial(MxConvert, MxConvertConfig())),
     _stay("aie_ml_v2.srs", "srs", partial(Srs, IntegerLanesConfig())),

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from bitpath.sim import journal, paths
 from bitpath.sim.commands import formal
-from bitpath.sim.errors import MissingToolError
+from bitpath.sim.errors import MissingToolError, SimulationError
 from bitpath.sim.formal import btor, induction, prove, run, table
 from bitpath.verif.formal.table import PROPERTIES
 
@@ -29,14 +29,14 @@ def answers(tmp_path, monkeypatch):
         log.unlink(missing_ok=True)
         return sorted(names)
 
-    def answer(task, folder, limit):
+    def answer(task, design, limit):
         with log.open("a") as file:
             file.write(f"{task.name}\n")
         return given.get(task.name, REFUTED if task.sabotaged else PROVED)
 
     monkeypatch.setattr(run, "require_extra", lambda name: None)
-    monkeypatch.setattr(run, "emitted", lambda task: tmp_path)
-    monkeypatch.setattr(run, "design_key", lambda task, folder: f"key of {task.name}")
+    monkeypatch.setattr(run, "emitted", lambda task: b"")
+    monkeypatch.setattr(run, "design_key", lambda task, design: f"key of {task.name}")
     monkeypatch.setattr(run, "answer", answer)
     # Fresh processes would not have what is set here.
     monkeypatch.setattr(run, "workers", lambda count, what: ThreadPoolExecutor(count))
@@ -95,13 +95,70 @@ def test_a_tool_that_fails_loses_nothing_of_the_others(answers, monkeypatch):
     def emitted(task):
         if task.name == "delay_2":
             raise OSError("no space left on device")
-        return paths.build_root()
+        return b""
 
     monkeypatch.setattr(run, "emitted", emitted)
     proofs, failures = run.prove(SMALL, 10)
     assert [proof.of.name for proof in proofs] == ["align_4_to_7_sticky"]
     assert failures == ["delay_2: no space left on device"]
     assert len(journal.read(run.answers_file())) == 3
+
+
+def test_the_report_keeps_other_units_and_says_what_failed(answers, monkeypatch):
+    assert CliRunner().invoke(formal.command, ["align"]).exit_code == 0
+    assert CliRunner().invoke(formal.command, ["common.delay"]).exit_code == 0
+
+    def emitted(task):
+        if task.name == "delay_2-sabotaged":
+            raise OSError("no space left on device")
+        return b""
+
+    monkeypatch.setattr(run, "emitted", emitted)
+    assert CliRunner().invoke(formal.command, ["common.delay"]).exit_code == 1
+    records = json.loads((paths.reports() / "formal.json").read_text())
+    status = {record["property"]: record["status"] for record in records}
+    assert len(records) == len(status) == 13
+    assert [status[name] for name in ("align_4_to_7_sticky", "delay_2", "delay_5")] == ["proved", "failed", "proved"]
+
+
+def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monkeypatch):
+    CliRunner().invoke(formal.command, ["common.delay"])
+    monkeypatch.setattr(run, "emitted", lambda task: (_ for _ in ()).throw(KeyboardInterrupt))
+    CliRunner().invoke(formal.command, ["common.delay"])
+    assert json.loads((paths.reports() / "formal.json").read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"), [(1, "PASS 0 0"), (127, "PASS 0 0"), (0, "FAIL 2 0"), (16, "ERROR 16 0"), (0, "")]
+)
+def test_symbiyosys_must_end_as_it_says(ended, said, tmp_path, monkeypatch):
+    def run_logged(command, *, log, folder, **limits):
+        log.write_text("no such module\n")
+        (folder / "induction").mkdir()
+        (folder / "induction" / "status").write_text(said)
+        return ended
+
+    monkeypatch.setattr(induction.process, "run_logged", run_logged)
+    with pytest.raises(SimulationError, match=r"(?s)SymbiYosys failed; log: .*no such module"):
+        induction.induct(tmp_path, 2, 10)
+
+
+def test_what_an_earlier_run_left_answers_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = prove.Task(PROPERTIES["delay_2"], sabotaged=False)
+    stale = task.folder / "work" / "induction"
+    stale.mkdir(parents=True)
+    (stale / "status").write_text("PASS 0 0")
+    monkeypatch.setattr(induction.process, "run_logged", lambda command, *, log, **limits: log.write_text("died") and 0)
+    with pytest.raises(SimulationError, match="SymbiYosys failed"):
+        prove.answer(task, b"design", 10)
+    assert (task.folder / "work" / "design.il").read_bytes() == b"design"
+
+
+def test_a_damaged_line_of_the_journal_is_left_out(answers):
+    journal.append(run.answers_file(), {"task": "delay_2"})
+    _, failures = run.prove(SMALL, 10)
+    assert not failures
 
 
 def test_units_go_by_either_name_and_unknown_ones_are_said():
@@ -168,8 +225,8 @@ def test_both_engines_prove_and_refute(tmp_path, monkeypatch):
     assert not failures
     assert all(proof.good for proof in proofs)
     assert all(proof.sabotaged["counterexample"] for proof in proofs)
-    monkeypatch.setattr(run, "answer", None)
     again, _ = run.prove(SMALL, 100)
+    assert len(journal.read(run.answers_file())) == 4
     assert [proof.record() for proof in again] == [proof.record() for proof in proofs]
 
 

@@ -63,6 +63,13 @@ def test_a_sabotage_that_cannot_be_done_is_said(file, old, new, sentence):
         changed_source(file, old, new)
 
 
+def test_a_register_outside_the_ranks_is_a_mistake():
+    from bitpath.rtl.common.delay import Delay
+
+    with pytest.raises(ValueError, match="dut has registers that are in none of its ranks"):
+        Claim().place("dut", Delay(4, 2), wires=True)
+
+
 def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
     from bitpath.rtl.common.narrow import Narrow
 
