@@ -168,10 +168,13 @@ def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
     built = SimpleNamespace(unit="psum", digest="0123")
     less = SimpleNamespace(tests=TESTS[1:], records=RECORDS[1:])
     with pytest.raises(SimulationError, match=r"1 functional bins that were hit once .*: good: a"):
-        runner._check_bins(built, None, less)
+        runner._check_bins(built, None, less, {"BITPATH_CASES": "1000"})
     # Some of the tests, or another configuration, need not hit them all.
-    runner._check_bins(built, "good", less)
-    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less)
+    runner._check_bins(built, "good", less, {"BITPATH_CASES": "1000"})
+    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less, {"BITPATH_CASES": "1000"})
+    # Nor need fewer cases, or as many as the bench has of its own.
+    runner._check_bins(built, None, less, {"BITPATH_CASES": "999"})
+    runner._check_bins(built, None, less, {})
 
 
 def test_every_unit_is_measured():
