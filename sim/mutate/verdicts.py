@@ -1,8 +1,10 @@
 """What became of mutants, kept as soon as it is known."""
 
+import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +14,7 @@ from bitpath.golden.fast.backend import threads
 from bitpath.sim import journal, paths
 from bitpath.sim.errors import SimulationError
 
+STALE_SECONDS = 86_400
 KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
 """What becomes of a mutant; a broken one cannot be run, and counts as if it had survived."""
 TIMED_OUT = "out of time"
@@ -192,5 +195,10 @@ def scratch() -> Iterator[Path]:
     """An empty folder for a while."""
     base = paths.build_root() / "mutate"
     base.mkdir(parents=True, exist_ok=True)
+    # What runs that were killed have left; no call takes a day.
+    for left in base.glob("run-*"):
+        with suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
     with TemporaryDirectory(dir=base, prefix="run-") as name:
         yield Path(name)
