@@ -40,7 +40,7 @@ _JOINT = "expose -dff gold gate"
 # What `sat -verify` says when it found a counterexample, or no induction step.
 _REFUSED = "proof did fail"
 _PROVE_CUT = "sat -verify -prove-asserts miter\n"
-_PROVE_JOINT = "sat -verify -prove-asserts -tempinduct -set-init-def -maxsteps {steps} miter\n"
+_PROVE_JOINT = "sat -verify -prove-asserts -tempinduct -maxsteps {steps} miter\n"
 
 
 def proved_equivalent(mutant: Mutant, top: str, netlist: Path, folder: Path) -> tuple[bool, str]:
