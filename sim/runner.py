@@ -98,6 +98,8 @@ def run(
     """
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     folder = _new_folder(built) if folder is None else folder
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty: what an earlier run left there would be taken for this one's")
     (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
     replay = _replay_line(built, folder, seed, tests)
     job = {

@@ -5,8 +5,10 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache as once
+from importlib.metadata import version
 from pathlib import Path
 
 import bitpath.golden
@@ -14,16 +16,33 @@ from bitpath.sim import cache, process
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate.golden_faults import Fault, apply, draw_faults, possible_faults
 from bitpath.sim.mutate.imports import imported_by, module_file
-from bitpath.sim.mutate.verdicts import KILLED, SURVIVED, Judged, Ledger, Progress, scratch, side_by_side
+from bitpath.sim.mutate.traffic import library_versions, settings_of_the_shell
+from bitpath.sim.mutate.verdicts import (
+    BROKEN,
+    KILLED,
+    SURVIVED,
+    TIMED_OUT,
+    Judged,
+    Ledger,
+    Progress,
+    scratch,
+    side_by_side,
+)
 
 GOLDEN_COUNT = 20
 GOLDEN = Path(bitpath.golden.__file__).parent
 TESTS = GOLDEN.parent / "verif" / "tests" / "golden"
 """Where the tests stand in a checkout; a wheel has none."""
-TEST_SECONDS = 600
-"""A mutant may loop for ever: a run that takes longer has failed."""
-PASSED, FAILED, BROKEN = 0, 1, 2
+REAL_SECONDS = 3600
+"""Limit on the tests of a model as it is."""
+LEAST_SECONDS, TIMES_SECONDS = 120, 5
+"""A mutant may loop for ever: a run that takes so many times the seconds of the real model's, and more than the least, has
+failed. Two run at a time, where the real one's ran alone."""
+PASSED, FAILED, UNREADABLE = 0, 1, 2
 """pytest's statuses: all passed; some failed; a test file could not even be imported."""
+
+
+_SPEC = "bitpath.golden.spec."
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,7 @@ class Sabotage:
     target: str
     fault: Fault
     port: str = ""
+    bit: int | None = None
 
     @property
     def source(self) -> str:
@@ -100,18 +120,25 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress) -> Judg
     possible = possible_faults(source)
     mutants = [Sabotage(target, fault) for fault in draw_faults(possible, count, seed)]
     tests = tests_of(module)
-    ledger = Ledger(_key(module, tests, mutants), len(mutants))
 
-    def call(number: int) -> str | None:
-        return _fails(module, apply(source, mutants[number - 1].fault), tests)
+    def key() -> str:
+        return _key(module, tests, mutants)
 
+    ledger = Ledger(key(), len(mutants), key)
     if missing := ledger.missing:
         try:
             progress("running the tests without a mutant", 0, 1)
-            if (failed := _fails(module, source, tests)) is not None:
-                raise SimulationError(f"{target}: its tests fail without a mutant: {failed}")
-            for number, how in side_by_side("running the tests", missing, call, progress):
-                ledger.keep(number, SURVIVED if how is None else KILLED, how or "")
+            began = time.monotonic()
+            verdict, said = _judge(module, source, tests, REAL_SECONDS)
+            if verdict != SURVIVED:
+                raise SimulationError(f"{target}: its tests fail without a mutant: {said}")
+            limit = max(LEAST_SECONDS, TIMES_SECONDS * (time.monotonic() - began))
+
+            def call(number: int) -> tuple[str, str]:
+                return _judge(module, apply(source, mutants[number - 1].fault), tests, limit)
+
+            for number, found in side_by_side("running the tests", missing, call, progress):
+                ledger.keep(number, *found)
         finally:
             ledger.spend(time.monotonic() - start)
     return Judged(
@@ -128,31 +155,40 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress) -> Judg
     )
 
 
-def _key(module: str, tests: list[Path], mutants: list[Sabotage]) -> str:
-    """Of everything that decides a verdict."""
+def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str:
+    """Of everything that decides a verdict, as it is now."""
     modules = sorted(frozenset().union(*(_tests()[file] for file in tests)))
     here = Path(__file__)
     scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
-    files = [*map(module_file, modules), *tests, TESTS / "conftest.py", *scripts]
-    parts = [module, cache.hash_files(files), [mutant.shown for mutant in mutants], sys.version]
+    vectors = sorted(file for file in (TESTS.parents[1] / "vectors").glob("*") if file.is_file())
+    settings = [file for file in (TESTS.parents[2] / "pyproject.toml", TESTS / "conftest.py") if file.is_file()]
+    files = [*map(module_file, modules), *tests, *settings, *scripts, *vectors]
+    versions = library_versions() | {"pytest": version("pytest"), "python": sys.version}
+    parts = [module, cache.hash_files(files), [mutant.shown for mutant in mutants], versions, settings_of_the_shell()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _fails(module: str, source: str, tests: list[Path]) -> str | None:
-    """How the tests fail with this text in the module's place; None where they pass."""
+def _judge(module: str, source: str, tests: Sequence[Path], limit: float) -> tuple[str, str]:
+    """The verdict of the tests with this text in the module's place, and how it came."""
     with scratch() as folder:
         mutated, log = folder / "mutated.py", folder / "tests.log"
         mutated.write_text(source)
+        env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        if module.startswith(_SPEC):
+            # Compiled loops hold numbers of the specification: neither real ones are to judge a mutant, nor a mutant's to
+            # be left for others.
+            env["NUMBA_CACHE_DIR"] = str(folder)
         command = [sys.executable, "-P", "-B", "-m", "bitpath.sim.mutate.golden_tests", module, str(mutated)]
         try:
             status = process.run_logged(
-                [*command, *map(str, tests)], env=os.environ, log=log, timeout=TEST_SECONDS, folder=TESTS.parents[2]
+                [*command, *map(str, tests)], env=env, log=log, timeout=limit, folder=TESTS.parents[2]
             )
         except TimeoutError as error:
-            return str(error)
+            return KILLED, f"{TIMED_OUT}: {error}"
+        lines = log.read_text(errors="replace").splitlines() or [f"status {status}"]
         if status == PASSED:
-            return None
-        if status not in (FAILED, BROKEN):
-            raise SimulationError(f"the tests of {module} could not run:\n{process.tail(log)}")
-        lines = log.read_text().splitlines()
-        return next((line for line in lines if line.startswith(("FAILED", "ERROR"))), lines[-1])
+            return SURVIVED, ""
+        if status not in (FAILED, UNREADABLE):
+            # Killed by the system, say: the tests have not spoken.
+            return BROKEN, f"status {status}: {lines[-1]}"
+        return KILLED, next((line for line in lines if line.startswith(("FAILED", "ERROR"))), lines[-1])

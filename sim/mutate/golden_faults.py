@@ -32,6 +32,8 @@ COMPARISONS = {
     ast.IsNot: ast.Is,
 }
 
+_OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -120,10 +122,16 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
         case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
             if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
                 yield "arguments", f"{ast.unparse(first)} and {ast.unparse(second)} swapped"
-        case ast.IfExp() | ast.If():
+        # A comparison turned round is one already.
+        case ast.IfExp(test=test) | ast.If(test=test) if not _turns_round(test):
             yield "condition", f"not ({ast.unparse(node.test)})"
         case ast.Raise() | ast.Expr(value=ast.Call()):
             yield _without(node)
+
+
+def _turns_round(test: ast.AST) -> bool:
+    """Whether another comparison is the opposite of this one."""
+    return isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _OPPOSITES)
 
 
 def _other_operator(op: ast.AST) -> Iterator[tuple[str, str]]:

@@ -6,11 +6,14 @@ In a process of its own, so that no module that holds something of the real one 
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import resource
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+MOST_BYTES = 8 << 30
 
 
 class Replaced(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -34,6 +37,8 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 def main() -> int:
     """Run the tests up to the first failure, and return pytest's status."""
     module, source, *tests = sys.argv[1:]
+    # A shift turned round makes integers that fill a machine.
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     sys.meta_path.insert(0, Replaced(module, Path(source)))
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not deep and not simulator"]
     return int(pytest.main([*options, *tests]))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache as once
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def is_target(file: str) -> bool:
 @once
 def targets() -> dict[str, Host]:
     """The files with cells of their own, such as "rtl/common/align", and the host of each, by host."""
-    key = {"sources": cache.hash_files((*rtl_emitter().sources, Path(__file__)))}
+    sources = cache.hash_files((*rtl_emitter().sources, Path(__file__)))
+    key = {"sources": sources, "amaranth": version("amaranth")}
     made = cache.ensure(paths.build_root() / "mutate" / "targets", key, _find)
     return {file: HOSTS[number] for file, number in made.items()}
 
@@ -94,7 +96,8 @@ def _find(_: Path) -> dict[str, int]:
 
 
 def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
-    """The targets of those names: a file with or without its folder and ``.py``, or a unit for all that it hosts.
+    """The targets of those names: a file with or without its folder and ``.py``; a unit, for its own file and all that it
+    hosts.
 
     Raises
     ------
@@ -105,9 +108,7 @@ def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
     chosen: dict[str, Host] = {}
     for name in names:
         file = name.removesuffix(".py")
-        own = [target for target in known if target == file or target.rpartition("/")[2] == file]
-        # A file before the unit of that name: the unit's host is its own.
-        own = own or [target for target, host in known.items() if host.unit == file]
+        own = [target for target, host in known.items() if file in (target, target.rpartition("/")[2], host.unit)]
         if not own:
             raise ValueError(f"no datapath {name!r} has cells in a unit's netlist, known are {', '.join(known)}")
         chosen |= {target: known[target] for target in own}
@@ -137,7 +138,7 @@ def with_owners(text: str) -> str:
         words = line.split()
         head = words[0] if words else ""
         if head == "attribute" and words[1] == "\\src":
-            own = _of_rtl(words[2].strip('"'))
+            own = _of_rtl(line.partition("\\src ")[2].strip('"'))
             continue
         if head == "module":
             module = own

@@ -4,36 +4,48 @@ import hashlib
 import json
 import random
 import re
+import shutil
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from bitpath.rtl.config import to_dict
-from bitpath.sim import cache, tools
+from bitpath.sim import cache, tools, yosys
 from bitpath.sim.build import Built
+from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate.equivalence import proved_equivalent
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants
 from bitpath.sim.mutate.traffic import (
-    CASES,
     RUN_SECONDS,
     Difference,
     Traffic,
-    bench_digest,
+    bench_key,
     bench_module,
+    bench_settings,
     compile_replay,
     record,
     replay,
 )
-from bitpath.sim.mutate.verdicts import EQUIVALENT, KILLED, SURVIVED, Judged, Ledger, Progress, scratch, side_by_side
-from bitpath.sim.runner import run
-from bitpath.sim.yosys import yosys_version
+from bitpath.sim.mutate.verdicts import (
+    BROKEN,
+    EQUIVALENT,
+    KILLED,
+    SURVIVED,
+    Judged,
+    Ledger,
+    Progress,
+    scratch,
+    side_by_side,
+)
+from bitpath.sim.runner import FULL_BYTES, run
 from bitpath.verif.kit.bench import MUTANT
 
 CONFIRMED = 3
 """Kills of the replay that the bench itself must find too, in each target."""
+SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "verdicts.py")
 
 
 def judge(target: str, host: Host, count: int, seed: int, progress: Progress) -> Judged:
@@ -42,14 +54,18 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress) ->
     Raises
     ------
     MissingToolError : a tool is not installed.
-    SimulationError : the bench fails without a mutant, or something else than a bench's test failed.
+    SimulationError : the bench fails without a mutant, something else than a bench's test failed, or a source changed.
     """
     start = time.monotonic()
     built = build_mutants(host, target, count, seed)
     folder = built.verilog[0].parent
     (about, *fields) = json.loads((folder / DRAWN).read_text())
     mutants = [Mutant(**each) for each in fields]
-    ledger = Ledger(_key(host, built, seed), len(mutants))
+
+    def key() -> str:
+        return _key(host, built, seed)
+
+    ledger = Ledger(key(), len(mutants), key)
     if ledger.missing:
         try:
             _Session(host, built, mutants, seed, progress, ledger).work()
@@ -70,16 +86,15 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress) ->
 
 
 def _key(host: Host, built: Built, seed: int) -> str:
-    """Of everything that decides a verdict."""
-    scripts, folder = Path(__file__).parent, built.verilog[0].parent
+    """Of everything that decides a verdict, as it is now."""
+    folder = built.verilog[0].parent
+    scripts = [*(Path(__file__).with_name(name) for name in SCRIPTS), Path(yosys.__file__)]
     parts = {
         "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN, *built.verilog]),
         "host": [host.unit, to_dict(host.config)],
-        "bench": bench_digest(host),
-        "scripts": cache.hash_files(
-            scripts / name for name in ("judge.py", "traffic.py", "replay.cpp", "equivalence.py")
-        ),
-        "versions": tools.simulator_versions("verilator") | {"yosys": yosys_version()},
+        "bench": bench_key(host),
+        "scripts": cache.hash_files(scripts),
+        "versions": tools.simulator_versions("verilator") | {"yosys": yosys.yosys_version()},
         "seed": seed,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -93,90 +108,118 @@ class _Session:
     ):
         self.host, self.mutants, self.seed, self.progress, self.ledger = host, mutants, seed, progress, ledger
         self.built = replace(built, unit=host.unit, config=host.config)
+        self.controlled: set[str | None] = set()
 
     def work(self) -> None:
         """Replay, then the bench where the replay does not decide, then the proofs."""
-        missing = self.ledger.missing
-        self.progress("recording the bench", 0, len(missing))
+        self.progress("recording the bench", 0, len(self.ledger.missing))
         traffic = record(self.host, self.seed)
-        found = self._replay(traffic, missing)
-        sure = [number for number in missing if found[number].kind == "payload"]
-        others = [number for number in missing if found[number].kind == "other"]
-        chosen = random.Random(self.seed).sample(sure, min(CONFIRMED, len(sure)))
-        survivors = [number for number in missing if found[number].kind == "same"]
-        wrong = False
-        for number, how in self._bench(traffic, chosen, found):
-            wrong |= how is None
-            if how is not None:
-                self.ledger.keep(number, KILLED, how, confirmed=True)
-        # Where the bench does not see what the replay saw, none of its kills counts unless the bench finds it.
-        others = [number for number in sure if number not in self.ledger.entries] + others if wrong else others
-        for number in () if wrong else sure:
-            if number not in self.ledger.entries:
+        found = self._replayed(traffic)
+        of = {kind: [number for number in found if found[number].kind == kind] for kind in ("payload", "other")}
+        for number in self._open(found):
+            if found[number].kind == "broken":
+                self.ledger.keep(number, BROKEN, f"replay: {found[number].output}")
+        # The same ones in a run that goes on where an earlier one was stopped.
+        chosen = random.Random(self.seed).sample(of["payload"], min(CONFIRMED, len(of["payload"])))
+        self._bench(traffic, chosen, found, confirmed=True)
+        if any(self._passes(number) for number in of["payload"]):
+            # Where the bench does not see what the replay saw, no kill of the replay counts unless the bench finds it.
+            self._bench(traffic, of["payload"], found)
+        else:
+            for number in self._open(of["payload"]):
                 self.ledger.keep(number, KILLED, f"replay: {_where(traffic, found[number])}")
-        for number, how in self._bench(traffic, others, found):
-            if how is None:
-                survivors.append(number)
-            else:
-                self.ledger.keep(number, KILLED, how)
-        for number, how in side_by_side("proving", survivors, self._prove, self.progress):
-            self.ledger.keep(number, SURVIVED if how is None else EQUIVALENT, how or "")
+        self._bench(traffic, of["other"], found)
+        for number, (proved, how) in side_by_side("proving", self.ledger.missing, self._prove, self.progress):
+            self.ledger.keep(number, EQUIVALENT if proved else SURVIVED, how)
 
-    def _replay(self, traffic: Traffic, missing: Sequence[int]) -> dict[int, Difference]:
+    def _open(self, numbers: Sequence[int]) -> list[int]:
+        """Those without a verdict."""
+        return [number for number in numbers if number not in self.ledger.entries]
+
+    def _passes(self, number: int) -> bool:
+        """Whether the bench is known to pass on it."""
+        return "bench" in self.ledger.steps[number]
+
+    def _replayed(self, traffic: Traffic) -> dict[int, Difference]:
         """The first difference of each; raises where the design without a mutant is not what was recorded."""
-        found: dict[int, Difference] = {}
+        steps = self.ledger.steps
+        missing = [number for number in steps if "replay" not in steps[number]]
+        if missing:
+            self._replay(traffic, missing)
+        return {number: Difference(**step["replay"]) for number, step in steps.items()}
+
+    def _replay(self, traffic: Traffic, missing: Sequence[int]) -> None:
         with scratch() as folder:
             program = compile_replay(self.built, traffic, folder)
-            for number, own in replay(program, traffic, [0]):
+            for _, own in replay(program, traffic, [0]):
                 if own.kind != "same":
                     raise SimulationError(
                         f"{self.host.unit}: the replay differs from the recorded run without a mutant, at {_where(traffic, own)}"
                     )
-                found[number] = own
             # Few at a time: some die in the first cycle, others live to the last.
             parts = [missing[start : start + 10] for start in range(0, len(missing), 10)]
             replayed = side_by_side(
                 "replaying", parts, lambda part: list(replay(program, traffic, part)), self.progress
             )
             for _, own in replayed:
-                found |= dict(own)
-        return found
+                for number, difference in own:
+                    self.ledger.note(number, replay=asdict(difference))
 
     def _bench(
-        self, traffic: Traffic, numbers: Sequence[int], found: dict[int, Difference]
-    ) -> Iterator[tuple[int, str | None]]:
-        """Run the bench itself: which test failed, None where all passed."""
+        self, traffic: Traffic, numbers: Sequence[int], found: dict[int, Difference], *, confirmed: bool = False
+    ) -> None:
+        """Run the bench itself on those that it has not seen yet."""
 
-        def call(number: int) -> str | None:
+        def first(number: int) -> str:
+            return traffic.tests[found[number].test]
+
+        def call(number: int) -> tuple[str, str] | None:
             # First the test in which something differed; then all.
-            first = traffic.tests[found[number].test]
-            return self._fails(traffic, number, first) or self._fails(traffic, number, None)
+            return self._fails(number, first(number)) or self._fails(number, None)
 
-        return side_by_side("running the bench", numbers, call, self.progress)
+        todo = [number for number in self._open(numbers) if not self._passes(number)]
+        self._control([first(number) for number in todo])
+        for number, verdict in side_by_side("running the bench", todo, call, self.progress):
+            if verdict is None:
+                self.ledger.note(number, bench="passes")
+            else:
+                self.ledger.keep(number, *verdict, **({"confirmed": True} if confirmed else {}))
 
-    def _fails(self, traffic: Traffic, number: int, test: str | None) -> str | None:
-        """The test that fails on a mutant, None where none does."""
+    def _control(self, tests: Sequence[str]) -> None:
+        """The tests that judge, each by itself and all, must pass on the same netlist without a mutant."""
+        wanted = ({*tests, None} if tests else set()) - self.controlled
+        for test, verdict in side_by_side(
+            "running the bench without a mutant", list(wanted), lambda test: self._fails(0, test), self.progress
+        ):
+            if verdict is not None:
+                what = "the bench" if test is None else test
+                raise SimulationError(f"{self.host.unit}: {what} fails without a mutant: {verdict[1]}")
+            self.controlled.add(test)
+
+    def _fails(self, number: int, test: str | None) -> tuple[str, str] | None:
+        """What a test makes of a mutant, or all make: the verdict and how it came; None where they pass."""
         with scratch() as folder:
             try:
                 run(
                     self.built,
                     bench_module(self.host),
                     seed=self.seed,
-                    tests=None if test is None else f"{re.escape(test)}$",
-                    env={MUTANT: str(number), **CASES},
+                    tests=RUNS[self.host.unit].tests if test is None else f"{re.escape(test)}$",
+                    env={MUTANT: str(number), **bench_settings(self.host)},
                     timeout=RUN_SECONDS,
                     folder=folder,
                     first_failure=True,
+                    check_bins=False,
                 )
             except SimulationError as error:
+                if shutil.disk_usage(folder).free < FULL_BYTES:
+                    raise
                 failed = json.loads((folder / "run.json").read_text())["failed"]
-                if not failed:
-                    # Not the bench's word: a simulator that could not run says nothing of the mutant.
-                    raise SimulationError(f"mutant {number}, {self.mutants[number - 1].shown}: {error}") from None
-                return f"bench: {failed[0]}"
+                # Where no test failed it is not the bench's word: the simulator could not run the mutant.
+                return (KILLED, f"bench: {failed[0]}") if failed else (BROKEN, f"bench: {str(error).splitlines()[0]}")
         return None
 
-    def _prove(self, number: int) -> str | None:
+    def _prove(self, number: int) -> tuple[bool, str]:
         with scratch() as folder:
             return proved_equivalent(self.mutants[number - 1], self.built.top, self.built.verilog[0].parent, folder)
 

@@ -133,7 +133,7 @@ def read_list(text: str) -> list[Mutant]:
                 source=fields.get("src", ""),
             )
         )
-    return [mutant for mutant in found if mutant.port != "CLK"]
+    return [mutant for mutant in found if mutant.port.lstrip("\\").lower() != "clk"]
 
 
 def draw(possible: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:

@@ -10,7 +10,7 @@ import bitpath.verif
 from bitpath.sim.mutate.verdicts import Faulty
 
 PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden}
-FIELDS = {"line": str, "modes": list, "port": str, "reason": str}
+FIELDS = {"line": str, "modes": list, "port": str, "bits": list, "reason": str}
 
 
 @dataclass(frozen=True)
@@ -21,23 +21,28 @@ class Reason:
     ----------
     line : the line's text, stripped: it holds when other lines come before it.
     modes, port : which of its mutants, for example ["const0", "cnot1"] and "A"; of golden's, ["Lt -> LtE"] and "".
+    bits : of the port; of golden's none.
     reason : a sentence.
     """
 
     line: str
     modes: tuple[str, ...]
     port: str
+    bits: tuple[int, ...]
     reason: str
 
     def holds(self, mutant: Faulty) -> bool:
         """Whether it is the mutant's."""
-        return (self.line, self.port) == (source_line(mutant.source), mutant.port) and mutant.mode in self.modes
+        place = (self.line, self.port) == (source_line(mutant.source), mutant.port)
+        return place and mutant.mode in self.modes and (mutant.bit is None or mutant.bit in self.bits)
 
 
 def source_line(source: str) -> str:
     """The text at a place such as "rtl/common/align.py:85", stripped."""
     file, _, number = source.rpartition(":")
     top, _, inside = file.partition("/")
+    if top not in PACKAGES:
+        raise ValueError(f"no line of this project's: {source!r}")
     path = Path(PACKAGES[top].__file__).parent / inside
     return path.read_text().splitlines()[int(number) - 1].strip()
 
@@ -56,10 +61,12 @@ def read_reasons(target: str) -> list[Reason]:
         entries = tomllib.loads(path.read_text()).get("survivor", [])
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: not TOML: {error}") from None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError(f"{path}: survivors are tables, [[survivor]]")
     for entry in entries:
         if {name: type(value) for name, value in entry.items()} != FIELDS or not entry["reason"].strip():
             raise ValueError(f"{path}: a survivor has the fields {', '.join(FIELDS)}, not {', '.join(entry)}")
-    return [Reason(entry["line"], tuple(entry["modes"]), entry["port"], entry["reason"]) for entry in entries]
+    return [Reason(**entry | {"modes": tuple(entry["modes"]), "bits": tuple(entry["bits"])}) for entry in entries]
 
 
 def reasons_file(target: str) -> Path:

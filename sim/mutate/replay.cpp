@@ -2,8 +2,9 @@
 // the outputs of each first differ from those recorded. ports.inc, written for each design, has the tables INPUTS and OUTPUTS,
 // what each output is, and how the clock is set.
 //
-// A payload that differs when it is transferred, after the same handshakes, is one that the bench compares and finds wrong:
-// "payload". Any other difference is the bench's to judge: "other", for from there on it might have sent something else.
+// A payload that differs when it is transferred, after the same handshakes, in a test that compared all that was handed over
+// there, is one that the bench finds wrong: "payload"; so is an output of a design without a clock. Any other difference is the
+// bench's to judge: "other", for from there on it might have sent something else.
 
 #include <cstdint>
 #include <cstdio>
@@ -34,6 +35,7 @@ struct Output {
 
 struct Test {
     uint32_t cycles;
+    std::vector<uint32_t> compared;         // of each output, whether the test compared all that was handed over there
     std::vector<uint32_t> inputs, outputs;  // changes: cycle, port, words
 };
 
@@ -44,17 +46,29 @@ struct Verdict {
     std::size_t output = 0;
 };
 
+// Dies of a file that is not what the recording wrote: no mutant would differ from nothing.
 static std::vector<Test> read_tests(const char* path) {
     std::ifstream file(path, std::ios::binary);
     std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     std::vector<uint32_t> words(bytes.size() / 4);
     std::memcpy(words.data(), bytes.data(), words.size() * 4);
     std::vector<Test> tests;
-    for (auto at = words.begin(); at != words.end();) {
-        const uint32_t cycles = at[0], inputs = at[1], outputs = at[2];
-        at += 3;
-        tests.push_back({cycles, {at, at + inputs}, {at + inputs, at + inputs + outputs}});
-        at += inputs + outputs;
+    auto at = words.begin();
+    const auto take = [&](std::size_t count) {
+        if (static_cast<std::size_t>(words.end() - at) < count) {
+            std::fprintf(stderr, "%s ends in the middle of a test\n", path);
+            std::exit(3);
+        }
+        at += count;
+        return std::vector<uint32_t>(at - count, at);
+    };
+    while (at != words.end()) {
+        const std::vector<uint32_t> head = take(4);
+        tests.push_back({head[0], take(head[1]), take(head[2]), take(head[3])});
+    }
+    if (tests.empty()) {
+        std::fprintf(stderr, "%s has no test\n", path);
+        std::exit(3);
     }
     return tests;
 }
@@ -86,21 +100,20 @@ static Verdict play(const std::vector<Test>& tests, uint32_t mutant) {
             }
             CLOCK(0);
             top->eval();
-            bool compared = false, other = false;
-            std::size_t first = COUNT;
+            bool other = false;
+            std::size_t first = COUNT, compared = COUNT;
             for (std::size_t i = 0; i < COUNT; ++i) {
                 if (!std::memcmp(OUTPUTS[i].at, expected[i].data(), same_size(OUTPUTS[i]))) continue;
                 const Output& output = KINDS[i];
                 if (first == COUNT) first = i;
-                if (output.kind == HANDSHAKE || (output.kind == PLAIN && CLOCKED)) other = true;
-                if (output.kind == PLAIN && !CLOCKED) compared = true;
-                if (output.kind == PAYLOAD && (!output.valid || *output.valid) && (!output.ready || *output.ready))
-                    compared = true;
+                // Where a payload differs before it is handed over, what the bench sends is still the same.
+                if (output.kind == PAYLOAD && !((!output.valid || *output.valid) && (!output.ready || *output.ready))) continue;
+                if (output.kind == HANDSHAKE || (output.kind == PLAIN && CLOCKED) || !test.compared[i]) other = true;
+                if (compared == COUNT) compared = i;
             }
-            // Where a payload differs in between, what the bench sends is still the same.
             if (first != COUNT && verdict.what[0] == 's') verdict = {"other", number, cycle, first};
             if (other) return verdict;
-            if (compared) return {"payload", number, cycle, first};
+            if (compared != COUNT) return {"payload", number, cycle, compared};
             CLOCK(1);
             top->eval();
         }

@@ -11,6 +11,7 @@ from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate.golden import GOLDEN_COUNT, find_golden, golden_targets, judge_golden
 from bitpath.sim.mutate.hosts import find_targets, targets
 from bitpath.sim.mutate.judge import judge
+from bitpath.sim.mutate.reasons import read_reasons
 from bitpath.sim.mutate.table import record_of
 from bitpath.sim.mutate.verdicts import Judged, Progress
 
@@ -38,8 +39,10 @@ def chosen(names: Sequence[str], *, everything: bool, golden: bool) -> list[Task
 
     Raises
     ------
-    ValueError : nothing, or no target of that name.
+    ValueError : nothing, no target of that name, or names beside all.
     """
+    if names and (everything or golden):
+        raise ValueError("--all and --golden name targets themselves; leave out those named, or the option")
     if not names and not everything and not golden:
         raise ValueError("no target named; name a file such as rtl/common/align or a unit, or give --all or --golden")
     models = [name for name in names if name.startswith("golden/")]
@@ -49,14 +52,11 @@ def chosen(names: Sequence[str], *, everything: bool, golden: bool) -> list[Task
     return tasks + [Task(file, GOLDEN_COUNT, partial(judge_golden, file)) for file in models]
 
 
-def sweep(tasks: Sequence[Task], count: int | None, seed: int, console: Console) -> Iterator[dict[str, Any]]:
-    """The record of each target, as soon as it is whole.
-
-    Raises
-    ------
-    SimulationError : at the end, of the targets that could not be judged.
-    """
-    failures, spent = [], []
+def sweep(
+    tasks: Sequence[Task], count: int | None, seed: int, console: Console, failures: list[str]
+) -> Iterator[dict[str, Any]]:
+    """The record of each target, as soon as it is whole; ``failures`` gets a line on each that could not be judged."""
+    spent = []
     with console.status("") as status:
         for done, task in enumerate(tasks, 1):
 
@@ -64,8 +64,10 @@ def sweep(tasks: Sequence[Task], count: int | None, seed: int, console: Console)
                 status.update(f"{target}: {what} {part}/{whole}")
 
             try:
+                # Before hours are spent: a file that is none is told at once.
+                read_reasons(task.target)
                 record = record_of(task.call(task.count if count is None else count, seed, progress))
-            except SimulationError as error:
+            except (SimulationError, ValueError, OSError) as error:
                 # The other targets are judged all the same.
                 failures.append(f"{task.target}: {error}")
                 console.print(f"{task.target}: not judged: {str(error).splitlines()[0]}", highlight=False)
@@ -73,8 +75,6 @@ def sweep(tasks: Sequence[Task], count: int | None, seed: int, console: Console)
             spent.append(record["seconds"])
             left = (len(tasks) - done) * sum(spent) / len(spent) / 60
             about = f"{done} of {len(tasks)} targets, about {left:.0f} min to go at their rate"
-            counts = ", ".join(f"{record[name]} {name}" for name in ("killed", "equivalent", "survived"))
+            counts = ", ".join(f"{record[name]} {name}" for name in ("killed", "equivalent", "survived", "broken"))
             console.print(f"{task.target}: {counts}; {about}", highlight=False)
             yield record
-    if failures:
-        raise SimulationError("\n".join(failures))

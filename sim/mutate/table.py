@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bitpath.sim.mutate.reasons import read_reasons
-from bitpath.sim.mutate.verdicts import EQUIVALENT, KILLED, SURVIVED, Judged
+from bitpath.sim.mutate.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, TIMED_OUT, Judged
 
 NEEDED_PERCENT = 95.0
 """Of the mutants that are not proved equivalent, so many must die."""
@@ -19,6 +19,7 @@ COLUMNS = (
     "killed",
     "equivalent",
     "survived",
+    "broken",
     "score %",
     "confirmed",
     "seconds",
@@ -35,10 +36,14 @@ def record_of(judged: Judged) -> dict[str, Any]:
         }
         for mutant in judged.those(SURVIVED)
     ]
+    idle = [
+        f"{reason.line}: {reason.reason}" for reason in reasons if not any(map(reason.holds, judged.those(SURVIVED)))
+    ]
+    late = sum(each.verdict == KILLED and each.how.startswith(TIMED_OUT) for each in judged.verdicts)
     return {
         "unit": judged.unit,
         "mutants": len(judged.mutants),
-        **{verdict: len(judged.those(verdict)) for verdict in (KILLED, EQUIVALENT, SURVIVED)},
+        **{verdict: len(judged.those(verdict)) for verdict in (KILLED, EQUIVALENT, SURVIVED, BROKEN)},
         "target": judged.target,
         "config": judged.config,
         "digest": judged.digest,
@@ -46,20 +51,25 @@ def record_of(judged: Judged) -> dict[str, Any]:
         "confirmed": judged.confirmed,
         "seed": judged.seed,
         "seconds": judged.seconds,
+        "killed_by_time": late,
         "survivors": survivors,
+        "idle_reasons": idle,
     }
 
 
 def score(record: dict[str, Any]) -> float:
     """Percent of the mutants that are not proved equivalent and die; 100 where there are none."""
-    real = record[KILLED] + record[SURVIVED]
+    real = record["mutants"] - record[EQUIVALENT]
     return 100 * record[KILLED] / real if real else 100.0
 
 
 def complaints(records: Sequence[dict[str, Any]]) -> list[str]:
-    """What is not as it must be: too low a score, a survivor without a reason."""
+    """What is not as it must be: no mutant, too low a score, a survivor without a reason, a reason without a survivor."""
     found = []
     for record in records:
+        if not record["mutants"]:
+            found.append(f"{record['target']}: there is nothing in its cells to be faulty")
+        found += [f"{record['target']}: the reason of no survivor: {each}" for each in record["idle_reasons"]]
         if (percent := score(record)) < NEEDED_PERCENT:
             found.append(f"{record['target']}: {percent:.1f} % die, at least {NEEDED_PERCENT:g} % must")
         if without := sum(each["reason"] is None for each in record["survivors"]):

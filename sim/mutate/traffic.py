@@ -1,9 +1,13 @@
 """What a host's own bench does at its pins, recorded once, and replayed on mutants without Python."""
 
+import hashlib
 import json
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache as once
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +15,10 @@ import numpy as np
 
 import bitpath.verif
 from bitpath.rtl.config import digest, to_dict
-from bitpath.sim import cache, paths
+from bitpath.sim import cache, paths, runner, tools
+from bitpath.sim import model_program as programs
 from bitpath.sim.build import Built, build
+from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.model_program import model_program, port_table, variable
 from bitpath.sim.mutate.hosts import Host
@@ -22,10 +28,10 @@ from bitpath.verif.kit.bench import RECORDING
 from bitpath.verif.kit.recording import recordings
 
 REPLAY = Path(__file__).with_name("replay.cpp")
-REPLAY_SECONDS = 3600
+REPLAY_SECONDS = 900
 RUN_SECONDS = 1800
-CASES = {"BITPATH_CASES": "2000"}
-"""For the bench: more random cases than where it runs by itself, since the replay takes hardly longer for them."""
+MOST_CASES = 500
+"""Of a test, as the bench counts them: 96 targets in an evening."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,8 @@ class Difference:
 
     Attributes
     ----------
-    kind : "payload", which the bench compares and finds wrong; "other", which it may or may not; "same", nowhere.
+    kind : "payload", which the bench has compared; "other", which it may or may not have; "same", nowhere; "broken", the
+        simulator cannot run the mutant, and what it said stands in ``output``.
     test, cycle, output : of the first difference, the output by its name.
     """
 
@@ -68,11 +75,40 @@ def bench_module(host: Host) -> str:
     return f"bitpath.verif.tb.tb_{host.unit}"
 
 
-def bench_digest(host: Host) -> str:
-    """Of all that decides what the bench does: its module, what that imports, the vectors."""
+def bench_settings(host: Host) -> dict[str, str]:
+    """What the bench reads from its environment: as where its coverage is measured, but at most so many cases."""
+    measured = RUNS[host.unit]
+    return {**measured.env, "BITPATH_CASES": str(min(measured.cases, MOST_CASES))}
+
+
+def bench_key(host: Host) -> dict[str, Any]:
+    """All that decides what the bench does, as it is now: its module with what that imports, the vectors, who runs it, its
+    settings and those of the shell, the libraries."""
+    own = Path(__file__)
+    return {
+        "files": cache.hash_files([*_bench_files(host), Path(runner.__file__), Path(programs.__file__), own, REPLAY]),
+        "settings": bench_settings(host),
+        "tests": RUNS[host.unit].tests,
+        "shell": settings_of_the_shell(),
+        "versions": tools.simulator_versions("verilator") | library_versions(),
+    }
+
+
+def settings_of_the_shell() -> dict[str, str]:
+    """Variables of the environment by which a user steers benches and models."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("BITPATH_")}
+
+
+def library_versions() -> dict[str, str]:
+    """Of what benches and models compute with."""
+    return {name: version(name) for name in ("numpy", "ml_dtypes", "numba")}
+
+
+@once
+def _bench_files(host: Host) -> tuple[Path, ...]:
     vectors = Path(bitpath.verif.__file__).parent / "vectors"
     modules = sorted(reached(bench_module(host)))
-    return cache.hash_files([*map(module_file, modules), *sorted(file for file in vectors.iterdir() if file.is_file())])
+    return (*map(module_file, modules), *sorted(file for file in vectors.iterdir() if file.is_file()))
 
 
 def record(host: Host, seed: int) -> Traffic:
@@ -85,10 +121,9 @@ def record(host: Host, seed: int) -> Traffic:
     built = build(host.unit, host.config, "verilator")
     key = {
         "verilog": cache.hash_files(built.verilog),
-        "bench": bench_digest(host),
+        "bench": bench_key(host),
         "config": to_dict(host.config),
         "seed": seed,
-        "cases": CASES,
     }
 
     def make(folder: Path) -> dict[str, Any]:
@@ -99,9 +134,11 @@ def record(host: Host, seed: int) -> Traffic:
             built,
             bench_module(host),
             seed=seed,
-            env={RECORDING: str(first), **CASES},
+            tests=RUNS[host.unit].tests,
+            env={RECORDING: str(first), **bench_settings(host)},
             timeout=RUN_SECONDS,
             folder=run_folder,
+            check_bins=False,
         )
         files = recordings(first)
         if len(files) != len(result.tests):
@@ -113,7 +150,9 @@ def record(host: Host, seed: int) -> Traffic:
         ports = {"inputs": meta["ports"], "outputs": meta["output_ports"]}
         return {"tests": result.tests, "seconds": result.seconds, **ports}
 
-    folder = paths.build_root() / "mutate" / f"{host.unit}-{digest(host.unit, host.config)}"
+    # By its key: another run with other sources or another seed leaves alone what this one replays.
+    name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:8]
+    folder = paths.build_root() / "mutate" / f"{host.unit}-{digest(host.unit, host.config)}-{name}"
     made = cache.ensure(folder, key, make)
     return Traffic(
         folder / "traffic.bin", tuple(made["tests"]), tuple(made["inputs"]), tuple(made["outputs"]), made["seconds"]
@@ -125,8 +164,9 @@ def _append(out: Any, file: Path) -> dict[str, Any]:
     with np.load(file) as content:
         meta = json.loads(str(content["meta"]))
         changes, outputs = content["changes"], content["outputs"]
-    out.write(np.array([meta["cycles"], len(changes), len(outputs)], "<u4").tobytes())
-    out.write(changes.tobytes() + outputs.tobytes())
+    compared = np.array([port["name"] in meta["compared"] for port in meta["output_ports"]], "<u4")
+    out.write(np.array([meta["cycles"], len(compared), len(changes), len(outputs)], "<u4").tobytes())
+    out.write(compared.tobytes() + changes.tobytes() + outputs.tobytes())
     return meta
 
 
@@ -166,8 +206,26 @@ def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[
 
     Raises
     ------
-    SimulationError : the replay dies, or runs too long.
+    SimulationError : the replay dies, or runs too long, on mutant 0, which is the design itself.
     """
+    try:
+        found = _replay(program, traffic, mutants)
+    except SimulationError as error:
+        if mutants == [0]:
+            raise
+        if len(mutants) == 1:
+            # The design itself can be replayed: this one closes a loop, say, and nothing in it settles.
+            yield mutants[0], Difference("broken", 0, 0, str(error).splitlines()[-1])
+            return
+        for mutant in mutants:
+            yield from replay(program, traffic, [mutant])
+        return
+    for each in found:
+        output = traffic.outputs[each["output"]]["name"]
+        yield each["mutant"], Difference(each["difference"], each["test"], each["cycle"], output)
+
+
+def _replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> list[dict[str, Any]]:
     command = [str(program), str(traffic.file), *map(str, mutants)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=REPLAY_SECONDS)
@@ -177,6 +235,4 @@ def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[
     if done.returncode or [each["mutant"] for each in found] != list(mutants):
         said = (done.stdout + done.stderr)[-2000:]
         raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {said}")
-    for each in found:
-        output = traffic.outputs[each["output"]]["name"]
-        yield each["mutant"], Difference(each["difference"], each["test"], each["cycle"], output)
+    return found

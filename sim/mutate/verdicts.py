@@ -1,8 +1,10 @@
 """What became of mutants, kept as soon as it is known."""
 
+import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +12,13 @@ from typing import Any, Protocol
 
 from bitpath.golden.fast.backend import threads
 from bitpath.sim import journal, paths
+from bitpath.sim.errors import SimulationError
 
-KILLED, EQUIVALENT, SURVIVED = "killed", "equivalent", "survived"
+STALE_SECONDS = 86_400
+KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
+"""What becomes of a mutant; a broken one cannot be run, and counts as if it had survived."""
+TIMED_OUT = "out of time"
+"""Begins the ``how`` of a verdict that a faster or less busy machine might give otherwise."""
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done and all there is."""
@@ -23,13 +30,14 @@ class Faulty(Protocol):
     Attributes
     ----------
     source : its line, "rtl/common/align.py:85".
-    mode, port : what the fault is, and where in the line's cell.
+    mode, port, bit : what the fault is, and where in the line's cell; golden has no bit.
     shown : for people.
     """
 
     source: str
     mode: str
     port: str
+    bit: int | None
     shown: str
 
 
@@ -39,7 +47,7 @@ class Verdict:
 
     Attributes
     ----------
-    verdict : killed, equivalent or survived.
+    verdict : killed, equivalent, survived or broken.
     how : by what: the test, the replayed output, the proof.
     """
 
@@ -90,13 +98,33 @@ class Ledger:
     ----------
     key : the digest.
     count : how many mutants there are; they are numbered from 1.
+    now : what the digest is at this moment: sources may change while mutants are judged.
+
+    Attributes
+    ----------
+    entries : the verdicts.
+    steps : what else is known of mutants: what the replay found, that the bench passes.
+    seconds : time spent.
     """
 
-    def __init__(self, key: str, count: int):
-        self.key, self.count = key, count
-        own = [each for each in journal.read(journal_file()) if each["key"] == key]
-        self.entries = {each["mutant"]: each for each in own if each["mutant"]}
-        self.seconds = sum(each["seconds"] for each in own if not each["mutant"])
+    def __init__(self, key: str, count: int, now: Callable[[], str]):
+        self.key, self.count, self._now = key, count, now
+        self.entries: dict[int, dict[str, Any]] = {}
+        self.steps: dict[int, dict[str, Any]] = {number: {} for number in range(1, count + 1)}
+        self.seconds = 0.0
+        for each in journal.read(journal_file()):
+            if each.get("key") != key:
+                continue
+            if not each["mutant"]:
+                self.seconds += each["seconds"]
+            elif "verdict" in each:
+                self.entries[each["mutant"]] = each
+            else:
+                self.steps[each["mutant"]] |= each["step"]
+        # A survivor for want of time is tried again.
+        late = [number for number, each in self.entries.items() if _undecided(each)]
+        for number in late:
+            del self.entries[number]
 
     @property
     def missing(self) -> list[int]:
@@ -111,26 +139,53 @@ class Ledger:
 
     def keep(self, number: int, verdict: str, how: str, **more: Any) -> None:
         """At once: what is lost by an interruption is what is being worked out."""
-        self.entries[number] = {"key": self.key, "mutant": number, "verdict": verdict, "how": how, **more}
-        journal.append(journal_file(), self.entries[number])
+        self._append({"key": self.key, "mutant": number, "verdict": verdict, "how": how, **more})
+        self.entries[number] = {"verdict": verdict, "how": how, **more}
+
+    def note(self, number: int, **step: Any) -> None:
+        """Something on the way to a verdict, at once too."""
+        self._append({"key": self.key, "mutant": number, "step": step})
+        self.steps[number] |= step
 
     def spend(self, seconds: float) -> None:
         """Add to the time spent."""
         self.seconds += seconds
         journal.append(journal_file(), {"key": self.key, "mutant": 0, "seconds": seconds})
 
+    def _append(self, entry: dict[str, Any]) -> None:
+        if self._now() != self.key:
+            raise SimulationError("sources or settings changed while mutants were judged; run it again")
+        journal.append(journal_file(), entry)
+
+
+def _undecided(entry: dict[str, Any]) -> bool:
+    return entry["verdict"] == SURVIVED and entry["how"].startswith(TIMED_OUT)
+
 
 def side_by_side(
     what: str, items: Sequence[Any], call: Callable[[Any], Any], progress: Progress
 ) -> Iterator[tuple[Any, Any]]:
-    """Each item and what the call makes of it, as each becomes known; the work is that of child processes."""
+    """Each item and what the call makes of it, as each becomes known; the work is that of child processes.
+
+    What has been worked out is handed on before the first failure is raised.
+    """
     progress(what, 0, len(items))
     pool = ThreadPoolExecutor(threads())
     try:
         futures = {pool.submit(call, item): item for item in items}
+        failed = None
         for done, future in enumerate(as_completed(futures), 1):
+            if future.cancelled():
+                continue
+            if (error := future.exception()) is not None:
+                failed = failed or error
+                # What runs comes to its end.
+                pool.shutdown(wait=False, cancel_futures=True)
+                continue
             yield futures[future], future.result()
             progress(what, done, len(items))
+        if failed is not None:
+            raise failed
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -140,5 +195,10 @@ def scratch() -> Iterator[Path]:
     """An empty folder for a while."""
     base = paths.build_root() / "mutate"
     base.mkdir(parents=True, exist_ok=True)
+    # What runs that were killed have left; no call takes a day.
+    for left in base.glob("run-*"):
+        with suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
     with TemporaryDirectory(dir=base, prefix="run-") as name:
         yield Path(name)

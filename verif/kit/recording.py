@@ -5,7 +5,7 @@ design without a clock it is what stands there once an input has changed and eve
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ ANSWERS = "data"
 """The stream of an engine's results."""
 STREAM = ("valid", "ready", "payload")
 """Its signals."""
+PAYLOAD = "__payload"
+"""How the port of a stream's payload ends."""
 
 
 class Recorder:
@@ -31,8 +33,9 @@ class Recorder:
     dut, signature : the design and its ports.
     path : of the file, .npz: ``changes`` of inputs and ``outputs``, those of outputs, uint32 words: cycle, index of the
         port, its value from the lowest word on; ``answers``, the payloads in words; ``meta``, as JSON the ports' names and
-        widths, ``ports`` the inputs and ``output_ports`` the others, and the number of cycles. Where the file is there
-        already, it is one beside it, with a number: ``traffic-1.npz`` after ``traffic.npz``.
+        widths, ``ports`` the inputs and ``output_ports`` the others, the number of cycles, and of which outputs every
+        transfer was compared. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
+        ``traffic.npz``.
     """
 
     def __init__(self, dut: Any, signature: wiring.Signature, path: Path):
@@ -50,6 +53,7 @@ class Recorder:
         self.output_changes: list[bytes] = []
         self.answers: list[bytes] = []
         self.cycles = 0
+        self.transfers = {name.removesuffix(PAYLOAD): 0 for name in self.outputs if name.endswith(PAYLOAD)}
 
     async def run(self) -> None:
         """Record, for ever."""
@@ -72,22 +76,39 @@ class Recorder:
                 valid, ready, payload = self.stream
                 if resolved(valid) and resolved(ready):
                     self.answers.append(_words(resolved(payload), len(payload)))
+            for name in self.transfers:
+                # A stream that is always valid or always ready has no such port.
+                both = last.get(f"{name}__valid", "1"), last.get(f"{name}__ready", "1")
+                self.transfers[name] += both == ("1", "1")
             self.cycles += 1
             if not clocked:
                 await select(*(ValueChange(handle) for handle in self.inputs.values()))
 
-    def save(self) -> None:
-        """Write the file."""
+    def save(self, compared: Mapping[str, int]) -> None:
+        """Write the file.
+
+        Parameters
+        ----------
+        compared : how many values the scoreboards of each name have compared.
+        """
         meta = {
             "ports": _described(self.inputs),
             "output_ports": _described(self.outputs),
             "cycles": self.cycles,
+            "compared": [name for name in self.outputs if self._all_compared(name, compared)],
             "answer_bits": 0 if self.stream is None else len(self.stream[-1]),
         }
         changes, outputs, answers = (
             np.frombuffer(b"".join(words), "<u4") for words in (self.changes, self.output_changes, self.answers)
         )
         np.savez(self.path, changes=changes, outputs=outputs, answers=answers, meta=json.dumps(meta))
+
+    def _all_compared(self, output: str, compared: Mapping[str, int]) -> bool:
+        """Whether a scoreboard with the output's name has compared as many values as were handed over there: of a design
+        without a clock, as many as there were states of its inputs."""
+        name = output.removesuffix(PAYLOAD)
+        expected = self.transfers.get(name) if name != output or hasattr(self.dut, "clk") else self.cycles
+        return bool(expected) and compared.get(name) == expected
 
 
 def recordings(path: Path) -> list[Path]:

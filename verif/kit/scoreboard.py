@@ -56,7 +56,8 @@ class Scoreboard:
         self._expected.append((value, inputs))
 
     def got(self, value: int) -> None:
-        """Compare with the oldest expected value. More than :data:`SHOWN` mismatches, or a surplus value, raise."""
+        """Compare with the oldest expected value. :data:`SHOWN` mismatches, one where :data:`IMPATIENT` is
+        set, or a surplus value, raise."""
         if not self._expected:
             raise AssertionError(
                 f"{self.name}: {value:#x} came, and nothing more was expected ({self.compared} compared)"

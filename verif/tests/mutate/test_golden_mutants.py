@@ -7,7 +7,7 @@ import pytest
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import golden
 from bitpath.sim.mutate.golden_faults import apply, draw_faults, possible_faults
-from bitpath.sim.mutate.verdicts import KILLED, SURVIVED
+from bitpath.sim.mutate.verdicts import BROKEN, KILLED, SURVIVED
 
 SOURCE = '''"""Text 1."""
 
@@ -72,6 +72,41 @@ def test_a_model_is_judged_by_the_tests_that_import_it():
         golden.tests_of("bitpath.golden.nothing")
     assert "golden/trainium3/xorwow.py" in golden.golden_targets()
     assert not [target for target in golden.golden_targets() if "/fast/" in target or target.endswith("__init__.py")]
+
+
+def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium3.reciprocal", limit=60):
+    """The verdict of one test of that text; the module is as it is."""
+    monkeypatch.chdir(tmp_path)
+    test = tmp_path / "test_alone.py"
+    test.write_text(text)
+    return golden._judge(module, golden.module_file(module).read_text(), [test], limit)
+
+
+def test_verdicts_without_a_word_of_the_tests(tmp_path, monkeypatch):
+    endless = judged_alone(tmp_path, monkeypatch, "while True:\n    pass\n", limit=3)
+    assert endless == (KILLED, "out of time: no end after 3 s")
+    dying = "import os\n\n\ndef test_it():\n    os.kill(os.getpid(), 9)\n"
+    assert judged_alone(tmp_path, monkeypatch, dying)[0] == BROKEN
+
+
+def test_the_shell_does_not_steer_the_tests(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    verdict, how = judged_alone(tmp_path, monkeypatch, "def test_it():\n    assert 1 == 2\n")
+    assert verdict == KILLED
+    assert "test_it" in how
+
+
+def test_a_fault_of_the_specification_has_kernels_of_its_own(tmp_path, monkeypatch):
+    text = """import os
+
+
+def test_it():
+    assert {} == os.environ.get("NUMBA_CACHE_DIR", "").startswith({!r})
+"""
+    scratch = str(tmp_path / "build" / "mutate")
+    for module, own in (("bitpath.golden.spec.formats", True), ("bitpath.golden.codec", False)):
+        found = judged_alone(tmp_path, monkeypatch, text.format(own, scratch), module=module)
+        assert found[0] == SURVIVED, found
 
 
 def test_a_fault_dies_by_a_test_and_lives_without_one(tmp_path, monkeypatch):

@@ -94,12 +94,46 @@ def test_what_is_no_datapath_is_no_target(monkeypatch):
     monkeypatch.setattr(hosts, "targets", lambda: {"rtl/aie_ml_v2/ups": ups, "rtl/aie_ml_v2/ups_lane": ups})
     assert list(hosts.find_targets(("ups_lane",))) == ["rtl/aie_ml_v2/ups_lane"]
     assert list(hosts.find_targets(("rtl/aie_ml_v2/ups.py",))) == ["rtl/aie_ml_v2/ups"]
+    # A unit: its own file, and what else it hosts.
+    assert list(hosts.find_targets(("ups",))) == ["rtl/aie_ml_v2/ups", "rtl/aie_ml_v2/ups_lane"]
     with pytest.raises(
         ValueError, match="no datapath 'tensix_engine' has cells in a unit's netlist, known are rtl/aie"
     ):
         hosts.find_targets(("tensix_engine",))
     assert not hosts.is_target("rtl/tensix/tensix_engine")
     assert hosts.is_target("rtl/common/ring")
+
+
+def test_what_is_left_out_is_there_and_no_operator():
+    files = {file.stem: file.parent.name for file in hosts.RTL.rglob("*.py")}
+    assert set(hosts.CONTROL) <= set(files)
+    assert "common" not in {files[name] for name in hosts.CONTROL}
+
+
+@pytest.mark.deep
+def test_every_common_file_with_cells_of_its_own_is_a_target():
+    """In whatever unit it has them."""
+    found = {file for unit in UNITS for file in hosts.cells(Host(unit, UNITS[unit].config_type()))}
+    assert {file for file in found if file.startswith("rtl/common/")} <= set(hosts.targets())
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.unit)
+def test_a_benchs_settings_are_those_of_its_coverage(host):
+    settings = traffic.bench_settings(host)
+    assert 0 < int(settings["BITPATH_CASES"]) <= traffic.MOST_CASES
+
+
+def test_a_key_has_what_decides(monkeypatch):
+    own = traffic.bench_key(HOSTS[0])
+    monkeypatch.setenv("BITPATH_SHIFTS", "1")
+    assert traffic.bench_key(HOSTS[0]) != own
+    monkeypatch.delenv("BITPATH_SHIFTS")
+    monkeypatch.setattr(traffic, "library_versions", lambda: {"numpy": "0"})
+    assert traffic.bench_key(HOSTS[0]) != own
+    monkeypatch.undo()
+    assert traffic.bench_key(HOSTS[0]) == own
+    monkeypatch.setattr(traffic, "_bench_files", lambda host: (traffic.REPLAY,))
+    assert traffic.bench_key(HOSTS[0]) != own
 
 
 def test_a_bench_is_known_by_what_it_imports():

@@ -1,16 +1,21 @@
 """The journal, the reasons, and what a record complains of."""
 
+import json
+
 import pytest
 from rich.console import Console
 
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.mutate import reasons, sweep, table
+from bitpath.sim.mutate import reasons, rows, sweep, table
 from bitpath.sim.mutate.golden import Sabotage
 from bitpath.sim.mutate.golden_faults import Fault
+from bitpath.sim.mutate.netlist import Mutant
 from bitpath.sim.mutate.verdicts import (
+    BROKEN,
     EQUIVALENT,
     KILLED,
     SURVIVED,
+    TIMED_OUT,
     Judged,
     Ledger,
     Verdict,
@@ -30,6 +35,11 @@ def mutant(line):
     return Sabotage(TARGET, Fault(line, "Lt -> LtE", 0, "comparison"))
 
 
+def ledger(key, count):
+    """One whose key holds."""
+    return Ledger(key, count, lambda: key)
+
+
 def judged(*verdicts):
     """So many mutants, each in a line of its own."""
     return Judged(
@@ -47,18 +57,18 @@ def judged(*verdicts):
 
 
 def test_verdicts_survive_an_interruption():
-    first = Ledger("key", 3)
+    first = ledger("key", 3)
     assert first.missing == [1, 2, 3]
     first.keep(2, KILLED, "bench: a test", confirmed=True)
     first.spend(1.5)
     with journal_file().open("a") as file:
         file.write('{"key": "key", "mutant": 3, "verd')
-    again = Ledger("key", 3)
+    again = ledger("key", 3)
     assert again.missing == [1, 3]
     again.keep(1, SURVIVED, "")
     again.keep(3, EQUIVALENT, "induction")
     again.spend(2.0)
-    last = Ledger("key", 3)
+    last = ledger("key", 3)
     assert last.missing == []
     assert [each.verdict for each in last.verdicts] == [SURVIVED, KILLED, EQUIVALENT]
     assert last.seconds == 3.5
@@ -66,10 +76,32 @@ def test_verdicts_survive_an_interruption():
 
 
 def test_another_key_knows_nothing():
-    """Another netlist, bench or tool: what was found out of the old ones does not count."""
-    Ledger("old", 1).keep(1, KILLED, "")
-    assert Ledger("new", 1).missing == [1]
-    assert Ledger("old", 1).missing == []
+    ledger("old", 1).keep(1, KILLED, "")
+    assert ledger("new", 1).missing == [1]
+    assert ledger("old", 1).missing == []
+
+
+def test_nothing_is_kept_once_a_source_has_changed():
+    """Benches and models are read anew in every run of hours: a verdict of edited ones is not that of the key."""
+    keys = iter(["key", "edited"])
+    own = Ledger("key", 2, lambda: next(keys))
+    own.keep(1, KILLED, "")
+    with pytest.raises(SimulationError, match="sources or settings changed while mutants were judged"):
+        own.note(2, bench="passes")
+    assert ledger("key", 2).missing == [2]
+    assert ledger("key", 2).steps[2] == {}
+
+
+def test_a_proof_that_ran_out_of_time_is_tried_again():
+    first = ledger("key", 2)
+    first.note(1, bench="passes")
+    first.keep(1, SURVIVED, f"{TIMED_OUT}: no proof in 20 s")
+    first.keep(2, SURVIVED, "no proof: the solver found a difference")
+    again = ledger("key", 2)
+    assert again.missing == [1]
+    assert again.steps[1] == {"bench": "passes"}
+    again.keep(1, EQUIVALENT, "induction")
+    assert ledger("key", 2).missing == []
 
 
 def test_what_is_done_side_by_side_is_kept_up_to_the_failure():
@@ -106,6 +138,11 @@ def test_the_record_has_every_count(monkeypatch):
     ]
     assert table.complaints([table.record_of(judged(KILLED, EQUIVALENT))]) == []
     assert table.score(table.record_of(judged(EQUIVALENT))) == 100.0
+    # What the simulator cannot run is not dead.
+    assert table.score(table.record_of(judged(KILLED, BROKEN))) == 50.0
+    assert table.complaints([table.record_of(judged())]) == [
+        "golden/codec.py: there is nothing in its cells to be faulty"
+    ]
 
 
 def test_a_reason_is_that_of_its_line(tmp_path, monkeypatch):
@@ -115,21 +152,34 @@ def test_a_reason_is_that_of_its_line(tmp_path, monkeypatch):
 line = '''{reasons.source_line(mutant(1).source)}'''
 modes = ["Lt -> LtE"]
 port = ""
+bits = []
 reason = "Both are the same there."
 """)
     first, other = table.record_of(judged(SURVIVED, KILLED)), table.record_of(judged(KILLED, SURVIVED))
     assert first["survivors"][0]["reason"] == "Both are the same there."
     assert other["survivors"][0]["reason"] is None
+    assert table.complaints([first | {"killed": 99, "mutants": 100}]) == []
+    dead = table.record_of(judged(KILLED))
+    assert table.complaints([dead]) == [f"golden/codec.py: the reason of no survivor: {dead['idle_reasons'][0]}"]
+    assert "Both are the same there." in dead["idle_reasons"][0]
+
+
+def test_a_reason_is_that_of_its_bits():
+    own = Mutant("const0", "m", "$1", "A", 3, None, "rtl/common/align.py:1")
+    line = reasons.source_line(own.source)
+    assert reasons.Reason(line, ("const0",), "A", (2, 3), "so").holds(own)
+    assert not reasons.Reason(line, ("const0",), "A", (2,), "so").holds(own)
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("[[survivor]", "not TOML"),
-        ('[[survivor]]\nline = "a"\n', "a survivor has the fields line, modes, port, reason, not line"),
+        ("survivor = 3\n", "survivors are tables"),
+        ('[[survivor]]\nline = "a"\n', "a survivor has the fields line, modes, port, bits, reason, not line"),
         (
-            '[[survivor]]\nline = "a"\nmodes = ["inv"]\nport = "A"\nreason = " "\n',
-            "a survivor has the fields line, modes, port, reason",
+            '[[survivor]]\nline = "a"\nmodes = ["inv"]\nport = "A"\nbits = [1]\nreason = " "\n',
+            "a survivor has the fields line, modes, port, bits, reason",
         ),
     ],
 )
@@ -141,22 +191,43 @@ def test_reasons_that_are_none(tmp_path, monkeypatch, text, says):
         reasons.read_reasons(TARGET)
 
 
-def test_a_target_that_fails_does_not_stop_the_others():
+@pytest.mark.parametrize("error", [SimulationError, ValueError, OSError])
+def test_a_target_that_fails_does_not_stop_the_others(error):
     def call(count, seed, progress):
-        raise SimulationError("the bench fails without a mutant")
+        raise error("the bench fails without a mutant")
 
     tasks = [
         sweep.Task("rtl/a", 200, call),
         sweep.Task("rtl/b", 200, lambda count, seed, progress: judged(*[KILLED] * count)),
     ]
-    records = sweep.sweep(tasks, 7, 1, Console(quiet=True))
-    assert next(records)["mutants"] == 7
-    with pytest.raises(SimulationError, match="rtl/a: the bench fails without a mutant"):
-        next(records)
+    failures = []
+    records = list(sweep.sweep(tasks, 7, 1, Console(quiet=True), failures))
+    assert [record["mutants"] for record in records] == [7]
+    assert failures == ["rtl/a: the bench fails without a mutant"]
+
+
+def test_the_report_has_no_row_of_before(monkeypatch):
+    def kept():
+        return [(row["target"], row["killed"]) for row in json.loads(rows.rows_file().read_text())]
+
+    report = rows.Rows(["rtl/a", "rtl/b"])
+    assert kept() == []
+    report.add({"target": "rtl/a", "killed": 1})
+    report.add({"target": "rtl/b", "killed": 2})
+    # One is judged anew, the other's row holds.
+    report = rows.Rows(["rtl/a"])
+    assert kept() == [("rtl/b", 2)]
+    report.add({"target": "rtl/a", "killed": 3})
+    assert kept() == [("rtl/b", 2), ("rtl/a", 3)]
+    monkeypatch.setattr(rows, "_sources", lambda: "edited")
+    rows.Rows(["rtl/c"])
+    assert kept() == []
 
 
 def test_a_target_must_be_named():
     with pytest.raises(ValueError, match="no target named; name a file such as rtl/common/align or a unit"):
         sweep.chosen((), everything=False, golden=False)
+    with pytest.raises(ValueError, match="--all and --golden name targets themselves"):
+        sweep.chosen(("nonsense",), everything=True, golden=False)
     with pytest.raises(ValueError, match="no golden model 'golden/nothing', known are golden/"):
         sweep.chosen(("golden/nothing",), everything=False, golden=False)

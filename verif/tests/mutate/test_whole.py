@@ -1,8 +1,10 @@
 """A small target from the draw to the record, with Yosys, which an extra brings: deep."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bitpath.rtl.units import UNITS
@@ -13,6 +15,7 @@ from bitpath.sim.mutate.equivalence import proved_equivalent
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.netlist import DRAWN, Mutant, build_mutants
 from bitpath.sim.mutate.table import record_of
+from bitpath.sim.mutate.traffic import compile_replay, record, replay
 
 pytestmark = [pytest.mark.deep, pytest.mark.simulator]
 ROOT = Path(__file__).resolve().parents[3]
@@ -42,9 +45,36 @@ def test_a_small_target_is_judged_whole_and_resumed():
     assert record_of(again) == record
 
 
+def test_what_a_reset_breaks_off_is_not_taken_for_compared():
+    traffic = record(HOST, SEED)
+    words = np.fromfile(traffic.file, "<u4").tolist()
+    payload = [port["name"] for port in traffic.outputs].index("o__payload")
+    compared, at = {}, 0
+    for test in traffic.tests:
+        _, outputs, changes, others = words[at : at + 4]
+        compared[test] = words[at + 4 + payload]
+        at += 4 + outputs + changes + others
+    assert at == len(words)
+    assert not compared["resets"]
+    assert sum(compared.values()) >= len(compared) / 2
+
+
+def test_a_recording_that_is_cut_judges_nothing(tmp_path):
+    traffic = record(HOST, SEED)
+    built = build_mutants(HOST, TARGET, COUNT, SEED)
+    program = compile_replay(built, traffic, tmp_path)
+    whole = traffic.file.read_bytes()
+    for content in (b"", whole[:-4]):
+        cut = replace(traffic, file=tmp_path / "cut.bin")
+        cut.file.write_bytes(content)
+        with pytest.raises(SimulationError, match=r"has no test|ends in the middle of a test"):
+            list(replay(program, cut, [0]))
+    assert [own.kind for _, own in replay(program, traffic, [0])] == ["same"]
+
+
 def test_a_bench_that_dies_for_another_reason_kills_nothing(monkeypatch):
     monkeypatch.setattr(judging, "bench_module", lambda host: "bitpath.verif.tb.tb_nothing")
-    with pytest.raises(SimulationError, match=r"mutant \d+, rtl/aie_ml_v2/sticky_flag\.py"):
+    with pytest.raises(SimulationError, match=r"ups: .* fails without a mutant: bench: ups on verilator"):
         judging.judge(TARGET, HOST, COUNT, SEED, quiet)
 
 
@@ -63,9 +93,10 @@ def test_proofs(tmp_path):
         return proved_equivalent(own, f"{HOST.unit}_mutants", netlist, folder)
 
     # Its reset value is 0.
-    assert proof("const0", "B") == "cut registers"
-    assert proof("const1", "B") is None
-    assert proof("inv", "A") is None
+    refused = (False, "no proof: the solver found a difference")
+    assert proof("const0", "B") == (True, "cut registers")
+    assert proof("const1", "B") == refused
+    assert proof("inv", "A") == refused
 
 
 def _module(text, name):
