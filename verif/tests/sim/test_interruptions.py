@@ -13,9 +13,12 @@ import pytest
 from bitpath.sim import cache, process
 
 COMMAND = """
-import click, os
+import click, os, signal
 from pathlib import Path
 from bitpath.sim import __main__, process
+
+# A command that a shell has put into the background ignores it, and so do these tests when they run there.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @click.command()
 def cli():
@@ -64,11 +67,14 @@ def assert_ended(children):
     ids=["int", "term", "hup", "kill"],
 )
 def test_children_end_with_the_command(tmp_path, end, status, says):
-    parent = subprocess.Popen([sys.executable, "-c", COMMAND], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    children = pids(tmp_path / "log")
-    assert all(map(running, children))
-    parent.send_signal(end)
-    _, errors = parent.communicate(timeout=60)
+    with subprocess.Popen([sys.executable, "-c", COMMAND], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as parent:
+        try:
+            children = pids(tmp_path / "log")
+            assert all(map(running, children))
+            parent.send_signal(end)
+            _, errors = parent.communicate(timeout=60)
+        finally:
+            parent.kill()
     assert (parent.returncode, errors.strip("\n")) == (status, says.strip("\n"))
     assert_ended(children)
 
