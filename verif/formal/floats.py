@@ -177,7 +177,7 @@ PROPERTIES = (
             "common.exact_add",
             f"{fmt.name} through the operators of FP32's sum: the wide integer rounded once; infinities, NaN, zeros' signs",
             partial(add, fmt=fmt),
-            _BELOW,
+            Sabotage("common/exact_add.py", "self.max_distance - distance)", "self.max_distance - distance + 1)"),
         )
         for fmt in (E5M2, E4M3, E3M4)
     ),

@@ -214,7 +214,7 @@ PROPERTIES = (
             f"{fmt.name}: an element's value under the OCP scale, above {fmt.bias + fmt.fraction_bits}, of any largest exponent: "
             "the same code and exponent again",
             partial(element_again, fmt=fmt),
-            _GUARD,
+            _EXPONENT,
         )
         for fmt in ELEMENTS
     ),
