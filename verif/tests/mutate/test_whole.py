@@ -45,7 +45,8 @@ def test_a_small_target_is_judged_whole_and_resumed():
     assert record_of(again) == record
 
 
-def test_what_a_reset_breaks_off_is_not_taken_for_compared():
+def test_a_bench_that_compares_every_transfer_is_known_to():
+    """Each test of this one does, with pauses and stalls too."""
     traffic = record(HOST, SEED)
     words = np.fromfile(traffic.file, "<u4").tolist()
     payload = [port["name"] for port in traffic.outputs].index("o__payload")
@@ -55,8 +56,7 @@ def test_what_a_reset_breaks_off_is_not_taken_for_compared():
         compared[test] = words[at + 4 + payload]
         at += 4 + outputs + changes + others
     assert at == len(words)
-    assert not compared["resets"]
-    assert sum(compared.values()) >= len(compared) / 2
+    assert set(compared.values()) == {1}
 
 
 def test_a_recording_that_is_cut_judges_nothing(tmp_path):
