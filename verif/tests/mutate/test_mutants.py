@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from bitpath.rtl.units import UNITS
+from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.mutate import hosts, netlist, traffic
 from bitpath.sim.mutate.hosts import HOSTS, Host
 from bitpath.sim.mutate.imports import module_file, reached
@@ -120,7 +121,8 @@ def test_every_common_file_with_cells_of_its_own_is_a_target():
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.unit)
 def test_a_benchs_settings_are_those_of_its_coverage(host):
     settings = traffic.bench_settings(host)
-    assert 0 < int(settings["BITPATH_CASES"]) <= traffic.MOST_CASES
+    assert RUNS[host.unit].env.items() <= settings.items()
+    assert 0 < int(settings["BITPATH_CASES"]) <= max(traffic.MOST_CASES, traffic.CASES.get(host.unit, 0))
 
 
 def test_a_key_has_what_decides(monkeypatch):
