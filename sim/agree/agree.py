@@ -95,6 +95,7 @@ def agree(
         env=variables,
         timeout=RECORD_SECONDS,
         folder=bench_folder,
+        check_bins=False,
     ).seed
     played = [recorded.read(file) for file in recordings(recording)]
     inputs = played[0].inputs
