@@ -12,6 +12,7 @@ from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.tensix.config import Dot16Config
 from bitpath.rtl.trainium3.config import DotConfig, EngineConfig
+from bitpath.rtl.trainium3.instruction import instruction_layout
 from bitpath.rtl.trainium3.rmsnorm_quant_layouts import length_width
 from bitpath.rtl.trainium3.systolic_array import Tiling
 from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
@@ -52,10 +53,14 @@ def lane_valid(source):
 
 
 def loads_and_passes(source):
-    """Short programs, one after the other."""
+    """Short programs, one after the other, in every tiling; some results to BF16, by stochastic rounding too."""
     config = EngineConfig()
+    layout = places(instruction_layout(config))
+    modes = [1 << layout[f"destination.mode.{name}"][0] for name in ("bf16", "stochastic")]
     while True:
-        yield from program_bits(config, Tiling.FULL, random_program(config, Tiling.FULL, 50, source))
+        tiling = source.choice(list(Tiling))
+        for instruction in program_bits(config, tiling, random_program(config, tiling, 8, source)):
+            yield instruction | sum(mode for mode in modes if source.random() < 0.8)
 
 
 PE = Manners(
@@ -97,7 +102,8 @@ MANNERS = {
     "tensor_engine": Manners(
         keeps=f"operands and PSUM: {SRAM}; {QUEUE}; skew: {RING}",
         inputs={"instruction": loads_and_passes},
-        still=("busy",),
+        # A row group takes random bits only in tilings in which it has results of its own, and not every run comes to each.
+        still=("busy", *(f"random__{group}__ready" for group in range(4))),
         cycles=200,
     ),
 }
