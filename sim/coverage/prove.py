@@ -1,7 +1,8 @@
 """Signal bits proved constant: by ABC's SAT sweeping, all candidates at once, with free inputs.
 
 The flattened design gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
-cycle of every run: within a cycle first, whatever the registers hold, then by joint induction over the cycles from power-on.
+cycle of every run, by joint induction over the cycles from power-on: of constants alone first, which leaves little, then of all
+nets that are equal.
 Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can only lose proofs.
 Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
 """
@@ -17,7 +18,7 @@ from bitpath.sim.coverage.netlist import FLAT, Net, Netlist
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
 
-PROVE_SECONDS = 600
+PROVE_SECONDS = 300
 """Limit on one step, and on making what the first reads."""
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
@@ -38,9 +39,9 @@ aigmap
 opt_clean
 write_aiger -zinit prepared.aig
 """
-STEPS = ("ifraig", "scorr", "scorr -C 20000 -F 2")
-"""Within a cycle, by induction, by induction over two cycles with more effort; each on what the one before it left. Not ABC's
-newer &scorr, which does not see that an output is the constant which its induction needs."""
+STEPS = ("scorr -k", "scorr -k -C 20000 -F 2", "ifraig; scorr")
+"""By induction over what is constant, over two cycles with more effort, and over what is equal; each on what the one before it
+left. Not ABC's newer &scorr, which does not see that an output is the constant which its induction needs."""
 # ABC comes inside Yosys, which runs it on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
 _ABC = """write_blif nothing.blif
 read_aiger {before}
