@@ -14,9 +14,8 @@ from bitpath.sim import __main__, paths, runner
 from bitpath.sim.coverage import bins, report, waivers
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.coverage.measure import Coverage, conditions, dead_branches, line_share, percent, real_lines
-from bitpath.sim.coverage.netlist import Net, read_netlist
+from bitpath.sim.coverage.netlist import Net
 from bitpath.sim.coverage.points import Counts, LinePoint, parse, plain
-from bitpath.sim.coverage.prove import constant_nets, constant_outputs, with_output
 from bitpath.sim.errors import SimulationError
 
 LISTED = {file.stem for file in bins.FOLDER.glob("*.json")}
@@ -145,33 +144,6 @@ def test_branches_are_dead_by_the_value_of_their_condition():
     assert {(point.line, point.what) for point in dead} == {(4, "else"), (5, "elsif"), (7, "if")}
 
 
-RTLIL = """module \\top
-  wire output 2 \\o
-  wire width 3 \\a.b
-  wire width 4 input 1 \\i
-  connect \\o \\a.b [0]
-end
-"""
-
-
-def test_candidates_become_the_only_output():
-    text = with_output(RTLIL, [("a.b", 2), ("i", 0)])
-    assert "  wire \\o\n" in text
-    assert "  wire width 4 input 1 \\i\n" in text
-    assert text.endswith(
-        "  wire width 2 output 1000000 \\bitpath_candidates\n  connect \\bitpath_candidates [0] \\a.b [2]\n"
-        "  connect \\bitpath_candidates [1] \\i [0]\nend\n"
-    )
-    with pytest.raises(ValueError, match="no wire c"):
-        with_output(RTLIL, [("c", 0)])
-
-
-def test_constant_outputs_of_an_aiger_file():
-    assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [0, 1, None, None]
-    with pytest.raises(ValueError, match="no binary AIGER"):
-        constant_outputs(b"aag 1 1 0 0 0\n")
-
-
 TESTS = ("good/gap=1", "good/gap=2", "other")
 RECORDS = (
     {"coverage": {"a": 1, "b": 0}, "streams": {"i: gap": 0, "o: back to back": 0}},
@@ -285,24 +257,6 @@ def test_a_unit_whole(bitpath):
     runs = list(paths.runs().glob("*/*"))
     assert bitpath("element_map")[0] == 0
     assert list(paths.runs().glob("*/*")) == runs
-
-
-@pytest.mark.deep
-@pytest.mark.simulator
-def test_nothing_that_toggles_is_proved_constant(bitpath):
-    """Every net of a unit with registers and a reset is asked for, those that the bench has seen toggle too."""
-    assert bitpath("xorwow")[0] == 0
-    (verilog,) = paths.simulations().glob("xorwow-*/verilog/*.v")
-    (run,) = (paths.build_root() / "coverage").glob("xorwow_*/run/coverage.dat")
-    netlist = read_netlist(verilog, verilog.stem)
-    names = {}
-    for (module, signal), both in parse(run.read_text()).toggles.items():
-        net = netlist.net(module, signal)
-        if net is not None and netlist.drives(net):
-            names[net] = (signal, all(both))
-    constant = constant_nets(netlist, {net: signal for net, (signal, _) in names.items()})
-    assert constant.keys() == {net for net, (_, toggled) in names.items() if not toggled}
-    assert 10 < len(constant) < len(names) / 10
 
 
 def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch, tmp_path):

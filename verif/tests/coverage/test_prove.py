@@ -1,0 +1,94 @@
+"""Which nets are proved constant, and that no other is."""
+
+import pytest
+
+from bitpath.sim import paths
+from bitpath.sim.coverage.configurations import RUNS
+from bitpath.sim.coverage.measure import measure
+from bitpath.sim.coverage.netlist import read_netlist
+from bitpath.sim.coverage.points import parse
+from bitpath.sim.coverage.prove import constant_nets, constant_outputs, with_output
+
+RTLIL = """module \\top
+  wire output 2 \\o
+  wire width 3 \\a.b
+  wire width 4 input 1 \\i
+  connect \\o \\a.b [0]
+end
+"""
+
+
+def test_candidates_become_the_only_output():
+    text = with_output(RTLIL, [("a.b", 2), ("i", 0)])
+    assert "  wire \\o\n" in text
+    assert "  wire width 4 input 1 \\i\n" in text
+    assert text.endswith(
+        "  wire width 2 output 1000000 \\bitpath_candidates\n  connect \\bitpath_candidates [0] \\a.b [2]\n"
+        "  connect \\bitpath_candidates [1] \\i [0]\nend\n"
+    )
+    with pytest.raises(ValueError, match="no wire c"):
+        with_output(RTLIL, [("c", 0)])
+
+
+def test_constant_outputs_of_an_aiger_file():
+    assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [0, 1, None, None]
+    with pytest.raises(ValueError, match="no binary AIGER"):
+        constant_outputs(b"aag 1 1 0 0 0\n")
+
+
+COUNTERS = """
+module counter(input clk, input [2:0] last, output five, output six);
+  reg [2:0] count = 0;
+  always @(posedge clk) if (count != last) count <= count + 1;
+  assign five = count == 5;
+  assign six = count == 6;
+endmodule
+module pass(input i, output o);
+  wire inner = !i;
+  assign o = inner;
+endmodule
+module top(input clk, input i, input j, output [1:0] o, output [1:0] p, output [2:0] sum);
+  counter counter(.clk(clk), .last(3'd5), .five(o[0]), .six(o[1]));
+  pass low(.i(1'b0), .o(p[0]));
+  pass high(.i(1'b1), .o(p[1]));
+  assign sum = {2'b0, i} + {2'b0, j};
+endmodule
+"""
+
+
+@pytest.mark.deep
+def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, monkeypatch):
+    """A counter that stops at 5: it is five after five cycles and six never. A module that is wired to 0 here and to 1 there."""
+    monkeypatch.chdir(tmp_path)
+    verilog = tmp_path / "top.v"
+    verilog.write_text(COUNTERS)
+    netlist = read_netlist(verilog, "top")
+    changing = (("counter", "five"), ("counter", "count[2]"), ("top", "i"), ("top", "sum[1]"))
+    still = {("counter", "six"): {0}, ("pass", "inner"): {0, 1}, ("top", "sum[2]"): {0}}
+    asked = {netlist.net(*name): name[1] for name in (*changing, *still)}
+    proved = {netlist.net(*name): values for name, values in still.items()}
+    assert constant_nets(netlist, asked) == proved
+    file = paths.build_root() / "coverage" / "top" / "constants.jsonl"
+    journaled = file.read_text()
+    assert len(journaled.splitlines()) == len(asked)
+    assert constant_nets(netlist, asked) == proved
+    assert file.read_text() == journaled
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_nothing_that_toggles_is_proved_constant(tmp_path, monkeypatch):
+    """Every net of a unit with registers and a reset is asked for, those that the bench has seen toggle too."""
+    monkeypatch.chdir(tmp_path)
+    assert measure("xorwow", RUNS["xorwow"], ()).record["toggle_percent"] == 100.0
+    (verilog,) = paths.simulations().glob("xorwow-*/verilog/*.v")
+    (run,) = (paths.build_root() / "coverage").glob("xorwow_*/run/coverage.dat")
+    netlist = read_netlist(verilog, verilog.stem)
+    names = {}
+    for (module, signal), both in parse(run.read_text()).toggles.items():
+        net = netlist.net(module, signal)
+        if net is not None and netlist.drives(net):
+            names[net] = (signal, all(both))
+    constant = constant_nets(netlist, {net: signal for net, (signal, _) in names.items()})
+    assert constant.keys() == {net for net, (_, toggled) in names.items() if not toggled}
+    assert 10 < len(constant) < len(names) / 10
