@@ -11,11 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import bitpath.golden
-import bitpath.rtl
 import bitpath.verif
 from bitpath.rtl.config import digest, to_dict
-from bitpath.sim import cache, paths
+from bitpath.sim import cache, launch, paths
 from bitpath.sim.build import Built
 from bitpath.sim.coverage.bins import Bins, gathered
 from bitpath.sim.coverage.configurations import SEED, Measured
@@ -24,6 +22,7 @@ from bitpath.sim.coverage.points import Counts, LinePoint, parse
 from bitpath.sim.coverage.prove import constant_nets
 from bitpath.sim.coverage.waivers import Waiver, module_name, waived
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.mutate.imports import module_file, reached
 from bitpath.sim.runner import build, run
 
 RUN_SECONDS = 3600
@@ -128,10 +127,10 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
 
 
 def _counts(built: Built, measured: Measured) -> tuple[Counts, Bins, float]:
-    """What Verilator and the bench counted. A run is kept until the design, the bench or golden changes."""
-    golden, rtl, verif = (Path(package.__file__).parent for package in (bitpath.golden, bitpath.rtl, bitpath.verif))
-    sim = Path(__file__).parents[1]
-    sources = [golden, rtl, *(verif / room for room in ("kit", "tb", "stimulus", "host")), sim / "launch.py"]
+    """What Verilator and the bench counted. A run is kept until the design, the bench or what that imports changes."""
+    bench = f"bitpath.verif.tb.tb_{built.unit}"
+    vectors = Path(bitpath.verif.__file__).parent / "vectors"
+    sources = [*map(module_file, sorted(reached(bench))), *sorted(vectors.iterdir()), Path(launch.__file__)]
     key = {
         "build": json.loads((built.folder / cache.STAMP).read_text())["key"],
         "sources": cache.hash_files(sources),
@@ -139,15 +138,15 @@ def _counts(built: Built, measured: Measured) -> tuple[Counts, Bins, float]:
         "versions": [sys.version, version("cocotb"), version("numpy"), version("ml_dtypes")],
     }
     folder = paths.build_root() / "coverage" / built.top / "run"
-    made = cache.ensure(folder, key, partial(_run, built, measured))
+    made = cache.ensure(folder, key, partial(_run, built, measured, bench))
     found = json.loads((folder / RECORDS).read_text())
     return parse((folder / COUNTS).read_text()), gathered(found["tests"], found["records"]), made["seconds"]
 
 
-def _run(built: Built, measured: Measured, folder: Path) -> dict[str, Any]:
+def _run(built: Built, measured: Measured, bench: str, folder: Path) -> dict[str, Any]:
     result = run(
         built,
-        f"bitpath.verif.tb.tb_{built.unit}",
+        bench,
         seed=SEED,
         tests=measured.tests,
         env={"BITPATH_CASES": str(measured.cases), **measured.env},
