@@ -8,7 +8,8 @@ what is wired to a constant is none.
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,14 +19,14 @@ from bitpath.sim import cache, paths
 from bitpath.sim.yosys import require_run, yosys_version
 
 READ_SECONDS = 1800
-HIERARCHY, FLAT = "hierarchy.json", "flat.il"
+SOURCE, HIERARCHY, DESIGN = "source.v", "hierarchy.json", "design.il"
 _READ = """read_verilog -sv source.v
 hierarchy -check -top {top}
 proc
 write_json hierarchy.json
-flatten
-write_rtlil flat.il
+write_rtlil design.il
 """
+_MODULE = re.compile(r"^module +\\?([^\s(]+).*?^endmodule", re.MULTILINE | re.DOTALL)
 _INDEXED = re.compile(r"(.*)\[(\d+)\]", re.DOTALL)
 
 
@@ -105,25 +106,48 @@ class Netlist:
         """Whether the net is driven where it is, and not above or below."""
         return net.bit in self._drivers[net.module]
 
+    def _walk(
+        self, module: str, path: str = "", around: frozenset[str] = frozenset()
+    ) -> Iterator[tuple[str, str, frozenset[str]]]:
+        """Each instance in a module, inner ones first, and it: whose, its path, "" or "a.b.", and the modules that it is in."""
+        around |= {module}
+        for name, cell in self._modules[module]["cells"].items():
+            if cell["type"] in self._modules:
+                yield from self._walk(cell["type"], f"{path}{name}.", around)
+        yield module, path, around
+
     @cached_property
-    def instances(self) -> dict[str, list[str]]:
-        """By module, the path of each instance in the design: "" or "a.b."."""
-        found: dict[str, list[str]] = {name: [] for name in self._modules}
+    def roots(self) -> dict[str, frozenset[str]]:
+        """The modules of several instances, inner ones first, and the top; of each the modules that are nowhere but in it."""
+        counts: Counter[str] = Counter()
+        around: dict[str, frozenset[str]] = {}
+        for module, _, chain in self._walk(self.top):
+            counts[module] += 1
+            around[module] = around.get(module, chain) & chain
+        return {
+            root: frozenset(module for module in around if root in around[module])
+            for root, count in counts.items()
+            if count > 1 or root == self.top
+        }
 
-        def walk(module: str, path: str) -> None:
-            found[module].append(path)
-            for name, cell in self._modules[module]["cells"].items():
-                if cell["type"] in self._modules:
-                    walk(cell["type"], f"{path}{name}.")
-
-        walk(self.top, "")
+    def instances(self, root: str) -> dict[str, list[str]]:
+        """By module, the path of each instance in one of the modules."""
+        found: dict[str, list[str]] = {}
+        for module, path, _ in self._walk(root):
+            found.setdefault(module, []).append(path)
         return found
 
-    def flat_bits(self, module: str, signal: str) -> list[tuple[str, int]]:
-        """In the flattened design: wire, without Yosys's backslash, and index, in each instance of the module."""
+    def flat_bits(self, module: str, signal: str, instances: Iterable[str]) -> list[tuple[str, int]]:
+        """In a flattened design: wire, without Yosys's backslash, and index, in each of these instances of the module."""
         name, index = self._find(module, signal)
         plain = name.removeprefix("\\")
-        return [(f"{path}{plain}", index) for path in self.instances[module]]
+        return [(f"{path}{plain}", index) for path in instances]
+
+    def digest(self, root: str) -> str:
+        """Of the Verilog of a module with all that is in it."""
+        inside = self.instances(root)
+        texts = [found[0] for found in _MODULE.finditer((self.folder / SOURCE).read_text()) if found[1] in inside]
+        return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
 def read_netlist(verilog: Path, top: str) -> Netlist:
@@ -136,6 +160,6 @@ def read_netlist(verilog: Path, top: str) -> Netlist:
 
 
 def _read(text: str, top: str, folder: Path) -> dict[str, Any]:
-    (folder / "source.v").write_text(text)
+    (folder / SOURCE).write_text(text)
     require_run(f"the netlist of {top}", folder, "read", _READ.format(top=top), READ_SECONDS)
     return {}

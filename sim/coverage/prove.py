@@ -1,20 +1,21 @@
 """Signal bits proved constant: by ABC's SAT sweeping, all candidates at once, with free inputs.
 
-The flattened design gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
+A flattened module gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
 cycle of every run, by joint induction over the cycles from power-on: of constants alone first, which leaves little, then of all
-nets that are equal.
+nets that are equal. Modules of several instances come before the top, since what holds whatever they get holds in each of them.
 Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can only lose proofs.
 Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
 """
 
 import hashlib
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bitpath.sim import cache, journal, paths
-from bitpath.sim.coverage.netlist import FLAT, Net, Netlist
+from bitpath.sim.coverage.netlist import DESIGN, Net, Netlist
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
 
@@ -23,6 +24,11 @@ PROVE_SECONDS = 300
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
 PREPARED, BEFORE, AFTER = "prepared.aig", "before.aig", "after.aig"
+_FLATTEN = """read_rtlil design.il
+hierarchy -top {root}
+flatten
+write_rtlil flat.il
+"""
 _PREPARE = """read_rtlil candidates.il
 hierarchy -top {top}
 opt_clean
@@ -64,19 +70,27 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     ------
     SimulationError : Yosys or ABC failed. That they ran out of time is none: then nothing more is proved.
     """
-    verilog = (netlist.folder / "source.v").read_bytes()
+    found: dict[Net, frozenset[int]] = {}
+    for root, inside in netlist.roots.items():
+        asked = {net: signal for net, signal in signals.items() if net not in found and net.module in inside}
+        found |= _constant_in(netlist, root, asked)
+    return found
+
+
+def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
+    """Those that are proved to be so whatever a module gets from outside."""
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
     here = cache.hash_files([Path(__file__), Path(__file__).with_name("netlist.py")])
-    key = hashlib.sha256(verilog + repr((here, yosys_version())).encode()).hexdigest()
-    file = paths.build_root() / "coverage" / netlist.top / "constants.jsonl"
+    key = hashlib.sha256(repr((netlist.digest(root), here, yosys_version())).encode()).hexdigest()
+    file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
     known = {
         Net(record["module"], record["bit"]): frozenset(record["constant"])
         for record in journal.read(file)
         if record["key"] == key
     }
-    asked = [net for net in signals if net not in known]
+    asked = [(net, signal) for net, signal in signals.items() if net not in known]
 
-    answers, whole = _answers(netlist, [(net, signals[net]) for net in asked]) if asked else ({}, True)
+    answers, whole = _answers(netlist, root, asked) if asked else ({}, True)
     for net, constant in answers.items():
         known[net] = constant
         # What was left open for want of time is asked again by the next run.
@@ -85,29 +99,32 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
     return {net: known[net] for net in signals if known[net]}
 
 
-def _answers(netlist: Netlist, asked: Sequence[tuple[Net, str]]) -> tuple[dict[Net, frozenset[int]], bool]:
+def _answers(netlist: Netlist, root: str, asked: Sequence[tuple[Net, str]]) -> tuple[dict[Net, frozenset[int]], bool]:
     """Of each net the values that it is proved to have, none where it is not; and whether all steps ended in their time."""
-    bits = [(net, bit) for net, signal in asked for bit in netlist.flat_bits(net.module, signal)]
+    instances = netlist.instances(root)
+    bits = [(net, bit) for net, name in asked for bit in netlist.flat_bits(net.module, name, instances[net.module])]
     whole = True
     with tempfile.TemporaryDirectory(dir=netlist.folder.parent) as place:
         folder = Path(place)
-        text = with_output((netlist.folder / FLAT).read_text(), [bit for _, bit in bits])
-        (folder / "candidates.il").write_text(text)
+        shutil.copy(netlist.folder / DESIGN, folder)
         (folder / "nothing.v").write_text(_NOTHING)
         try:
-            prepare = _PREPARE.format(top=netlist.top, words=MEMORY_WORDS)
-            require_run(netlist.top, folder, "prepare", prepare, PROVE_SECONDS)
+            require_run(root, folder, "flatten", _FLATTEN.format(root=root), PROVE_SECONDS)
+            text = with_output((folder / "flat.il").read_text(), [bit for _, bit in bits])
+            (folder / "candidates.il").write_text(text)
+            prepare = _PREPARE.format(top=root, words=MEMORY_WORDS)
+            require_run(root, folder, "prepare", prepare, PROVE_SECONDS)
             (folder / PREPARED).replace(folder / BEFORE)
             for step in STEPS:
                 (folder / "prove.abc").write_text(_ABC.format(before=BEFORE, step=step, after=AFTER))
-                require_run(netlist.top, folder, "prove", _PROVE, PROVE_SECONDS)
+                require_run(root, folder, "prove", _PROVE, PROVE_SECONDS)
                 (folder / AFTER).replace(folder / BEFORE)
         except YosysTimeoutError:
             whole = False
         found = folder / BEFORE
         constant = constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)
     if len(constant) != len(bits):
-        raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {netlist.top}")
+        raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {root}")
     values: dict[Net, set[int | None]] = {}
     for (net, _), each in zip(bits, constant, strict=True):
         values.setdefault(net, set()).add(each)

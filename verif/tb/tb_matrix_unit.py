@@ -10,7 +10,7 @@ import cocotb
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.spec.tensix import BLOCK_ROWS, SRC_ROWS, Style
+from bitpath.golden.spec.tensix import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
 from bitpath.golden.tensix import cycles as golden_cycles
 from bitpath.golden.tensix.matmul import TILE_ROWS
 from bitpath.rtl.tensix.instruction import Opcode
@@ -38,7 +38,7 @@ from bitpath.verif.tb.matrix_unit_kinds import (
     read_pairs,
     write_block,
 )
-from bitpath.verif.tb.matrix_unit_model import PAIRS, Operation, Place, issue_cycles, pair_places
+from bitpath.verif.tb.matrix_unit_model import PAIRS, ZEROED_ROWS, Operation, Place, issue_cycles, pair_places
 from bitpath.verif.tb.matrix_unit_player import Player
 
 
@@ -278,6 +278,29 @@ async def undefined_rows(dut):
             await player.idle()
         # Of pairs that were never written.
         read_pairs(player, rng, (PAIRS // 2, 3))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(dst32=[False, True])
+async def every_block(dut, dst32):
+    """A row of each block of Dst is written; ZEROACC of one half of all sixteen rows, then of the other, leaves the rest."""
+    rng = pauses.rng("blocks")
+    rows = DST32_ROWS if dst32 else DST16_ROWS
+    async with bench(dut, SIGNATURE) as frame:
+        player = Player(frame, NUMERICS)
+        places = [Place(first + rng.randrange(BLOCK_ROWS), dst32, False) for first in range(0, rows, BLOCK_ROWS)]
+        for place in places:
+            player.write(place, dst_row(rng, Style.BF16, dst32=dst32))
+        await player.idle()
+        sixteens = rng.sample(range(0, rows, ZEROED_ROWS), rows // ZEROED_ROWS)
+        for half in (sixteens[::2], sixteens[1::2]):
+            for first in half:
+                row = first + rng.randrange(ZEROED_ROWS)
+                player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row))
+            await player.idle()
+            for place in places:
+                player.read(place)
+            await player.idle()
 
 
 @cocotb.test(**LIMIT)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.simulator
 SEED = 20251123
 DOCUMENTED = replace(WORMHOLE_DOCUMENTED.numerics, row_broadcast_writes_all=True)
 """SrcA from any 8-row block, masking by style, and every row written by a row broadcast."""
-ALL = 15
+ALL = 17
 """Tests of the bench."""
 ROWS_ANSWERED = {"products": 559 * 8, "elementwise_and_pooling": 396 * 8}
 """Rows of 16 known answers."""
