@@ -19,7 +19,7 @@ from bitpath.sim.coverage.netlist import DESIGN, Net, Netlist
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
 
-PROVE_SECONDS = 300
+PROVE_SECONDS = 1800
 """Limit on one step, and on making what the first reads."""
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
