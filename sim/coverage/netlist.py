@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -107,13 +107,13 @@ class Netlist:
         return net.bit in self._drivers[net.module]
 
     def _walk(
-        self, module: str, path: str = "", around: frozenset[str] = frozenset()
+        self, module: str, without: Set[str] = frozenset(), path: str = "", around: frozenset[str] = frozenset()
     ) -> Iterator[tuple[str, str, frozenset[str]]]:
         """Each instance in a module, inner ones first, and it: whose, its path, "" or "a.b.", and the modules that it is in."""
         around |= {module}
         for name, cell in self._modules[module]["cells"].items():
-            if cell["type"] in self._modules:
-                yield from self._walk(cell["type"], f"{path}{name}.", around)
+            if cell["type"] in self._modules and cell["type"] not in without:
+                yield from self._walk(cell["type"], without, f"{path}{name}.", around)
         yield module, path, around
 
     @cached_property
@@ -130,12 +130,34 @@ class Netlist:
             if count > 1 or root == self.top
         }
 
-    def instances(self, root: str) -> dict[str, list[str]]:
-        """By module, the path of each instance in one of the modules."""
+    def instances(self, root: str, without: Set[str] = frozenset()) -> dict[str, list[str]]:
+        """By module, the path of each instance in one of the modules that is not in one of those left out."""
         found: dict[str, list[str]] = {}
-        for module, path, _ in self._walk(root):
+        for module, path, _ in self._walk(root, without):
             found.setdefault(module, []).append(path)
         return found
+
+    def too_large(self, root: str, most: int) -> frozenset[str]:
+        """Which modules of several instances, the largest first, leave a flattened module with at most so many bits driven."""
+        without: set[str] = set()
+        while self._size(root, without) > most:
+            found = self.instances(root, without)
+            shares = {
+                module: len(found[module]) * self._size(module, without) for module in found if module in self.roots
+            }
+            shares.pop(root, None)
+            if not shares:
+                break
+            without.add(max(shares, key=lambda module: shares[module]))
+        return frozenset(without)
+
+    def _size(self, root: str, without: Set[str]) -> int:
+        """Bits that the cells of a flattened module drive."""
+        return sum(self._own_sizes[module] for module, *_ in self._walk(root, without))
+
+    @cached_property
+    def _own_sizes(self) -> dict[str, int]:
+        return {module: sum(1 for _ in self._driven(module)) for module in self._modules}
 
     def flat_bits(self, module: str, signal: str, instances: Iterable[str]) -> list[tuple[str, int]]:
         """In a flattened design: wire, without Yosys's backslash, and index, in each of these instances of the module."""

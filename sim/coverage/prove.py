@@ -11,7 +11,7 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from bitpath.sim import cache, journal, paths
@@ -24,7 +24,11 @@ PROVE_SECONDS = 1800
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
 PREPARED, BEFORE, AFTER = "prepared.aig", "before.aig", "after.aig"
+MOST_BITS = 70_000
+"""Driven in what is asked at once: a minute or two. Of a larger design the largest modules are left out, which give anything
+then; what is open in them stays open."""
 _FLATTEN = """read_rtlil design.il
+{deletions}
 hierarchy -top {root}
 flatten
 write_rtlil flat.il
@@ -88,28 +92,34 @@ def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dic
         for record in journal.read(file)
         if record["key"] == key
     }
-    asked = [(net, signal) for net, signal in signals.items() if net not in known]
+    without = netlist.too_large(root, MOST_BITS)
+    everywhere, left = netlist.instances(root), netlist.instances(root, without)
+    # An answer is one for all instances of a net's module.
+    asked = [net for net in signals if net not in known and left.get(net.module) == everywhere[net.module]]
 
-    answers, whole = _answers(netlist, root, asked) if asked else ({}, True)
+    bits = {net: netlist.flat_bits(net.module, signals[net], left[net.module]) for net in asked}
+    answers, whole = _answers(netlist, root, without, bits) if asked else ({}, True)
     for net, constant in answers.items():
         known[net] = constant
         # What was left open for want of time is asked again by the next run.
         if constant or whole:
             journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": sorted(constant)})
-    return {net: known[net] for net in signals if known[net]}
+    return {net: known[net] for net in signals if known.get(net)}
 
 
-def _answers(netlist: Netlist, root: str, asked: Sequence[tuple[Net, str]]) -> tuple[dict[Net, frozenset[int]], bool]:
-    """Of each net the values that it is proved to have, none where it is not; and whether all steps ended in their time."""
-    instances = netlist.instances(root)
-    bits = [(net, bit) for net, name in asked for bit in netlist.flat_bits(net.module, name, instances[net.module])]
+def _answers(
+    netlist: Netlist, root: str, without: Set[str], asked: Mapping[Net, Sequence[tuple[str, int]]]
+) -> tuple[dict[Net, frozenset[int]], bool]:
+    """Of each net the values that its bits are proved to have, none where they are not; and whether all steps ended in time."""
+    bits = [(net, bit) for net, each in asked.items() for bit in each]
     whole = True
     with tempfile.TemporaryDirectory(dir=netlist.folder.parent) as place:
         folder = Path(place)
         shutil.copy(netlist.folder / DESIGN, folder)
         (folder / "nothing.v").write_text(_NOTHING)
         try:
-            require_run(root, folder, "flatten", _FLATTEN.format(root=root), PROVE_SECONDS)
+            deletions = "\n".join(f"delete t:{module}" for module in sorted(without))
+            require_run(root, folder, "flatten", _FLATTEN.format(root=root, deletions=deletions), PROVE_SECONDS)
             text = with_output((folder / "flat.il").read_text(), [bit for _, bit in bits])
             (folder / "candidates.il").write_text(text)
             prepare = _PREPARE.format(top=root, words=MEMORY_WORDS)

@@ -3,6 +3,7 @@
 import pytest
 
 from bitpath.sim import paths
+from bitpath.sim.coverage import prove
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.coverage.measure import measure
 from bitpath.sim.coverage.netlist import read_netlist
@@ -75,6 +76,21 @@ def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, monk
     assert [len(text.splitlines()) for text in journaled] == [1, len(asked)]
     assert constant_nets(netlist, asked) == proved
     assert [file.read_text() for file in files] == journaled
+
+
+@pytest.mark.deep
+def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(prove, "MOST_BITS", 20)
+    verilog = tmp_path / "top.v"
+    verilog.write_text(COUNTERS.replace("{2'b0, j}", "{2'b0, j & p[0]}"))
+    netlist = read_netlist(verilog, "top")
+    assert netlist.too_large("top", 1000) == frozenset()
+    assert netlist.too_large("top", 20) == {"pass"}
+    asked = {netlist.net(*name): name[1] for name in (("pass", "inner"), ("top", "sum[1]"), ("top", "sum[2]"))}
+    assert constant_nets(netlist, asked) == {netlist.net("top", "sum[2]"): {0}}
+    monkeypatch.setattr(prove, "MOST_BITS", 1000)
+    assert constant_nets(netlist, asked).keys() == {netlist.net("pass", "inner"), netlist.net("top", "sum[2]")}
 
 
 @pytest.mark.deep
