@@ -1,8 +1,6 @@
-"""Bench of any unit and of its netlist: recorded inputs once more, every output compared in every step that
-says what it is.
+"""Bench of any unit: recorded inputs once more, every output compared in every step that says what it is.
 
-``BITPATH_REPLAY`` names the file with the inputs and with what another simulator made of them; ``BITPATH_REPLAY_RTL`` is 1
-where this is RTL and no netlist.
+``BITPATH_REPLAY`` names the file with the inputs and with what another simulator made of them.
 """
 
 import json
@@ -32,9 +30,9 @@ async def same_outputs(dut):
         frame.scoreboard(name, len(handle)) if any(value is not None for value in values) else None
         for name, handle, values in zip(REPLAY["outputs"], outputs, zip(*REPLAY["steps"][1], strict=True), strict=True)
     ]
-    if clock is not None and int(os.environ["BITPATH_REPLAY_RTL"]):
+    if clock is not None:
         # As in any bench, whose clock begins high: an event simulator runs a block of RTL when something in it changes, which
-        # registers that hold what reset gives them never do. Reset follows. Gates need no change, and would keep the X.
+        # registers that hold what reset gives them never do. Reset follows.
         clock.value = 1
         await Timer(PERIOD_NS // 2, unit="ns")
     last = [None] * len(inputs)
