@@ -16,8 +16,8 @@ from bitpath.sim.agree.netlist import TOP, netlist
 from bitpath.sim.build import build
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.runner import run
-from bitpath.verif.kit.bench import RECORDING
+from bitpath.sim.runner import CASES, run
+from bitpath.verif.kit.bench import ENOUGH, RECORDING
 from bitpath.verif.kit.recording import recordings
 
 REFERENCE, NETLIST = "amaranth", "netlist"
@@ -64,7 +64,7 @@ def agree(
     *,
     engines: Sequence[str] = ENGINES,
     tests: str | None = None,
-    cases: int | None = None,
+    cases: int = 50,
     steps: int = 200,
     seed: int | None = None,
     gates_of: Callable[[str, Any], Path] = netlist,
@@ -76,7 +76,7 @@ def agree(
     Parameters
     ----------
     tests, seed : of the bench, as :func:`bitpath.sim.runner.run` has them.
-    cases : random cases of a test; where it is None so many that the bench hits all of its bins, as for coverage.
+    cases : random cases of a test, unless coverage takes fewer.
     steps : so many of each of its tests, if it has them; of one test as many as it takes for an output stream that would
         have no payload otherwise, and as many more.
     gates_of : what makes the netlist.
@@ -94,7 +94,7 @@ def agree(
     recording, bench_folder = folder / "recording.npz", folder / "bench"
     bench_folder.mkdir()
     whole = RUNS[unit]
-    variables = {RECORDING: str(recording), "BITPATH_CASES": str(cases or whole.cases), **whole.env}
+    variables = {RECORDING: str(recording), ENOUGH: str(steps), CASES: str(min(cases, whole.cases)), **whole.env}
     seed = run(
         build(unit, config, recorded_on),
         f"bitpath.verif.tb.tb_{unit}",
@@ -103,6 +103,8 @@ def agree(
         env=variables,
         timeout=RECORD_SECONDS,
         folder=bench_folder,
+        # Tests end when enough is recorded, with or without a record of their own.
+        min_compared=0,
         check_bins=False,
     ).seed
     played = [recorded.read(file) for file in recordings(recording)]
