@@ -24,9 +24,6 @@ REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
 """Those that are held to Amaranth's simulator."""
 REPLAY = "BITPATH_REPLAY"
-RESET_STEPS = 8
-"""For so many more steps the first one, of reset, is held: as many as the longest pipeline has ranks. Registers of data have
-no reset, and an event simulator has X in them until what is before them was computed once."""
 RECORD_SECONDS = 1800
 """Limit on the bench, which is slower where it is recorded."""
 REPLAY_SECONDS = 2 * 3600
@@ -111,8 +108,6 @@ def agree(
     inputs = played[0].inputs
     chosen = recorded.first_steps(played, steps)
     given = [step for test, count in zip(played, chosen, strict=True) for step in test.values(count)]
-    if "rst" in inputs:
-        given = given[:1] * RESET_STEPS + given
     outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
     silent = [name for name, said in zip(outputs, zip(*answers, strict=True), strict=True) if set(said) == {None}]
     if silent:
