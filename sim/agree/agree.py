@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,27 @@ from typing import Any
 from bitpath.rtl.config import digest
 from bitpath.rtl.units import find_unit
 from bitpath.sim import paths
-from bitpath.sim.agree import netlist, recorded, reference
-from bitpath.sim.build import Built, Emitter, build
+from bitpath.sim.agree import flat, gates, recorded, reference
+from bitpath.sim.agree.netlist import TOP, netlist
+from bitpath.sim.build import build
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.runner import run
-from bitpath.verif.kit.bench import RECORDING
+from bitpath.sim.runner import CASES, run
+from bitpath.verif.kit.bench import ENOUGH, RECORDING
 from bitpath.verif.kit.recording import recordings
 
 REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
-"""Those that are held to Amaranth's simulator; the netlist runs on Icarus."""
-REPLAY, REPLAY_RTL = "BITPATH_REPLAY", "BITPATH_REPLAY_RTL"
+"""Those that are held to Amaranth's simulator."""
+REPLAY = "BITPATH_REPLAY"
 RECORD_SECONDS = 1800
 """Limit on the bench, which is slower where it is recorded."""
 REPLAY_SECONDS = 2 * 3600
-"""Limit on a replay: large netlists are slow."""
+"""Limit on a replay by a simulator."""
+Steps = list[list[int]]
+"""Of each step the inputs, in the order of their ports."""
+Answers = list[list[int | None]]
+"""Of each step the outputs; None where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,10 @@ def agree(
     *,
     engines: Sequence[str] = ENGINES,
     tests: str | None = None,
-    cases: int | None = None,
+    cases: int = 50,
     steps: int = 200,
     seed: int | None = None,
-    gates: Emitter | None = None,
+    gates_of: Callable[[str, Any], Path] = netlist,
     recorded_on: str = "verilator",
 ) -> Agreement:
     """Record the unit's bench, and hold every engine to Amaranth's simulator: every output in every step,
@@ -68,10 +73,10 @@ def agree(
     Parameters
     ----------
     tests, seed : of the bench, as :func:`bitpath.sim.runner.run` has them.
-    cases : random cases of a test; where it is None so many that the bench hits all of its bins, as for coverage.
+    cases : random cases of a test, unless coverage takes fewer.
     steps : so many of each of its tests, if it has them; of one test as many as it takes for an output stream that would
         have no payload otherwise, and as many more.
-    gates : what makes the netlist; :func:`bitpath.sim.agree.netlist.emitter` where it is None.
+    gates_of : what makes the netlist.
     recorded_on : the simulator that runs the bench.
 
     Raises
@@ -86,7 +91,7 @@ def agree(
     recording, bench_folder = folder / "recording.npz", folder / "bench"
     bench_folder.mkdir()
     whole = RUNS[unit]
-    variables = {RECORDING: str(recording), "BITPATH_CASES": str(cases or whole.cases), **whole.env}
+    variables = {RECORDING: str(recording), ENOUGH: str(steps), CASES: str(min(cases, whole.cases)), **whole.env}
     seed = run(
         build(unit, config, recorded_on),
         f"bitpath.verif.tb.tb_{unit}",
@@ -95,6 +100,8 @@ def agree(
         env=variables,
         timeout=RECORD_SECONDS,
         folder=bench_folder,
+        # Tests end when enough is recorded, with or without a record of their own.
+        min_compared=0,
         check_bins=False,
     ).seed
     played = [recorded.read(file) for file in recordings(recording)]
@@ -108,27 +115,53 @@ def agree(
             f"{unit}: in {len(answers)} steps nothing was compared of {', '.join(silent)}; more are needed, or other tests"
         )
     values = sum(value is not None for step in answers for value in step)
-    tables = [
-        [[value if value is None else f"{value:x}" for value in step] for step in table] for table in (given, answers)
-    ]
-    replay = folder / "replay.json"
-    replay.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
     for engine in engines:
-        _hold(unit, engine, _built(unit, config, engine, gates), replay, values)
+        if engine == NETLIST:
+            _hold_gates(unit, gates_of(unit, config), (inputs, given), (outputs, answers))
+        else:
+            _hold(unit, config, engine, _replay(folder, (inputs, given), (outputs, answers)), values)
     shutil.rmtree(folder)
     return Agreement(unit, digest(unit, config), (REFERENCE, *engines), len(answers), values, seed)
 
 
-def _built(unit: str, config: Any, engine: str, gates: Emitter | None) -> Built:
-    if engine != NETLIST:
-        return build(unit, config, engine)
-    return build(unit + netlist.SUFFIX, config, "icarus", emitter=gates or netlist.emitter())
+def _replay(folder: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequence[str], Answers]) -> Path:
+    """The file that :mod:`bitpath.verif.tb.tb_replay` reads."""
+    (inputs, steps), (outputs, answers) = given, said
+    tables = [[[value if value is None else f"{value:x}" for value in step] for step in of] for of in (steps, answers)]
+    file = folder / "replay.json"
+    file.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
+    return file
 
 
-def _hold(unit: str, engine: str, built: Built, replay: Path, values: int) -> None:
+def _hold(unit: str, config: Any, simulator: str, replay: Path, values: int) -> None:
     """Raise unless a simulation gives just the replay's values."""
-    env = {REPLAY: str(replay), REPLAY_RTL: str(int(engine != NETLIST))}
+    built = build(unit, config, simulator)
     try:
-        run(built, "bitpath.verif.tb.tb_replay", min_compared=values, env=env, timeout=REPLAY_SECONDS)
+        run(
+            built,
+            "bitpath.verif.tb.tb_replay",
+            min_compared=values,
+            env={REPLAY: str(replay)},
+            timeout=REPLAY_SECONDS,
+        )
     except SimulationError as error:
-        raise SimulationError(f"{unit}: {engine} does not give the bits of Amaranth's simulator: {error}") from None
+        raise SimulationError(f"{unit}: {simulator} does not give the bits of Amaranth's simulator: {error}") from None
+
+
+def _hold_gates(unit: str, file: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequence[str], Answers]) -> None:
+    """Raise unless a netlist gives just these answers."""
+    (inputs, steps), (outputs, answers) = given, said
+    played = gates.play(flat.read(file, TOP), inputs, outputs, steps)
+    compared = [
+        (step, name, value, expected)
+        for step, (got, wanted) in enumerate(zip(played, answers, strict=True))
+        for name, value, expected in zip(outputs, got, wanted, strict=True)
+        if expected is not None
+    ]
+    wrong = [each for each in compared if each[2] != each[3]]
+    if wrong:
+        step, name, value, expected = wrong[0]
+        raise SimulationError(
+            f"{unit}: the netlist does not give the bits of Amaranth's simulator: {len(wrong)} mismatches in {len(compared)} "
+            f"values, the first in step {step}, {name}: {value:#x}, not {expected:#x}"
+        )

@@ -1,32 +1,31 @@
-"""A unit as gates: its Verilog through Yosys and abc to the project's own generic cells, and those cells' models.
+"""A unit as gates: its Verilog through Yosys and abc to the project's own generic cells.
 
-The mapping is the one that ``make synth`` counts; large memories stay memories, as macros of a chip are. A flip-flop holds
-at power-on what the RTL says: one that starts at 1 is one that starts at 0 between two inverters.
+The cells and abc's script are those of ``make synth``. A module that a design holds many times is mapped once; the rest is
+flattened into what holds it. Large memories stay memories, as macros of a chip are. Every flip-flop starts at 0: one that
+starts at 1 in the RTL is one between two inverters.
 """
 
+import hashlib
+from functools import partial
 from importlib.metadata import files
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import bitpath.golden.spec
-import bitpath.rtl
 from bitpath.rtl.config import digest
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import find_unit
-from bitpath.sim import yosys
-from bitpath.sim.build import Emitter
+from bitpath.sim import cache, paths, yosys
 from bitpath.sim.synth import flow, library
 from bitpath.sim.tools import require_extra
 
-SUFFIX = "_netlist"
-MEMORY_WORDS = 64
-"""A memory of more words stays one; of fewer it becomes flip-flops."""
-NETLIST, MODELS = "netlist.v", "cells.v"
+MEMORY_WORDS, MEMORY_BITS = 8, 64
+"""A memory of more words, or of wider ones, stays one; a smaller one becomes flip-flops."""
+NETLIST, TOP = "netlist.json", "netlist"
 _SCRIPT = f"""read_verilog -sv source.v
-hierarchy -check -top {{top}}
-synth -top {{top}} -flatten -nordff -run begin:fine
-memory_map t:$mem_v2 r:SIZE<={MEMORY_WORDS} %i
+hierarchy -check -top {TOP}
+{{keep}}
+synth -top {TOP} -flatten -nordff -run begin:fine
+memory_map t:$mem_v2 r:SIZE<={MEMORY_WORDS} %i r:WIDTH<={MEMORY_BITS} %i
 opt -fast -full
 opt -undriven -fine
 techmap
@@ -37,36 +36,38 @@ simplemap
 dfflibmap -liberty cells.lib
 abc -liberty cells.lib -script area.abc
 opt_clean -purge
-write_verilog -noexpr -noattr {NETLIST}
-design -reset
-read_liberty cells.lib
-opt_clean -purge
-setattr -set init 1'0 {library.FLIP_FLOP}/w:Q
-write_verilog -noattr {MODELS}
+write_json {NETLIST}
 """
 
 
-def emitter() -> Emitter:
-    """What :func:`bitpath.sim.build.build` takes for the netlist of the unit ``NAME_netlist``.
+def netlist(unit: str, config: Any) -> Path:
+    """The unit's netlist in Yosys' JSON, its top module :data:`TOP`; from the cache where it was made before.
 
     Raises
     ------
     MissingToolError : Yosys is not installed.
+    SimulationError : Yosys refused the Verilog, or took too long.
     """
     require_extra("synth")
-    sources = [Path(package.__file__).parent for package in (bitpath.rtl, bitpath.golden.spec)]
+    text, shared = verilog_text(find_unit(unit).build(config), TOP)
+    keep = "".join(f"setattr -mod -set keep_hierarchy 1 {name}\n" for name in shared)
+    inputs = {
+        "source.v": text,
+        "cells.lib": library.liberty(),
+        "area.abc": "\n".join(flow.SCRIPTS["area"]) + "\n",
+    }
+    script = _SCRIPT.format(keep=keep)
     # Names every file of Yosys' package with its digest.
-    record = next(file for file in files(yosys.PACKAGE) or () if file.name == "RECORD")
-    modules = (Path(module.__file__) for module in (library, flow, yosys))
-    tools = (Path(__file__), *modules, Path(str(record.locate())))
-    return Emitter(_emit, (*sources, *tools))
+    record = next(Path(str(file.locate())) for file in files(yosys.PACKAGE) or () if file.name == "RECORD")
+    hashes = {name: hashlib.sha256(content.encode()).hexdigest() for name, content in inputs.items()}
+    key = {"script": script, "inputs": hashes, "yosys": cache.hash_files([record])}
+    folder = paths.build_root() / "netlists" / f"{unit}-{digest(unit, config)}"
+    cache.ensure(folder, key, partial(_synthesize, unit, inputs, script))
+    return folder / NETLIST
 
 
-def _emit(name: str, config: Any, out: Path) -> SimpleNamespace:
-    unit = name.removesuffix(SUFFIX)
-    top = f"{name}_{digest(name, config)}"
-    (out / "source.v").write_text(verilog_text(find_unit(unit).build(config), top)[0])
-    (out / "cells.lib").write_text(library.liberty())
-    (out / "area.abc").write_text("\n".join(flow.SCRIPTS["area"]) + "\n")
-    yosys.require_run(f"the netlist of {unit}", out, "netlist", _SCRIPT.format(top=top), flow.SYNTH_SECONDS)
-    return SimpleNamespace(top=top, files=(out / MODELS, out / NETLIST), no_inline=())
+def _synthesize(unit: str, inputs: dict[str, str], script: str, folder: Path) -> dict[str, Any]:
+    for name, content in inputs.items():
+        (folder / name).write_text(content)
+    yosys.require_run(f"the netlist of {unit}", folder, "netlist", script, flow.SYNTH_SECONDS)
+    return {}

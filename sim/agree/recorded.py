@@ -44,17 +44,10 @@ def read(file: Path) -> Recorded:
     """What :class:`bitpath.verif.kit.recording.Recorder` left of a test."""
     with np.load(file) as content:
         meta = json.loads(str(content["meta"]))
-        inputs, outputs = (content[name].tolist() for name in ("changes", "outputs"))
+        inputs = content["changes"].tolist()
     names = [port["name"] for port in meta["output_ports"]]
-    offers: dict[str, int | None] = {
-        name.removesuffix(VALID): None
-        for name in names
-        if name.endswith(VALID) and name.removesuffix(VALID) + PAYLOAD in names
-    }
-    for step, index, value in _changes(outputs, meta["output_ports"]):
-        stream = names[index].removesuffix(VALID)
-        if value and stream in offers and names[index].endswith(VALID) and offers[stream] is None:
-            offers[stream] = step
+    streams = [name.removesuffix(VALID) for name in names if name.endswith(VALID)]
+    offers = {name: meta["offers"].get(name) for name in streams if name + PAYLOAD in names}
     ports = meta["ports"]
     return Recorded(tuple(port["name"] for port in ports), tuple(_changes(inputs, ports)), meta["cycles"], offers)
 

@@ -26,30 +26,34 @@ AGREES, FAILED = "agrees", "failed"
     show_default=True,
     help="Of each test of a bench; more of one where an output stream says nothing in them.",
 )
-@click.option("--seed", type=int, help="Of the benches; drawn and printed when not given.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the benches.")
 @click.option("--no-netlist", is_flag=True, help="Without the netlist of gates, which needs Yosys.")
-def command(units: tuple[str, ...], steps: int, seed: int | None, no_netlist: bool) -> None:
+def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> None:
     """Give Amaranth's simulator, Icarus, Verilator and the netlist what the bench of each of UNITS gives; all where none is named.
 
-    Prints a table, writes build/reports/agreement.json, where records of other units stay, and fails when a bit differs.
+    Prints a table, writes build/reports/agreement.json, where records of other units stay, and fails when a bit differs. Each
+    unit that agreed is kept at once: called again with the same sources, tools, steps and seed it is not played again.
     """
     from bitpath.rtl.config import digest
     from bitpath.rtl.units import UNITS, find_unit
-    from bitpath.sim.agree import agree, netlist
+    from bitpath.sim.agree.agree import ENGINES, NETLIST
+    from bitpath.sim.agree.configurations import CONFIGURATIONS
+    from bitpath.sim.agree.known import agreement
+    from bitpath.sim.tools import require_extra
 
     chosen = [find_unit(name) for name in units or UNITS]
-    engines = tuple(engine for engine in agree.ENGINES if engine != agree.NETLIST or not no_netlist)
+    engines = tuple(engine for engine in ENGINES if engine != NETLIST or not no_netlist)
     if not no_netlist:
         # That Yosys is missing is said before hours of other work.
-        netlist.emitter()
+        require_extra("synth")
     console = Console()
     began, since = time.time(), results.newest_source()
     records, failures = [], []
     for unit in chosen:
-        config = unit.config_type()
+        config = CONFIGURATIONS[unit.name]
         record: dict[str, Any] = {"unit": unit.name, "digest": digest(unit.name, config), "began": began}
         try:
-            found = agree.agree(unit.name, config, engines=engines, steps=steps, seed=seed)
+            found = agreement(unit.name, config, engines=engines, steps=steps, seed=seed)
         except SimulationError as error:
             failures.append(str(error))
             failure = failures[-1].splitlines()[0]

@@ -70,7 +70,8 @@ def design_key(task: Task, design: bytes) -> str:
 
 
 def answer(task: Task, design: bytes, limit: float) -> dict[str, Any]:
-    """Of a design: status ``proved``, ``refuted`` or ``undecided``, seconds, and the inputs of a counterexample by cycle.
+    """Of a design: status ``proved``, ``refuted``, ``undecided`` within the limit, or ``unknown`` to the solver; seconds, and
+    the inputs of a counterexample by cycle.
 
     Raises
     ------

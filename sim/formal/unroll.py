@@ -1,7 +1,7 @@
 """A property, so many cycles after any state, decided by Bitwuzla.
 
 Run as ``python -m bitpath.sim.formal.unroll JOB``, a JSON file with ``folder``, where design.il is, and ``depth``; writes
-answer.json there: ``status``, and the inputs of a counterexample.
+answer.json there: ``status``, and the inputs of a counterexample. Where Bitwuzla gives up the status is ``unknown``.
 """
 
 import json
@@ -124,11 +124,15 @@ def decide(netlist: btor.Netlist, depth: int) -> dict[str, Any]:
     solver = bitwuzla.Bitwuzla(unrolled.terms, options)
     for cycle in range(depth + 1):
         solver.assert_formula(unrolled.output("assume", cycle))
+    allowed = solver.check_sat()
     # Where nothing is allowed, everything would hold.
-    if solver.check_sat() != bitwuzla.Result.SAT:
+    if allowed == bitwuzla.Result.UNSAT:
         raise ValueError("the property's assumptions cannot be met")
     solver.assert_formula(unrolled.terms.mk_term(bitwuzla.Kind.NOT, [unrolled.output("ok", depth)]))
-    if solver.check_sat() == bitwuzla.Result.UNSAT:
+    said = solver.check_sat()
+    if bitwuzla.Result.UNKNOWN in (allowed, said):
+        return {"status": "unknown"}
+    if said == bitwuzla.Result.UNSAT:
         return {"status": "proved"}
     found = [
         {

