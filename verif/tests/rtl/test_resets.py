@@ -17,7 +17,9 @@ from bitpath.rtl.trainium3.rmsnorm_quant_layouts import length_width
 from bitpath.rtl.trainium3.systolic_array import Tiling
 from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
 from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.coverage.configurations import RUNS, SEED
 from bitpath.sim.deep.vectors import places
+from bitpath.sim.runner import build, run
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
 
@@ -107,11 +109,8 @@ MANNERS = {
         cycles=200,
     ),
 }
-ELSEWHERE = {
-    "tensix_engine": "tb_tensix_engine::reset",
-    "aie_engine": "tb_aie_engine::reset",
-}
-"""Engines whose programs have a bench of their own that resets them."""
+BROKEN_OFF = {"tensix_engine": (10, 500), "aie_engine": (40, 1000)}
+"""Engines whose programs a bench of their own breaks off, and how many at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",
     "systolic_array",
@@ -167,7 +166,7 @@ def driven(name):
 
 def test_every_clocked_unit_is_here():
     clocked = {name for name, unit in UNITS.items() if getattr(unit.build(unit.config_type()), "clocked", True)}
-    assert clocked == MANNERS.keys() | ELSEWHERE.keys()
+    assert clocked == MANNERS.keys() | BROKEN_OFF.keys()
 
 
 @pytest.mark.parametrize("name", sizes(MANNERS))
@@ -211,3 +210,16 @@ def test_a_register_without_reset_is_found(name):
         if not any(first_difference(*pair, sabotaged.manners) for pair in traces):
             missed.add(register.partition("#")[0])
     assert missed == SET_ANYWAY.get(name, set())
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("unit", BROKEN_OFF)
+@pytest.mark.parametrize("deep", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["some", "many"])
+def test_programs_broken_off(unit, deep):
+    """Short ones in any order, a reset at any moment of each and a whole one behind it, at full speed and with pauses."""
+    programs, config = BROKEN_OFF[unit][deep], RUNS[unit].config
+    built = build(unit, config, "verilator")
+    compared = 2 * programs * config.result_depth
+    env = {"BITPATH_CASES": str(programs)}
+    bench = f"bitpath.verif.tb.tb_{unit}_resets"
+    run(built, bench, seed=SEED, min_tests=2, min_compared=compared, env=env, timeout=3600)
