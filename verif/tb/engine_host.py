@@ -15,9 +15,9 @@ from bitpath.verif.kit.streams import resolved
 
 MEETINGS = ("a word waits", "a word goes over while products run", "an answer waits")
 """What the host may meet at a busy engine."""
-MOMENTS = ("commands wait", "at work", "at rest")
-"""What a reset may meet."""
-LONGEST = 12
+MOMENTS = ("commands wait", "all commands are taken")
+"""At which a reset meets a busy engine."""
+LONGEST = 11
 """Log2 of the cycles before which a reset comes."""
 
 
@@ -46,26 +46,29 @@ async def watch_host(dut: Any, coverage: Coverage) -> None:
             coverage.hit(MEETINGS[2])
 
 
-async def reset_amid(frame: Bench, session: Any, rng: Random, count: int, program: Callable[[], Iterable[Any]]) -> None:
+async def reset_amid(
+    frame: Bench, session: Any, rng: Random, count: int, program: Callable[[bool], Iterable[Any]]
+) -> None:
     """Programs that a reset breaks off at any moment, a whole one behind each: nothing is left over, nothing comes of it.
 
     Parameters
     ----------
     session : of the engine's bench.
     count : of programs broken off.
-    program : makes one, of what the session queues; the first of it may take what a reset leaves.
+    program : makes one, of what the session queues, from whether it is the first behind a reset.
     """
     dut, player = frame.dut, session.player
     coverage = frame.coverage(MOMENTS)
     for _ in range(count):
-        for each in program():
+        for each in program(False):
             await session.queue(each)
         segment = session.take_segment()
         await player.play([Segment(writes=segment.writes)])
         player.send(Segment(commands=segment.commands))
         # As often in the first few cycles as later.
         await ClockCycles(dut.clk, rng.randint(1, 1 << rng.randint(0, LONGEST)))
-        coverage.hit(MOMENTS[0 if player.waiting_commands else 1 if resolved(dut.busy) else 2])
+        if resolved(dut.busy):
+            coverage.hit(MOMENTS[not player.waiting_commands])
         dut.rst.value = 1
         await RisingEdge(dut.clk)
         # What the host has still to say is taken, and nothing made of it. Else one cycle: in more a rank could run empty.
@@ -74,4 +77,4 @@ async def reset_amid(frame: Bench, session: Any, rng: Random, count: int, progra
         await expect_rest(dut)
         session.forget()
         await session.preset()
-        await session.run(program())
+        await session.run(program(True))

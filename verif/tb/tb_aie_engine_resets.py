@@ -29,7 +29,7 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 async def programs_broken_off(dut, pause):
     source, rng = source_of("operands"), pauses.rng("program")
 
-    def short() -> Iterator[RowCommand]:
+    def short(_: bool) -> Iterator[RowCommand]:
         return (each for _, each in islice(program(CONFIG, source, rng), rng.randint(1, LENGTH)))
 
     async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):

@@ -30,11 +30,11 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 async def programs_broken_off(dut, pause):
     source, rng = source_of("operands"), pauses.rng("program")
 
-    def short() -> Iterator[Product]:
+    def short(behind_reset: bool) -> Iterator[Product]:
         length = rng.randint(1, LENGTH)
         for index, (_, _, each) in enumerate(program(CONFIG, source, rng)[:length]):
-            # The first continues on what a reset leaves; the last keeps nothing for who does not follow.
-            fields = {"clear": False} if index == 0 else {}
+            # Behind a reset the first continues on what that leaves; the last keeps nothing for who does not follow.
+            fields = {"clear": False} if behind_reset and index == 0 else {}
             fields |= {"keep_left": False, "keep_right": False} if index == length - 1 else {}
             yield replace(each, fidelity=rng.choice(list(Fidelity)), **fields)
 

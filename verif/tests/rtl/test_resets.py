@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """A reset of one cycle in the middle of work leaves a unit as if it was just switched on; pauses change nothing that is handed over."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import chain, repeat
 
@@ -70,13 +71,14 @@ PE = Manners(
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
     inputs={"advance": likely, "swap_west": likely},
 )
+ALWAYS_BUSY = ("busy",)
 MANNERS = {
     "quad_mx_dot": Manners(),
     "quad_mx_pe": PE,
     "bf16_pe": PE,
     "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
     "stochastic_psum": Manners(keeps=SRAM),
-    "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", "busy"), cycles=600),
+    "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     "reciprocal": Manners(),
     "square_root": Manners(),
     "reciprocal_square_root": Manners(),
@@ -98,18 +100,18 @@ MANNERS = {
         settle={"result": 100},
         cycles=200,
     ),
-    "matrix_unit": Manners(keeps=SRAM, still=("busy",)),
-    "vector_mac": Manners(keeps=SRAM, still=("busy",)),
+    "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
+    "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
     "tensor_engine": Manners(
         keeps=f"operands and PSUM: {SRAM}; {QUEUE}; skew: {RING}",
         inputs={"instruction": loads_and_passes},
-        # A row group takes random bits only in tilings in which it has results of its own, and not every run comes to each.
-        still=("busy", *(f"random__{group}__ready" for group in range(4))),
+        # A row group takes random bits only in tilings in which it has results of its own: not every short run comes to each.
+        still=(*ALWAYS_BUSY, *(f"random__{group}__ready" for group in range(4))),
         cycles=200,
     ),
 }
-BROKEN_OFF = {"tensix_engine": (10, 500), "aie_engine": (40, 1000)}
+BROKEN_OFF = {"tensix_engine": (8, 500), "aie_engine": (20, 1000)}
 """Engines whose programs a bench of their own breaks off, and how many at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",
@@ -169,18 +171,32 @@ def test_every_clocked_unit_is_here():
     assert clocked == MANNERS.keys() | BROKEN_OFF.keys()
 
 
-@pytest.mark.parametrize("name", sizes(MANNERS))
-def test_a_reset_in_the_middle_of_work(name):
-    unit = driven(name)
-    assert bool(unit.memories) == bool(MANNERS[name].keeps)
+def leaves_something_but_for_the_reset(unit, name, moments):
+    """Hold a unit to resets at these moments; whether without one something is left over at any of them."""
     found = []
-    for before in BEFORE:
+    for before in moments:
         after, fresh = unit.behind_a_reset(f"{name} {before}", before)
         assert not first_difference(after, fresh, unit.manners)
         assert not broken_offer(fresh, unit)
         assert not silent(fresh, unit)
         found.append(first_difference(*unit.behind_a_reset(f"{name} {before}", before, resets=False), unit.manners))
-    assert any(found) or name in UNSEEN, "without the reset nothing is left over: there was nothing to reset"
+    return any(found)
+
+
+@pytest.mark.parametrize("name", sizes(MANNERS))
+def test_a_reset_in_the_middle_of_work(name):
+    unit = driven(name)
+    assert bool(unit.memories) == bool(MANNERS[name].keeps)
+    assert leaves_something_but_for_the_reset(unit, name, BEFORE) or name in UNSEEN, "there was nothing to reset"
+
+
+@pytest.mark.deep
+def test_a_reset_in_the_middle_of_work_of_every_row_group():
+    """Programs so long that every row group of the tensor engine takes random bits."""
+    name = "tensor_engine"
+    manners = replace(MANNERS[name], still=ALWAYS_BUSY, cycles=400)
+    unit = Driven(find_unit(name).build(EngineConfig()), manners)
+    assert leaves_something_but_for_the_reset(unit, name, BEFORE[1:])
 
 
 def given(trace):
