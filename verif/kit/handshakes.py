@@ -37,10 +37,7 @@ class Sent(Handshakes):
     """At a design's input."""
 
     EVENTS: ClassVar[Mapping[str, str]] = {"gap": "valid", "taken at once": "", "taken late": "ready"}
-
-    def __init__(self, *, valid: bool, ready: bool):
-        super().__init__(valid=valid, ready=ready)
-        self._gap = self._late = False
+    _gap = _late = False
 
     def see(self, valid: int, ready: int) -> None:
         """Count a cycle."""
@@ -62,10 +59,7 @@ class Received(Handshakes):
     """At a design's output."""
 
     EVENTS: ClassVar[Mapping[str, str]] = {"stalled": "ready", "nothing offered": "valid", "back to back": ""}
-
-    def __init__(self, *, valid: bool, ready: bool):
-        super().__init__(valid=valid, ready=ready)
-        self._moved = self._empty = False
+    _moved = _empty = False
 
     def see(self, valid: int, ready: int) -> None:
         """Count a cycle."""
