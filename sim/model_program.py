@@ -1,6 +1,6 @@
 """Programs in C++ around a Verilated model, with the very objects that cocotb runs: a loop without Python."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +53,15 @@ def variable(port: str) -> str:
     return f"top->{port.replace('__', '___05F')}"
 
 
-def port_table(name: str, ports: Sequence[dict[str, Any]]) -> str:
-    """A table of ports: where each one's variable is, its size in bytes, and the 32-bit words of a recorded value.
-
-    Parameters
-    ----------
-    ports : each one's name and bits, as a recording has them.
-    """
-    lines = [f"const Port {name}[] = {{"]
-    for port in ports:
-        own, words = variable(port["name"]), -(-port["bits"] // 32)
-        lines.append(f"    {{&{own}, sizeof {own}, {words}}},")
+def port_table(name: str, ports: Iterable[tuple[str, int]]) -> str:
+    """A table of ports: where each one's variable is, its size in bytes, and the number that comes with its name."""
+    lines = [f"static const Port {name}[] = {{"]
+    for port, number in ports:
+        own = variable(port)
+        lines.append(f"    {{&{own}, sizeof {own}, {number}}},")
     return "\n".join([*lines, "};"])
+
+
+def recorded_words(ports: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int]]:
+    """The ports of a recording, each with the 32-bit words of its value."""
+    return ((port["name"], -(-port["bits"] // 32)) for port in ports)

@@ -19,7 +19,7 @@ from bitpath.sim.errors import SimulationError
 from bitpath.sim.flows import operands
 from bitpath.sim.flows.job import differences
 from bitpath.sim.flows.matmuls import MATMULS
-from bitpath.sim.model_program import model_program, port_table, variable
+from bitpath.sim.model_program import model_program, port_table, recorded_words, variable
 from bitpath.sim.runner import SimResult, run
 from bitpath.verif.kit.bench import RECORDING
 
@@ -147,7 +147,7 @@ def _compile(built: Built, folder: Path) -> Path:
 def _port_table(meta: dict[str, Any]) -> str:
     data = variable("data__payload")
     lines = [
-        port_table("PORTS", meta["ports"]),
+        port_table("PORTS", recorded_words(meta["ports"])),
         f"constexpr std::size_t ANSWER_WORDS = {-(-meta['answer_bits'] // 32)}, ANSWER_BYTES = sizeof {data};",
         f"const void* const ANSWER_AT = &{data};",
         f"const auto &ANSWER_VALID = {variable('data__valid')}, &ANSWER_READY = {variable('data__ready')};",

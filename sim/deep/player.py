@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bitpath.sim import cache, process, tools
 from bitpath.sim.build import Built, build
 from bitpath.sim.deep.vectors import Batch, words_of
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.model_program import OPTIONS, model_program, variable
+from bitpath.sim.model_program import OPTIONS, model_program, port_table, variable
 
 SOURCE = Path(__file__).with_name("player.cpp")
 STATUS = {
@@ -76,14 +77,10 @@ class Interface:
         def given(name: str | None) -> str:
             return "ABSENT" if name is None else variable(name)
 
-        def table(name: str, ports: Sequence[tuple[str, int]]) -> Iterator[str]:
-            first = 0
-            yield f"static const Port {name}[] = {{"
-            for port, bits in ports:
-                yield f"    {{&{variable(port)}, sizeof {variable(port)}, {first}}},"
-                # A model's variable has 8 bytes or more where a value has more than one word.
-                first += words_of(bits)
-            yield "};"
+        def from_word(ports: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+            # A model's variable has 8 bytes or more where a value has more than one word.
+            first = accumulate((words_of(bits) for _, bits in ports), initial=0)
+            return zip((name for name, _ in ports), first, strict=False)
 
         clocks = (given(None if self.kind == "COMBINATIONAL" else name) for name in ("clk", "rst"))
         names = zip(
@@ -98,9 +95,9 @@ class Interface:
             f"static const uint32_t LATE_WORDS = {sum(words_of(bits) for _, bits in self.late)};",
             f"static const uint32_t ANSWER_WORDS = {self.answer_words}, ANSWER_BYTES = sizeof {answer};",
             f"static const void* const ANSWER_AT = &{answer};",
-            *table("PORTS", self.ports),
+            port_table("PORTS", from_word(self.ports)),
             # No array of none: what never is driven.
-            *table("LATE_PORTS", self.late or self.ports[:1]),
+            port_table("LATE_PORTS", from_word(self.late or self.ports[:1])),
             *(f"static uint8_t& {name} = {port};" for name, port in names),
         ]
         return "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ from bitpath.sim import model_program as programs
 from bitpath.sim.build import Built, build
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.model_program import model_program, port_table, variable
+from bitpath.sim.model_program import model_program, port_table, recorded_words, variable
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.imports import module_file, reached
 from bitpath.sim.runner import run
@@ -191,8 +191,8 @@ def ports_table(traffic: Traffic) -> str:
     clocked = "rst" in names
     return "\n".join(
         [
-            port_table("INPUTS", traffic.inputs),
-            port_table("OUTPUTS", traffic.outputs),
+            port_table("INPUTS", recorded_words(traffic.inputs)),
+            port_table("OUTPUTS", recorded_words(traffic.outputs)),
             "const Output KINDS[] = {",
             *kinds,
             "};",

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from cocotb.clock import Clock
 from cocotb.simtime import get_sim_time
-from cocotb.triggers import FallingEdge, RisingEdge, Timer
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer
 
 from bitpath.golden.spec.formats import FloatFormat
 from bitpath.rtl.config import from_dict
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.handshakes import Look, Onlooker
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
@@ -86,6 +88,8 @@ class Bench:
         self.coverages: list[Coverage] = []
         self._background: dict[str, cocotb.task.Task] = {}
         self._ends: list[StreamDriver | StreamMonitor] = []
+        # These say nothing of whether a test gets on: a port may be always valid.
+        self._onlookers: list[Onlooker] = []
         self.cycles, self.seconds = 0, 0.0
 
     def payload_shape(self, name: str) -> Any:
@@ -111,6 +115,35 @@ class Bench:
         self._ends.append(monitor)
         self.start(f"monitor of {name}", monitor.run())
         return monitor
+
+    def onlook(self, name: str, valid: str | Look | None = None, ready: str | Look | None = None) -> Onlooker:
+        """Count what happens at a port that the test drives, or reads, by hand.
+
+        Parameters
+        ----------
+        name : of the port, or of the port and behind a space the number of its part.
+        valid, ready : names of the ports that qualify it, or functions that look at them; None for what is always so. Without
+            both they are those of the stream ``name``.
+        """
+        if valid is ready is None:
+            valid, ready = f"{name}__valid", f"{name}__ready"
+        into = self.signature.members[name.partition(" ")[0]].flow is In
+        if not self._onlookers:
+            self.start("onlookers", self._look_on())
+        self._onlookers.append(Onlooker(name, into=into, valid=self._look(valid), ready=self._look(ready)))
+        return self._onlookers[-1]
+
+    async def _look_on(self) -> None:
+        while True:
+            await FallingEdge(self.dut.clk)
+            # What others set at this edge is what the next rising one takes.
+            await ReadOnly()
+            for onlooker in self._onlookers:
+                onlooker.look()
+
+    def _look(self, at: str | Look | None) -> Look | None:
+        handle = getattr(self.dut, at, None) if isinstance(at, str) else None
+        return at if callable(at) else None if handle is None else partial(resolved, handle)
 
     def scoreboard(self, name: str, shape: Any, formats: Mapping[str, FloatFormat] | None = None) -> Scoreboard:
         """A scoreboard that must drain by the end of the test and must have compared something."""
@@ -183,7 +216,11 @@ class Bench:
             "compared": sum(scoreboard.compared for scoreboard in self.scoreboards),
             "mismatches": sum(len(scoreboard.mismatches) for scoreboard in self.scoreboards),
             "coverage": {name: count for coverage in self.coverages for name, count in coverage.counts.items()},
-            "streams": {f"{end.name}: {event}": count for end in self._ends for event, count in end.events.items()},
+            "streams": {
+                f"{end.name}: {event}": count
+                for end in (*self._ends, *self._onlookers)
+                for event, count in end.handshakes.events.items()
+            },
         }
 
 

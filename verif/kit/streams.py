@@ -5,12 +5,13 @@ what is seen is what the next rising edge will take: the same on every simulator
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
 from cocotb.triggers import Event, FallingEdge, RisingEdge, ValueChange
 
+from bitpath.verif.kit.handshakes import Handshakes, Received, Sent
 from bitpath.verif.kit.packing import pack
 
 
@@ -27,7 +28,7 @@ def resolved(handle: Any) -> int:
 
 
 class _End:
-    def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], events: Mapping[str, str]):
+    def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], counts: type[Handshakes]):
         self.name = name
         self.shape = shape
         self.pauses = pauses
@@ -36,15 +37,12 @@ class _End:
         # A stream that is always valid or always ready has no such port.
         self.valid = getattr(dut, f"{name}__valid", None)
         self.ready = getattr(dut, f"{name}__ready", None)
-        self.transferred = 0
-        has = {"valid": self.valid is not None, "ready": self.ready is not None, "": True}
-        # What can happen at a stream that has these signals, as coverage names it.
-        self.events = dict.fromkeys((event for event, signal in events.items() if has[signal]), 0)
+        self.handshakes = counts(valid=self.valid is not None, ready=self.ready is not None)
 
-    def _count(self, event: str) -> None:
-        # An end without the signal cannot have the event: a stream that is always valid has no gaps, whatever its pauses say.
-        if event in self.events:
-            self.events[event] += 1
+    @property
+    def transferred(self) -> int:
+        """Payloads that went over."""
+        return self.handshakes.transferred
 
 
 class StreamDriver(_End):
@@ -57,7 +55,7 @@ class StreamDriver(_End):
     """
 
     def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], junk: Random):
-        super().__init__(dut, name, shape, pauses, {"gap": "valid", "taken at once": "", "taken late": "ready"})
+        super().__init__(dut, name, shape, pauses, Sent)
         self._junk = junk
         self._queue: deque[int] = deque()
         self._filled = Event()
@@ -106,16 +104,13 @@ class StreamDriver(_End):
                 paused = True
                 self._offer(None)
                 await RisingEdge(self.clock)
-            # Between two payloads only: before the first and behind the last every stream is empty.
-            if paused and self.transferred:
-                self._count("gap")
             self._offer(self._queue[0])
-            await self._taken()
+            late = await self._taken()
             self._queue.popleft()
-            self.transferred += 1
+            self.handshakes.taken(gap=paused, late=late)
 
-    async def _taken(self) -> None:
-        """Return after the rising edge at which the payload went over."""
+    async def _taken(self) -> bool:
+        """Return after the rising edge at which the payload went over: whether it had to wait."""
         late = False
         if self.ready is not None:
             await FallingEdge(self.clock)
@@ -124,8 +119,8 @@ class StreamDriver(_End):
                 # An engine may take nothing for thousands of cycles; to look in each of them costs more than to simulate.
                 await ValueChange(self.ready)
                 await FallingEdge(self.clock)
-        self._count("taken late" if late else "taken at once")
         await RisingEdge(self.clock)
+        return late
 
     def _offer(self, bits: int | None) -> None:
         # Only where it changes: a write costs as much as a cycle of a small design.
@@ -146,7 +141,7 @@ class StreamMonitor(_End):
     """
 
     def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], sink: Callable[[int], None]):
-        super().__init__(dut, name, shape, pauses, {"stalled": "ready", "nothing offered": "valid", "back to back": ""})
+        super().__init__(dut, name, shape, pauses, Received)
         self._sink = sink
         self._watching = Event()
         self._watching.set()
@@ -163,7 +158,7 @@ class StreamMonitor(_End):
 
     async def run(self) -> None:
         """Monitor, for ever."""
-        offered, moved, empty = None, False, False
+        offered = None
         while True:
             if not self._watching.is_set():
                 if self.ready is not None:
@@ -179,17 +174,7 @@ class StreamMonitor(_End):
             if offered is not None and bits != offered:
                 raise AssertionError(f"{self.name}: an offer of {offered:#x} changed to {bits} before it was taken")
             offered = None if ready else bits
-            if not valid:
-                empty = self.transferred > 0
-            elif not ready:
-                self._count("stalled")
-            elif moved:
-                self._count("back to back")
-            moved = valid and ready
-            if moved:
-                if empty:
-                    self._count("nothing offered")
-                empty = False
-                self.transferred += 1
+            self.handshakes.see(valid, ready)
+            if valid and ready:
                 self._sink(bits)
             await RisingEdge(self.clock)

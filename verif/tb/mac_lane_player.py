@@ -29,6 +29,7 @@ async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[b
     """Start each case as early as the cycle of its result allows, but for gaps; what is not looked at is junk."""
     dut = frame.dut
     board = frame.scoreboard("o", FP32.width, {"": FP32})
+    frame.onlook("operands", "valid")
     operands: dict[int, int] = {}
     accumulators: dict[int, tuple[int | None, int | None]] = {}
     results: dict[int, tuple[int, LaneCase]] = {}

@@ -23,6 +23,14 @@ STALLS = {
 LOADS_AND_SWAPS = cross(("load", "hold"), ("swap", "stay"))
 """What a cycle does to the stationary copies, as coverage names it."""
 
+QUALIFIED = {
+    "stationary_west": "load",
+    "swap_west": "swap_west",
+    "moving_west": None,
+    "partial_south": None,
+}
+"""Ports, all of which a PE takes or gives only in a cycle in which it advances, with what else it asks for."""
+
 
 @dataclass(frozen=True)
 class Cycle:
@@ -109,6 +117,8 @@ class PePlayer:
         async with bench(dut, self.signature, drain=False) as frame:
             coverage = frame.coverage(bins)
             boards = {name: frame.scoreboard(name, shape) for name, shape in self._outputs.items()}
+            for name, valid in QUALIFIED.items():
+                frame.onlook(name, valid, "advance")
             await FallingEdge(dut.clk)
             shown = None
             for cycle, after in zip(program, expected, strict=True):

@@ -4,6 +4,7 @@ A phase gives memory, FP4 map, tiling and every cycle's control and partial sums
 cycle, is worked out by golden before anything is driven. ``BITPATH_CASES`` sets the moving words of a tile's load.
 """
 
+from functools import partial
 from random import Random
 
 import cocotb
@@ -12,6 +13,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.spec.formats import E8M0, FP32
 from bitpath.rtl.trainium3.element_map import ElementFormat, MapTable
+from bitpath.rtl.trainium3.systolic_array import Tiling, leader
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import Coverage, cross
@@ -61,7 +63,19 @@ class Player:
         self.junk = pauses.rng("junk")
         self.boards = [frame.scoreboard(f"group {group}", VECTOR_BITS) for group in range(GROUPS)]
         self.writes: list[int] = []
-        self.writing = 0
+        frame.onlook("write", lambda: WRITE.from_bits(resolved(self.dut.write)).groups)
+        for group in range(GROUPS):
+            frame.onlook(f"control {group}", partial(self._word_enters, group), "advance")
+            frame.onlook(f"result {group}", partial(self._result_leaves, group), "advance")
+
+    def _word_enters(self, group: int) -> int:
+        """Whether the group leads a tile and its control says valid."""
+        control = resolved(self.dut.control) >> group * width(CONTROL) & (1 << width(CONTROL)) - 1
+        leads = leader(CONFIG, group, Tiling(resolved(self.dut.tiling))) == group
+        return leads and CONTROL.from_bits(control).valid
+
+    def _result_leaves(self, group: int) -> int:
+        return resolved(self.dut.result_valid) >> group & 1
 
     def _hit(self, name: str) -> None:
         if self.coverage is not None and name in self.coverage.counts:

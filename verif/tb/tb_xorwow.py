@@ -60,6 +60,8 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
     taken = []
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage(bins)
+        for name in ("load", "random"):
+            frame.onlook(name)
         before, waits = None, [False] * LANES
         numbers, states = frame.scoreboard("numbers", 128 * LANES), frame.scoreboard("states", 768)
         for cycle, (offered, held) in zip(program, expected, strict=True):

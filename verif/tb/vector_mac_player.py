@@ -48,10 +48,17 @@ class VectorPlayer:
         self.registers: dict[Place, int] = {}
         self.values = frame.scoreboard("value", word_bits(config))
         self.places = frame.scoreboard("place", self.place_layout)
+        for name in ("i", "write", "read", "o"):
+            frame.onlook(name)
+        frame.onlook("written", lambda: self.written().valid)
 
     def place_bits(self, place: Place) -> int:
         """The payload of a place."""
         return pack(self.place_layout, {"index": place[0], "part": place[1]})
+
+    def written(self) -> Any:
+        """The result that is written in this cycle, if it is valid."""
+        return written_layout(self.config).from_bits(resolved(self.dut.written))
 
     async def preload(self) -> None:
         """Write every word of all accumulators, at one a cycle."""
@@ -145,7 +152,7 @@ class VectorPlayer:
 
     def _landed(self, cycle: int, due: deque, flying: deque, log: Log) -> tuple[Place, int] | None:
         """The result that is written in this cycle, which must be the one that is due."""
-        written = written_layout(self.config).from_bits(resolved(self.dut.written))
+        written = self.written()
         expected = bool(due) and due[0][0] == cycle
         assert bool(written.valid) == expected, f"cycle {cycle}: a result {'is missing' if expected else 'too many'}"
         if not expected:

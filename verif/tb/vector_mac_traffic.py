@@ -5,7 +5,7 @@ from random import Random
 
 from cocotb.triggers import FallingEdge, Timer
 
-from bitpath.rtl.aie_ml_v2.layouts import word_bits, write_layout, written_layout
+from bitpath.rtl.aie_ml_v2.layouts import word_bits, write_layout
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
@@ -41,7 +41,7 @@ async def play_traffic(player: VectorPlayer, program: list[Instruction], rng: Ra
         ready = rng.random() < 0.7 or tail < TAIL
         _drive(player, beats[0][1] if offered else None, write, read, ready)
         await Timer(1, unit="ns")
-        written = written_layout(player.config).from_bits(resolved(dut.written))
+        written = player.written()
         if written.valid:
             player.places.expect(due.popleft())
             player.places.got(written.place.as_bits())

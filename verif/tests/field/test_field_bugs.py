@@ -41,6 +41,12 @@ def test_every_bug_has_tests_and_mutants_or_a_reason():
         assert bug["tests"] or bug["none"], bug["name"]
 
 
+def test_every_mutated_bug_is_put_into_the_rtl_too_or_says_why_not():
+    for bug in TABLE:
+        in_rtl = any(mutant["target"].startswith("bitpath.rtl.") for mutant in bug.get("mutant", ()))
+        assert in_rtl + bool(bug.get("rtl")) == bool(bug.get("mutant")), bug["name"]
+
+
 def test_every_named_test_exists():
     missing = []
     for test in (test for bug in TABLE for test in bug["tests"]):

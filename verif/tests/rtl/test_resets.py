@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """A reset of one cycle in the middle of work leaves a unit as if it was just switched on; pauses change nothing that is handed over."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import chain, repeat
 
@@ -17,7 +18,9 @@ from bitpath.rtl.trainium3.rmsnorm_quant_layouts import length_width
 from bitpath.rtl.trainium3.systolic_array import Tiling
 from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
 from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.coverage.configurations import RUNS, SEED
 from bitpath.sim.deep.vectors import places
+from bitpath.sim.runner import build, run
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
 
@@ -68,13 +71,14 @@ PE = Manners(
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
     inputs={"advance": likely, "swap_west": likely},
 )
+ALWAYS_BUSY = ("busy",)
 MANNERS = {
     "quad_mx_dot": Manners(),
     "quad_mx_pe": PE,
     "bf16_pe": PE,
     "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
     "stochastic_psum": Manners(keeps=SRAM),
-    "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", "busy"), cycles=600),
+    "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     "reciprocal": Manners(),
     "square_root": Manners(),
     "reciprocal_square_root": Manners(),
@@ -96,22 +100,19 @@ MANNERS = {
         settle={"result": 100},
         cycles=200,
     ),
-    "matrix_unit": Manners(keeps=SRAM, still=("busy",)),
-    "vector_mac": Manners(keeps=SRAM, still=("busy",)),
+    "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
+    "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
     "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
     "tensor_engine": Manners(
         keeps=f"operands and PSUM: {SRAM}; {QUEUE}; skew: {RING}",
         inputs={"instruction": loads_and_passes},
-        # A row group takes random bits only in tilings in which it has results of its own, and not every run comes to each.
-        still=("busy", *(f"random__{group}__ready" for group in range(4))),
+        # A row group takes random bits only in tilings in which it has results of its own: not every short run comes to each.
+        still=(*ALWAYS_BUSY, *(f"random__{group}__ready" for group in range(4))),
         cycles=200,
     ),
 }
-ELSEWHERE = {
-    "tensix_engine": "tb_tensix_engine::reset",
-    "aie_engine": "tb_aie_engine::reset",
-}
-"""Engines whose programs have a bench of their own that resets them."""
+BROKEN_OFF = {"tensix_engine": (8, 500), "aie_engine": (20, 1000)}
+"""Engines whose programs a bench of their own breaks off, and how many at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",
     "systolic_array",
@@ -167,21 +168,35 @@ def driven(name):
 
 def test_every_clocked_unit_is_here():
     clocked = {name for name, unit in UNITS.items() if getattr(unit.build(unit.config_type()), "clocked", True)}
-    assert clocked == MANNERS.keys() | ELSEWHERE.keys()
+    assert clocked == MANNERS.keys() | BROKEN_OFF.keys()
+
+
+def leaves_something_but_for_the_reset(unit, name, moments):
+    """Hold a unit to resets at these moments; whether without one something is left over at any of them."""
+    found = []
+    for before in moments:
+        after, fresh = unit.behind_a_reset(f"{name} {before}", before)
+        assert not first_difference(after, fresh, unit.manners)
+        assert not broken_offer(fresh, unit)
+        assert not silent(fresh, unit)
+        found.append(first_difference(*unit.behind_a_reset(f"{name} {before}", before, resets=False), unit.manners))
+    return any(found)
 
 
 @pytest.mark.parametrize("name", sizes(MANNERS))
 def test_a_reset_in_the_middle_of_work(name):
     unit = driven(name)
     assert bool(unit.memories) == bool(MANNERS[name].keeps)
-    found = []
-    for before in BEFORE:
-        after, fresh = unit.behind_a_reset(f"{name} {before}", before)
-        assert not first_difference(after, fresh, unit.manners)
-        assert not broken_offer(fresh, unit)
-        assert not silent(fresh, unit)
-        found.append(first_difference(*unit.behind_a_reset(f"{name} {before}", before, resets=False), unit.manners))
-    assert any(found) or name in UNSEEN, "without the reset nothing is left over: there was nothing to reset"
+    assert leaves_something_but_for_the_reset(unit, name, BEFORE) or name in UNSEEN, "there was nothing to reset"
+
+
+@pytest.mark.deep
+def test_a_reset_in_the_middle_of_work_of_every_row_group():
+    """Programs so long that every row group of the tensor engine takes random bits."""
+    name = "tensor_engine"
+    manners = replace(MANNERS[name], still=ALWAYS_BUSY, cycles=400)
+    unit = Driven(find_unit(name).build(EngineConfig()), manners)
+    assert leaves_something_but_for_the_reset(unit, name, BEFORE[1:])
 
 
 def given(trace):
@@ -211,3 +226,16 @@ def test_a_register_without_reset_is_found(name):
         if not any(first_difference(*pair, sabotaged.manners) for pair in traces):
             missed.add(register.partition("#")[0])
     assert missed == SET_ANYWAY.get(name, set())
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("unit", BROKEN_OFF)
+@pytest.mark.parametrize("deep", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["some", "many"])
+def test_programs_broken_off(unit, deep):
+    """Short ones in any order, a reset at any moment of each and a whole one behind it, at full speed and with pauses."""
+    programs, config = BROKEN_OFF[unit][deep], RUNS[unit].config
+    built = build(unit, config, "verilator")
+    compared = 2 * programs * config.result_depth
+    env = {"BITPATH_CASES": str(programs)}
+    bench = f"bitpath.verif.tb.tb_{unit}_resets"
+    run(built, bench, seed=SEED, min_tests=2, min_compared=compared, env=env, timeout=3600)

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import Out
 
 from bitpath.sim import paths
 from bitpath.sim.runner import Emitter, SimulationError, build, run
+from bitpath.verif.kit.handshakes import Received, Sent
 from bitpath.verif.kit.recording import Recorder, recordings
 
 pytestmark = pytest.mark.simulator
@@ -59,6 +60,30 @@ def test_a_good_design_passes(simulator):
         met = record["streams"]
         assert (met["i: gap"] > 0, met["o: stalled"] > 0) == ("gap=0.5" in test, "stall=never" not in test)
         assert met["o: nothing offered"] > 0 if "gap=0.5" in test else met["o: nothing offered"] == 0
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_who_drives_and_who_looks_on_count_the_same(simulator):
+    assert run_toy(build_toy(simulator), "onlookers_agree").compared == 200
+
+
+@pytest.mark.parametrize(
+    ("end", "cycles", "events"),
+    [
+        (Sent, "vr r v v vr vr", {"gap": 1, "taken at once": 2, "taken late": 1}),
+        # An offer that is withdrawn is not late when it comes again; it came behind a gap.
+        (Sent, "vr v - vr v vr", {"gap": 1, "taken at once": 2, "taken late": 1}),
+        (Received, "r v vr vr r v - vr", {"stalled": 2, "nothing offered": 1, "back to back": 1}),
+    ],
+)
+def test_what_happens_at_a_stream(end, cycles, events):
+    """``v`` in a cycle in which something is offered, ``r`` in one in which it would be taken."""
+    handshakes = end(valid=True, ready=True)
+    for cycle in cycles.split():
+        handshakes.see("v" in cycle, "r" in cycle)
+    assert handshakes.events == events
+    assert handshakes.transferred == cycles.count("vr")
+    assert list(end(valid=False, ready=False).events) == [list(events)[1 if end is Sent else 2]]
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)

@@ -46,6 +46,21 @@ async def good_sums(dut, gap, stall):
 
 
 @cocotb.test(**LIMIT)
+async def onlookers_agree(dut):
+    """Who drives and who looks on count the same."""
+    async with bench(dut, SIGNATURE) as frame:
+        driver = frame.driver("i", pauses.bursts(3, pauses.rng("i")))
+        scoreboard = frame.scoreboard("o", frame.payload_shape("o"))
+        monitor = frame.monitor("o", scoreboard.got, pauses.bursts(5, pauses.rng("o")))
+        onlookers = [frame.onlook(end.name) for end in (driver, monitor)]
+        feed(frame, driver, scoreboard, 200)
+        await frame.drain()
+        for end, onlooker in zip((driver, monitor), onlookers, strict=True):
+            assert onlooker.handshakes.events == end.handshakes.events
+            assert all(end.handshakes.events.values())
+
+
+@cocotb.test(**LIMIT)
 async def bad_mismatch(dut):
     async with bench(dut, SIGNATURE) as frame:
         driver = frame.driver("i")

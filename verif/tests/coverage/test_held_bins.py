@@ -1,0 +1,47 @@
+"""A bin that was hit once is held: the run that a unit's list is of is one of the tests', and of `make test`'s where it can be."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bitpath.rtl.units import UNITS
+from bitpath.sim.coverage.configurations import RUNS, SEED
+from bitpath.sim.runner import run_bench
+
+TESTS = Path(__file__).parents[1]
+WITHOUT_BENCHES = ("test_emit.py", "test_dead_designs.py")
+"""Files of slow tests that hold no unit to its bins."""
+_SMALL_MEMORIES = "`make test` runs it with the memories that a layer needs, most of whose addresses no bench reaches"
+_FEW_LANES = "`make test` runs it on Verilator with 64 lanes, for the number of operands; its lanes are alike, and few are measured"
+ONLY_DEEP = {
+    "tensor_engine": _SMALL_MEMORIES,
+    **dict.fromkeys(("reciprocal", "square_root", "reciprocal_square_root", "srs", "ups"), _FEW_LANES),
+}
+"""Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
+
+
+def test_make_test_holds_the_bins_of_every_unit(tmp_path):
+    """In runs in which nothing is hit, all others lose bins."""
+    file = tmp_path / "refused.json"
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    own |= {"BITPATH_REFUSED": str(file), "PYTHONPATH": str(Path(__file__).parent / "dry_runs")}
+    options = ["-q", "-p", "dry_runs", "-p", "no:cacheprovider", "-c", str(TESTS.parents[1] / "pyproject.toml")]
+    options += ["-m", "simulator and not deep", *(f"--ignore={TESTS / 'rtl' / name}" for name in WITHOUT_BENCHES)]
+    command = [sys.executable, "-m", "pytest", *options, str(TESTS / "rtl")]
+    ran = subprocess.run(command, check=False, cwd=tmp_path, env=own, capture_output=True, text=True)
+    # Tests fail, as they are to; those that could not be collected would be missed.
+    assert ran.returncode == pytest.ExitCode.TESTS_FAILED, ran.stdout + ran.stderr
+    assert set(json.loads(file.read_text())) == set(UNITS) - ONLY_DEEP.keys()
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("unit", ONLY_DEEP)
+def test_the_run_that_is_measured(unit):
+    measured = RUNS[unit]
+    assert measured.tests is None
+    run_bench(unit, measured.config, "verilator", seed=SEED, cases=measured.cases, env=measured.env, timeout=3600)
