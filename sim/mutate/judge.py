@@ -115,18 +115,18 @@ class _Session:
         self.progress("recording the bench", 0, len(self.ledger.missing))
         traffic = record(self.host, self.seed)
         found = self._replayed(traffic)
-        of = {kind: [number for number in found if found[number].kind == kind] for kind in ("payload", "other")}
+        of = {kind: [number for number in found if found[number].kind == kind] for kind in ("compared", "other")}
         for number in self._open(found):
             if found[number].kind == "broken":
                 self.ledger.keep(number, BROKEN, f"replay: {found[number].output}")
         # The same ones in a run that goes on where an earlier one was stopped.
-        chosen = random.Random(self.seed).sample(of["payload"], min(CONFIRMED, len(of["payload"])))
+        chosen = random.Random(self.seed).sample(of["compared"], min(CONFIRMED, len(of["compared"])))
         self._bench(traffic, chosen, found, confirmed=True)
-        if any(self._passes(number) for number in of["payload"]):
+        if any(self._passes(number) for number in of["compared"]):
             # Where the bench does not see what the replay saw, no kill of the replay counts unless the bench finds it.
-            self._bench(traffic, of["payload"], found)
+            self._bench(traffic, of["compared"], found)
         else:
-            for number in self._open(of["payload"]):
+            for number in self._open(of["compared"]):
                 self.ledger.keep(number, KILLED, f"replay: {_where(traffic, found[number])}")
         self._bench(traffic, of["other"], found)
         for number, (proved, how) in side_by_side("proving", self.ledger.missing, self._prove, self.progress):

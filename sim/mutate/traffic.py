@@ -61,7 +61,7 @@ class Difference:
 
     Attributes
     ----------
-    kind : "payload", which the bench has compared; "other", which it may or may not have; "same", nowhere; "broken", the
+    kind : "compared", which the bench finds wrong; "other", which it may or may not have; "same", nowhere; "broken", the
         simulator cannot run the mutant, and what it said stands in ``output``.
     test, cycle, output : of the first difference, the output by its name.
     """
@@ -165,10 +165,9 @@ def _append(out: Any, file: Path) -> dict[str, Any]:
     """Add a test to what the replay reads, and return what its recording says of itself."""
     with np.load(file) as content:
         meta = json.loads(str(content["meta"]))
-        changes, outputs = content["changes"], content["outputs"]
-    compared = np.array([port["name"] in meta["compared"] for port in meta["output_ports"]], "<u4")
-    out.write(np.array([meta["cycles"], len(compared), len(changes), len(outputs)], "<u4").tobytes())
-    out.write(compared.tobytes() + changes.tobytes() + outputs.tobytes())
+        parts = [content[name] for name in ("looks", "changes", "outputs")]
+    out.write(np.array([meta["cycles"], *map(len, parts)], "<u4").tobytes())
+    out.write(b"".join(part.tobytes() for part in parts))
     return meta
 
 
@@ -184,10 +183,10 @@ def ports_table(traffic: Traffic) -> str:
     for port in traffic.outputs:
         stream, _, signal = port["name"].rpartition("__")
         is_stream = f"{stream}__payload" in names
-        kind = {"payload": "PAYLOAD", "valid": "HANDSHAKE", "ready": "HANDSHAKE"}.get(signal if is_stream else "")
+        kind = "HANDSHAKE" if is_stream and signal in ("valid", "ready") else "VALUE"
         beside = (f"{stream}__{other}" if is_stream else None for other in ("valid", "ready"))
         transfer = ", ".join(f"&{variable(name)}" if name in names else "nullptr" for name in beside)
-        kinds.append(f"    {{{kind or 'PLAIN'}, {transfer}}},")
+        kinds.append(f"    {{{kind}, {transfer}}},")
     clocked = "rst" in names
     return "\n".join(
         [
@@ -196,7 +195,6 @@ def ports_table(traffic: Traffic) -> str:
             "const Output KINDS[] = {",
             *kinds,
             "};",
-            f"constexpr bool CLOCKED = {str(clocked).lower()};",
             f"#define CLOCK(level) {'top->clk = level' if clocked else '(void)0'}",
             "",
         ]

@@ -15,7 +15,7 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
     """The flag rises a cycle after a result with overflow was taken, stays until it is cleared, and a result that is taken
     in the cycle of the clear sets it."""
     dut, coverage = frame.dut, frame.coverage(EVENTS)
-    board = frame.scoreboard("o", frame.payload_shape("o"))
+    board, flags = frame.scoreboard("o", frame.payload_shape("o")), frame.scoreboard("overflow", 1)
 
     async def step(cycles: int = 1) -> None:
         for _ in range(cycles):
@@ -39,7 +39,8 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
         dut.o__ready.value, dut.clear_overflow.value = 0, 0
 
     def flag_is(value: bool, event: str) -> None:
-        assert resolved(dut.overflow) == value, event
+        flags.expect(int(value), event)
+        flags.got(resolved(dut.overflow))
         coverage.hit(event)
 
     await step()

@@ -160,10 +160,10 @@ def test_the_replay_knows_streams_from_other_outputs():
     ]
     assert kinds == [
         "{HANDSHAKE, &top->i___05Fvalid, &top->i___05Fready}",
-        "{PAYLOAD, &top->o___05Fvalid, &top->o___05Fready}",
+        "{VALUE, &top->o___05Fvalid, &top->o___05Fready}",
         "{HANDSHAKE, &top->o___05Fvalid, &top->o___05Fready}",
-        "{PAYLOAD, nullptr, nullptr}",
-        "{PLAIN, nullptr, nullptr}",
+        "{VALUE, nullptr, nullptr}",
+        "{VALUE, nullptr, nullptr}",
     ]
-    assert "constexpr bool CLOCKED = true;" in table
+    assert "#define CLOCK(level) top->clk = level" in table
     assert "{&top->i___05Fpayload, sizeof top->i___05Fpayload, 2}" in table

@@ -16,6 +16,7 @@ from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.netlist import DRAWN, Mutant, build_mutants
 from bitpath.sim.mutate.table import record_of
 from bitpath.sim.mutate.traffic import compile_replay, record, replay
+from bitpath.verif.kit.recording import COMPARED, READ
 
 pytestmark = [pytest.mark.deep, pytest.mark.simulator]
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,25 +46,30 @@ def test_a_small_target_is_judged_whole_and_resumed():
     assert record_of(again) == record
 
 
-def compared(host, output):
-    """By test, whether all that was handed over at the output was compared."""
+def looked_at(host):
+    """By test and output, what the bench made of it, cycle by cycle."""
     traffic = record(host, SEED)
     words = np.fromfile(traffic.file, "<u4").tolist()
-    index = [port["name"] for port in traffic.outputs].index(output)
     found, at = {}, 0
     for test in traffic.tests:
-        _, outputs, changes, others = words[at : at + 4]
-        found[test] = words[at + 4 + index]
-        at += 4 + outputs + changes + others
+        _, looks, changes, others = words[at : at + 4]
+        own = words[at + 4 : at + 4 + looks]
+        for index, port in enumerate(traffic.outputs):
+            found[test, port["name"]] = [how for which, how in zip(own[1::3], own[2::3], strict=True) if which == index]
+        at += 4 + looks + changes + others
     assert at == len(words)
     return found
 
 
-def test_what_a_reset_breaks_off_is_not_taken_for_compared():
-    assert set(compared(HOST, "o__payload").values()) == {1}
-    unit = "square_root"
-    found = compared(Host(unit, UNITS[unit].config_type()), "o__payload")
-    assert {test for test, all_of_it in found.items() if not all_of_it} == {"resets"}
+def test_what_was_compared_and_what_was_only_seen():
+    found = looked_at(HOST)
+    for (test, output), looks in found.items():
+        if output == "o__payload":
+            assert looks.count(COMPARED) > 0, test
+        if output == "overflow":
+            assert looks == ([COMPARED] * len(looks) if "sticky_flag" in test else []), test
+        if output == "o__valid":
+            assert set(looks) == {READ}, test
 
 
 def test_a_recording_that_is_cut_judges_nothing(tmp_path):
