@@ -4,7 +4,7 @@ from pathlib import Path
 from shutil import copyfile
 
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.mutate.netlist import PREPARED, Mutant
+from bitpath.sim.mutate.netlist import MULTIPLEXERS, PREPARED, Mutant
 from bitpath.sim.mutate.verdicts import TIMED_OUT
 from bitpath.sim.process import tail
 from bitpath.sim.yosys import run_yosys
@@ -15,11 +15,13 @@ STEPS = 4
 """Deepest induction."""
 
 _MITER = """read_rtlil {prepared}
+{multiplexers}
 flatten
 rename {top} gold
 design -stash gold
 read_rtlil {prepared}
 {command}
+{multiplexers}
 flatten
 rename {top} gate
 design -stash gate
@@ -63,7 +65,8 @@ def proved_equivalent(mutant: Mutant, top: str, netlist: Path, folder: Path) -> 
         ("cut registers", _CUT, _PROVE_CUT),
         ("induction", _JOINT, _PROVE_JOINT.format(steps=STEPS)),
     ):
-        script = _MITER.format(prepared=PREPARED, top=top, command=mutant.command, ports=ports) + prove
+        parts = {"prepared": PREPARED, "top": top, "command": mutant.command, "multiplexers": MULTIPLEXERS}
+        script = _MITER.format(ports=ports, **parts) + prove
         name = how.replace(" ", "_")
         try:
             if run_yosys(folder, name, script, SAT_SECONDS) == 0:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache as once
@@ -15,7 +14,7 @@ import numpy as np
 
 import bitpath.verif
 from bitpath.rtl.config import digest, to_dict
-from bitpath.sim import cache, paths, runner, tools
+from bitpath.sim import cache, paths, process, runner, tools
 from bitpath.sim import model_program as programs
 from bitpath.sim.build import Built, build
 from bitpath.sim.coverage.configurations import RUNS
@@ -227,12 +226,12 @@ def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[
 
 def _replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> list[dict[str, Any]]:
     command = [str(program), str(traffic.file), *map(str, mutants)]
+    log = program.with_name(f"replay-{mutants[0]}-{len(mutants)}.log")
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=REPLAY_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise SimulationError(f"the replay of {traffic.file} did not end after {REPLAY_SECONDS} s") from None
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or [each["mutant"] for each in found] != list(mutants):
-        said = (done.stdout + done.stderr)[-2000:]
-        raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {said}")
+        status = process.run_logged(command, env=os.environ, log=log, timeout=REPLAY_SECONDS)
+    except TimeoutError as error:
+        raise SimulationError(f"the replay of {traffic.file}: {error}") from None
+    found = [json.loads(line) for line in log.read_text(errors="replace").splitlines() if line.startswith("{")]
+    if status or [each["mutant"] for each in found] != list(mutants):
+        raise SimulationError(f"the replay of {traffic.file} ended with status {status}: {process.tail(log)}")
     return found
