@@ -13,9 +13,10 @@ from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import judge as judging
 from bitpath.sim.mutate.equivalence import proved_equivalent
 from bitpath.sim.mutate.hosts import Host
-from bitpath.sim.mutate.netlist import DRAWN, Mutant, build_mutants
+from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants
 from bitpath.sim.mutate.table import record_of
 from bitpath.sim.mutate.traffic import compile_replay, record, replay
+from bitpath.sim.yosys import require_run
 from bitpath.verif.kit.recording import COMPARED, READ
 
 pytestmark = [pytest.mark.deep, pytest.mark.simulator]
@@ -106,7 +107,7 @@ def test_proofs(tmp_path):
         return proved_equivalent(own, f"{HOST.unit}_mutants", netlist, folder)
 
     # Its reset value is 0.
-    refused = (False, "no proof: the solver found a difference")
+    refused = (False, "no proof")
     assert proof("const0", "B") == (True, "cut registers")
     assert proof("const1", "B") == refused
     assert proof("inv", "A") == refused
@@ -115,3 +116,27 @@ def test_proofs(tmp_path):
 def _module(text, name):
     inside = text.split(f"module \\{name.removeprefix(chr(92))}\n")[1]
     return inside.split("\nend\n")[0].splitlines()
+
+
+TOY = """module toy_mutants(input clk, input i, output o);
+  reg [1:0] q = 0;
+  always @(posedge clk) q <= {q[1], i};
+  assign o = q[1] & q[0];
+endmodule
+"""
+
+
+def test_what_no_state_after_power_on_shows_is_proved_by_induction(tmp_path):
+    """The upper bit is always 0, which only a proof from the first cycle on can know."""
+    netlist = tmp_path / "netlist"
+    netlist.mkdir()
+    (netlist / "toy.v").write_text(TOY)
+    require_run("toy", netlist, "prepare", f"read_verilog toy.v\nproc\nopt_clean\nwrite_rtlil {PREPARED}\n", 60)
+    text = (netlist / PREPARED).read_text()
+    gate = next(line.split()[2] for line in text.splitlines() if "cell $and" in line)
+    # Port A is the upper bit: with 1 in its place the lower one shows.
+    for port, expected in (("B", (True, "induction")), ("A", (False, "no proof"))):
+        folder = tmp_path / port
+        folder.mkdir()
+        mutant = Mutant("const1", "toy_mutants", gate, port, 0, None, "rtl/toy.py:1")
+        assert proved_equivalent(mutant, "toy_mutants", netlist, folder) == expected
