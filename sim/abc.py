@@ -1,44 +1,39 @@
 """ABC, which comes inside Yosys, on and-inverter graphs in AIGER files."""
 
-import shutil
 from pathlib import Path
-
-from bitpath.sim.yosys import require_run
 
 # Yosys runs ABC on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
 _NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
-_RUN = """read_verilog -icells nothing.v
-abc -script reduce.abc
+_RUN = """design -reset
+read_verilog -icells nothing.v
+abc -script {name}.abc
 """
 _REDUCE = """write_blif nothing.blif
-read_aiger {before}
+read_aiger {name}.aig
 strash
-{step}
-write_aiger {after}
+{steps}
+write_aiger {reduced}
 read_blif nothing.blif
 """
 
 
-def reduce(what: str, file: Path, step: str, timeout: float) -> None:
-    """Replace a graph with what a step of ABC, such as "scorr", makes of it.
+def reduction(folder: Path, name: str, steps: str) -> str:
+    """Lines of a Yosys script with which ABC makes another graph of ``NAME.aig``, :func:`reduced`; they leave no design.
 
     Parameters
     ----------
-    what : begins the sentence of the errors.
-    file : the graph, in a folder of its own.
-    step : commands of ABC.
-    timeout : seconds.
-
-    Raises
-    ------
-    YosysTimeoutError : it took longer; the graph is as it was.
-    SimulationError : ABC refused it.
+    folder : in which the script will be run.
+    name : of the graph.
+    steps : commands of ABC, such as "scorr".
     """
-    folder, after = file.parent, file.with_name(f"after-{file.name}")
     (folder / "nothing.v").write_text(_NOTHING)
-    (folder / "reduce.abc").write_text(_REDUCE.format(before=file.name, after=after.name, step=step))
-    require_run(what, folder, "reduce", _RUN, timeout)
-    shutil.move(after, file)
+    (folder / f"{name}.abc").write_text(_REDUCE.format(name=name, steps=steps, reduced=reduced(folder, name).name))
+    return _RUN.format(name=name)
+
+
+def reduced(folder: Path, name: str) -> Path:
+    """The graph that ABC has made, if it has come so far."""
+    return folder / f"{name}-reduced.aig"
 
 
 def constant_outputs(aiger: bytes) -> list[int | None]:

@@ -15,9 +15,9 @@ from bitpath.sim import abc, cache, tools, yosys
 from bitpath.sim.build import Built
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.mutate.equivalence import proved_equivalent
+from bitpath.sim.mutate.equivalence import Proof, prove
 from bitpath.sim.mutate.hosts import Host
-from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants
+from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants, select_bits
 from bitpath.sim.mutate.traffic import (
     RUN_SECONDS,
     Difference,
@@ -43,6 +43,7 @@ from bitpath.sim.mutate.verdicts import (
 from bitpath.sim.runner import FULL_BYTES, run
 from bitpath.verif.kit.bench import MUTANT
 
+PROVED_TOGETHER = 25
 CONFIRMED = 3
 """Kills of the replay that the bench itself must find too, in each target."""
 SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "verdicts.py")
@@ -129,8 +130,13 @@ class _Session:
             for number in self._open(of["compared"]):
                 self.ledger.keep(number, KILLED, f"replay: {_where(traffic, found[number])}")
         self._bench(traffic, of["other"], found)
-        for number, (proved, how) in side_by_side("proving", self.ledger.missing, self._prove, self.progress):
-            self.ledger.keep(number, EQUIVALENT if proved else SURVIVED, how)
+        missing = self.ledger.missing
+        # What is common to a part is made once for it; a part for each worker, but what is proved is kept now and then.
+        size = min(PROVED_TOGETHER, -(-len(missing) // 2))
+        parts = [missing[start : start + size] for start in range(0, len(missing), size or 1)]
+        for _, proofs in side_by_side("proving", parts, self._prove, self.progress):
+            for number, proof in proofs.items():
+                self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
 
     def _open(self, numbers: Sequence[int]) -> list[int]:
         """Those without a verdict."""
@@ -219,9 +225,10 @@ class _Session:
                 return (KILLED, f"bench: {failed[0]}") if failed else (BROKEN, f"bench: {str(error).splitlines()[0]}")
         return None
 
-    def _prove(self, number: int) -> tuple[bool, str]:
+    def _prove(self, numbers: Sequence[int]) -> dict[int, Proof]:
+        what, width = f"proofs of {self.host.unit}", select_bits(len(self.mutants))
         with scratch() as folder:
-            return proved_equivalent(self.mutants[number - 1], self.built.top, self.built.verilog[0].parent, folder)
+            return prove(what, self.built.verilog[0].parent, self.built.top, width, numbers, folder)
 
 
 def _where(traffic: Traffic, difference: Difference) -> str:

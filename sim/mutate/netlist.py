@@ -18,11 +18,9 @@ from bitpath.verif.kit.bench import MUTANT_PORT
 from bitpath.verif.kit.report import write_records
 
 YOSYS_SECONDS = 600
-PREPARED = "prepared.il"
+PREPARED, MUTATED = "prepared.il", "mutants.il"
 DRAWN = "mutants.json"
 """The drawn mutants, and first how many there were to draw from."""
-MULTIPLEXERS = "pmuxtree"
-"""What a mutant makes that selects two inputs of a multiplexer at once must be the same in simulation and in proof."""
 _PREPARE = """read_rtlil design.il
 hierarchy -check -top {top}
 proc -norom
@@ -112,9 +110,16 @@ def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
 
 def mutating(drawn: Sequence[Mutant], file: str) -> str:
     """The script that puts all mutants in, number 1 first; 0 is the design as it was."""
-    control = f"-ctrl {MUTANT_PORT} {len(drawn).bit_length()}"
+    control = f"-ctrl {MUTANT_PORT} {select_bits(len(drawn))}"
     lines = [f"{mutant.command} {control} {number}" for number, mutant in enumerate(drawn, 1)]
-    return "\n".join([f"read_rtlil {PREPARED}", *lines, MULTIPLEXERS, f"write_verilog -noattr {file}"]) + "\n"
+    ends = [f"write_rtlil {MUTATED}", f"write_verilog -noattr {file}"]
+    # What selects two inputs of a multiplexer at once must be the same in simulation and in proof.
+    return "\n".join([f"read_rtlil {PREPARED}", *lines, "pmuxtree", *ends]) + "\n"
+
+
+def select_bits(count: int) -> int:
+    """Of the input that chooses one of so many mutants, or none."""
+    return count.bit_length()
 
 
 def read_list(text: str, target: str) -> list[Mutant]:

@@ -1,7 +1,8 @@
 """What enters and leaves a design, cycle by cycle, in a file that a loop without Python can replay.
 
-A cycle is what stands at the design's ports at a falling edge: the next rising edge takes it, on every simulator. Of a
-design without a clock it is what stands there once an input has changed and everything has settled.
+A cycle is what stands at the design's ports shortly before a rising edge, which takes it, on every simulator: benches drive and
+read at the falling edge before it, or just behind that. Of a design without a clock it is what stands there once an input has
+changed and everything has settled.
 """
 
 import json
@@ -14,7 +15,7 @@ import numpy as np
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from cocotb.simtime import get_sim_time
-from cocotb.triggers import FallingEdge, ReadOnly, ValueChange, select
+from cocotb.triggers import FallingEdge, ReadOnly, Timer, ValueChange, select
 
 from bitpath.verif.kit import looks
 from bitpath.verif.kit.streams import integer_of
@@ -25,6 +26,8 @@ STREAM = ("valid", "ready", "payload")
 """Its signals."""
 PAYLOAD = "__payload"
 """How the port of a stream's payload ends."""
+SETTLED_NS = 4
+"""From a falling edge to what the rising edge takes; less than half a period."""
 READ, COMPARED = 1, 2
 """What the bench made of an output in a cycle: it read it; a scoreboard compared it."""
 
@@ -34,7 +37,8 @@ class Recorder:
     ``data`` hands over, where there is one.
 
     An output was compared in a cycle if a scoreboard of its name, or its stream's, was given the whole value that it has
-    there, and the bench read it there. What was looked at between two falling edges is taken as read in both cycles.
+    there, and the bench read it there. What was looked at behind a rising edge, before the falling one, is taken as read in both
+    cycles.
 
     Parameters
     ----------
@@ -65,7 +69,7 @@ class Recorder:
         self.looks: dict[tuple[int, int], int] = {}
         indices = {name: index for index, name in enumerate(self.outputs)}
         self._index = indices | {name.removesuffix(PAYLOAD): index for name, index in indices.items()}
-        # What stood at each output at the latest falling edge and at the one before.
+        # What stood at each output in the latest cycle and in the one before.
         self._shown: dict[int, str] = {}
         self._before: dict[int, str] = {}
 
@@ -74,8 +78,11 @@ class Recorder:
         looks.noted = looks.Looks()
         last: dict[str, str] = {}
         while True:
+            edge = None
             if self.clocked:
                 await FallingEdge(self.dut.clk)
+                edge = get_sim_time()
+                await Timer(SETTLED_NS, unit="ns")
             await ReadOnly()
             for ports, changes in ((self.inputs, self.changes), (self.outputs, self.output_changes)):
                 for index, (name, handle) in enumerate(ports.items()):
@@ -92,29 +99,29 @@ class Recorder:
                     self.answers.append(_words(integer_of(payload), len(payload)))
             self._before = self._shown
             self._shown = {index: last[name] for index, name in enumerate(self.outputs)}
-            self._look(get_sim_time())
+            self._look(edge)
             self.cycles += 1
             if not self.clocked:
                 await select(*(ValueChange(handle) for handle in self.inputs.values()))
 
-    def _look(self, now: int | None) -> None:
-        """Take what was looked at since the last cycle; at the end of a test there is none now."""
+    def _look(self, edge: int | None) -> None:
+        """Take what was looked at since the last cycle; ``edge``, when this one's falling edge was, if it has one."""
         noted, looks.noted = looks.noted, looks.Looks()
         for when, name in noted.reads:
             if (index := self._index.get(name)) is not None:
-                for cycle in self._cycles(when, now):
+                for cycle in self._cycles(when, edge):
                     self.looks.setdefault((cycle, index), READ)
         for when, name, value in noted.compared:
             # Between two edges a bench compares what it has read at the first.
-            cycle, *_ = self._cycles(when, now)
+            cycle, *_ = self._cycles(when, edge)
             index = self._index.get(name)
             shown = (self._shown if cycle == self.cycles else self._before).get(index, "X")
             if (cycle, index) in self.looks and "X" not in shown.upper() and int(shown, 2) == value:
                 self.looks[cycle, index] = COMPARED
 
-    def _cycles(self, when: int, now: int | None) -> tuple[int, ...]:
+    def _cycles(self, when: int, edge: int | None) -> tuple[int, ...]:
         """To which cycles a look belongs; of a design without a clock to the one before the inputs changed."""
-        if self.clocked and when == now:
+        if edge is not None and when >= edge:
             return (self.cycles,)
         return (self.cycles - 1, self.cycles) if self.clocked else (self.cycles - 1,)
 

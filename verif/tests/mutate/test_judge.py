@@ -8,6 +8,7 @@ import pytest
 
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import judge as judging
+from bitpath.sim.mutate.equivalence import Proof
 from bitpath.sim.mutate.traffic import Difference
 from bitpath.sim.mutate.verdicts import BROKEN, KILLED, SURVIVED, Ledger
 
@@ -50,8 +51,8 @@ class Session(judging._Session):
             raise KeyboardInterrupt
         return None if number in (0, *self.passing) else (KILLED, f"bench: {test}")
 
-    def _prove(self, number):
-        return False, "no proof"
+    def _prove(self, numbers):
+        return {number: Proof(False, "no proof") for number in numbers}
 
     @property
     def found(self):

@@ -9,14 +9,17 @@ import pytest
 
 from bitpath.rtl.units import UNITS
 from bitpath.sim import paths
+from bitpath.sim.abc import reduced
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.mutate import equivalence
 from bitpath.sim.mutate import judge as judging
-from bitpath.sim.mutate.equivalence import proved_equivalent
+from bitpath.sim.mutate.equivalence import Proof, prove
 from bitpath.sim.mutate.hosts import Host
-from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants
+from bitpath.sim.mutate.netlist import DRAWN, MUTATED, PREPARED, Mutant, build_mutants, mutating, select_bits
 from bitpath.sim.mutate.table import record_of
 from bitpath.sim.mutate.traffic import compile_replay, record, replay
-from bitpath.sim.yosys import require_run
+from bitpath.sim.mutate.verdicts import TIMED_OUT
+from bitpath.sim.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.recording import COMPARED, READ
 
 pytestmark = [pytest.mark.deep, pytest.mark.simulator]
@@ -92,25 +95,48 @@ def test_a_bench_that_dies_for_another_reason_kills_nothing(monkeypatch):
         judging.judge(TARGET, HOST, COUNT, SEED, quiet)
 
 
+def proofs(folder, top, mutants):
+    """Of a prepared netlist with these mutants in it: what is said of each."""
+    require_run(top, folder, "mutate", mutating(mutants, "out.v"), 60)
+    place = folder / "proofs"
+    place.mkdir()
+    return list(prove(top, folder, top, select_bits(len(mutants)), range(1, len(mutants) + 1), place).values())
+
+
 def test_proofs(tmp_path):
     """A constant that is one already, and faults that show in the next state."""
     netlist = build_mutants(HOST, TARGET, COUNT, SEED).verilog[0].parent
-    mutants = [Mutant(**each) for each in json.loads((netlist / DRAWN).read_text())[1:]]
-    register = next(mutant for mutant in mutants if mutant.source.endswith(":20"))
-    prepared = (netlist / "prepared.il").read_text()
+    drawn = [Mutant(**each) for each in json.loads((netlist / DRAWN).read_text())[1:]]
+    register = next(mutant for mutant in drawn if mutant.source.endswith(":20"))
+    prepared = (netlist / PREPARED).read_text()
+    (tmp_path / PREPARED).write_text(prepared)
     multiplexer = next(line.split()[2] for line in _module(prepared, register.module) if "cell $mux" in line)
-
-    def proof(mode, port):
-        folder = tmp_path / f"{mode}{port}"
-        folder.mkdir()
-        own = Mutant(mode, register.module, multiplexer, port, 0, None, register.source)
-        return proved_equivalent(own, f"{HOST.unit}_mutants", netlist, folder)
-
+    faults = (("const0", "B"), ("const1", "B"), ("inv", "A"))
+    mutants = [Mutant(mode, register.module, multiplexer, port, 0, None, register.source) for mode, port in faults]
     # Its reset value is 0.
-    refused = (False, "no proof")
-    assert proof("const0", "B") == (True, "cut registers")
-    assert proof("const1", "B") == refused
-    assert proof("inv", "A") == refused
+    refused = Proof(False, "no proof")
+    assert proofs(tmp_path, f"{HOST.unit}_mutants", mutants) == [Proof(True, "cut registers"), refused, refused]
+
+
+def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
+    def run(what, folder, name, script, timeout):
+        asked = [int(line.split()[2].split(".")[0]) for line in script.splitlines() if line.startswith("write_aiger")]
+        for number in asked:
+            if number == 2:
+                raise YosysTimeoutError("late")
+            # One output, which is 0 or the one input.
+            reduced(folder, str(number)).write_bytes(b"aig 1 1 0 1 0\n" + (b"0\n" if number == 3 else b"2\n"))
+
+    monkeypatch.setattr(equivalence, "require_run", run)
+    netlist, folder = tmp_path / "netlist", tmp_path / "proofs"
+    for place in (netlist, folder):
+        place.mkdir()
+    (netlist / MUTATED).write_text("")
+    assert prove("toy", netlist, "toy", 2, (1, 2, 3), folder) == {
+        3: Proof(True, "cut registers"),
+        1: Proof(False, "no proof"),
+        2: Proof(False, f"{TIMED_OUT}: no proof in 20 s"),
+    }
 
 
 def _module(text, name):
@@ -135,8 +161,5 @@ def test_what_no_state_after_power_on_shows_is_proved_by_induction(tmp_path):
     text = (netlist / PREPARED).read_text()
     gate = next(line.split()[2] for line in text.splitlines() if "cell $and" in line)
     # Port A is the upper bit: with 1 in its place the lower one shows.
-    for port, expected in (("B", (True, "induction")), ("A", (False, "no proof"))):
-        folder = tmp_path / port
-        folder.mkdir()
-        mutant = Mutant("const1", "toy_mutants", gate, port, 0, None, "rtl/toy.py:1")
-        assert proved_equivalent(mutant, "toy_mutants", netlist, folder) == expected
+    mutants = [Mutant("const1", "toy_mutants", gate, port, 0, None, "rtl/toy.py:1") for port in "BA"]
+    assert proofs(netlist, "toy_mutants", mutants) == [Proof(True, "induction"), Proof(False, "no proof")]

@@ -30,14 +30,14 @@ class Recording:
         recorder = self.recorder
         looks.noted = looks.Looks(list(reads), list(compared))
         recorder._before, recorder._shown = recorder._shown, dict(enumerate(shown))
-        recorder._look(recorder.cycles * PERIOD)
+        recorder._look(recorder.cycles * PERIOD if recorder.clocked else None)
         recorder.cycles += 1
 
 
 def test_what_is_compared_at_the_falling_edge_is_compared_in_its_cycle(tmp_path):
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"))
-    recording.cycle(("110", "1"), [(10, "o"), (10, "flag")], [(10, "o", 6), (10, "flag", 0)])
+    recording.cycle(("110", "1"), [(10, "o"), (11, "flag")], [(10, "o", 6), (11, "flag", 0)])
     # A scoreboard that was given another value has compared something else.
     assert recording.recorder.looks == {(1, 0): COMPARED, (1, 1): READ}
 
