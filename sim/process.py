@@ -11,6 +11,9 @@ _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<
 """For the shell, which becomes the command: beside it one waits for the end of a pipe that nobody writes to. It comes when
 whoever asked for the command has died, however he did; then the whole group goes."""
 
+_running: set[int] = set()
+"""Process groups that :func:`logged` waits for, of all threads."""
+
 
 @contextlib.contextmanager
 def logged(
@@ -32,13 +35,25 @@ def logged(
             cwd=folder,
             start_new_session=True,
         )
+        _running.add(process.pid)
         try:
             yield process
         finally:
             # Also after Ctrl-C, and where a child outlived its parent.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _kill(process.pid)
             process.wait()
+            _running.discard(process.pid)
+
+
+def end_running() -> None:
+    """End what other threads wait for: Ctrl-C is the main one's alone."""
+    for group in tuple(_running):
+        _kill(group)
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def run_logged(

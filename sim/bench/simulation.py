@@ -1,8 +1,8 @@
 """How fast an engine's simulation runs a whole layer, beside the same model in a loop without Python."""
 
 import json
+import os
 import resource
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.rtl.config import to_dict
-from bitpath.sim import paths
+from bitpath.sim import paths, process
 from bitpath.sim.build import Built, build
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.flows import operands
@@ -158,10 +158,13 @@ def _port_table(meta: dict[str, Any]) -> str:
 def _bare(program: Path, folder: Path, cycles: int) -> float:
     """Seconds of the loop over all cycles."""
     command = [str(program), str(folder / "changes.bin"), str(folder / "answers.bin"), str(cycles)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_SECONDS)
-    counts = json.loads(done.stdout) if done.stdout else {}
-    if done.returncode or not counts.get("compared"):
-        raise SimulationError(
-            f"the bare loop gave other answers than the run that was recorded: {done.stdout or done.stderr}"
-        )
+    log = folder / "bare_loop.log"
+    try:
+        status = process.run_logged(command, env=os.environ, log=log, timeout=RUN_SECONDS)
+    except TimeoutError as error:
+        raise SimulationError(f"the bare loop: {error}") from None
+    said = log.read_text(errors="replace")
+    counts = {} if status else json.loads(said)
+    if not counts.get("compared"):
+        raise SimulationError(f"the bare loop gave other answers than the run that was recorded: {said}")
     return counts["seconds"]

@@ -26,12 +26,13 @@ def command(targets: tuple[str, ...], everything: bool, golden: bool, count: int
     from bitpath.sim.mutate.sweep import chosen, sweep
     from bitpath.sim.mutate.table import complaints, show_mutation
 
-    tools.require_extra("synth")
-    tools.require_simulator("verilator")
     found: list[dict[str, Any]] = []
     failures: list[str] = []
     console = results.console()
     tasks = chosen(targets, everything=everything, golden=golden)
+    if any(task.is_rtl for task in tasks):
+        tools.require_extra("synth")
+        tools.require_simulator("verilator")
     usual = {task.target: task.count for task in tasks}
     rows = Rows(usual)
     try:

@@ -1,76 +1,128 @@
-"""Proofs that a mutant is no fault: that no input and no state tells it from the design."""
+"""Proofs that mutants are no faults: that no input tells them from the design."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 
-from bitpath.sim.errors import SimulationError
-from bitpath.sim.mutate.netlist import PREPARED, Mutant
+from bitpath.sim import abc
+from bitpath.sim.mutate.netlist import MUTATED
 from bitpath.sim.mutate.verdicts import TIMED_OUT
-from bitpath.sim.process import tail
-from bitpath.sim.yosys import run_yosys
+from bitpath.sim.yosys import YosysTimeoutError, require_run
+from bitpath.verif.kit.bench import MUTANT_PORT
 
-SAT_SECONDS = 20
-"""For each attempt at a proof."""
-STEPS = 4
-"""Deepest induction."""
-
-_MITER = """read_rtlil {prepared}
+PREPARING_SECONDS, SECONDS = 120, 20
+"""Limits: to make what is common to all proofs, and for each proof."""
+_MITER = """read_rtlil {mutated}
+hierarchy -top {top}
 flatten
-rename {top} gold
-design -stash gold
-read_rtlil {prepared}
-{command}
-flatten
-rename {top} gate
-design -stash gate
-design -copy-from gold gold
-design -copy-from gate gate
-{ports}
-miter -equiv -flatten -make_assert gold gate miter
-hierarchy -top miter
+hierarchy -top {top}
 memory_map
-opt -full
-opt_merge -share_all
-opt_clean -purge
+opt_clean
+techmap
+opt_clean
+async2sync
+dffunmap
+setundef -undriven -zero
+opt_expr
+opt_merge
+opt_clean
+{registers}
+rename {top} gate
+copy gate gold
+cd gold
+rename {port} none
+delete -input none
+connect -set none {none}
+add -input {port} {width}
+cd
+miter -equiv -flatten gold gate miter
+hierarchy -top miter
+techmap
+opt_clean
+setundef -zero
+aigmap
+opt_clean
+design -save miter
 """
-# Every register becomes an input and an output: whatever the state, and whatever the inputs, the next state is the same.
-_CUT = "expose -evert-dff gold gate"
-# Registers are compared too: what was the same in the steps before is the same in the next.
-_JOINT = "expose -dff gold gate"
-# What `sat -verify` says when it found a counterexample, or no induction step.
-_REFUSED = "proof did fail"
-_PROVE_CUT = "sat -verify -prove-asserts miter\n"
-_PROVE_JOINT = "sat -verify -prove-asserts -tempinduct -maxsteps {steps} miter\n"
+_CHOOSE = """design -load miter
+delete -input miter/in_{port}
+connect -set in_{port} {number}
+write_aiger -zinit {name}.aig
+"""
+PROOFS = {
+    "cut registers": ("expose -dff -evert-dff {top}", "ifraig; iprove"),
+    "induction": ("", "scorr -k; ifraig; scorr; scorr -C 20000 -F 2"),
+}
+"""What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and
+outputs: whatever the state, and whatever the inputs, outputs and next state are the same. Else by what follows from power-on in
+every cycle."""
 
 
-def proved_equivalent(mutant: Mutant, top: str, netlist: Path, folder: Path) -> tuple[bool, str]:
-    """Whether it was proved; and how, "cut registers" or "induction", or why not.
+@dataclass(frozen=True)
+class Proof:
+    """Of one mutant: whether it is proved to be no fault; and how, "cut registers" or "induction", or why not."""
+
+    proved: bool
+    how: str
+
+
+def prove(what: str, netlist: Path, top: str, width: int, numbers: Sequence[int], folder: Path) -> dict[int, Proof]:
+    """Try to prove mutants equal to the design.
 
     Parameters
     ----------
-    top : the design's top module.
-    netlist : folder with the prepared netlist.
+    what : begins the sentence of the errors.
+    netlist : folder of the netlist of mutants.
+    top : its top module.
+    width : of the input that chooses a mutant, in bits.
+    numbers : of the mutants.
     folder : an empty one for the attempts.
 
     Raises
     ------
-    SimulationError : Yosys ended with something else than an answer.
+    SimulationError : Yosys or ABC ended with something else than an answer.
     """
     # A copy: the WebAssembly follows no link out of its folder.
-    copyfile(netlist / PREPARED, folder / PREPARED)
-    late = False
-    for how, ports, prove in (
-        ("cut registers", _CUT, _PROVE_CUT),
-        ("induction", _JOINT, _PROVE_JOINT.format(steps=STEPS)),
-    ):
-        script = _MITER.format(prepared=PREPARED, top=top, command=mutant.command, ports=ports) + prove
-        name = how.replace(" ", "_")
+    copyfile(netlist / MUTATED, folder / MUTATED)
+    found: dict[int, Proof] = {}
+    late: set[int] = set()
+    for how, (registers, steps) in PROOFS.items():
+        place = {"mutated": MUTATED, "top": top, "port": MUTANT_PORT, "width": width, "none": _binary(0, width)}
+        miter = _MITER.format(registers=registers.format(top=top), **place)
+        for number, proved in _answers(what, miter, steps, [n for n in numbers if n not in found], width, folder):
+            if proved:
+                found[number] = Proof(True, how)
+            elif proved is None:
+                late.add(number)
+    why = {True: f"{TIMED_OUT}: no proof in {SECONDS} s", False: "no proof"}
+    return found | {number: Proof(False, why[number in late]) for number in numbers if number not in found}
+
+
+def _answers(
+    what: str, miter: str, steps: str, numbers: Sequence[int], width: int, folder: Path
+) -> Iterator[tuple[int, bool | None]]:
+    """Of each mutant whether ABC reduces its difference from the design to 0; None where its time was up."""
+    left = list(numbers)
+    while left:
+        script = miter
+        for number in left:
+            name = str(number)
+            abc.reduced(folder, name).unlink(missing_ok=True)
+            script += _CHOOSE.format(port=MUTANT_PORT, number=_binary(number, width), name=name)
+            script += abc.reduction(folder, name, steps)
         try:
-            if run_yosys(folder, name, script, SAT_SECONDS) == 0:
-                return True, how
-        except TimeoutError:
-            late = True
-            continue
-        if _REFUSED not in (log := folder / f"{name}.log").read_text(errors="replace"):
-            raise SimulationError(f"the proof of {mutant.shown} failed:\n{tail(log)}")
-    return False, f"{TIMED_OUT}: no proof in {SAT_SECONDS} s" if late else "no proof: the solver found a difference"
+            require_run(what, folder, "prove", script, PREPARING_SECONDS + SECONDS * len(left))
+        except YosysTimeoutError:
+            stuck = next((number for number in left if not abc.reduced(folder, str(number)).exists()), left[-1])
+        else:
+            stuck = None
+        while left and left[0] != stuck:
+            number = left.pop(0)
+            yield number, abc.constant_outputs(abc.reduced(folder, str(number)).read_bytes()) == [0]
+        if left:
+            yield left.pop(0), None
+
+
+def _binary(number: int, width: int) -> str:
+    return f"{width}'b{number:0{width}b}"

@@ -54,19 +54,11 @@ what the exact one has not."""
 
 CONTROL = (
     *("dispatch", "sequencer", "tensor_engine", "write_back", "rmsnorm_quant_sequencer", "rmsnorm_quant", "group_edge"),
-    *(
-        "systolic_array",
-        "edge_column",
-        "operand_row",
-        "psum",
-        "psum_column",
-        "stochastic_psum",
-        "command",
-        "instruction",
-    ),
+    *("systolic_array", "edge_column", "operand_row", "psum", "psum_column", "stochastic_psum", "command"),
     *("tensix_engine", "tile_loader", "tile_sequencer", "tile_storer", "dst_register", "src_register", "matrix_unit"),
-    *("operand_select", "read_source", "cell_row", "dot_cell", "issue", "accumulator_file", "vector_mac", "permute"),
-    *("aie_engine", "row_sequencer", "row_storer", "cascade", "cascade_link", "cascade_stage"),
+    *("operand_select", "read_source", "cell_row", "dot_cell", "instruction"),
+    *("aie_engine", "row_sequencer", "row_storer", "cascade", "cascade_link", "cascade_stage", "issue"),
+    *("accumulator_file", "vector_mac", "permute"),
 )
 """Files of the machines that compute nothing: engines, sequencers, register files and memories."""
 

@@ -11,13 +11,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from bitpath.rtl.config import to_dict
-from bitpath.sim import cache, tools, yosys
+from bitpath.sim import abc, cache, tools, yosys
 from bitpath.sim.build import Built
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.mutate.equivalence import proved_equivalent
+from bitpath.sim.mutate.equivalence import Proof, prove
 from bitpath.sim.mutate.hosts import Host
-from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants
+from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants, select_bits
 from bitpath.sim.mutate.traffic import (
     RUN_SECONDS,
     Difference,
@@ -43,6 +43,7 @@ from bitpath.sim.mutate.verdicts import (
 from bitpath.sim.runner import FULL_BYTES, run
 from bitpath.verif.kit.bench import MUTANT
 
+PROVED_TOGETHER = 25
 CONFIRMED = 3
 """Kills of the replay that the bench itself must find too, in each target."""
 SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "verdicts.py")
@@ -88,7 +89,7 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress) ->
 def _key(host: Host, built: Built, seed: int) -> str:
     """Of everything that decides a verdict, as it is now."""
     folder = built.verilog[0].parent
-    scripts = [*(Path(__file__).with_name(name) for name in SCRIPTS), Path(yosys.__file__)]
+    scripts = [*(Path(__file__).with_name(name) for name in SCRIPTS), Path(yosys.__file__), Path(abc.__file__)]
     parts = {
         "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN, *built.verilog]),
         "host": [host.unit, to_dict(host.config)],
@@ -115,22 +116,27 @@ class _Session:
         self.progress("recording the bench", 0, len(self.ledger.missing))
         traffic = record(self.host, self.seed)
         found = self._replayed(traffic)
-        of = {kind: [number for number in found if found[number].kind == kind] for kind in ("payload", "other")}
+        of = {kind: [number for number in found if found[number].kind == kind] for kind in ("compared", "other")}
         for number in self._open(found):
             if found[number].kind == "broken":
                 self.ledger.keep(number, BROKEN, f"replay: {found[number].output}")
         # The same ones in a run that goes on where an earlier one was stopped.
-        chosen = random.Random(self.seed).sample(of["payload"], min(CONFIRMED, len(of["payload"])))
+        chosen = random.Random(self.seed).sample(of["compared"], min(CONFIRMED, len(of["compared"])))
         self._bench(traffic, chosen, found, confirmed=True)
-        if any(self._passes(number) for number in of["payload"]):
+        if any(self._passes(number) for number in of["compared"]):
             # Where the bench does not see what the replay saw, no kill of the replay counts unless the bench finds it.
-            self._bench(traffic, of["payload"], found)
+            self._bench(traffic, of["compared"], found)
         else:
-            for number in self._open(of["payload"]):
+            for number in self._open(of["compared"]):
                 self.ledger.keep(number, KILLED, f"replay: {_where(traffic, found[number])}")
         self._bench(traffic, of["other"], found)
-        for number, (proved, how) in side_by_side("proving", self.ledger.missing, self._prove, self.progress):
-            self.ledger.keep(number, EQUIVALENT if proved else SURVIVED, how)
+        missing = self.ledger.missing
+        # What is common to a part is made once for it; a part for each worker, but what is proved is kept now and then.
+        size = min(PROVED_TOGETHER, -(-len(missing) // 2))
+        parts = [missing[start : start + size] for start in range(0, len(missing), size or 1)]
+        for _, proofs in side_by_side("proving", parts, self._prove, self.progress):
+            for number, proof in proofs.items():
+                self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
 
     def _open(self, numbers: Sequence[int]) -> list[int]:
         """Those without a verdict."""
@@ -219,9 +225,10 @@ class _Session:
                 return (KILLED, f"bench: {failed[0]}") if failed else (BROKEN, f"bench: {str(error).splitlines()[0]}")
         return None
 
-    def _prove(self, number: int) -> tuple[bool, str]:
+    def _prove(self, numbers: Sequence[int]) -> dict[int, Proof]:
+        what, width = f"proofs of {self.host.unit}", select_bits(len(self.mutants))
         with scratch() as folder:
-            return proved_equivalent(self.mutants[number - 1], self.built.top, self.built.verilog[0].parent, folder)
+            return prove(what, self.built.verilog[0].parent, self.built.top, width, numbers, folder)
 
 
 def _where(traffic: Traffic, difference: Difference) -> str:

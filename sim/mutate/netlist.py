@@ -18,7 +18,7 @@ from bitpath.verif.kit.bench import MUTANT_PORT
 from bitpath.verif.kit.report import write_records
 
 YOSYS_SECONDS = 600
-PREPARED = "prepared.il"
+PREPARED, MUTATED = "prepared.il", "mutants.il"
 DRAWN = "mutants.json"
 """The drawn mutants, and first how many there were to draw from."""
 _PREPARE = """read_rtlil design.il
@@ -99,7 +99,7 @@ def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
     (folder / "design.il").write_text(text)
     prepare = _PREPARE.format(top=host.top, prepared=PREPARED, all=_ALL, target=key.target)
     require_run(f"preparing {key.target}", folder, "prepare", prepare, YOSYS_SECONDS)
-    possible = read_list((folder / "possible.txt").read_text())
+    possible = read_list((folder / "possible.txt").read_text(), key.target)
     drawn = draw(possible, key.count, key.seed)
     write_records(folder / DRAWN, [{"possible": len(possible)}, *map(asdict, drawn)])
     (folder / "possible.txt").unlink()
@@ -110,18 +110,27 @@ def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
 
 def mutating(drawn: Sequence[Mutant], file: str) -> str:
     """The script that puts all mutants in, number 1 first; 0 is the design as it was."""
-    control = f"-ctrl {MUTANT_PORT} {len(drawn).bit_length()}"
+    control = f"-ctrl {MUTANT_PORT} {select_bits(len(drawn))}"
     lines = [f"{mutant.command} {control} {number}" for number, mutant in enumerate(drawn, 1)]
-    # A mutant may select two inputs of a multiplexer at once: the simulator need not stop at that.
-    return "\n".join([f"read_rtlil {PREPARED}", *lines, f"write_verilog -noattr -noparallelcase {file}"]) + "\n"
+    ends = [f"write_rtlil {MUTATED}", f"write_verilog -noattr {file}"]
+    # What selects two inputs of a multiplexer at once must be the same in simulation and in proof.
+    return "\n".join([f"read_rtlil {PREPARED}", *lines, "pmuxtree", *ends]) + "\n"
 
 
-def read_list(text: str) -> list[Mutant]:
-    """The mutants in Yosys' list; none of a clock, which is no datapath's."""
+def select_bits(count: int) -> int:
+    """Of the input that chooses one of so many mutants, or none."""
+    return count.bit_length()
+
+
+def read_list(text: str, target: str) -> list[Mutant]:
+    """The mutants in Yosys' list, each with its line of the target; none of a clock, which is no datapath's."""
     found = []
     for line in text.splitlines():
-        fields = dict(re.findall(r"-(mode|module|cell|port|portbit|ctrlbit|src) (\S+)", line))
+        words = re.findall(r"-(mode|module|cell|port|portbit|ctrlbit|src) (\S+)", line)
+        fields = dict(words)
         control = fields.get("ctrlbit")
+        # A cell that was two alike has the lines of both.
+        sources = [value for name, value in words if name == "src" and value.startswith(f"{target}.py:")]
         found.append(
             Mutant(
                 mode=fields["mode"],
@@ -130,7 +139,7 @@ def read_list(text: str) -> list[Mutant]:
                 port=fields["port"],
                 bit=int(fields["portbit"]),
                 control=None if control is None else int(control),
-                source=fields.get("src", ""),
+                source=sources[0],
             )
         )
     return [mutant for mutant in found if mutant.port.lstrip("\\").lower() != "clk"]

@@ -2,9 +2,10 @@
 // the outputs of each first differ from those recorded. ports.inc, written for each design, has the tables INPUTS and OUTPUTS,
 // what each output is, and how the clock is set.
 //
-// A payload that differs when it is transferred, after the same handshakes, in a test that compared all that was handed over
-// there, is one that the bench finds wrong: "payload"; so is an output of a design without a clock. Any other difference is the
-// bench's to judge: "other", for from there on it might have sent something else.
+// An output that differs where a scoreboard compared it, after the same handshakes, is one that the bench finds wrong: "compared".
+// Where nobody looked at an output the bench goes on as it did, and so it does, but for a monitor's complaint, where it looked
+// at a payload before its transfer. Any other difference is the bench's to judge: "other", for from there on it might have sent
+// something else.
 
 #include <cstdint>
 #include <cstdio>
@@ -24,18 +25,21 @@ struct Port {
     std::size_t words;  // of 32 bits in a recorded value
 };
 
-// PAYLOAD: counts when it is transferred; HANDSHAKE: what the other side waits for; PLAIN: no part of a stream.
-enum Kind { PAYLOAD, HANDSHAKE, PLAIN };
+// What a port says: HANDSHAKE what the other side waits for, VALUE anything else.
+enum Kind { HANDSHAKE, VALUE };
+
+// What the bench made of an output in a cycle, as the recorder numbers it.
+enum Look { NOTHING, READ, COMPARED };
 
 struct Output {
     Kind kind;
-    const uint8_t* valid;  // of a payload, the signals of its transfer; none is always 1
+    const uint8_t* valid;  // of a payload, the signals of its transfer; one that is none is always 1
     const uint8_t* ready;
 };
 
 struct Test {
     uint32_t cycles;
-    std::vector<uint32_t> compared;         // of each output, whether the test compared all that was handed over there
+    std::vector<uint32_t> looks;            // of the bench at outputs: cycle, port, READ or COMPARED
     std::vector<uint32_t> inputs, outputs;  // changes: cycle, port, words
 };
 
@@ -73,6 +77,11 @@ static std::vector<Test> read_tests(const char* path) {
     return tests;
 }
 
+// Whether a payload is transferred; what is no payload always is.
+static bool handed_over(const Output& output) {
+    return (!output.valid || *output.valid) && (!output.ready || *output.ready);
+}
+
 static Verdict play(const std::vector<Test>& tests, uint32_t mutant) {
     VerilatedContext context;
     const std::unique_ptr<Vtop> top(new Vtop(&context, ""));
@@ -86,7 +95,7 @@ static Verdict play(const std::vector<Test>& tests, uint32_t mutant) {
     Verdict verdict;
     for (std::size_t number = 0; number < tests.size(); ++number) {
         const Test& test = tests[number];
-        std::size_t next_input = 0, next_output = 0;
+        std::size_t next_input = 0, next_output = 0, next_look = 0;
         for (uint32_t cycle = 0; cycle < test.cycles; ++cycle) {
             while (next_input < test.inputs.size() && test.inputs[next_input] == cycle) {
                 const Port& port = INPUTS[test.inputs[next_input + 1]];
@@ -98,22 +107,26 @@ static Verdict play(const std::vector<Test>& tests, uint32_t mutant) {
                 std::memcpy(expected[output].data(), &test.outputs[next_output + 2], words * 4);
                 next_output += 2 + words;
             }
+            uint32_t looks[COUNT] = {};
+            for (; next_look < test.looks.size() && test.looks[next_look] == cycle; next_look += 3) {
+                looks[test.looks[next_look + 1]] = test.looks[next_look + 2];
+            }
             CLOCK(0);
             top->eval();
-            bool other = false;
-            std::size_t first = COUNT, compared = COUNT;
+            std::size_t compared = COUNT, other = COUNT, early = COUNT, unseen = COUNT;
             for (std::size_t i = 0; i < COUNT; ++i) {
                 if (!std::memcmp(OUTPUTS[i].at, expected[i].data(), same_size(OUTPUTS[i]))) continue;
                 const Output& output = KINDS[i];
+                std::size_t& first = output.kind == HANDSHAKE   ? other
+                                     : looks[i] == COMPARED     ? compared
+                                     : looks[i] == NOTHING      ? unseen
+                                     : handed_over(output)      ? other
+                                                                : early;
                 if (first == COUNT) first = i;
-                // Where a payload differs before it is handed over, what the bench sends is still the same.
-                if (output.kind == PAYLOAD && !((!output.valid || *output.valid) && (!output.ready || *output.ready))) continue;
-                if (output.kind == HANDSHAKE || (output.kind == PLAIN && CLOCKED) || !test.compared[i]) other = true;
-                if (compared == COUNT) compared = i;
             }
-            if (first != COUNT && verdict.what[0] == 's') verdict = {"other", number, cycle, first};
-            if (other) return verdict;
-            if (compared != COUNT) return {"payload", number, cycle, compared};
+            if (other != COUNT) return {"other", number, cycle, other};
+            if (compared != COUNT) return {"compared", number, cycle, compared};
+            if (early != COUNT && verdict.what[0] == 's') verdict = {"other", number, cycle, early};
             CLOCK(1);
             top->eval();
         }

@@ -33,6 +33,11 @@ class Task:
     count: int
     call: Callable[[int, int, Progress], Judged]
 
+    @property
+    def is_rtl(self) -> bool:
+        """Whether it takes Yosys and Verilator."""
+        return self.target.startswith("rtl/")
+
 
 def chosen(names: Sequence[str], *, everything: bool, golden: bool) -> list[Task]:
     """What a command line names.

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache as once
@@ -15,7 +14,7 @@ import numpy as np
 
 import bitpath.verif
 from bitpath.rtl.config import digest, to_dict
-from bitpath.sim import cache, paths, runner, tools
+from bitpath.sim import cache, paths, process, runner, tools
 from bitpath.sim import model_program as programs
 from bitpath.sim.build import Built, build
 from bitpath.sim.coverage.configurations import RUNS
@@ -61,7 +60,7 @@ class Difference:
 
     Attributes
     ----------
-    kind : "payload", which the bench has compared; "other", which it may or may not have; "same", nowhere; "broken", the
+    kind : "compared", which the bench finds wrong; "other", which it may or may not have; "same", nowhere; "broken", the
         simulator cannot run the mutant, and what it said stands in ``output``.
     test, cycle, output : of the first difference, the output by its name.
     """
@@ -165,10 +164,9 @@ def _append(out: Any, file: Path) -> dict[str, Any]:
     """Add a test to what the replay reads, and return what its recording says of itself."""
     with np.load(file) as content:
         meta = json.loads(str(content["meta"]))
-        changes, outputs = content["changes"], content["outputs"]
-    compared = np.array([port["name"] in meta["compared"] for port in meta["output_ports"]], "<u4")
-    out.write(np.array([meta["cycles"], len(compared), len(changes), len(outputs)], "<u4").tobytes())
-    out.write(compared.tobytes() + changes.tobytes() + outputs.tobytes())
+        parts = [content[name] for name in ("looks", "changes", "outputs")]
+    out.write(np.array([meta["cycles"], *map(len, parts)], "<u4").tobytes())
+    out.write(b"".join(part.tobytes() for part in parts))
     return meta
 
 
@@ -184,10 +182,10 @@ def ports_table(traffic: Traffic) -> str:
     for port in traffic.outputs:
         stream, _, signal = port["name"].rpartition("__")
         is_stream = f"{stream}__payload" in names
-        kind = {"payload": "PAYLOAD", "valid": "HANDSHAKE", "ready": "HANDSHAKE"}.get(signal if is_stream else "")
+        kind = "HANDSHAKE" if is_stream and signal in ("valid", "ready") else "VALUE"
         beside = (f"{stream}__{other}" if is_stream else None for other in ("valid", "ready"))
         transfer = ", ".join(f"&{variable(name)}" if name in names else "nullptr" for name in beside)
-        kinds.append(f"    {{{kind or 'PLAIN'}, {transfer}}},")
+        kinds.append(f"    {{{kind}, {transfer}}},")
     clocked = "rst" in names
     return "\n".join(
         [
@@ -196,7 +194,6 @@ def ports_table(traffic: Traffic) -> str:
             "const Output KINDS[] = {",
             *kinds,
             "};",
-            f"constexpr bool CLOCKED = {str(clocked).lower()};",
             f"#define CLOCK(level) {'top->clk = level' if clocked else '(void)0'}",
             "",
         ]
@@ -229,12 +226,12 @@ def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[
 
 def _replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> list[dict[str, Any]]:
     command = [str(program), str(traffic.file), *map(str, mutants)]
+    log = program.with_name(f"replay-{mutants[0]}-{len(mutants)}.log")
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=REPLAY_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise SimulationError(f"the replay of {traffic.file} did not end after {REPLAY_SECONDS} s") from None
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or [each["mutant"] for each in found] != list(mutants):
-        said = (done.stdout + done.stderr)[-2000:]
-        raise SimulationError(f"the replay of {traffic.file} ended with status {done.returncode}: {said}")
+        status = process.run_logged(command, env=os.environ, log=log, timeout=REPLAY_SECONDS)
+    except TimeoutError as error:
+        raise SimulationError(f"the replay of {traffic.file}: {error}") from None
+    found = [json.loads(line) for line in log.read_text(errors="replace").splitlines() if line.startswith("{")]
+    if status or [each["mutant"] for each in found] != list(mutants):
+        raise SimulationError(f"the replay of {traffic.file} ended with status {status}: {process.tail(log)}")
     return found

@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from bitpath.golden.fast.backend import threads
-from bitpath.sim import journal, paths
+from bitpath.sim import journal, paths, process
 from bitpath.sim.errors import SimulationError
 
 STALE_SECONDS = 86_400
+END_SECONDS = 0.1
+"""Between looks whether calls that were told to end have ended."""
 KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
 """What becomes of a mutant; a broken one cannot be run, and counts as if it had survived."""
 TIMED_OUT = "out of time"
@@ -167,12 +169,13 @@ def side_by_side(
 ) -> Iterator[tuple[Any, Any]]:
     """Each item and what the call makes of it, as each becomes known; the work is that of child processes.
 
-    What has been worked out is handed on before the first failure is raised.
+    What has been worked out is handed on before the first failure is raised; where the caller is interrupted, child processes
+    are killed.
     """
     progress(what, 0, len(items))
     pool = ThreadPoolExecutor(threads())
+    futures = {pool.submit(call, item): item for item in items}
     try:
-        futures = {pool.submit(call, item): item for item in items}
         failed = None
         for done, future in enumerate(as_completed(futures), 1):
             if future.cancelled():
@@ -186,6 +189,12 @@ def side_by_side(
             progress(what, done, len(items))
         if failed is not None:
             raise failed
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        pool.shutdown(wait=False, cancel_futures=True)
+        # A call may go on to its next child.
+        while wait(futures, END_SECONDS).not_done:
+            process.end_running()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -1,11 +1,12 @@
 """What enters and leaves a design, cycle by cycle, in a file that a loop without Python can replay.
 
-A cycle is what stands at the design's ports at a falling edge: the next rising edge takes it, on every simulator. Of a
-design without a clock it is what stands there once an input has changed and everything has settled.
+A cycle is what stands at the design's ports shortly before a rising edge, which takes it, on every simulator: benches drive and
+read at the falling edge before it, or just behind that. Of a design without a clock it is what stands there once an input has
+changed and everything has settled.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import cocotb
 import numpy as np
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
-from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, ValueChange, select
+from cocotb.simtime import get_sim_time
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer, ValueChange, select
 
-from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit import looks
+from bitpath.verif.kit.streams import integer_of
 
 ANSWERS = "data"
 """The stream of an engine's results."""
@@ -24,19 +27,28 @@ STREAM = ("valid", "ready", "payload")
 """Its signals."""
 PAYLOAD = "__payload"
 """How the port of a stream's payload ends."""
+SETTLED_NS = 4
+"""From a falling edge to what the rising edge takes; less than half a period."""
+READ, COMPARED = 1, 2
+"""What the bench made of an output in a cycle: it read it; a scoreboard compared it."""
 
 
 class Recorder:
-    """Records every change of a port, and every payload that the stream ``data`` hands over, where there is one.
+    """Records every change of a port, in which cycles the bench looked at which outputs, and every payload that the stream
+    ``data`` hands over, where there is one.
+
+    An output was compared in a cycle if a scoreboard of its name, or its stream's, was given the whole value that it has
+    there, and the bench read it there. What was looked at behind a rising edge, before the falling one, is taken as read in both
+    cycles.
 
     Parameters
     ----------
     dut, signature : the design and its ports.
     path : of the file, .npz: ``changes`` of inputs and ``outputs``, those of outputs, uint32 words: cycle, index of the
-        port, its value from the lowest word on; ``answers``, the payloads in words; ``meta``, as JSON the ports' names and
-        widths, ``ports`` the inputs and ``output_ports`` the others, the number of cycles, of which outputs every
-        transfer was compared, and of each output stream the first cycle with a payload, outside of reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
-        ``traffic.npz``.
+        port, its value from the lowest word on; ``looks``: cycle, index of the output, :data:`READ` or :data:`COMPARED`;
+        ``answers``, the payloads in words; ``meta``, as JSON the ports' names and widths, ``ports`` the inputs and
+        ``output_ports`` the others, the number of cycles, and of each output stream the first cycle with a payload, outside of
+        reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after ``traffic.npz``.
     enough : so many cycles are, and as many behind the first payload of each output stream: with them the test ends. None
         where all of it is wanted.
     """
@@ -56,16 +68,26 @@ class Recorder:
         self.output_changes: list[bytes] = []
         self.answers: list[bytes] = []
         self.cycles = 0
-        self.transfers = {name.removesuffix(PAYLOAD): 0 for name in self.outputs if name.endswith(PAYLOAD)}
+        self.streams = [name.removesuffix(PAYLOAD) for name in self.outputs if name.endswith(PAYLOAD)]
         self.offers: dict[str, int] = {}
+        self.clocked = hasattr(dut, "clk")
+        self.looks: dict[tuple[int, int], int] = {}
+        indices = {name: index for index, name in enumerate(self.outputs)}
+        self._index = indices | {name.removesuffix(PAYLOAD): index for name, index in indices.items()}
+        # What stood at each output in the latest cycle and in the one before.
+        self._shown: dict[int, str] = {}
+        self._before: dict[int, str] = {}
 
     async def run(self) -> None:
         """Record for ever, or until it is enough."""
+        looks.noted = looks.Looks()
         last: dict[str, str] = {}
-        clocked = hasattr(self.dut, "clk")
         while True:
-            if clocked:
+            edge = None
+            if self.clocked:
                 await FallingEdge(self.dut.clk)
+                edge = get_sim_time()
+                await Timer(SETTLED_NS, unit="ns")
             await ReadOnly()
             for ports, changes in ((self.inputs, self.changes), (self.outputs, self.output_changes)):
                 for index, (name, handle) in enumerate(ports.items()):
@@ -74,59 +96,72 @@ class Recorder:
                     if last.get(name) != value:
                         last[name] = value
                         changes.append(
-                            _words(self.cycles, 32) + _words(index, 32) + _words(resolved(handle), len(handle))
+                            _words(self.cycles, 32) + _words(index, 32) + _words(integer_of(handle), len(handle))
                         )
             if self.stream is not None:
                 valid, ready, payload = self.stream
-                if resolved(valid) and resolved(ready):
-                    self.answers.append(_words(resolved(payload), len(payload)))
-            for name in self.transfers:
-                # A stream that is always valid or always ready has no such port.
-                both = last.get(f"{name}__valid", "1"), last.get(f"{name}__ready", "1")
-                self.transfers[name] += both == ("1", "1")
-                if both[0] == "1" and last.get("rst") != "1":
+                if integer_of(valid) and integer_of(ready):
+                    self.answers.append(_words(integer_of(payload), len(payload)))
+            self._before = self._shown
+            self._shown = {index: last[name] for index, name in enumerate(self.outputs)}
+            self._look(edge)
+            for name in self.streams:
+                # A stream that is always valid has no such port.
+                if last.get(f"{name}__valid", "1") == "1" and last.get("rst") != "1":
                     self.offers.setdefault(name, self.cycles)
             self.cycles += 1
             await self._end_if_enough()
-            if not clocked:
+            if not self.clocked:
                 await select(*(ValueChange(handle) for handle in self.inputs.values()))
 
     async def _end_if_enough(self) -> None:
         """End the test, with its clock as the next one's begins: high."""
-        if self.enough is None or self.transfers.keys() != self.offers.keys():
+        if self.enough is None or len(self.streams) != len(self.offers):
             return
         if self.cycles >= self.enough + max(self.offers.values(), default=0):
-            self.save({})
-            if hasattr(self.dut, "clk"):
+            self.save()
+            if self.clocked:
                 await RisingEdge(self.dut.clk)
             cocotb.end_test()
 
-    def save(self, compared: Mapping[str, int]) -> None:
-        """Write the file.
+    def _look(self, edge: int | None) -> None:
+        """Take what was looked at since the last cycle; ``edge``, when this one's falling edge was, if it has one."""
+        noted, looks.noted = looks.noted, looks.Looks()
+        for when, name in noted.reads:
+            if (index := self._index.get(name)) is not None:
+                for cycle in self._cycles(when, edge):
+                    self.looks.setdefault((cycle, index), READ)
+        for when, name, value in noted.compared:
+            # Between two edges a bench compares what it has read at the first.
+            cycle, *_ = self._cycles(when, edge)
+            index = self._index.get(name)
+            shown = (self._shown if cycle == self.cycles else self._before).get(index, "X")
+            if (cycle, index) in self.looks and "X" not in shown.upper() and int(shown, 2) == value:
+                self.looks[cycle, index] = COMPARED
 
-        Parameters
-        ----------
-        compared : how many values the scoreboards of each name have compared.
-        """
+    def _cycles(self, when: int, edge: int | None) -> tuple[int, ...]:
+        """To which cycles a look belongs; of a design without a clock to the one before the inputs changed."""
+        if edge is not None and when >= edge:
+            return (self.cycles,)
+        return (self.cycles - 1, self.cycles) if self.clocked else (self.cycles - 1,)
+
+    def save(self) -> None:
+        """Write the file, and note no more."""
+        self._before = self._shown
+        self._look(None)
+        looks.noted = None
         meta = {
             "ports": _described(self.inputs),
             "output_ports": _described(self.outputs),
             "cycles": self.cycles,
-            "compared": [name for name in self.outputs if self._all_compared(name, compared)],
             "offers": self.offers,
             "answer_bits": 0 if self.stream is None else len(self.stream[-1]),
         }
         changes, outputs, answers = (
             np.frombuffer(b"".join(words), "<u4") for words in (self.changes, self.output_changes, self.answers)
         )
-        np.savez(self.path, changes=changes, outputs=outputs, answers=answers, meta=json.dumps(meta))
-
-    def _all_compared(self, output: str, compared: Mapping[str, int]) -> bool:
-        """Whether a scoreboard with the output's name has compared as many values as were handed over there: of a design
-        without a clock, as many as there were states of its inputs."""
-        name = output.removesuffix(PAYLOAD)
-        expected = self.transfers.get(name) if name != output or hasattr(self.dut, "clk") else self.cycles
-        return bool(expected) and compared.get(name) == expected
+        seen = np.array([(*place, how) for place, how in sorted(self.looks.items())], "<u4").ravel()
+        np.savez(self.path, changes=changes, outputs=outputs, looks=seen, answers=answers, meta=json.dumps(meta))
 
 
 def recordings(path: Path) -> list[Path]:

@@ -10,6 +10,7 @@ import cocotb
 from cocotb.simtime import get_sim_time
 
 from bitpath.golden.spec.formats import FloatFormat
+from bitpath.verif.kit import looks
 from bitpath.verif.kit.packing import unpack
 from bitpath.verif.kit.values import number_text, ulp_distance
 
@@ -33,7 +34,7 @@ class Scoreboard:
 
     Parameters
     ----------
-    name : for messages and the record.
+    name : for messages and the record; that of the output or the stream whose values it compares, where it is one.
     shape : of the payload; integers are compared, the layout only shows them.
     formats : number format of each field to be shown as a number; the key "" is the payload as a whole.
     """
@@ -58,6 +59,8 @@ class Scoreboard:
     def got(self, value: int) -> None:
         """Compare with the oldest expected value. :data:`SHOWN` mismatches, one where :data:`IMPATIENT` is
         set, or a surplus value, raise."""
+        if looks.noted is not None:
+            looks.noted.compare(self.name, value)
         if not self._expected:
             raise AssertionError(
                 f"{self.name}: {value:#x} came, and nothing more was expected ({self.compared} compared)"

@@ -8,14 +8,14 @@ from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.streams import resolved
 
-EVENTS = ("set", "kept", "cleared", "quiet", "waiting", "set over clear")
+EVENTS = ("set", "kept", "cleared", "quiet", "waiting", "set over clear", "reset")
 
 
 async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency: int) -> None:
     """The flag rises a cycle after a result with overflow was taken, stays until it is cleared, and a result that is taken
-    in the cycle of the clear sets it."""
+    in the cycle of the clear sets it; a reset clears it too."""
     dut, coverage = frame.dut, frame.coverage(EVENTS)
-    board = frame.scoreboard("o", frame.payload_shape("o"))
+    board, flags = frame.scoreboard("o", frame.payload_shape("o")), frame.scoreboard("overflow", 1)
 
     async def step(cycles: int = 1) -> None:
         for _ in range(cycles):
@@ -39,7 +39,8 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
         dut.o__ready.value, dut.clear_overflow.value = 0, 0
 
     def flag_is(value: bool, event: str) -> None:
-        assert resolved(dut.overflow) == value, event
+        flags.expect(int(value), event)
+        flags.got(resolved(dut.overflow))
         coverage.hit(event)
 
     await step()
@@ -59,6 +60,9 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
     await offer(loud)
     await take(loud, clear=True)
     flag_is(True, "set over clear")
+    await frame.reset()
+    await step()
+    flag_is(False, "reset")
 
 
 async def _clear(dut: Any) -> None:

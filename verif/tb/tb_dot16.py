@@ -1,4 +1,4 @@
-"""Bench of the Tensix dot product: random classes, directed corners of every style, integers, single lanes, volume, latency.
+"""Bench of the Tensix dot product: classes, corners of every style, integers, single lanes, volume, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a test.
 """
@@ -131,3 +131,11 @@ async def latency_is_the_number_of_stages(dut):
     sent = requests(random_cases(NUMERICS, pauses.rng("operands"), 20))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).one_at_a_time(sent)
+
+
+@cocotb.test(**LIMIT, skip=not STAGES)
+async def resets(dut):
+    """With operands in all ranks; where there are none, nothing has a reset."""
+    rng = pauses.rng("operands")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES).resets(lambda: requests(random_cases(NUMERICS, rng, 2)))

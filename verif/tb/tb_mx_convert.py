@@ -1,4 +1,4 @@
-"""Bench of the conversion to MX: every last place with its ties, directed corners, random blocks at every pace, latency.
+"""Bench of the conversion to MX: last places with ties, directed corners, random blocks at every pace, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
 """
@@ -105,3 +105,13 @@ async def latency(dut):
     blocks = [random_conversion(rng.choice(COMBINATIONS), rng) for _ in range(20)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).one_at_a_time(with_golden(blocks, NUMERICS))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With blocks in all ranks."""
+    rng = pauses.rng("blocks")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).resets(
+            lambda: with_golden([random_conversion(rng.choice(COMBINATIONS), rng)], NUMERICS)
+        )

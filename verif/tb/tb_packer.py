@@ -1,4 +1,4 @@
-"""Bench of the packer: every 16-bit word, directed corners, every combination of formats and steps, latency.
+"""Bench of the packer: every 16-bit word, directed corners, every combination of formats and steps, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
@@ -115,3 +115,11 @@ async def latency(dut):
     rows = with_golden([random_row(rng.choice(COMBINATIONS), rng) for _ in range(20)])
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Packer.LATENCY).one_at_a_time(rows)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With rows in all ranks."""
+    rng = pauses.rng("rows")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Packer.LATENCY).resets(lambda: with_golden([random_row(rng.choice(COMBINATIONS), rng)]))

@@ -1,4 +1,4 @@
-"""Bench of the quad-MX dot product: random classes, directed corners, every operand pair, latency.
+"""Bench of the quad-MX dot product: random classes, directed corners, every operand pair, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a test.
 """
@@ -137,3 +137,11 @@ def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> 
     elements = [[x.sign_mask] * numerics.terms, [0] * numerics.terms]
     elements[0][lane], elements[1][lane] = a, b
     return dot_step(numerics, elements[0], x, elements[1], y, E8M0.bias, E8M0.bias, FP32.sign_mask)
+
+
+@cocotb.test(**LIMIT, skip=not STAGES)
+async def resets(dut):
+    """With operands in all ranks; where there are none, nothing has a reset."""
+    rng = pauses.rng("operands")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES, FP32).resets(lambda: requests(random_cases(NUMERICS, rng, 2)))

@@ -1,4 +1,4 @@
-"""Bench of SRS: every 16-bit number, directed corners, random registers at every pace, the sticky flag, latency.
+"""Bench of SRS: every 16-bit number, directed corners, random registers at every pace, sticky flag, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random registers of a test, and the
 registers of every combination of the sweep over 16-bit numbers, which are all 65,536 where they fit; ``BITPATH_SHIFTS``
@@ -88,3 +88,11 @@ async def latency(dut):
     requests = [each for kind in rng.sample(KINDS, 20) for each in random_srs(kind, rng, LANES)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Srs.LATENCY).one_at_a_time(requests)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With registers in all ranks."""
+    rng = pauses.rng("registers")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Srs.LATENCY).resets(lambda: random_srs(rng.choice(KINDS), rng, LANES))

@@ -1,4 +1,4 @@
-"""Bench of the unpacker: every datum of up to 16 bits, FP32 at the ends of the other formats, random rows, latency.
+"""Bench of the unpacker: every datum of up to 16 bits, FP32 at ends of other formats, random rows, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
@@ -165,3 +165,13 @@ async def latency(dut):
     rows = with_golden([random_row(rng.choice(ALL_CONVERSIONS), rng) for _ in range(20)])
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Unpacker.LATENCY).one_at_a_time(rows)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With rows in all ranks."""
+    rng = pauses.rng("rows")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Unpacker.LATENCY).resets(
+            lambda: with_golden([random_row(rng.choice(ALL_CONVERSIONS), rng)])
+        )

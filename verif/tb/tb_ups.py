@@ -1,4 +1,4 @@
-"""Bench of UPS: every 8-bit and 16-bit number, directed corners, random vectors at every pace, the sticky flag, latency.
+"""Bench of UPS: all 8-bit and 16-bit numbers, corners, random vectors at any pace, sticky flag, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random vectors of a test, and the
 vectors of every combination of the sweep over 16-bit numbers, which are all 65,536 where they fit.
@@ -102,3 +102,11 @@ async def latency(dut):
     requests = [each for kind in rng.sample(KINDS, 20) for each in random_ups(kind, rng, LANES)]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Ups.LATENCY).one_at_a_time(requests)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With vectors in all ranks."""
+    rng = pauses.rng("vectors")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Ups.LATENCY).resets(lambda: random_ups(rng.choice(KINDS), rng, LANES))

@@ -63,7 +63,7 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
         for name in ("load", "random"):
             frame.onlook(name)
         before, waits = None, [False] * LANES
-        numbers, states = frame.scoreboard("numbers", 128 * LANES), frame.scoreboard("states", 768)
+        numbers, states = frame.scoreboard("random", 128 * LANES), frame.scoreboard("states", 768)
         for cycle, (offered, held) in zip(program, expected, strict=True):
             loading = cycle.load is not None
             name = f"{'load' if loading else 'no load'}/{'take' if cycle.take else 'hold'}"

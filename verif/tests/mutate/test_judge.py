@@ -8,12 +8,13 @@ import pytest
 
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import judge as judging
+from bitpath.sim.mutate.equivalence import Proof
 from bitpath.sim.mutate.traffic import Difference
 from bitpath.sim.mutate.verdicts import BROKEN, KILLED, SURVIVED, Ledger
 
 COUNT = 8
 TRAFFIC = SimpleNamespace(tests=("first", "second"))
-PAYLOAD = dict.fromkeys(range(1, COUNT + 1), "payload")
+COMPARED = dict.fromkeys(range(1, COUNT + 1), "compared")
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Session(judging._Session):
             raise KeyboardInterrupt
         return None if number in (0, *self.passing) else (KILLED, f"bench: {test}")
 
-    def _prove(self, number):
-        return False, "no proof"
+    def _prove(self, numbers):
+        return {number: Proof(False, "no proof") for number in numbers}
 
     @property
     def found(self):
@@ -67,28 +68,28 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def test_kills_of_the_replay_count_where_the_bench_finds_those_chosen():
-    session = Session(PAYLOAD)
+    session = Session(COMPARED)
     session.work()
     assert sorted(session.found) == [(KILLED, "bench")] * 3 + [(KILLED, "replay")] * 5
     assert sum("confirmed" in each for each in session.ledger.entries.values()) == judging.CONFIRMED
 
 
 def test_a_bench_that_passes_one_judges_all():
-    chosen = random.Random(1).sample([*PAYLOAD], judging.CONFIRMED)
-    session = Session(PAYLOAD, passing=[chosen[-1]])
+    chosen = random.Random(1).sample([*COMPARED], judging.CONFIRMED)
+    session = Session(COMPARED, passing=[chosen[-1]])
     session.work()
     assert sorted(session.found) == [(KILLED, "bench")] * 7 + [(SURVIVED, "no proof")]
 
 
 def test_that_it_passed_one_is_known_after_an_interruption():
     """However often: no run starts from trust again, and none is run twice."""
-    first = Session(PAYLOAD, passing=[*PAYLOAD], stops=1)
+    first = Session(COMPARED, passing=[*COMPARED], stops=1)
     with pytest.raises(KeyboardInterrupt):
         first.work()
     assert first.ledger.entries == {}
     known = {number for number in first.ledger.steps if "bench" in first.ledger.steps[number]}
     assert len(known) == 1
-    again = Session(PAYLOAD, passing=known)
+    again = Session(COMPARED, passing=known)
     again.work()
     assert not known & {number for number, _ in again.ran}
     assert sorted(again.found) == [(KILLED, "bench")] * 7 + [(SURVIVED, "no proof")]
@@ -96,14 +97,14 @@ def test_that_it_passed_one_is_known_after_an_interruption():
 
 def test_no_more_are_confirmed_when_a_run_goes_on():
     with pytest.raises(KeyboardInterrupt):
-        Session(PAYLOAD, stops=2).work()
-    session = Session(PAYLOAD)
+        Session(COMPARED, stops=2).work()
+    session = Session(COMPARED)
     session.work()
     assert sum("confirmed" in each for each in session.ledger.entries.values()) == judging.CONFIRMED
 
 
 def test_what_else_differs_is_the_benchs_to_judge():
-    kinds = {1: "other", 2: "other", 3: "same", 4: "broken", **dict.fromkeys(range(5, COUNT + 1), "payload")}
+    kinds = {1: "other", 2: "other", 3: "same", 4: "broken", **dict.fromkeys(range(5, COUNT + 1), "compared")}
     session = Session(kinds, passing=[2])
     session.work()
     assert session.found[:4] == [
@@ -117,7 +118,7 @@ def test_what_else_differs_is_the_benchs_to_judge():
 
 
 def test_a_test_that_fails_by_itself_kills_nothing():
-    session = Session(PAYLOAD)
+    session = Session(COMPARED)
     session._fails = lambda number, test: (KILLED, "bench: second") if test == "second" else None
     with pytest.raises(SimulationError, match="unit: second fails without a mutant: bench: second"):
         session.work()

@@ -13,12 +13,12 @@ from bitpath.sim.mutate.imports import module_file, reached
 LIST = """mutate -mode inv -module lane -cell $5 -port Y -portbit 0 -src rtl/a.py:3
 mutate -mode cnot0 -module lane -cell $5 -port A -portbit 7 -ctrlbit 2 -wire o -wirebit 3 -src rtl/a.py:3
 mutate -mode const1 -module top -cell $7 -port CLK -portbit 0 -src rtl/a.py:4
-mutate -mode const1 -module top -cell $7 -port D -portbit 1 -src rtl/a.py:4
+mutate -mode const1 -module top -cell $7 -port D -portbit 1 -src rtl/b.py:9 -src rtl/a.py:4
 """
 
 
 def test_the_list_is_read_without_clocks():
-    first, second, third = netlist.read_list(LIST)
+    first, second, third = netlist.read_list(LIST, "rtl/a")
     assert (first.mode, first.module, first.cell, first.port, first.bit) == ("inv", "lane", "$5", "Y", 0)
     assert second.command == "mutate -mode cnot0 -module lane -cell $5 -port A -portbit 7 -ctrlbit 2"
     assert second.shown == "rtl/a.py:3: cnot0 A[7] by bit 2 of $5 in lane"
@@ -26,9 +26,10 @@ def test_the_list_is_read_without_clocks():
 
 
 def test_a_netlist_takes_all_mutants_numbered_from_1():
-    script = netlist.mutating(netlist.read_list(LIST), "out.v").splitlines()
+    script = netlist.mutating(netlist.read_list(LIST, "rtl/a"), "out.v").splitlines()
     assert script[1].endswith("-portbit 0 -ctrl mutsel 2 1")
     assert script[3].endswith("-port D -portbit 1 -ctrl mutsel 2 3")
+    assert script[4:] == ["pmuxtree", "write_verilog -noattr out.v"]
 
 
 def test_lines_take_turns_and_the_seed_decides():
@@ -160,10 +161,10 @@ def test_the_replay_knows_streams_from_other_outputs():
     ]
     assert kinds == [
         "{HANDSHAKE, &top->i___05Fvalid, &top->i___05Fready}",
-        "{PAYLOAD, &top->o___05Fvalid, &top->o___05Fready}",
+        "{VALUE, &top->o___05Fvalid, &top->o___05Fready}",
         "{HANDSHAKE, &top->o___05Fvalid, &top->o___05Fready}",
-        "{PAYLOAD, nullptr, nullptr}",
-        "{PLAIN, nullptr, nullptr}",
+        "{VALUE, nullptr, nullptr}",
+        "{VALUE, nullptr, nullptr}",
     ]
-    assert "constexpr bool CLOCKED = true;" in table
+    assert "#define CLOCK(level) top->clk = level" in table
     assert "{&top->i___05Fpayload, sizeof top->i___05Fpayload, 2}" in table

@@ -1,10 +1,13 @@
 """The journal, the reasons, and what a record complains of."""
 
 import json
+import os
+import time
 
 import pytest
 from rich.console import Console
 
+from bitpath.sim import process
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import reasons, rows, sweep, table
 from bitpath.sim.mutate.golden import Sabotage
@@ -102,6 +105,26 @@ def test_a_proof_that_ran_out_of_time_is_tried_again():
     assert again.steps[1] == {"bench": "passes"}
     again.keep(1, EQUIVALENT, "induction")
     assert ledger("key", 2).missing == []
+
+
+def test_an_interruption_ends_what_runs_side_by_side(tmp_path):
+    started = tmp_path / "started"
+
+    def call(number):
+        if number:
+            # Longer than any test may take.
+            command = ["/bin/sh", "-c", f"echo $$ > {started}.new; mv {started}.new {started}; sleep 100000"]
+            return process.run_logged(command, env=os.environ, log=tmp_path / "log", timeout=100000)
+        while not started.exists():
+            time.sleep(0.01)
+        return 0
+
+    running = side_by_side("work", [0, 1], call, lambda *each: None)
+    assert next(running) == (0, 0)
+    with pytest.raises(KeyboardInterrupt):
+        running.throw(KeyboardInterrupt)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
 
 
 def test_what_is_done_side_by_side_is_kept_up_to_the_failure():

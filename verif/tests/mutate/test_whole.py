@@ -9,13 +9,18 @@ import pytest
 
 from bitpath.rtl.units import UNITS
 from bitpath.sim import paths
+from bitpath.sim.abc import reduced
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.mutate import equivalence
 from bitpath.sim.mutate import judge as judging
-from bitpath.sim.mutate.equivalence import proved_equivalent
+from bitpath.sim.mutate.equivalence import Proof, prove
 from bitpath.sim.mutate.hosts import Host
-from bitpath.sim.mutate.netlist import DRAWN, Mutant, build_mutants
+from bitpath.sim.mutate.netlist import DRAWN, MUTATED, PREPARED, Mutant, build_mutants, mutating, select_bits
 from bitpath.sim.mutate.table import record_of
 from bitpath.sim.mutate.traffic import compile_replay, record, replay
+from bitpath.sim.mutate.verdicts import TIMED_OUT
+from bitpath.sim.yosys import YosysTimeoutError, require_run
+from bitpath.verif.kit.recording import COMPARED, READ
 
 pytestmark = [pytest.mark.deep, pytest.mark.simulator]
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,25 +50,30 @@ def test_a_small_target_is_judged_whole_and_resumed():
     assert record_of(again) == record
 
 
-def compared(host, output):
-    """By test, whether all that was handed over at the output was compared."""
+def looked_at(host):
+    """By test and output, what the bench made of it, cycle by cycle."""
     traffic = record(host, SEED)
     words = np.fromfile(traffic.file, "<u4").tolist()
-    index = [port["name"] for port in traffic.outputs].index(output)
     found, at = {}, 0
     for test in traffic.tests:
-        _, outputs, changes, others = words[at : at + 4]
-        found[test] = words[at + 4 + index]
-        at += 4 + outputs + changes + others
+        _, looks, changes, others = words[at : at + 4]
+        own = words[at + 4 : at + 4 + looks]
+        for index, port in enumerate(traffic.outputs):
+            found[test, port["name"]] = [how for which, how in zip(own[1::3], own[2::3], strict=True) if which == index]
+        at += 4 + looks + changes + others
     assert at == len(words)
     return found
 
 
-def test_what_a_reset_breaks_off_is_not_taken_for_compared():
-    assert set(compared(HOST, "o__payload").values()) == {1}
-    unit = "square_root"
-    found = compared(Host(unit, UNITS[unit].config_type()), "o__payload")
-    assert {test for test, all_of_it in found.items() if not all_of_it} == {"resets"}
+def test_what_was_compared_and_what_was_only_seen():
+    found = looked_at(HOST)
+    for (test, output), looks in found.items():
+        if output == "o__payload":
+            assert looks.count(COMPARED) > 0, test
+        if output == "overflow":
+            assert looks == ([COMPARED] * len(looks) if "sticky_flag" in test else []), test
+        if output == "o__valid":
+            assert set(looks) == {READ}, test
 
 
 def test_a_recording_that_is_cut_judges_nothing(tmp_path):
@@ -85,27 +95,71 @@ def test_a_bench_that_dies_for_another_reason_kills_nothing(monkeypatch):
         judging.judge(TARGET, HOST, COUNT, SEED, quiet)
 
 
+def proofs(folder, top, mutants):
+    """Of a prepared netlist with these mutants in it: what is said of each."""
+    require_run(top, folder, "mutate", mutating(mutants, "out.v"), 60)
+    place = folder / "proofs"
+    place.mkdir()
+    return list(prove(top, folder, top, select_bits(len(mutants)), range(1, len(mutants) + 1), place).values())
+
+
 def test_proofs(tmp_path):
     """A constant that is one already, and faults that show in the next state."""
     netlist = build_mutants(HOST, TARGET, COUNT, SEED).verilog[0].parent
-    mutants = [Mutant(**each) for each in json.loads((netlist / DRAWN).read_text())[1:]]
-    register = next(mutant for mutant in mutants if mutant.source.endswith(":20"))
-    prepared = (netlist / "prepared.il").read_text()
+    drawn = [Mutant(**each) for each in json.loads((netlist / DRAWN).read_text())[1:]]
+    register = next(mutant for mutant in drawn if mutant.source.endswith(":20"))
+    prepared = (netlist / PREPARED).read_text()
+    (tmp_path / PREPARED).write_text(prepared)
     multiplexer = next(line.split()[2] for line in _module(prepared, register.module) if "cell $mux" in line)
-
-    def proof(mode, port):
-        folder = tmp_path / f"{mode}{port}"
-        folder.mkdir()
-        own = Mutant(mode, register.module, multiplexer, port, 0, None, register.source)
-        return proved_equivalent(own, f"{HOST.unit}_mutants", netlist, folder)
-
+    faults = (("const0", "B"), ("const1", "B"), ("inv", "A"))
+    mutants = [Mutant(mode, register.module, multiplexer, port, 0, None, register.source) for mode, port in faults]
     # Its reset value is 0.
-    refused = (False, "no proof: the solver found a difference")
-    assert proof("const0", "B") == (True, "cut registers")
-    assert proof("const1", "B") == refused
-    assert proof("inv", "A") == refused
+    refused = Proof(False, "no proof")
+    assert proofs(tmp_path, f"{HOST.unit}_mutants", mutants) == [Proof(True, "cut registers"), refused, refused]
+
+
+def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
+    def run(what, folder, name, script, timeout):
+        asked = [int(line.split()[2].split(".")[0]) for line in script.splitlines() if line.startswith("write_aiger")]
+        for number in asked:
+            if number == 2:
+                raise YosysTimeoutError("late")
+            # One output, which is 0 or the one input.
+            reduced(folder, str(number)).write_bytes(b"aig 1 1 0 1 0\n" + (b"0\n" if number == 3 else b"2\n"))
+
+    monkeypatch.setattr(equivalence, "require_run", run)
+    netlist, folder = tmp_path / "netlist", tmp_path / "proofs"
+    for place in (netlist, folder):
+        place.mkdir()
+    (netlist / MUTATED).write_text("")
+    assert prove("toy", netlist, "toy", 2, (1, 2, 3), folder) == {
+        3: Proof(True, "cut registers"),
+        1: Proof(False, "no proof"),
+        2: Proof(False, f"{TIMED_OUT}: no proof in 20 s"),
+    }
 
 
 def _module(text, name):
     inside = text.split(f"module \\{name.removeprefix(chr(92))}\n")[1]
     return inside.split("\nend\n")[0].splitlines()
+
+
+TOY = """module toy_mutants(input clk, input i, output o);
+  reg [1:0] q = 0;
+  always @(posedge clk) q <= {q[1], i};
+  assign o = q[1] & q[0];
+endmodule
+"""
+
+
+def test_what_no_state_after_power_on_shows_is_proved_by_induction(tmp_path):
+    """The upper bit is always 0, which only a proof from the first cycle on can know."""
+    netlist = tmp_path / "netlist"
+    netlist.mkdir()
+    (netlist / "toy.v").write_text(TOY)
+    require_run("toy", netlist, "prepare", f"read_verilog toy.v\nproc\nopt_clean\nwrite_rtlil {PREPARED}\n", 60)
+    text = (netlist / PREPARED).read_text()
+    gate = next(line.split()[2] for line in text.splitlines() if "cell $and" in line)
+    # Port A is the upper bit: with 1 in its place the lower one shows.
+    mutants = [Mutant("const1", "toy_mutants", gate, port, 0, None, "rtl/toy.py:1") for port in "BA"]
+    assert proofs(netlist, "toy_mutants", mutants) == [Proof(True, "induction"), Proof(False, "no proof")]

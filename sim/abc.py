@@ -1,0 +1,46 @@
+"""ABC, which comes inside Yosys, on and-inverter graphs in AIGER files."""
+
+from pathlib import Path
+
+# Yosys runs ABC on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
+_NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
+_RUN = """design -reset
+read_verilog -icells nothing.v
+abc -script {name}.abc
+"""
+_REDUCE = """write_blif nothing.blif
+read_aiger {name}.aig
+strash
+{steps}
+write_aiger {reduced}
+read_blif nothing.blif
+"""
+
+
+def reduction(folder: Path, name: str, steps: str) -> str:
+    """Lines of a Yosys script with which ABC makes another graph of ``NAME.aig``, :func:`reduced`; they leave no design.
+
+    Parameters
+    ----------
+    folder : in which the script will be run.
+    name : of the graph.
+    steps : commands of ABC, such as "scorr".
+    """
+    (folder / "nothing.v").write_text(_NOTHING)
+    (folder / f"{name}.abc").write_text(_REDUCE.format(name=name, steps=steps, reduced=reduced(folder, name).name))
+    return _RUN.format(name=name)
+
+
+def reduced(folder: Path, name: str) -> Path:
+    """The graph that ABC has made, if it has come so far."""
+    return folder / f"{name}-reduced.aig"
+
+
+def constant_outputs(aiger: bytes) -> list[int | None]:
+    """Of each output of a binary AIGER file the constant that it is; None where it is none."""
+    header, *lines = aiger.split(b"\n")
+    magic, _, _, latches, outputs, *_ = header.split()
+    if magic != b"aig":
+        raise ValueError(f"this is no binary AIGER file, it begins with {header[:20]!r}")
+    first = int(latches)
+    return [int(line) if int(line) < 2 else None for line in lines[first : first + int(outputs)]]

@@ -1,0 +1,65 @@
+"""Which of a bench's looks at outputs count for which cycle of a recording."""
+
+from types import SimpleNamespace
+
+import pytest
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.verif.kit import looks
+from bitpath.verif.kit.recording import COMPARED, READ, Recorder
+
+SIGNATURE = wiring.Signature({"i": In(8), "o": Out(8), "flag": Out(1)})
+PERIOD = 10
+
+
+@pytest.fixture(autouse=True)
+def after():
+    yield
+    looks.noted = None
+
+
+class Recording:
+    """A recorder whose cycles are given here: what stands at the outputs, and the looks since the cycle before."""
+
+    def __init__(self, tmp_path, *, clocked=True):
+        dut = {"i": object(), "o": object(), "flag": object()} | ({"clk": object(), "rst": object()} if clocked else {})
+        self.recorder = Recorder(SimpleNamespace(**dut), SIGNATURE, tmp_path / "traffic.npz")
+
+    def cycle(self, shown, reads=(), compared=()):
+        recorder = self.recorder
+        looks.noted = looks.Looks(list(reads), list(compared))
+        recorder._before, recorder._shown = recorder._shown, dict(enumerate(shown))
+        recorder._look(recorder.cycles * PERIOD if recorder.clocked else None)
+        recorder.cycles += 1
+
+
+def test_what_is_compared_at_the_falling_edge_is_compared_in_its_cycle(tmp_path):
+    recording = Recording(tmp_path)
+    recording.cycle(("101", "0"))
+    recording.cycle(("110", "1"), [(10, "o"), (11, "flag")], [(10, "o", 6), (11, "flag", 0)])
+    # A scoreboard that was given another value has compared something else.
+    assert recording.recorder.looks == {(1, 0): COMPARED, (1, 1): READ}
+
+
+def test_what_is_read_between_two_edges_may_be_of_either_cycle(tmp_path):
+    recording = Recording(tmp_path)
+    recording.cycle(("101", "0"))
+    recording.cycle(("110", "1"), [(3, "o")], [(3, "o", 5)])
+    assert recording.recorder.looks == {(0, 0): COMPARED, (1, 0): READ}
+
+
+def test_a_scoreboard_of_what_was_not_read_there_says_nothing(tmp_path):
+    recording = Recording(tmp_path)
+    recording.cycle(("101", "0"), [(0, "o")])
+    recording.cycle(("101", "0"), (), [(10, "o", 5)])
+    recording.cycle(("XXX", "0"), [(20, "o")], [(20, "o", 5)])
+    recording.cycle(("101", "0"), [(30, "i")], [(30, "i", 5), (30, "lane 0", 5)])
+    assert recording.recorder.looks == {(0, 0): READ, (2, 0): READ}
+
+
+def test_without_a_clock_looks_come_after_their_moment(tmp_path):
+    recording = Recording(tmp_path, clocked=False)
+    recording.cycle(("101", "0"))
+    recording.cycle(("110", "0"), [(10, "o")], [(10, "o", 5)])
+    assert recording.recorder.looks == {(0, 0): COMPARED}
