@@ -40,6 +40,7 @@ miter -equiv -flatten gold gate miter
 hierarchy -top miter
 techmap
 opt_clean
+setundef -undriven -zero
 setundef -zero
 aigmap
 opt_clean
@@ -51,7 +52,7 @@ connect -set in_{port} {number}
 write_aiger -zinit {name}.aig
 """
 PROOFS = {
-    "cut registers": ("expose -dff -evert-dff {top}", "ifraig; iprove"),
+    "cut registers": ("expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 20000"),
     "induction": ("", "scorr -k; ifraig; scorr; scorr -C 20000 -F 2"),
 }
 """What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and

@@ -113,8 +113,10 @@ def mutating(drawn: Sequence[Mutant], file: str) -> str:
     control = f"-ctrl {MUTANT_PORT} {select_bits(len(drawn))}"
     lines = [f"{mutant.command} {control} {number}" for number, mutant in enumerate(drawn, 1)]
     ends = [f"write_rtlil {MUTATED}", f"write_verilog -noattr {file}"]
-    # What selects two inputs of a multiplexer at once must be the same in simulation and in proof.
-    return "\n".join([f"read_rtlil {PREPARED}", *lines, "pmuxtree", *ends]) + "\n"
+    # What selects two inputs of a multiplexer at once must be the same in simulation and in proof, and so must the start of a
+    # register behind whose output a mutant stands.
+    same = ["pmuxtree", "setundef -init -zero"]
+    return "\n".join([f"read_rtlil {PREPARED}", *lines, *same, *ends]) + "\n"
 
 
 def select_bits(count: int) -> int:

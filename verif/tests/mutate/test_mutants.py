@@ -29,7 +29,7 @@ def test_a_netlist_takes_all_mutants_numbered_from_1():
     script = netlist.mutating(netlist.read_list(LIST, "rtl/a"), "out.v").splitlines()
     assert script[1].endswith("-portbit 0 -ctrl mutsel 2 1")
     assert script[3].endswith("-port D -portbit 1 -ctrl mutsel 2 3")
-    assert script[4:] == ["pmuxtree", "write_rtlil mutants.il", "write_verilog -noattr out.v"]
+    assert script[4:] == ["pmuxtree", "setundef -init -zero", "write_rtlil mutants.il", "write_verilog -noattr out.v"]
 
 
 def test_lines_take_turns_and_the_seed_decides():
