@@ -17,13 +17,13 @@ class Recorded:
 
     Attributes
     ----------
-    inputs : names of the design's inputs, "rst" among them where it has a clock.
+    inputs : of the design, with their widths, "rst" among them where it has a clock.
     changes : of inputs: step, index, value; the steps ascend.
     steps : how many: cycles, or moments at which inputs changed in a design without a clock.
     offers : of every output stream the step in which it has a payload first, None where it never has.
     """
 
-    inputs: tuple[str, ...]
+    inputs: dict[str, int]
     changes: tuple[tuple[int, int, int], ...]
     steps: int
     offers: dict[str, int | None]
@@ -49,7 +49,9 @@ def read(file: Path) -> Recorded:
     streams = [name.removesuffix(VALID) for name in names if name.endswith(VALID)]
     offers = {name: meta["offers"].get(name) for name in streams if name + PAYLOAD in names}
     ports = meta["ports"]
-    return Recorded(tuple(port["name"] for port in ports), tuple(_changes(inputs, ports)), meta["cycles"], offers)
+    return Recorded(
+        {port["name"]: port["bits"] for port in ports}, tuple(_changes(inputs, ports)), meta["cycles"], offers
+    )
 
 
 def _changes(words: Sequence[int], ports: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:

@@ -56,7 +56,7 @@ def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
 
     def say_nothing(*arguments):
         outputs, answers = play(*arguments)
-        return outputs, [[None] * len(outputs) for _ in answers]
+        return outputs, [[(0, 0)] * len(outputs) for _ in answers]
 
     monkeypatch.setattr(reference, "play", say_nothing)
     with pytest.raises(SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of o; more"):
@@ -65,7 +65,7 @@ def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
 
 def recorded_test(offers, *, steps=1000):
     changes = ((0, 0, 1), (2, 0, 0), (2, 1, 5), (4, 1, 6))
-    return recorded.Recorded(("rst", "i"), changes, steps, offers)
+    return recorded.Recorded({"rst": 1, "i": 3}, changes, steps, offers)
 
 
 def test_a_recording_gives_every_step():
