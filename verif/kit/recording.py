@@ -35,9 +35,10 @@ class Recorder:
     path : of the file, .npz: ``changes`` of inputs and ``outputs``, those of outputs, uint32 words: cycle, index of the
         port, its value from the lowest word on; ``answers``, the payloads in words; ``meta``, as JSON the ports' names and
         widths, ``ports`` the inputs and ``output_ports`` the others, the number of cycles, of which outputs every
-        transfer was compared, and of each output stream the first cycle with a payload, outside of reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
+        transfer was compared, and of each output with a valid beside it the first cycle in which it
+        was, outside of reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
         ``traffic.npz``.
-    enough : so many cycles are, and as many behind the first payload of each output stream: with them the test ends. None
+    enough : so many cycles are, and as many behind that first cycle of each such output: with them the test ends. None
         where all of it is wanted.
     """
 
@@ -57,7 +58,10 @@ class Recorder:
         self.answers: list[bytes] = []
         self.cycles = 0
         self.transfers = {name.removesuffix(PAYLOAD): 0 for name in self.outputs if name.endswith(PAYLOAD)}
-        self.offers: dict[str, int] = {}
+        valids = {name: f"{name}__valid" for name in self.transfers}
+        valids |= {name: f"{name}_valid" for name in self.outputs if f"{name}_valid" in self.outputs}
+        self._valids = valids
+        self.offers: dict[str, int | None] = dict.fromkeys(valids)
 
     async def run(self) -> None:
         """Record for ever, or until it is enough."""
@@ -84,8 +88,10 @@ class Recorder:
                 # A stream that is always valid or always ready has no such port.
                 both = last.get(f"{name}__valid", "1"), last.get(f"{name}__ready", "1")
                 self.transfers[name] += both == ("1", "1")
-                if both[0] == "1" and last.get("rst") != "1":
-                    self.offers.setdefault(name, self.cycles)
+            if last.get("rst") != "1":
+                for name, valid in self._valids.items():
+                    if self.offers[name] is None and "1" in last.get(valid, "1"):
+                        self.offers[name] = self.cycles
             self.cycles += 1
             await self._end_if_enough()
             if not clocked:
@@ -93,7 +99,7 @@ class Recorder:
 
     async def _end_if_enough(self) -> None:
         """End the test, with its clock as the next one's begins: high."""
-        if self.enough is None or self.transfers.keys() != self.offers.keys():
+        if self.enough is None or None in self.offers.values():
             return
         if self.cycles >= self.enough + max(self.offers.values(), default=0):
             self.save({})
