@@ -24,14 +24,17 @@ REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
 """Those that are held to Amaranth's simulator."""
 REPLAY = "BITPATH_REPLAY"
+READING_STEPS = 32
+"""For so many steps every input is 1 before all else, reset among them: memories are read, for whose read ports Verilog says
+no first value, and what came out of them before has left the pipelines behind them."""
 RECORD_SECONDS = 1800
 """Limit on the bench, which is slower where it is recorded."""
 REPLAY_SECONDS = 2 * 3600
 """Limit on a replay by a simulator."""
 Steps = list[list[int]]
 """Of each step the inputs, in the order of their ports."""
-Answers = list[list[int | None]]
-"""Of each step the outputs; None where nothing is said."""
+Answers = list[list[reference.Answer]]
+"""Of each step the outputs."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +108,22 @@ def agree(
         check_bins=False,
     ).seed
     played = [recorded.read(file) for file in recordings(recording)]
-    inputs = played[0].inputs
+    inputs = list(played[0].inputs)
     chosen = recorded.first_steps(played, steps)
     given = [step for test, count in zip(played, chosen, strict=True) for step in test.values(count)]
+    if "rst" in inputs:
+        given = [[(1 << bits) - 1 for bits in played[0].inputs.values()]] * READING_STEPS + given
     outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
-    silent = [name for name, said in zip(outputs, zip(*answers, strict=True), strict=True) if set(said) == {None}]
+    silent = [
+        name
+        for name, said in zip(outputs, zip(*answers, strict=True), strict=True)
+        if not any(counts for _, counts in said)
+    ]
     if silent:
         raise SimulationError(
             f"{unit}: in {len(answers)} steps nothing was compared of {', '.join(silent)}; more are needed, or other tests"
         )
-    values = sum(value is not None for step in answers for value in step)
+    values = sum(counts != 0 for step in answers for _, counts in step)
     for engine in engines:
         if engine == NETLIST:
             _hold_gates(unit, gates_of(unit, config), (inputs, given), (outputs, answers))
@@ -127,7 +136,10 @@ def agree(
 def _replay(folder: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequence[str], Answers]) -> Path:
     """The file that :mod:`bitpath.verif.tb.tb_replay` reads."""
     (inputs, steps), (outputs, answers) = given, said
-    tables = [[[value if value is None else f"{value:x}" for value in step] for step in of] for of in (steps, answers)]
+    tables = [
+        [[f"{value:x}" for value in step] for step in steps],
+        [[(f"{value:x}", f"{counts:x}") for value, counts in step] for step in answers],
+    ]
     file = folder / "replay.json"
     file.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
     return file
@@ -153,10 +165,10 @@ def _hold_gates(unit: str, file: Path, given: tuple[Sequence[str], Steps], said:
     (inputs, steps), (outputs, answers) = given, said
     played = gates.play(flat.read(file, TOP), inputs, outputs, steps)
     compared = [
-        (step, name, value, expected)
+        (step, name, value & counts, expected)
         for step, (got, wanted) in enumerate(zip(played, answers, strict=True))
-        for name, value, expected in zip(outputs, got, wanted, strict=True)
-        if expected is not None
+        for name, value, (expected, counts) in zip(outputs, got, wanted, strict=True)
+        if counts
     ]
     wrong = [each for each in compared if each[2] != each[3]]
     if wrong:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.sim.agree.reference import PAYLOAD, VALID
-
 
 @dataclass(frozen=True)
 class Recorded:
@@ -17,13 +15,13 @@ class Recorded:
 
     Attributes
     ----------
-    inputs : names of the design's inputs, "rst" among them where it has a clock.
+    inputs : of the design, with their widths, "rst" among them where it has a clock.
     changes : of inputs: step, index, value; the steps ascend.
     steps : how many: cycles, or moments at which inputs changed in a design without a clock.
-    offers : of every output stream the step in which it has a payload first, None where it never has.
+    offers : of every output with a valid beside it the step in which it is valid first, None where it never is.
     """
 
-    inputs: tuple[str, ...]
+    inputs: dict[str, int]
     changes: tuple[tuple[int, int, int], ...]
     steps: int
     offers: dict[str, int | None]
@@ -45,11 +43,9 @@ def read(file: Path) -> Recorded:
     with np.load(file) as content:
         meta = json.loads(str(content["meta"]))
         inputs = content["changes"].tolist()
-    names = [port["name"] for port in meta["output_ports"]]
-    streams = [name.removesuffix(VALID) for name in names if name.endswith(VALID)]
-    offers = {name: meta["offers"].get(name) for name in streams if name + PAYLOAD in names}
     ports = meta["ports"]
-    return Recorded(tuple(port["name"] for port in ports), tuple(_changes(inputs, ports)), meta["cycles"], offers)
+    widths = {port["name"]: port["bits"] for port in ports}
+    return Recorded(widths, tuple(_changes(inputs, ports)), meta["cycles"], meta["offers"])
 
 
 def _changes(words: Sequence[int], ports: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:

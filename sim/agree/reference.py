@@ -10,14 +10,18 @@ from amaranth.sim import Simulator
 
 PERIOD_SECONDS = 10e-9
 PAYLOAD, VALID = "__payload", "__valid"
+Answer = tuple[int, int]
+"""A value, and 1 for each bit of it that counts; the others are 0."""
 
 
 def play(
     unit: wiring.Component, inputs: Sequence[str], steps: Sequence[Sequence[int]]
-) -> tuple[list[str], list[list[int | None]]]:
-    """The names of a unit's outputs, and their values in each step: before the rising edge that takes its inputs.
+) -> tuple[list[str], list[list[Answer]]]:
+    """The names of a unit's outputs, and what is said of them in each step: before the rising edge that takes its inputs.
 
-    Nothing is said, by None, of a step in reset and of a payload that is not valid: a Verilog simulator may have X there.
+    Nothing is said of a step in reset and of a payload that is not valid: a Verilog simulator may have X there, and Amaranth's
+    clears what memories have read, which its Verilog does not. An output ``name`` with ``name_valid`` beside it has as many
+    parts as that has bits.
 
     Parameters
     ----------
@@ -38,12 +42,13 @@ def play(
         ports[name] = Value.cast(value)
         if member.flow is Out:
             outputs.append(name)
-    valid_of = {name: ports.get(name.removesuffix(PAYLOAD) + VALID) for name in outputs if name.endswith(PAYLOAD)}
-    answers: list[list[int | None]] = []
+    valid_of = {name: ports.get(name.removesuffix(PAYLOAD) + VALID, ports.get(f"{name}_valid")) for name in outputs}
+    answers: list[list[Answer]] = []
 
-    def seen(ctx: Any, name: str) -> int | None:
-        valid = valid_of.get(name)
-        return ctx.get(ports[name]) if valid is None or ctx.get(valid) else None
+    def seen(ctx: Any, name: str) -> Answer:
+        port, valid = ports[name], valid_of[name]
+        counts = _counting(len(port), 1, 1) if valid is None else _counting(len(port), ctx.get(valid), len(valid))
+        return ctx.get(port) & counts, counts
 
     async def bench(ctx: Any) -> None:
         last: Sequence[int | None] = [None] * len(inputs)
@@ -53,7 +58,7 @@ def play(
                     ctx.set(ports[name], value)
             last = step
             in_reset = clocked and ctx.get(domain.rst)
-            answers.append([None if in_reset else seen(ctx, name) for name in outputs])
+            answers.append([(0, 0) if in_reset else seen(ctx, name) for name in outputs])
             if clocked:
                 await ctx.tick()
 
@@ -63,3 +68,9 @@ def play(
     simulator.add_testbench(bench)
     simulator.run()
     return outputs, answers
+
+
+def _counting(width: int, valid: int, parts: int) -> int:
+    """The bits of a word of some parts that are in a valid one."""
+    part = width // parts
+    return sum(((1 << part) - 1) << place * part for place in range(parts) if valid >> place & 1)

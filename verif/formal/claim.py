@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """How a property is stated: components under test, free inputs, what is assumed of these and what is ensured."""
 
+from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -72,6 +73,10 @@ class Claim:
         driven = (each for group in fragment.statements.values() for line in group for each in line._lhs_signals())
         return next(each for each in driven if each.name == signal)
 
+    def registers(self, name: str) -> list[Signal]:
+        """All registers of a placed component."""
+        return list(_registers(self._fragments[name]))
+
     def assume(self, *conditions: Any) -> None:
         """Leave inputs out for which a condition does not hold."""
         self._assumed += map(Value.cast, conditions)
@@ -110,6 +115,14 @@ class Claim:
 
 def _clocked(fragment: Fragment) -> bool:
     return fragment.statements.keys() > {"comb"} or any(_clocked(inner) for inner, *_ in fragment.subfragments)
+
+
+def _registers(fragment: Fragment) -> Iterator[Signal]:
+    for domain, statements in fragment.statements.items():
+        if domain != "comb":
+            yield from statements._lhs_signals()
+    for inner, *_ in fragment.subfragments:
+        yield from _registers(inner)
 
 
 def _all(conditions: list[Value]) -> Value:

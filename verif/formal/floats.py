@@ -1,10 +1,25 @@
 """FP32 operations, and codes through decoder, normaliser and rounder."""
 
+import math
+import struct
 from functools import partial
 
-from amaranth import Cat, Const, Mux, Signal, Value, signed
+from amaranth import Array, Cat, Const, Mux, Signal, Value, signed
 
-from bitpath.golden.spec.formats import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat, Specials
+from bitpath.golden.spec.formats import (
+    BF16,
+    E2M1,
+    E3M4,
+    E4M3,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    FP16,
+    FP32,
+    FloatFormat,
+    Specials,
+)
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.exact_add import ExactAdd
@@ -43,6 +58,30 @@ def code_again(claim: Claim, fmt: FloatFormat) -> None:
     magnitude = decode.code[:-1]
     nan = magnitude == fmt.nan_code if fmt.specials is Specials.NAN_ONLY else magnitude > (fmt.infinity_code or 0)
     claim.ensure(encode.o == Mux(nan, fmt.nan_code, decode.code), number.nan == nan)
+
+
+def widened(claim: Claim, fmt: FloatFormat) -> None:
+    """Of a format that nothing here rounds into: decoded, normalized and rounded to FP32, against a table."""
+    decode = claim.place("decode", Decode((fmt,)), format=0)
+    number = decode.o
+    total = raw_sum(len(number.significand), 12)
+    weight = number.exponent - (fmt.bias + fmt.fraction_bits)
+    into = Cat(number.significand, claim.value(weight, "weight", signed(12)), number.sign)
+    normalize = claim.place("normalize", Normalize(total, FP32.precision), i=into)
+    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": True}
+    special = Cat(number.sign, number.inf, number.nan)
+    encode = claim.place("encode", Round(normalize.o.shape(), FP32, **options), i=normalize.o, special=special)
+    table = Array(_fp32(code, fmt) for code in range(1 << fmt.width))
+    claim.ensure(encode.o == table[decode.code])
+
+
+def _fp32(code: int, fmt: FloatFormat) -> int:
+    """FP32's code of a number of a format without infinities; the one NaN of what is none."""
+    if code == fmt.nan_code:
+        return NAN
+    fraction, field = code % (1 << fmt.fraction_bits), code >> fmt.fraction_bits & (1 << fmt.exponent_bits) - 1
+    value = math.ldexp(fraction + (field > 0) * 2**fmt.fraction_bits, max(field, 1) - fmt.bias - fmt.fraction_bits)
+    return int.from_bytes(struct.pack(">f", math.copysign(value, -(code >> fmt.width - 1))), "big")
 
 
 def multiply(claim: Claim) -> None:
@@ -153,6 +192,16 @@ PROPERTIES = (
             Sabotage("common/decode.py", "Mux(normal, exponent, 1)", "exponent"),
         )
         for fmt in (E4M3FN, E4M3, E5M2, E3M4, BF16, FP16, FP32)
+    ),
+    *(
+        Property(
+            f"widened_{fmt.name}".lower(),
+            "common.decode",
+            f"{fmt.name}, into which nothing rounds: every code through decode, normalize and round is its number in FP32",
+            partial(widened, fmt=fmt),
+            Sabotage("common/decode.py", "Mux(normal, exponent, 1)", "exponent"),
+        )
+        for fmt in (E2M1, E4M3FNUZ, E5M2FNUZ)
     ),
     Property(
         "fp32_multiply",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from unittest.mock import patch
 
-from amaranth import Value
+from amaranth import Signal, Value
 from amaranth.lib import wiring
 
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
@@ -42,6 +42,27 @@ def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency:
     earlier = _earlier(claim, Value.cast(dut.i.p), latency, "request")
     flat = claim.place("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=earlier)
     claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
+
+
+def stalled_pipeline(
+    claim: Claim, make: Callable[[], wiring.Component], latency: int, cycles: int, **quiet: int
+) -> None:
+    """From any state, however results wait and requests fail to come: what stands at the end once ``latency`` of so many cycles
+    have moved the ranks is what came in so many moves ago."""
+    dut = claim.place("dut", make(), **quiet)
+    request, valid, moves = Value.cast(dut.i.p), dut.i.valid, []
+    for move in range(latency):
+        last_request, last_valid = request, valid
+        request, valid = Signal(request.shape(), name=f"request_{move}"), Signal(name=f"valid_{move}")
+        with claim.m.If(dut.i.ready):
+            claim.m.d.sync += [request.eq(last_request), valid.eq(last_valid)]
+    moved = dut.i.ready
+    for cycle in range(cycles):
+        moved = claim.register(moved, f"moved_{cycle}")
+        moves.append(moved)
+    claim.assume(sum(moves[1:], moves[0]) >= latency)
+    flat = claim.place("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request, **quiet)
+    claim.ensure(dut.o.valid == valid, ~valid | (Value.cast(dut.o.p) == Value.cast(flat.o.p)))
 
 
 def operand_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
@@ -142,5 +163,13 @@ PROPERTIES = (
     _fixed("mx_convert", partial(MxConvert, MxConvertConfig()), 3),
     _fixed("srs", partial(Srs, IntegerLanesConfig()), 2),
     _fixed("ups", partial(Ups, IntegerLanesConfig()), 2),
+    Property(
+        "ups_stalled",
+        "aie_ml_v2.ups",
+        "two moves of its ranks in four cycles, with any stalls and gaps between: what wires give of the request two moves ago",
+        partial(stalled_pipeline, make=partial(Ups, IntegerLanesConfig()), latency=2, cycles=4, clear_overflow=0),
+        Sabotage("common/ranks.py", "with self._m.If(self.advance):", "with self._m.If(1):"),
+        depth=4,
+    ),
     *(_lane(mode) for mode in (MacMode.INT8, MacMode.FLOAT16, MacMode.MX6)),
 )

@@ -3,6 +3,7 @@ changes its order."""
 
 from collections.abc import Callable
 from functools import partial
+from itertools import starmap
 
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -93,6 +94,14 @@ def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool)
     _stays(claim, dut.o)
     if whole:
         claim.ensure(dut.i.ready == (dut.o.ready | ~dut.o.valid))
+
+
+def stands_still(claim: Claim, make: Callable[[], wiring.Component], **quiet: int) -> None:
+    """From any state; ``quiet`` are inputs beside the stream that change a register of their own."""
+    dut = claim.place("dut", make(), **quiet)
+    waited = claim.register(dut.o.valid & ~dut.o.ready, "waited")
+    for place, held in enumerate(claim.registers("dut")):
+        claim.ensure(~waited | (held == claim.register(held, f"held_{place}")))
 
 
 def one_request(claim: Claim, make: Callable[[], wiring.Component]) -> None:
@@ -186,6 +195,37 @@ def _stay(unit: str, name: str, make: Callable, sabotage: Sabotage = _MOVES, *, 
     )
 
 
+def _still(unit: str, name: str, make: Callable, **quiet: int) -> Property:
+    return Property(
+        f"{name}_stands_still",
+        unit,
+        "a cycle in which its result waits changes no register, so that it is as if it had not been",
+        partial(stands_still, make=make, **quiet),
+        _MOVES,
+        depth=1,
+    )
+
+
+STAGED = tuple(
+    (unit, f"{name}_{stages}", partial(_staged, cls, config, stages))
+    for unit, name, cls, config in (
+        ("trainium3.quad_mx_dot", "quad_mx_dot", QuadMxDot, DotConfig),
+        ("trainium3.quantize_mx", "quantize_mx", QuantizeMx, QuantizeMxConfig),
+        ("tensix.dot16", "dot16", Dot16, Dot16Config),
+    )
+    for stages in (1, 2, 3, 4)
+)
+FIXED = (
+    ("trainium3.exponential", "exponential", partial(Exponential, ExponentialConfig(width=1))),
+    ("tensix.packer", "packer", partial(Packer, ConversionConfig())),
+    ("aie_ml_v2.mx_convert", "mx_convert", partial(MxConvert, MxConvertConfig())),
+)
+INTEGERS = (
+    ("aie_ml_v2.srs", "srs", partial(Srs, IntegerLanesConfig())),
+    ("aie_ml_v2.ups", "ups", partial(Ups, IntegerLanesConfig())),
+)
+"""Beside their pipeline stands a flag that an input clears at any time."""
+
 PROPERTIES = (
     *(
         Property(
@@ -234,17 +274,9 @@ PROPERTIES = (
         Engine.INDUCTION,
         6,
     ),
-    *(
-        _stay(unit, f"{name}_{stages}", partial(_staged, cls, config, stages))
-        for unit, name, cls, config in (
-            ("trainium3.quad_mx_dot", "quad_mx_dot", QuadMxDot, DotConfig),
-            ("trainium3.quantize_mx", "quantize_mx", QuantizeMx, QuantizeMxConfig),
-            ("tensix.dot16", "dot16", Dot16, Dot16Config),
-        )
-        for stages in (1, 2, 3, 4)
-    ),
-    _stay("trainium3.exponential", "exponential", partial(Exponential, ExponentialConfig(width=1))),
-    _stay("tensix.packer", "packer", partial(Packer, ConversionConfig())),
+    *starmap(_stay, (*STAGED, *FIXED, *INTEGERS)),
+    *starmap(_still, (*STAGED, *FIXED)),
+    *(_still(*each, clear_overflow=0) for each in INTEGERS),
     _stay(
         "tensix.unpacker",
         "unpacker",
@@ -261,9 +293,6 @@ PROPERTIES = (
         ),
         depth=1,
     ),
-    _stay("aie_ml_v2.mx_convert", "mx_convert", partial(MxConvert, MxConvertConfig())),
-    _stay("aie_ml_v2.srs", "srs", partial(Srs, IntegerLanesConfig())),
-    _stay("aie_ml_v2.ups", "ups", partial(Ups, IntegerLanesConfig())),
     *(
         _stay(f"common.{name}", name, partial(Fp32Lanes, function, Fp32LanesConfig(lanes=1)), _RECURS, whole=False)
         for name, function in (

@@ -47,9 +47,10 @@ class Recorder:
     path : of the file, .npz: ``changes`` of inputs and ``outputs``, those of outputs, uint32 words: cycle, index of the
         port, its value from the lowest word on; ``looks``: cycle, index of the output, :data:`READ` or :data:`COMPARED`;
         ``answers``, the payloads in words; ``meta``, as JSON the ports' names and widths, ``ports`` the inputs and
-        ``output_ports`` the others, the number of cycles, and of each output stream the first cycle with a payload, outside of
-        reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after ``traffic.npz``.
-    enough : so many cycles are, and as many behind the first payload of each output stream: with them the test ends. None
+        ``output_ports`` the others, the number of cycles, and of each output with a valid beside it the first cycle in which it
+        was, outside of reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
+        ``traffic.npz``.
+    enough : so many cycles are, and as many behind that first cycle of each such output: with them the test ends. None
         where all of it is wanted.
     """
 
@@ -68,8 +69,10 @@ class Recorder:
         self.output_changes: list[bytes] = []
         self.answers: list[bytes] = []
         self.cycles = 0
-        self.streams = [name.removesuffix(PAYLOAD) for name in self.outputs if name.endswith(PAYLOAD)]
-        self.offers: dict[str, int] = {}
+        streams = [name.removesuffix(PAYLOAD) for name in self.outputs if name.endswith(PAYLOAD)]
+        self._valids = {name: f"{name}__valid" for name in streams}
+        self._valids |= {name: f"{name}_valid" for name in self.outputs if f"{name}_valid" in self.outputs}
+        self.offers: dict[str, int | None] = dict.fromkeys(self._valids)
         self.clocked = hasattr(dut, "clk")
         self.looks: dict[tuple[int, int], int] = {}
         indices = {name: index for index, name in enumerate(self.outputs)}
@@ -105,10 +108,11 @@ class Recorder:
             self._before = self._shown
             self._shown = {index: last[name] for index, name in enumerate(self.outputs)}
             self._look(edge)
-            for name in self.streams:
-                # A stream that is always valid has no such port.
-                if last.get(f"{name}__valid", "1") == "1" and last.get("rst") != "1":
-                    self.offers.setdefault(name, self.cycles)
+            if last.get("rst") != "1":
+                for name, valid in self._valids.items():
+                    # A stream that is always valid has no such port.
+                    if self.offers[name] is None and "1" in last.get(valid, "1"):
+                        self.offers[name] = self.cycles
             self.cycles += 1
             await self._end_if_enough()
             if not self.clocked:
@@ -116,7 +120,7 @@ class Recorder:
 
     async def _end_if_enough(self) -> None:
         """End the test, with its clock as the next one's begins: high."""
-        if self.enough is None or len(self.streams) != len(self.offers):
+        if self.enough is None or None in self.offers.values():
             return
         if self.cycles >= self.enough + max(self.offers.values(), default=0):
             self.save()

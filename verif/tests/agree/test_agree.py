@@ -4,6 +4,9 @@ import json
 import re
 
 import pytest
+from amaranth import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX
 from bitpath.rtl.config import PipelineConfig
@@ -56,16 +59,46 @@ def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
 
     def say_nothing(*arguments):
         outputs, answers = play(*arguments)
-        return outputs, [[None] * len(outputs) for _ in answers]
+        return outputs, [[(0, 0)] * len(outputs) for _ in answers]
 
     monkeypatch.setattr(reference, "play", say_nothing)
     with pytest.raises(SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of o; more"):
         agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
 
 
+class Halves(wiring.Component):
+    """Two words in one output, and which of them are valid; a stream of one word."""
+
+    words: In(8)
+    valid: In(3)
+    result: Out(8)
+    result_valid: Out(2)
+    o: Out(stream.Signature(4))
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += [self.result.eq(self.words), self.result_valid.eq(self.valid), self.o.valid.eq(self.valid[2])]
+        m.d.sync += self.o.p.eq(self.words)
+        return m
+
+
+def test_only_what_is_valid_counts():
+    steps = [(1, 0xAB, 7), (0, 0xAB, 7), (0, 0x34, 5), (0, 0x34, 2), (0, 0x34, 0)]
+    outputs, answers = reference.play(Halves(), ("rst", "words", "valid"), steps)
+    assert outputs == ["result", "result_valid", "o__payload", "o__valid"]
+    # In reset nothing does; the payload is the word of the step before, cut to its lower half.
+    assert answers == [
+        [(0, 0)] * 4,
+        [(0xAB, 0xFF), (3, 3), (0, 15), (1, 1)],
+        [(0x04, 0x0F), (1, 3), (0xB, 15), (1, 1)],
+        [(0x30, 0xF0), (2, 3), (0, 0), (0, 1)],
+        [(0, 0), (0, 3), (0, 0), (0, 1)],
+    ]
+
+
 def recorded_test(offers, *, steps=1000):
     changes = ((0, 0, 1), (2, 0, 0), (2, 1, 5), (4, 1, 6))
-    return recorded.Recorded(("rst", "i"), changes, steps, offers)
+    return recorded.Recorded({"rst": 1, "i": 3}, changes, steps, offers)
 
 
 def test_a_recording_gives_every_step():
