@@ -111,7 +111,7 @@ MANNERS = {
         cycles=200,
     ),
 }
-BROKEN_OFF = {"tensix_engine": (8, 500), "aie_engine": (20, 1000)}
+BROKEN_OFF = {"tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines whose programs a bench of their own breaks off, and how many at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",
