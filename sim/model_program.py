@@ -54,8 +54,11 @@ def variable(port: str) -> str:
 
 
 def port_table(name: str, ports: Iterable[tuple[str, int]]) -> str:
-    """A table of ports: where each one's variable is, its size in bytes, and the number that comes with its name."""
-    lines = [f"static const Port {name}[] = {{"]
+    """A table of ports: where each one's variable is, its size in bytes, and the number that comes with its name.
+
+    Not a static one: a program may have one model after the other.
+    """
+    lines = [f"const Port {name}[] = {{"]
     for port, number in ports:
         own = variable(port)
         lines.append(f"    {{&{own}, sizeof {own}, {number}}},")

@@ -157,7 +157,8 @@ class _Session:
     def _replay(self, traffic: Traffic, missing: Sequence[int]) -> None:
         with scratch() as folder:
             program = compile_replay(self.built, traffic, folder)
-            for _, own in replay(program, traffic, [0]):
+            # Twice: nothing of one mutant's model is to be left for the next one's.
+            for _, own in replay(program, traffic, [0, 0]):
                 if own.kind != "same":
                     raise SimulationError(
                         f"{self.host.unit}: the replay differs from the recorded run without a mutant, at {_where(traffic, own)}"

@@ -24,7 +24,7 @@ from bitpath.verif.kit.handshakes import Look, Onlooker
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
-from bitpath.verif.kit.streams import StreamDriver, StreamMonitor, resolved
+from bitpath.verif.kit.streams import StreamDriver, StreamMonitor, integer_of, resolved
 
 PERIOD_NS = 10
 RESET_CYCLES = 2
@@ -142,7 +142,7 @@ class Bench:
 
     def _look(self, at: str | Look | None) -> Look | None:
         handle = getattr(self.dut, at, None) if isinstance(at, str) else None
-        return at if callable(at) else None if handle is None else partial(resolved, handle)
+        return at if callable(at) else None if handle is None else partial(integer_of, handle)
 
     def scoreboard(self, name: str, shape: Any, formats: Mapping[str, FloatFormat] | None = None) -> Scoreboard:
         """A scoreboard that must drain by the end of the test and must have compared something."""
