@@ -109,9 +109,12 @@ FORMAT_EDGES = (
         sign | exponent << FP32.fraction_bits | fraction
         for sign, exponent, fraction in product((0, FP32.sign_mask), range(FP32.exponent_mask + 1), FRACTIONS)
     ),
-    *(1 << place for place in range(FP32.fraction_bits)),
+    *(
+        exponent << FP32.fraction_bits | 1 << place
+        for exponent, place in product((0, FP32.exponent_mask), range(FP32.fraction_bits))
+    ),
 )
-"""Every exponent with every fraction at an edge, of both signs; subnormals with one bit."""
+"""Every exponent with every fraction at an edge, of both signs; subnormals and NaNs with one bit."""
 
 
 def rounding_edges(function: Function, rng: Random, count: int) -> list[int]:

@@ -8,12 +8,13 @@ from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.pipeline import Request
 from bitpath.verif.kit.streams import resolved
 
-EVENTS = ("set", "kept", "cleared", "quiet", "waiting", "set over clear", "reset")
+EVENTS = ("set", "kept", "cleared", "quiet", "waiting", "set over clear", "left over", "reset")
 
 
 async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency: int) -> None:
     """The flag rises a cycle after a result with overflow was taken, stays until it is cleared, and a result that is taken
-    in the cycle of the clear sets it; a reset clears it too."""
+    in the cycle of the clear sets it; one that was taken before
+    does not, and a reset clears it too."""
     dut, coverage = frame.dut, frame.coverage(EVENTS)
     board, flags = frame.scoreboard("o", frame.payload_shape("o")), frame.scoreboard("overflow", 1)
 
@@ -60,6 +61,11 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
     await offer(loud)
     await take(loud, clear=True)
     flag_is(True, "set over clear")
+    # The payload of before stays, and is no result.
+    dut.o__ready.value = 1
+    await _clear(dut)
+    await step()
+    flag_is(False, "left over")
     await frame.reset()
     await step()
     flag_is(False, "reset")

@@ -5,6 +5,7 @@ vectors of every combination of the sweep over 16-bit numbers, which are all 65,
 """
 
 import os
+from itertools import product
 
 import cocotb
 import numpy as np
@@ -15,8 +16,8 @@ from bitpath.rtl.aie_ml_v2.ups import Ups
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
-from bitpath.verif.stimulus.aie_numbers import numbers_of
-from bitpath.verif.stimulus.aie_ups import KINDS, UpsAsk, random_ups, ups_corners, ups_requests
+from bitpath.verif.stimulus.aie_numbers import numbers_of, single_bits
+from bitpath.verif.stimulus.aie_ups import KINDS, MODES, UpsAsk, random_ups, ups_corners, ups_requests
 from bitpath.verif.tb.aie_sticky_flag import check_sticky_flag
 
 CONFIG = config_from_environment(IntegerLanesConfig)
@@ -42,6 +43,20 @@ async def every_16_bit_number(dut, acc_bits, saturation, sign):
     """By shifts at the ends of what fits."""
     asks = [UpsAsk(acc_bits, 16, shift, Saturation[saturation], SIGNS[sign]) for shift in SHIFTS[acc_bits]]
     await _every_number(dut, asks)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
+async def single_bits_by_every_shift(dut, saturation, sign):
+    """Numbers of one bit, and those with all but one: each is the only one outside of an accumulator by some shift."""
+    signed, rng = SIGNS[sign], pauses.rng("numbers")
+    requests: list[Request] = []
+    for (acc_bits, bits), shift in product(MODES, UPS_SHIFTS):
+        numbers = single_bits(bits) if signed else single_bits(bits) % (1 << bits)
+        ask = UpsAsk(acc_bits, bits, shift, Saturation[saturation], signed)
+        requests += ups_requests(ask, numbers, LANES, rng)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Ups.LATENCY).sweep(requests[:: -(-len(requests) // (8 * CASES))])
 
 
 async def _every_number(dut, asks: list[UpsAsk]) -> None:
