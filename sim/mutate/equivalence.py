@@ -52,8 +52,8 @@ connect -set in_{port} {number}
 write_aiger -zinit {name}.aig
 """
 PROOFS = {
-    "cut registers": ("expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 20000"),
-    "induction": ("", "scorr -k; ifraig; scorr; scorr -C 20000 -F 2"),
+    "cut registers": ("expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 1000"),
+    "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2"),
 }
 """What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and
 outputs: whatever the state, and whatever the inputs, outputs and next state are the same. Else by what follows from power-on in

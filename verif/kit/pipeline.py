@@ -103,7 +103,7 @@ class Pipeline:
 
     async def resets(self, batch: Callable[[], list[Request]]) -> None:
         """Resets with requests at every depth in flight, offered again and again, with ready low and high. Nothing of them
-        comes; then a batch is sent one at a time, and comes as after any reset.
+        comes, and the unit is ready at once; then a batch is sent one at a time, and comes as after any reset.
 
         Parameters
         ----------
@@ -121,6 +121,7 @@ class Pipeline:
             dut.o__ready.value = ready
             for _ in range(stages + 1):
                 await self.step()
+                assert resolved(dut.i__ready), "what was reset is empty, and takes nothing"
                 assert not resolved(dut.o__valid), f"a result of before a reset, {depth} cycles after its request"
             await self.one_at_a_time(batch())
 

@@ -150,6 +150,22 @@ def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
     return exponent + fmt.bias << fmt.fraction_bits | sign * fmt.sign_mask
 
 
+SPARSE_FRACTIONS = (
+    *((0, 0), (1 << BF16.fraction_bits - 1, 0), (1, 0)),
+    *((0, 1), (1 << BF16.fraction_bits - 1, 1), (0, 1 << FP32.fraction_bits - 1)),
+)
+"""Fractions of an element and of a partial sum that have a bit at most."""
+
+
+def sparse_cases() -> list[ElementCase]:
+    """Products and partial sums of one bit or two, at every distance, of like and of opposite signs: wherever a single bit is
+    all that there is of something, it decides."""
+    return [
+        ElementCase(power(BF16) | own, BF16, power(BF16, distance), BF16, power(FP32, 0, opposite) | other)
+        for distance, opposite, (own, other) in product(range(-80, 81), (0, 1), SPARSE_FRACTIONS)
+    ]
+
+
 def corners(rng: Random) -> list[Corner]:
     """All directed corners."""
     makers = (_formats, _distances, _ties, _fused, _cancellations, _zeros, _specials, _range_ends)

@@ -21,7 +21,15 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.stimulus.multiply_add import FORMATS, ElementCase, corners, middle_case, power, random_case
+from bitpath.verif.stimulus.multiply_add import (
+    FORMATS,
+    ElementCase,
+    corners,
+    middle_case,
+    power,
+    random_case,
+    sparse_cases,
+)
 from bitpath.verif.tb.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
 
 CONFIG = config_from_environment(MultiplyAddConfig)
@@ -62,6 +70,13 @@ async def directed_corners(dut):
     bins = [corner.bin if corner.holds(corner.case) else None for corner in table]
     program = one_after_another([corner.case for corner in table], bins, PLAYER.latency)
     await PLAYER.play(dut, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
+
+
+@cocotb.test(**LIMIT)
+async def single_bits_at_every_distance(dut):
+    cases = sparse_cases()
+    cases = cases[:: -(-len(cases) // (4 * CASES))]
+    await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
 @cocotb.test(**LIMIT)
