@@ -48,10 +48,11 @@ def chained(
     comes from outside."""
     plan = _random_plan(config, fmt, before + config.stages * steps, tiles, source)
     native = native_matmul(plan)
+    register = source.randrange(config.mac.accumulators)
     cuts = [before + stage * steps for stage in range(config.stages + 1)]
     return Chained(
         fmt,
-        tuple(tuple(_stage(config, native, cuts[k], cuts[k + 1])) for k in range(config.stages)),
+        tuple(tuple(_stage(config, native, cuts[k], cuts[k + 1], register)) for k in range(config.stages)),
         _words(replace(plan, a=plan.a[:, :before], b=plan.b[:before])) if before else (),
         _words(plan),
     )
@@ -81,16 +82,18 @@ def _words(plan: MatmulPlan) -> tuple[int, ...]:
     return tuple(array_bits(row) for row in codes)
 
 
-def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int) -> Iterator[int]:
+def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int, register: int) -> Iterator[int]:
     """The beats of a stage that does these steps of K: tile by tile, step by step, part by part.
 
-    Tiles take turns at the registers of the lower half, and at those of the upper half for what they receive.
+    Tiles take turns at all registers, from a given one on; what they receive goes where the tile half a round before was.
     """
     layout, mac = stage_beat(config.mac), beat_layout(config.mac)
-    half = config.mac.accumulators // 2
+    registers = config.mac.accumulators
     parts = native.row.lanes // CASCADE_LANES
     rows, _, columns = native.tiles
     for tile, (row, column) in enumerate(np.ndindex(rows, columns)):
+        target = (register + tile) % registers
+        received = (target + registers // 2) % registers
         for step in range(start, stop):
             first, last = step == start, step == stop - 1
             receives = first and start > 0
@@ -113,9 +116,9 @@ def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int) -
                         mac,
                         {
                             "control": control,
-                            "acc1": tile % half,
-                            "acc2": half + tile % half,
-                            "dst": tile % half,
+                            "acc1": target,
+                            "acc2": received,
+                            "dst": target,
                             "part": part,
                             **_operands("x", X_WORD, native.x[row, step, beat]),
                             **_operands("y", Y_WORD, native.y[step, column, beat]),
