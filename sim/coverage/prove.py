@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-from bitpath.sim import cache, journal, paths
+from bitpath.sim import abc, cache, journal, paths
 from bitpath.sim.coverage.netlist import DESIGN, Net, Netlist
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
@@ -23,7 +23,7 @@ PROVE_SECONDS = 1800
 """Limit on one step, and on making what the first reads."""
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
-PREPARED, BEFORE, AFTER = "prepared.aig", "before.aig", "after.aig"
+GRAPH = "candidates"
 MOST_BITS = 70_000
 """Driven in what is asked at once: a minute or two. Of a larger design the largest modules are left out, which give anything
 then; what is open in them stays open."""
@@ -47,23 +47,11 @@ dffunmap
 setundef -undriven -anyseq
 aigmap
 opt_clean
-write_aiger -zinit prepared.aig
+write_aiger -zinit candidates.aig
 """
 STEPS = ("scorr -k", "scorr -k -C 20000 -F 2", "ifraig; scorr")
 """By induction over what is constant, over two cycles with more effort, and over what is equal; each on what the one before it
 left. Not ABC's newer &scorr, which does not see that an output is the constant which its induction needs."""
-# ABC comes inside Yosys, which runs it on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
-_ABC = """write_blif nothing.blif
-read_aiger {before}
-strash
-{step}
-write_aiger {after}
-read_blif nothing.blif
-"""
-_PROVE = """read_verilog -icells nothing.v
-abc -script prove.abc
-"""
-_NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
 
 
 def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
@@ -84,7 +72,7 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
 def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
     """Those that are proved to be so whatever a module gets from outside."""
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
-    here = cache.hash_files([Path(__file__), Path(__file__).with_name("netlist.py")])
+    here = cache.hash_files([Path(__file__), Path(__file__).with_name("netlist.py"), Path(abc.__file__)])
     key = hashlib.sha256(repr((netlist.digest(root), here, yosys_version())).encode()).hexdigest()
     file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
     known = {
@@ -116,7 +104,6 @@ def _answers(
     with tempfile.TemporaryDirectory(dir=netlist.folder.parent) as place:
         folder = Path(place)
         shutil.copy(netlist.folder / DESIGN, folder)
-        (folder / "nothing.v").write_text(_NOTHING)
         try:
             deletions = "\n".join(f"delete t:{module}" for module in sorted(without))
             require_run(root, folder, "flatten", _FLATTEN.format(root=root, deletions=deletions), PROVE_SECONDS)
@@ -124,15 +111,13 @@ def _answers(
             (folder / "candidates.il").write_text(text)
             prepare = _PREPARE.format(top=root, words=MEMORY_WORDS)
             require_run(root, folder, "prepare", prepare, PROVE_SECONDS)
-            (folder / PREPARED).replace(folder / BEFORE)
             for step in STEPS:
-                (folder / "prove.abc").write_text(_ABC.format(before=BEFORE, step=step, after=AFTER))
-                require_run(root, folder, "prove", _PROVE, PROVE_SECONDS)
-                (folder / AFTER).replace(folder / BEFORE)
+                require_run(root, folder, "prove", abc.reduction(folder, GRAPH, step), PROVE_SECONDS)
+                abc.reduced(folder, GRAPH).replace(folder / f"{GRAPH}.aig")
         except YosysTimeoutError:
             whole = False
-        found = folder / BEFORE
-        constant = constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)
+        found = folder / f"{GRAPH}.aig"
+        constant = abc.constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)
     if len(constant) != len(bits):
         raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {root}")
     values: dict[Net, set[int | None]] = {}
@@ -157,13 +142,3 @@ def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
     added = [f"  wire width {len(bits)} output 1000000 \\{OUTPUT}"]
     added += [f"  connect \\{OUTPUT} [{place}] \\{name} [{index}]" for place, (name, index) in enumerate(bits)]
     return "\n".join([body, *added]) + f"{end}\n"
-
-
-def constant_outputs(aiger: bytes) -> list[int | None]:
-    """Of each output of a binary AIGER file the constant that it is; None where it is none."""
-    header, *lines = aiger.split(b"\n")
-    magic, _, _, latches, outputs, *_ = header.split()
-    if magic != b"aig":
-        raise ValueError(f"this is no binary AIGER file, it begins with {header[:20]!r}")
-    first = int(latches)
-    return [int(line) if int(line) < 2 else None for line in lines[first : first + int(outputs)]]
