@@ -73,9 +73,9 @@ async def directed_corners(dut):
 
 
 @cocotb.test(**LIMIT)
-async def single_bits_at_every_distance(dut):
+async def single_bits(dut):
     cases = sparse_cases()
-    cases = cases[:: -(-len(cases) // (4 * CASES))]
+    cases = cases[:: -(-len(cases) // (5 * CASES))]
     await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
