@@ -9,7 +9,7 @@ import click
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every datapath file of the RTL, and golden.")
 @click.option("--golden", is_flag=True, help="Every golden model.")
-@click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 20, when not given.")
+@click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 10, when not given.")
 @click.option("--seed", type=int, default=20261122, show_default=True, help="Of the draw and of the bench.")
 def command(targets: tuple[str, ...], everything: bool, golden: bool, count: int | None, seed: int) -> None:
     """Put faults of one bit into each TARGET, an RTL file such as rtl/common/normalize or a unit, one at a time, and run the

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache as once
@@ -29,7 +30,7 @@ from bitpath.sim.mutate.verdicts import (
     side_by_side,
 )
 
-GOLDEN_COUNT = 20
+GOLDEN_COUNT = 10
 GOLDEN = Path(bitpath.golden.__file__).parent
 TESTS = GOLDEN.parent / "verif" / "tests" / "golden"
 """Where the tests stand in a checkout; a wheel has none."""
@@ -134,11 +135,16 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress) -> Judg
                 raise SimulationError(f"{target}: its tests fail without a mutant: {said}")
             limit = max(LEAST_SECONDS, TIMES_SECONDS * (time.monotonic() - began))
 
+            killers: Counter[Path] = Counter()
+
             def call(number: int) -> tuple[str, str]:
-                return _judge(module, apply(source, mutants[number - 1].fault), tests, limit)
+                # What has killed others first: most die of the same few tests.
+                order = sorted(tests, key=lambda file: -killers[file])
+                return _judge(module, apply(source, mutants[number - 1].fault), order, limit)
 
             for number, found in side_by_side("running the tests", missing, call, progress):
                 ledger.keep(number, *found)
+                killers.update(file for file in tests if f"/{file.name}" in found[1])
         finally:
             ledger.spend(time.monotonic() - start)
     return Judged(
