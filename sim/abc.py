@@ -43,4 +43,7 @@ def constant_outputs(aiger: bytes) -> list[int | None]:
     if magic != b"aig":
         raise ValueError(f"this is no binary AIGER file, it begins with {header[:20]!r}")
     first = int(latches)
-    return [int(line) if int(line) < 2 else None for line in lines[first : first + int(outputs)]]
+    literals = lines[first : first + int(outputs)]
+    if len(literals) != int(outputs):
+        raise ValueError(f"this AIGER file is cut: {len(literals)} of {int(outputs)} outputs")
+    return [int(line) if int(line) < 2 else None for line in literals]

@@ -188,15 +188,16 @@ def _replay_line(built: Built, folder: Path, seed: int, tests: str | None) -> st
 def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: int, seconds: float) -> SimResult:
     results = folder / "results.xml"
     try:
-        ran, failed = get_results(results)
+        _, failed = get_results(results)
     except (RuntimeError, ElementTree.ParseError):
         raise SimulationError("the simulator ended without results") from None
+    names = _names(results)
+    ran = len(names)
     if failed:
         raise SimulationError(f"{failed} of {ran} tests failed: {', '.join(_names(results, failed=True))}")
     if ran < min_tests:
         raise SimulationError(f"{ran} tests ran, at least {min_tests} must; does the filter match a test?")
     records = _read_records(folder / "records.jsonl")
-    names = _names(results)
     compared = sum(record["compared"] for record in records)
     if min_compared and len(records) != ran:
         raise SimulationError(f"{ran} tests ran and {len(records)} recorded what they compared; each must, once")
@@ -224,7 +225,7 @@ def _check_bins(built: Built, tests: str | None, result: SimResult, env: Mapping
 
 
 def _names(results: Path, *, failed: bool = False) -> list[str]:
-    """The tests in a results file; none where the simulator left no whole one."""
+    """The tests in a results file that were not skipped; none where the simulator left no whole one."""
     try:
         cases = ElementTree.parse(results).getroot().iter("testcase")
     except (FileNotFoundError, ElementTree.ParseError):
@@ -232,7 +233,8 @@ def _names(results: Path, *, failed: bool = False) -> list[str]:
     return [
         str(case.get("name"))
         for case in cases
-        if not failed or case.find("failure") is not None or case.find("error") is not None
+        if case.find("skipped") is None
+        and (not failed or case.find("failure") is not None or case.find("error") is not None)
     ]
 
 

@@ -1,6 +1,6 @@
 """Proofs that mutants are no faults: that no input tells them from the design."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
@@ -11,8 +11,10 @@ from bitpath.sim.mutate.verdicts import TIMED_OUT
 from bitpath.sim.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.bench import MUTANT_PORT
 
-PREPARING_SECONDS, SECONDS = 120, 20
-"""Limits: to make what is common to all proofs, and for each proof."""
+PREPARING_SECONDS = 300
+"""Limit on making the graphs of all."""
+SECONDS, USUAL_SECONDS = 20, 2
+"""Limit on each proof, and what most take together with others; where they take more, each is tried by itself."""
 _MITER = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
@@ -49,6 +51,8 @@ design -save miter
 _CHOOSE = """design -load miter
 delete -input miter/in_{port}
 connect -set in_{port} {number}
+opt_expr
+opt_clean
 write_aiger -zinit {name}.aig
 """
 PROOFS = {
@@ -86,12 +90,20 @@ def prove(what: str, netlist: Path, top: str, width: int, numbers: Sequence[int]
     """
     # A copy: the WebAssembly follows no link out of its folder.
     copyfile(netlist / MUTATED, folder / MUTATED)
+    place = {"mutated": MUTATED, "top": top, "port": MUTANT_PORT, "width": width, "none": _binary(0, width)}
     found: dict[int, Proof] = {}
     late: set[int] = set()
     for how, (registers, steps) in PROOFS.items():
-        place = {"mutated": MUTATED, "top": top, "port": MUTANT_PORT, "width": width, "none": _binary(0, width)}
-        miter = _MITER.format(registers=registers.format(top=top), **place)
-        for number, proved in _answers(what, miter, steps, [n for n in numbers if n not in found], width, folder):
+        left = [number for number in numbers if number not in found]
+        script = _MITER.format(registers=registers.format(top=top), **place)
+        for number in left:
+            script += _CHOOSE.format(port=MUTANT_PORT, number=_binary(number, width), name=number)
+        try:
+            require_run(what, folder, "miter", script, PREPARING_SECONDS)
+        except YosysTimeoutError:
+            late.update(left)
+            continue
+        for number, proved in _answers(what, steps, left, folder).items():
             if proved:
                 found[number] = Proof(True, how)
             elif proved is None:
@@ -100,29 +112,22 @@ def prove(what: str, netlist: Path, top: str, width: int, numbers: Sequence[int]
     return found | {number: Proof(False, why[number in late]) for number in numbers if number not in found}
 
 
-def _answers(
-    what: str, miter: str, steps: str, numbers: Sequence[int], width: int, folder: Path
-) -> Iterator[tuple[int, bool | None]]:
+def _answers(what: str, steps: str, numbers: Sequence[int], folder: Path) -> dict[int, bool | None]:
     """Of each mutant whether ABC reduces its difference from the design to 0; None where its time was up."""
-    left = list(numbers)
-    while left:
-        script = miter
-        for number in left:
-            name = str(number)
-            abc.reduced(folder, name).unlink(missing_ok=True)
-            script += _CHOOSE.format(port=MUTANT_PORT, number=_binary(number, width), name=name)
-            script += abc.reduction(folder, name, steps)
-        try:
-            require_run(what, folder, "prove", script, PREPARING_SECONDS + SECONDS * len(left))
-        except YosysTimeoutError:
-            stuck = next((number for number in left if not abc.reduced(folder, str(number)).exists()), left[-1])
-        else:
-            stuck = None
-        while left and left[0] != stuck:
-            number = left.pop(0)
-            yield number, abc.constant_outputs(abc.reduced(folder, str(number)).read_bytes()) == [0]
-        if left:
-            yield left.pop(0), None
+    try:
+        return _reduce(what, steps, numbers, folder, SECONDS + USUAL_SECONDS * len(numbers))
+    except YosysTimeoutError:
+        if len(numbers) == 1:
+            return dict.fromkeys(numbers)
+    return {number: answer for one in numbers for number, answer in _answers(what, steps, [one], folder).items()}
+
+
+def _reduce(what: str, steps: str, numbers: Sequence[int], folder: Path, seconds: int) -> dict[int, bool | None]:
+    names = [str(number) for number in numbers]
+    script = "".join(abc.reduction(folder, name, steps) for name in names)
+    require_run(what, folder, "prove", script, seconds)
+    graphs = [abc.reduced(folder, name).read_bytes() for name in names]
+    return {number: abc.constant_outputs(graph) == [0] for number, graph in zip(numbers, graphs, strict=True)}
 
 
 def _binary(number: int, width: int) -> str:

@@ -17,7 +17,7 @@ from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate.equivalence import Proof, prove
 from bitpath.sim.mutate.hosts import Host
-from bitpath.sim.mutate.netlist import DRAWN, PREPARED, Mutant, build_mutants, select_bits
+from bitpath.sim.mutate.netlist import DRAWN, MUTATED, PREPARED, Mutant, build_mutants, select_bits
 from bitpath.sim.mutate.traffic import (
     RUN_SECONDS,
     Difference,
@@ -44,6 +44,7 @@ from bitpath.sim.runner import FULL_BYTES, run
 from bitpath.verif.kit.bench import MUTANT
 
 PROVED_TOGETHER = 25
+"""Mutants whose proofs share what is common to them."""
 CONFIRMED = 3
 """Kills of the replay that the bench itself must find too, in each target."""
 SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "verdicts.py")
@@ -91,7 +92,7 @@ def _key(host: Host, built: Built, seed: int) -> str:
     folder = built.verilog[0].parent
     scripts = [*(Path(__file__).with_name(name) for name in SCRIPTS), Path(yosys.__file__), Path(abc.__file__)]
     parts = {
-        "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN, *built.verilog]),
+        "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN, folder / MUTATED, *built.verilog]),
         "host": [host.unit, to_dict(host.config)],
         "bench": bench_key(host),
         "scripts": cache.hash_files(scripts),
@@ -131,6 +132,9 @@ class _Session:
                 self.ledger.keep(number, KILLED, f"replay: {_where(traffic, found[number])}")
         self._bench(traffic, of["other"], found)
         missing = self.ledger.missing
+        if missing:
+            killed = {number for number, entry in self.ledger.entries.items() if entry["verdict"] == KILLED}
+            self._contradict([number for number in chosen if number in killed])
         # What is common to a part is made once for it; a part for each worker, but what is proved is kept now and then.
         size = min(PROVED_TOGETHER, -(-len(missing) // 2))
         parts = [missing[start : start + size] for start in range(0, len(missing), size or 1)]
@@ -225,6 +229,13 @@ class _Session:
                 # Where no test failed it is not the bench's word: the simulator could not run the mutant.
                 return (KILLED, f"bench: {failed[0]}") if failed else (BROKEN, f"bench: {str(error).splitlines()[0]}")
         return None
+
+    def _contradict(self, killed: Sequence[int]) -> None:
+        """What the bench has killed must not be proved equivalent: the proofs would compare nothing."""
+        for number, proof in (self._prove(killed) if killed else {}).items():
+            if proof.proved:
+                shown = self.mutants[number - 1].shown
+                raise SimulationError(f"{shown} is killed by the bench and proved equivalent by {proof.how}")
 
     def _prove(self, numbers: Sequence[int]) -> dict[int, Proof]:
         what, width = f"proofs of {self.host.unit}", select_bits(len(self.mutants))

@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,8 +174,9 @@ def side_by_side(
     """
     progress(what, 0, len(items))
     pool = ThreadPoolExecutor(threads())
-    futures = {pool.submit(call, item): item for item in items}
+    futures: dict[Future, Any] = {}
     try:
+        futures |= {pool.submit(call, item): item for item in items}
         failed = None
         for done, future in enumerate(as_completed(futures), 1):
             if future.cancelled():

@@ -12,19 +12,19 @@ class Looks:
     Attributes
     ----------
     reads : a signal's name.
-    compared : a scoreboard's name, and the value that it was given.
+    compared : a scoreboard's name, the value that it was given, and how many bits that has.
     """
 
     reads: list[tuple[int, str]] = field(default_factory=list)
-    compared: list[tuple[int, str, int]] = field(default_factory=list)
+    compared: list[tuple[int, str, int, int]] = field(default_factory=list)
 
     def read(self, name: str) -> None:
         """Note that a signal was read."""
         self.reads.append((get_sim_time(), name))
 
-    def compare(self, name: str, value: int) -> None:
+    def compare(self, name: str, value: int, bits: int) -> None:
         """Note that a scoreboard compared a value."""
-        self.compared.append((get_sim_time(), name, value))
+        self.compared.append((get_sim_time(), name, value, bits))
 
 
 noted: Looks | None = None

@@ -75,6 +75,7 @@ class Recorder:
         self.offers: dict[str, int | None] = dict.fromkeys(self._valids)
         self.clocked = hasattr(dut, "clk")
         self.looks: dict[tuple[int, int], int] = {}
+        self._unsure: set[tuple[int, int]] = set()
         indices = {name: index for index, name in enumerate(self.outputs)}
         self._index = indices | {name.removesuffix(PAYLOAD): index for name, index in indices.items()}
         # What stood at each output in the latest cycle and in the one before.
@@ -133,15 +134,20 @@ class Recorder:
         noted, looks.noted = looks.noted, looks.Looks()
         for when, name in noted.reads:
             if (index := self._index.get(name)) is not None:
-                for cycle in self._cycles(when, edge):
+                cycles = self._cycles(when, edge)
+                for cycle in cycles:
                     self.looks.setdefault((cycle, index), READ)
-        for when, name, value in noted.compared:
-            # Between two edges a bench compares what it has read at the first.
-            cycle, *_ = self._cycles(when, edge)
+                if len(cycles) > 1:
+                    self._unsure |= {(cycle, index) for cycle in cycles}
+        for when, name, value, bits in noted.compared:
+            cycles = self._cycles(when, edge)
             index = self._index.get(name)
-            shown = (self._shown if cycle == self.cycles else self._before).get(index, "X")
-            if (cycle, index) in self.looks and "X" not in shown.upper() and int(shown, 2) == value:
-                self.looks[cycle, index] = COMPARED
+            shown = (self._shown if cycles[0] == self.cycles else self._before).get(index, "X")
+            place = cycles[0], index
+            # What was read behind a rising edge, before the falling one, may be of either cycle.
+            sure = place in self.looks and place not in self._unsure and len(shown) == bits
+            if sure and "X" not in shown.upper() and int(shown, 2) == value:
+                self.looks[place] = COMPARED
 
     def _cycles(self, when: int, edge: int | None) -> tuple[int, ...]:
         """To which cycles a look belongs; of a design without a clock to the one before the inputs changed."""
@@ -150,7 +156,9 @@ class Recorder:
         return (self.cycles - 1, self.cycles) if self.clocked else (self.cycles - 1,)
 
     def save(self) -> None:
-        """Write the file, and note no more."""
+        """Write the file, and note no more; once: a test may end by itself where enough of it is recorded."""
+        if looks.noted is None:
+            return
         self._before = self._shown
         self._look(None)
         looks.noted = None

@@ -11,7 +11,7 @@ from cocotb.simtime import get_sim_time
 
 from bitpath.golden.spec.formats import FloatFormat
 from bitpath.verif.kit import looks
-from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.packing import unpack, width
 from bitpath.verif.kit.values import number_text, ulp_distance
 
 SHOWN = 20
@@ -60,7 +60,7 @@ class Scoreboard:
         """Compare with the oldest expected value. :data:`SHOWN` mismatches, one where :data:`IMPATIENT` is
         set, or a surplus value, raise."""
         if looks.noted is not None:
-            looks.noted.compare(self.name, value)
+            looks.noted.compare(self.name, value, width(self.shape))
         if not self._expected:
             raise AssertionError(
                 f"{self.name}: {value:#x} came, and nothing more was expected ({self.compared} compared)"

@@ -10,7 +10,7 @@ from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import judge as judging
 from bitpath.sim.mutate.equivalence import Proof
 from bitpath.sim.mutate.traffic import Difference
-from bitpath.sim.mutate.verdicts import BROKEN, KILLED, SURVIVED, Ledger
+from bitpath.sim.mutate.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, Ledger
 
 COUNT = 8
 TRAFFIC = SimpleNamespace(tests=("first", "second"))
@@ -33,11 +33,14 @@ class Session(judging._Session):
     kinds : of each mutant's first difference.
     passing : mutants that the bench passes.
     stops : after so many runs of the bench on mutants, as if by Ctrl-C.
+    proved : mutants that are proved equivalent.
     """
 
-    def __init__(self, kinds, passing=(), stops=99):
+    def __init__(self, kinds, passing=(), stops=99, proved=()):
         ledger = Ledger("key", COUNT, lambda: "key")
-        super().__init__(SimpleNamespace(unit="unit", config=None), Built(), [], 1, lambda *_: None, ledger)
+        mutants = [SimpleNamespace(shown=f"mutant {number}") for number in range(1, COUNT + 1)]
+        super().__init__(SimpleNamespace(unit="unit", config=None), Built(), mutants, 1, lambda *_: None, ledger)
+        self.proved = proved
         self.kinds, self.passing, self.stops = kinds, passing, stops
         self.ran = []
 
@@ -52,7 +55,8 @@ class Session(judging._Session):
         return None if number in (0, *self.passing) else (KILLED, f"bench: {test}")
 
     def _prove(self, numbers):
-        return {number: Proof(False, "no proof") for number in numbers}
+        proofs = {True: Proof(True, "induction"), False: Proof(False, "no proof")}
+        return {number: proofs[number in self.proved] for number in numbers}
 
     @property
     def found(self):
@@ -123,3 +127,13 @@ def test_a_test_that_fails_by_itself_kills_nothing():
     with pytest.raises(SimulationError, match="unit: second fails without a mutant: bench: second"):
         session.work()
     assert session.ledger.entries == {}
+
+
+def test_what_the_bench_kills_cannot_be_equivalent():
+    """Proofs that compare nothing would find all of them equal."""
+    kinds = {1: "same", **dict.fromkeys(range(2, COUNT + 1), "compared")}
+    with pytest.raises(SimulationError, match=r"mutant \d+ is killed by the bench and proved equivalent by induction"):
+        Session(kinds, proved=range(1, COUNT + 1)).work()
+    session = Session(kinds, proved=[1])
+    session.work()
+    assert session.found[0] == (EQUIVALENT, "induction")

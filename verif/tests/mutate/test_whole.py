@@ -119,11 +119,17 @@ def test_proofs(tmp_path):
 
 
 def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
+    """Those that do not end together are tried one by one; where nothing can be made ready, all are late."""
+    limits = []
+
     def run(what, folder, name, script, timeout):
-        asked = [int(line.split()[2].split(".")[0]) for line in script.splitlines() if line.startswith("write_aiger")]
+        limits.append((name, timeout))
+        if name == "miter":
+            return
+        asked = [int(line.split()[2].split(".")[0]) for line in script.splitlines() if line.startswith("abc -script")]
+        if 2 in asked:
+            raise YosysTimeoutError("late")
         for number in asked:
-            if number == 2:
-                raise YosysTimeoutError("late")
             # One output, which is 0 or the one input.
             reduced(folder, str(number)).write_bytes(b"aig 1 1 0 1 0\n" + (b"0\n" if number == 3 else b"2\n"))
 
@@ -132,11 +138,19 @@ def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
     for place in (netlist, folder):
         place.mkdir()
     (netlist / MUTATED).write_text("")
+    late = Proof(False, f"{TIMED_OUT}: no proof in 20 s")
     assert prove("toy", netlist, "toy", 2, (1, 2, 3), folder) == {
         3: Proof(True, "cut registers"),
         1: Proof(False, "no proof"),
-        2: Proof(False, f"{TIMED_OUT}: no proof in 20 s"),
+        2: late,
     }
+    assert [seconds for name, seconds in limits if name == "prove"] == [26, 22, 22, 22, 24, 22, 22]
+
+    def never(what, folder, name, script, timeout):
+        raise YosysTimeoutError("late")
+
+    monkeypatch.setattr(equivalence, "require_run", never)
+    assert prove("toy", netlist, "toy", 2, (1, 2), folder) == {1: late, 2: late}
 
 
 def _module(text, name):

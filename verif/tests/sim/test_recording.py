@@ -37,29 +37,32 @@ class Recording:
 def test_what_is_compared_at_the_falling_edge_is_compared_in_its_cycle(tmp_path):
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"))
-    recording.cycle(("110", "1"), [(10, "o"), (11, "flag")], [(10, "o", 6), (11, "flag", 0)])
+    recording.cycle(("110", "1"), [(10, "o"), (11, "flag")], [(10, "o", 6, 3), (11, "flag", 0, 1)])
     # A scoreboard that was given another value has compared something else.
     assert recording.recorder.looks == {(1, 0): COMPARED, (1, 1): READ}
 
 
 def test_what_is_read_between_two_edges_may_be_of_either_cycle(tmp_path):
+    """Behind the rising edge at 5, say: the bench has read the one or the other, and who compares it has compared neither."""
     recording = Recording(tmp_path)
-    recording.cycle(("101", "0"))
-    recording.cycle(("110", "1"), [(3, "o")], [(3, "o", 5)])
-    assert recording.recorder.looks == {(0, 0): COMPARED, (1, 0): READ}
+    recording.cycle(("101", "0"), [(0, "flag")])
+    recording.cycle(("110", "1"), [(7, "o")], [(7, "o", 5, 3), (7, "flag", 0, 1)])
+    assert recording.recorder.looks == {(0, 0): READ, (1, 0): READ, (0, 1): COMPARED}
 
 
 def test_a_scoreboard_of_what_was_not_read_there_says_nothing(tmp_path):
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"), [(0, "o")])
-    recording.cycle(("101", "0"), (), [(10, "o", 5)])
-    recording.cycle(("XXX", "0"), [(20, "o")], [(20, "o", 5)])
-    recording.cycle(("101", "0"), [(30, "i")], [(30, "i", 5), (30, "lane 0", 5)])
-    assert recording.recorder.looks == {(0, 0): READ, (2, 0): READ}
+    recording.cycle(("101", "0"), (), [(10, "o", 5, 3)])
+    recording.cycle(("XXX", "0"), [(20, "o")], [(20, "o", 5, 3)])
+    recording.cycle(("101", "0"), [(30, "i")], [(30, "i", 5, 3), (30, "lane 0", 5, 3)])
+    # The lowest bits are not the whole.
+    recording.cycle(("001", "0"), [(40, "o")], [(40, "o", 1, 1)])
+    assert recording.recorder.looks == {(0, 0): READ, (2, 0): READ, (4, 0): READ}
 
 
 def test_without_a_clock_looks_come_after_their_moment(tmp_path):
     recording = Recording(tmp_path, clocked=False)
     recording.cycle(("101", "0"))
-    recording.cycle(("110", "0"), [(10, "o")], [(10, "o", 5)])
+    recording.cycle(("110", "0"), [(10, "o")], [(10, "o", 5, 3)])
     assert recording.recorder.looks == {(0, 0): COMPARED}
