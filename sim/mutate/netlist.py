@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from bitpath.sim.build import Built, Emitter, build, rtl_emitter
+from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import hosts
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.yosys import require_run, yosys_version
@@ -101,6 +102,7 @@ def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
     require_run(f"preparing {key.target}", folder, "prepare", prepare, YOSYS_SECONDS)
     possible = read_list((folder / "possible.txt").read_text(), key.target)
     drawn = draw(possible, key.count, key.seed)
+    _refuse_starts_at_one((folder / PREPARED).read_text(), drawn)
     write_records(folder / DRAWN, [{"possible": len(possible)}, *map(asdict, drawn)])
     (folder / "possible.txt").unlink()
     file = folder / f"{host.top}.v"
@@ -117,6 +119,20 @@ def mutating(drawn: Sequence[Mutant], file: str) -> str:
     # register behind whose output a mutant stands.
     same = ["pmuxtree", "setundef -init -zero"]
     return "\n".join([f"read_rtlil {PREPARED}", *lines, *same, *ends]) + "\n"
+
+
+def _refuse_starts_at_one(prepared: str, drawn: Sequence[Mutant]) -> None:
+    """A mutant behind a register's output takes its start away, which becomes 0: in simulation, and unseen in the proofs."""
+    behind = {mutant.module.lstrip("\\") for mutant in drawn if mutant.port.lstrip("\\") == "Q"}
+    module = ""
+    for line in prepared.splitlines():
+        words = line.split()
+        if words[:1] == ["module"]:
+            module = words[1].lstrip("\\")
+        elif words[:2] == ["attribute", "\\init"] and "1" in words[2].partition("'")[2] and module in behind:
+            raise SimulationError(
+                f"a register of {module} starts at 1, which mutants of its registers' outputs would change"
+            )
 
 
 def select_bits(count: int) -> int:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache as once
@@ -22,7 +23,8 @@ from bitpath.sim.errors import SimulationError
 from bitpath.sim.model_program import model_program, port_table, recorded_words, variable
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.imports import module_file, reached
-from bitpath.sim.runner import run
+from bitpath.sim.mutate.verdicts import TIMED_OUT
+from bitpath.sim.runner import FULL_BYTES, run
 from bitpath.verif.kit.bench import RECORDING
 from bitpath.verif.kit.recording import recordings
 
@@ -210,7 +212,7 @@ def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[
     try:
         found = _replay(program, traffic, mutants)
     except SimulationError as error:
-        if not any(mutants):
+        if not any(mutants) or shutil.disk_usage(program.parent).free < FULL_BYTES:
             raise
         if len(mutants) == 1:
             # The design itself can be replayed: this one closes a loop, say, and nothing in it settles.
@@ -230,7 +232,7 @@ def _replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> list[dic
     try:
         status = process.run_logged(command, env=os.environ, log=log, timeout=REPLAY_SECONDS)
     except TimeoutError as error:
-        raise SimulationError(f"the replay of {traffic.file}: {error}") from None
+        raise SimulationError(f"{TIMED_OUT}: the replay of {traffic.file}: {error}") from None
     found = [json.loads(line) for line in log.read_text(errors="replace").splitlines() if line.startswith("{")]
     if status or [each["mutant"] for each in found] != list(mutants):
         raise SimulationError(f"the replay of {traffic.file} ended with status {status}: {process.tail(log)}")

@@ -123,10 +123,12 @@ class Ledger:
                 self.entries[each["mutant"]] = each
             else:
                 self.steps[each["mutant"]] |= each["step"]
-        # A survivor for want of time is tried again.
+        # What lives, or could not be run, for want of time is tried again.
         late = [number for number, each in self.entries.items() if _undecided(each)]
         for number in late:
             del self.entries[number]
+            if TIMED_OUT in str(self.steps[number].get("replay")):
+                del self.steps[number]["replay"]
 
     @property
     def missing(self) -> list[int]:
@@ -161,7 +163,7 @@ class Ledger:
 
 
 def _undecided(entry: dict[str, Any]) -> bool:
-    return entry["verdict"] == SURVIVED and entry["how"].startswith(TIMED_OUT)
+    return entry["verdict"] in (SURVIVED, BROKEN) and TIMED_OUT in entry["how"]
 
 
 def side_by_side(

@@ -6,6 +6,7 @@ import pytest
 
 from bitpath.rtl.units import UNITS
 from bitpath.sim.coverage.configurations import RUNS
+from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import hosts, netlist, traffic
 from bitpath.sim.mutate.hosts import HOSTS, Host
 from bitpath.sim.mutate.imports import module_file, reached
@@ -30,6 +31,20 @@ def test_a_netlist_takes_all_mutants_numbered_from_1():
     assert script[1].endswith("-portbit 0 -ctrl mutsel 2 1")
     assert script[3].endswith("-port D -portbit 1 -ctrl mutsel 2 3")
     assert script[4:] == ["pmuxtree", "setundef -init -zero", "write_rtlil mutants.il", "write_verilog -noattr out.v"]
+
+
+def test_a_register_that_starts_at_1_has_no_mutant_behind_it():
+    """Its start would be lost, of which neither the replay nor a proof need know."""
+    text = (
+        "module \\lane\n  attribute \\init 2'10\n  wire width 2 \\q\nend\nmodule \\top\n  attribute \\init 1'0\nend\n"
+    )
+    at_q, at_d, elsewhere = (
+        netlist.Mutant("inv", module, "$1", port, 0, None, "rtl/a.py:1")
+        for module, port in (("lane", "Q"), ("lane", "D"), ("\\top", "Q"))
+    )
+    netlist._refuse_starts_at_one(text, [at_d, elsewhere])
+    with pytest.raises(SimulationError, match=r"a register of lane starts at 1"):
+        netlist._refuse_starts_at_one(text, [at_d, at_q])
 
 
 def test_lines_take_turns_and_the_seed_decides():
