@@ -129,13 +129,14 @@ def content(rng: Random, index: int) -> tuple[int, ...]:
 
 
 def random_program(rng: Random, cycles: int, busy: float) -> Program:
-    """Lanes on banks of their own, often on the place of the cycle before, with this probability to write at all."""
+    """Lanes on banks of their own, often on the place of the cycle before, with this probability to write at all; first every
+    number of lanes at once."""
     program, last = [], {}
-    for _ in range(cycles):
+    for cycle in range(cycles):
         banks = rng.sample(range(CONFIG.banks), min(CONFIG.lanes, CONFIG.banks))
         writes = {}
         for lane, bank in enumerate(banks):
-            if rng.random() < busy:
+            if lane < cycle if cycle <= len(banks) else rng.random() < busy:
                 again = bank in last and rng.random() < 0.6
                 index = last[bank] if again else rng.randrange(HOST_ONLY)
                 writes[lane] = random_write(rng, bank, index)
