@@ -5,6 +5,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +80,14 @@ def agree(
     tests, seed : of the bench, as :func:`bitpath.sim.runner.run` has them.
     cases : random cases of a test, unless coverage takes fewer.
     steps : so many of each of its tests, if it has them; of one test as many as it takes for an output stream that would
-        have no payload otherwise, and as many more.
+        have no payload otherwise, or for a part of an output that would not be valid, and as many more.
     gates_of : what makes the netlist.
     recorded_on : the simulator that runs the bench.
 
     Raises
     ------
     MissingToolError : an engine is not installed.
-    SimulationError : the bench failed, an engine gave other bits, or an output was never compared.
+    SimulationError : the bench failed, an engine gave other bits, or a bit of an output was never compared.
     """
     place = paths.build_root() / "agree"
     place.mkdir(parents=True, exist_ok=True)
@@ -115,9 +117,9 @@ def agree(
         given = [[(1 << bits) - 1 for bits in played[0].inputs.values()]] * READING_STEPS + given
     outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
     silent = [
-        name
-        for name, said in zip(outputs, zip(*answers, strict=True), strict=True)
-        if not any(counts for _, counts in said)
+        f"bits {never:#x} of {name}"
+        for (name, bits), said in zip(outputs.items(), zip(*answers, strict=True), strict=True)
+        if (never := (1 << bits) - 1 & ~reduce(or_, (counts for _, counts in said)))
     ]
     if silent:
         raise SimulationError(
@@ -141,7 +143,7 @@ def _replay(folder: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequen
         [[(f"{value:x}", f"{counts:x}") for value, counts in step] for step in answers],
     ]
     file = folder / "replay.json"
-    file.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
+    file.write_text(json.dumps({"inputs": inputs, "outputs": list(outputs), "steps": tables}))
     return file
 
 

@@ -62,7 +62,21 @@ def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
         return outputs, [[(0, 0)] * len(outputs) for _ in answers]
 
     monkeypatch.setattr(reference, "play", say_nothing)
-    with pytest.raises(SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of o; more"):
+    with pytest.raises(
+        SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of bits 0xf+ of o; more"
+    ):
+        agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
+
+
+def test_a_part_of_an_output_that_is_never_compared_is_an_error(monkeypatch):
+    play = reference.play
+
+    def say_all_but_one_bit(*arguments):
+        outputs, answers = play(*arguments)
+        return outputs, [[(value & ~4, counts & ~4) for value, counts in step] for step in answers]
+
+    monkeypatch.setattr(reference, "play", say_all_but_one_bit)
+    with pytest.raises(SimulationError, match=r"nothing was compared of bits 0x4 of o; more"):
         agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
 
 
@@ -85,7 +99,7 @@ class Halves(wiring.Component):
 def test_only_what_is_valid_counts():
     steps = [(1, 0xAB, 7), (0, 0xAB, 7), (0, 0x34, 5), (0, 0x34, 2), (0, 0x34, 0)]
     outputs, answers = reference.play(Halves(), ("rst", "words", "valid"), steps)
-    assert outputs == ["result", "result_valid", "o__payload", "o__valid"]
+    assert outputs == {"result": 8, "result_valid": 2, "o__payload": 4, "o__valid": 1}
     # In reset nothing does; the payload is the word of the step before, cut to its lower half.
     assert answers == [
         [(0, 0)] * 4,
