@@ -35,6 +35,8 @@ REPLAY_SECONDS = 2 * 3600
 """Limit on a replay by a simulator."""
 Steps = list[list[int]]
 """Of each step the inputs, in the order of their ports."""
+Widths = dict[str, int]
+"""Of ports, by name."""
 Answers = list[list[reference.Answer]]
 """Of each step the outputs."""
 
@@ -128,7 +130,7 @@ def agree(
     values = sum(counts != 0 for step in answers for _, counts in step)
     for engine in engines:
         if engine == NETLIST:
-            _hold_gates(unit, gates_of(unit, config), (inputs, given), (outputs, answers))
+            _hold_gates(unit, gates_of(unit, config), (played[0].inputs, given), (outputs, answers))
         else:
             _hold(unit, config, engine, _replay(folder, (inputs, given), (outputs, answers)), values)
     shutil.rmtree(folder)
@@ -162,10 +164,16 @@ def _hold(unit: str, config: Any, simulator: str, replay: Path, values: int) -> 
         raise SimulationError(f"{unit}: {simulator} does not give the bits of Amaranth's simulator: {error}") from None
 
 
-def _hold_gates(unit: str, file: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequence[str], Answers]) -> None:
-    """Raise unless a netlist gives just these answers."""
+def _hold_gates(unit: str, file: Path, given: tuple[Widths, Steps], said: tuple[Widths, Answers]) -> None:
+    """Raise unless a netlist has just these ports and gives just these answers."""
     (inputs, steps), (outputs, answers) = given, said
-    played = gates.play(flat.read(file, TOP), inputs, outputs, steps)
+    gate_level = flat.read(file, TOP)
+    for what, wanted, ports in (("inputs", inputs, gate_level.inputs), ("outputs", outputs, gate_level.outputs)):
+        found = {name: len(nets) for name, nets in ports.items() if name != "clk"}
+        if found != wanted:
+            others = dict(sorted(found.items() ^ wanted.items()))
+            raise SimulationError(f"{unit}: the netlist and the unit differ in their {what}: {', '.join(others)}")
+    played = gates.play(gate_level, list(inputs), list(outputs), steps)
     compared = [
         (step, name, value & counts, expected)
         for step, (got, wanted) in enumerate(zip(played, answers, strict=True))

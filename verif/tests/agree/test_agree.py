@@ -80,6 +80,29 @@ def test_a_part_of_an_output_that_is_never_compared_is_an_error(monkeypatch):
         agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
 
 
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "says"),
+    [
+        ({"i": 8}, {"o": 4}, "outputs: o"),
+        ({"i": 8}, {"q": 5}, "outputs: o, q"),
+        ({"i": 7}, {"o": 5}, "inputs: i"),
+        ({"i": 8, "j": 1}, {"o": 5}, "inputs: j"),
+        ({}, {"o": 5}, "inputs: i"),
+    ],
+)
+def test_a_netlist_with_other_ports_is_said(inputs, outputs, says, tmp_path):
+    names = iter(range(2, 100))
+    ports = {
+        name: {"direction": direction, "bits": [next(names) if direction == "input" else "0" for _ in range(bits)]}
+        for direction, of in (("input", {"clk": 1, **inputs}), ("output", outputs))
+        for name, bits in of.items()
+    }
+    file = tmp_path / "netlist.json"
+    file.write_text(json.dumps({"modules": {netlist.TOP: {"ports": ports, "cells": {}}}}))
+    with pytest.raises(SimulationError, match=f"^unit: the netlist and the unit differ in their {says}$"):
+        module._hold_gates("unit", file, ({"i": 8}, [[0]]), ({"o": 5}, [[(0, 31)]]))
+
+
 class Halves(wiring.Component):
     """Two words in one output, and which of them are valid; a stream of one word."""
 
