@@ -14,12 +14,13 @@ from bitpath.rtl.emit import emit as emit_unit
 from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.agree import agree as module
-from bitpath.sim.agree import netlist, recorded, reference
+from bitpath.sim.agree import flat, netlist, recorded, reference
 from bitpath.sim.agree.agree import ENGINES, NETLIST, REFERENCE, agree
 from bitpath.sim.agree.configurations import CONFIGURATIONS
 from bitpath.sim.agree.known import agreement
 from bitpath.sim.build import Emitter, build
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.synth import library
 
 pytestmark = pytest.mark.simulator
 SEED = 20261122
@@ -186,6 +187,54 @@ def test_a_gate_of_another_function_is_found(share, tmp_path):
     )
     with pytest.raises(SimulationError, match=says):
         hold("fidelity_multiplier", (NETLIST,), least=1, recorded_on="icarus", gates_of=changed)
+
+
+def another_d(modules):
+    """Two flip-flops of one module take each other's input."""
+    one, other = first_two(
+        cell["connections"]
+        for each in modules.values()
+        for cell in each["cells"].values()
+        if cell["type"] == library.FLIP_FLOP
+    )
+    one["D"], other["D"] = other["D"], one["D"]
+
+
+def always_written(modules):
+    """A memory is written in every cycle."""
+    memory = next(cell for each in modules.values() for cell in each["cells"].values() if cell["type"] == flat.MEMORY)[
+        "connections"
+    ]
+    memory["WR_EN"] = ["1"] * len(memory["WR_EN"])
+
+
+def crossed(modules):
+    """The lowest and the highest bit of an inner module's output go where the other one should."""
+    ports = next(
+        cell["connections"][port]
+        for each in modules.values()
+        for cell in each["cells"].values()
+        for port, said in modules.get(cell["type"], {"ports": {}})["ports"].items()
+        if said["direction"] == "output" and len(cell["connections"].get(port, ())) > 1
+    )
+    ports[0], ports[-1] = ports[-1], ports[0]
+
+
+def first_two(each):
+    return next(each), next(each)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("change", [another_d, always_written, crossed])
+def test_other_registers_memories_and_connections_are_found(change, tmp_path):
+    def changed(unit, config):
+        content = json.loads(netlist.netlist(unit, config).read_text())
+        change(content["modules"])
+        (tmp_path / "changed.json").write_text(json.dumps(content))
+        return tmp_path / "changed.json"
+
+    with pytest.raises(SimulationError, match="psum: the netlist does not give the bits of Amaranth's simulator"):
+        hold("psum", (NETLIST,), least=1, gates_of=changed, **SMALL["psum"] | {"steps": 60})
 
 
 def test_another_design_is_found(tmp_path, monkeypatch):
