@@ -5,6 +5,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ REPLAY_SECONDS = 2 * 3600
 """Limit on a replay by a simulator."""
 Steps = list[list[int]]
 """Of each step the inputs, in the order of their ports."""
+Widths = dict[str, int]
+"""Of ports, by name."""
 Answers = list[list[reference.Answer]]
 """Of each step the outputs."""
 
@@ -78,14 +82,14 @@ def agree(
     tests, seed : of the bench, as :func:`bitpath.sim.runner.run` has them.
     cases : random cases of a test, unless coverage takes fewer.
     steps : so many of each of its tests, if it has them; of one test as many as it takes for an output stream that would
-        have no payload otherwise, and as many more.
+        have no payload otherwise, or for a part of an output that would not be valid, and as many more.
     gates_of : what makes the netlist.
     recorded_on : the simulator that runs the bench.
 
     Raises
     ------
     MissingToolError : an engine is not installed.
-    SimulationError : the bench failed, an engine gave other bits, or an output was never compared.
+    SimulationError : the bench failed, an engine gave other bits, or a bit of an output was never compared.
     """
     place = paths.build_root() / "agree"
     place.mkdir(parents=True, exist_ok=True)
@@ -115,9 +119,9 @@ def agree(
         given = [[(1 << bits) - 1 for bits in played[0].inputs.values()]] * READING_STEPS + given
     outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
     silent = [
-        name
-        for name, said in zip(outputs, zip(*answers, strict=True), strict=True)
-        if not any(counts for _, counts in said)
+        f"bits {never:#x} of {name}"
+        for (name, bits), said in zip(outputs.items(), zip(*answers, strict=True), strict=True)
+        if (never := (1 << bits) - 1 & ~reduce(or_, (counts for _, counts in said)))
     ]
     if silent:
         raise SimulationError(
@@ -126,7 +130,7 @@ def agree(
     values = sum(counts != 0 for step in answers for _, counts in step)
     for engine in engines:
         if engine == NETLIST:
-            _hold_gates(unit, gates_of(unit, config), (inputs, given), (outputs, answers))
+            _hold_gates(unit, gates_of(unit, config), (played[0].inputs, given), (outputs, answers))
         else:
             _hold(unit, config, engine, _replay(folder, (inputs, given), (outputs, answers)), values)
     shutil.rmtree(folder)
@@ -141,7 +145,7 @@ def _replay(folder: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequen
         [[(f"{value:x}", f"{counts:x}") for value, counts in step] for step in answers],
     ]
     file = folder / "replay.json"
-    file.write_text(json.dumps({"inputs": inputs, "outputs": outputs, "steps": tables}))
+    file.write_text(json.dumps({"inputs": inputs, "outputs": list(outputs), "steps": tables}))
     return file
 
 
@@ -160,10 +164,16 @@ def _hold(unit: str, config: Any, simulator: str, replay: Path, values: int) -> 
         raise SimulationError(f"{unit}: {simulator} does not give the bits of Amaranth's simulator: {error}") from None
 
 
-def _hold_gates(unit: str, file: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequence[str], Answers]) -> None:
-    """Raise unless a netlist gives just these answers."""
+def _hold_gates(unit: str, file: Path, given: tuple[Widths, Steps], said: tuple[Widths, Answers]) -> None:
+    """Raise unless a netlist has just these ports and gives just these answers."""
     (inputs, steps), (outputs, answers) = given, said
-    played = gates.play(flat.read(file, TOP), inputs, outputs, steps)
+    gate_level = flat.read(file, TOP)
+    for what, wanted, ports in (("inputs", inputs, gate_level.inputs), ("outputs", outputs, gate_level.outputs)):
+        found = {name: len(nets) for name, nets in ports.items() if name != "clk"}
+        if found != wanted:
+            others = dict(sorted(found.items() ^ wanted.items()))
+            raise SimulationError(f"{unit}: the netlist and the unit differ in their {what}: {', '.join(others)}")
+    played = gates.play(gate_level, list(inputs), list(outputs), steps)
     compared = [
         (step, name, value & counts, expected)
         for step, (got, wanted) in enumerate(zip(played, answers, strict=True))

@@ -13,10 +13,12 @@ from bitpath.sim.errors import SimulationError
 from bitpath.sim.synth import library
 
 FALSE, TRUE = 0, 1
-"""Nets of constants; Yosys numbers those of a module from 2 on. What is undefined or driven by nothing is 0."""
+"""Nets of constants; Yosys numbers those of a module from 2 on."""
 PINS = 4
 """The most inputs that a cell has."""
 MEMORY = "$mem_v2"
+UNCLOCKED = ("RD_CLK", "RD_EN", "RD_ARST", "RD_SRST")
+"""Pins of a memory that a read without a register ignores; Yosys has them undefined."""
 BUFFER = library.Cell("between a module's output and what it is connected to", "A", 0, 0, 0)
 Ports = Mapping[str, np.ndarray]
 """Nets by port, the lowest bit first."""
@@ -75,7 +77,8 @@ def read(file: Path, top: str) -> Netlist:
 
     Raises
     ------
-    SimulationError : there is a cell of which there is no model, or another clock, or a net is driven twice.
+    SimulationError : there is a cell of which there is no model, or another clock, or something is undefined, or a net is
+        driven twice, or read and driven by nothing.
     """
     said = json.loads(file.read_text())["modules"]
     modules = {name: _module(module, said.keys()) for name, module in said.items()}
@@ -92,8 +95,18 @@ def read(file: Path, top: str) -> Netlist:
         *(states for _, states in whole.flip_flops),
         *(data for memory in whole.memories for _, data in memory.reads),
     ]
-    if np.bincount(np.concatenate(driven)).max() > 1:
+    drivers = np.bincount(np.concatenate(driven), minlength=whole.nets)
+    if drivers.max() > 1:
         raise SimulationError(f"{file} has a net that is driven twice")
+    used = [
+        *whole.outputs.values(),
+        *(pins.ravel() for pins, _, _ in whole.gates),
+        *(following for following, _ in whole.flip_flops),
+        *(address for memory in whole.memories for address, _ in memory.reads),
+        *(part for memory in whole.memories for port in memory.writes for part in port),
+    ]
+    if not drivers[np.concatenate(used)].all():
+        raise SimulationError(f"{file} has a net that is read and driven by nothing")
     return whole
 
 
@@ -103,6 +116,12 @@ def _place(whole: Netlist, modules: Mapping[str, _Module], name: str, connected:
     nets = np.arange(whole.nets, whole.nets + module.nets)
     nets[: TRUE + 1] = FALSE, TRUE
     whole.nets += module.nets
+    ports = {**module.inputs, **module.outputs}
+    for port, bits in connected.items():
+        if port not in ports or len(bits) != len(ports[port]):
+            raise SimulationError(
+                f"{len(bits)} bits are connected to {name}'s port {port}, which does not have so many"
+            )
     for port in module.inputs.keys() & connected.keys():
         nets[module.inputs[port]] = connected[port]
     whole.gates += [(nets[pins], nets[driven], tables) for pins, driven, tables in module.gates]
@@ -124,7 +143,15 @@ def _module(said: Mapping[str, Any], names: Sequence[str]) -> _Module:
     """A module of those names."""
     ports = {port: _bits(each["bits"]) for port, each in said["ports"].items()}
     cells = [
-        (cell["type"], cell["parameters"], {port: _bits(bits) for port, bits in cell["connections"].items()})
+        (
+            cell["type"],
+            cell["parameters"],
+            {
+                port: _bits(bits)
+                for port, bits in cell["connections"].items()
+                if cell["type"] != MEMORY or port not in UNCLOCKED
+            },
+        )
         for cell in said["cells"].values()
     ]
     inside, pins, driven, tables, following, states = [], [], [], [], [], []
@@ -155,7 +182,9 @@ def _module(said: Mapping[str, Any], names: Sequence[str]) -> _Module:
 
 
 def _bits(bits: Sequence[int | str]) -> np.ndarray:
-    """Nets; Yosys writes constants as text."""
+    """Nets; Yosys writes constants as text, "x" and "z" among them."""
+    if undefined := {bit for bit in bits if isinstance(bit, str)} - {"0", "1"}:
+        raise SimulationError(f"the netlist has an undefined bit, {undefined.pop()}")
     return np.array([bit if isinstance(bit, int) else int(bit == "1") for bit in bits], int)
 
 
@@ -181,10 +210,24 @@ def _buffers(inputs: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _memory(parameters: Mapping[str, str], at: Ports) -> Memory:
-    """A memory whose reads have no register of their own: Yosys was asked for none."""
+    """A memory whose reads have no register of their own, since Yosys was asked for none, and of whose writes, all at the
+    rising edge, later ones have priority."""
     words, width, reads, writes = (int(parameters[name], 2) for name in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS"))
-    if any(int(parameters[name], 2) for name in ("RD_CLK_ENABLE", "RD_WIDE_CONTINUATION", "WR_WIDE_CONTINUATION")):
-        raise SimulationError("there is no model of the netlist's memory, whose reads are clocked or of several words")
+
+    def flags(name: str, count: int) -> str:
+        """Of each port or pair of ports, the first one first."""
+        return parameters[name][::-1][:count]
+
+    never = flags("RD_CLK_ENABLE", reads) + flags("RD_WIDE_CONTINUATION", reads)
+    never += flags("WR_WIDE_CONTINUATION", writes) + flags("OFFSET", len(parameters["OFFSET"]))
+    priority = flags("WR_PRIORITY_MASK", writes * writes)
+    always = flags("WR_CLK_ENABLE", writes) + flags("WR_CLK_POLARITY", writes)
+    always += "".join(priority[port * writes :][:port] for port in range(writes))
+    if set(never) - {"0"} or set(always) - {"1"}:
+        raise SimulationError(
+            "there is no model of the netlist's memory: reads with a clock, ports of several words, writes without a clock or "
+            "at its falling edge, words from another address than 0 on, or no priority of later writes"
+        )
     content = np.array([bit == "1" for bit in reversed(parameters["INIT"])], np.uint8)
     bits = np.zeros(words * width, np.uint8)
     bits[: len(content)] = content[: len(bits)]

@@ -18,7 +18,7 @@ def play(
 
     Parameters
     ----------
-    inputs, outputs : names of ports.
+    inputs, outputs : names of the netlist's ports.
     steps : values of the inputs, from power-on.
 
     Raises
@@ -29,13 +29,11 @@ def play(
     nets[TRUE] = 1
     levels = _levels(netlist)
     following, states = (np.concatenate(parts) for parts in zip(*netlist.flip_flops, strict=True))
-    into = [netlist.inputs.get(name) for name in inputs]
+    into = [netlist.inputs[name] for name in inputs]
     out = [netlist.outputs[name] for name in outputs]
     for step in steps:
         for ports, value in zip(into, step, strict=True):
-            # Where nothing depends on it there is no such port.
-            if ports is not None:
-                nets[ports] = _bits(value, len(ports))
+            nets[ports] = _bits(value, len(ports))
         for pins, driven, tables, reads in levels:
             row = nets[pins[0]]
             for place in range(1, PINS):

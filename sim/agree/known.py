@@ -17,7 +17,7 @@ import bitpath.verif.kit
 import bitpath.verif.stimulus
 import bitpath.verif.tb
 from bitpath.rtl.config import digest
-from bitpath.sim import build, cache, journal, paths, runner, tools, yosys
+from bitpath.sim import build, cache, journal, launch, paths, process, runner, tools, yosys
 from bitpath.sim.agree.agree import NETLIST, Agreement, agree
 from bitpath.sim.coverage import configurations
 from bitpath.sim.synth import flow, library
@@ -35,7 +35,8 @@ def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, see
 
     Raises
     ------
-    MissingToolError, SimulationError : as it does; of a unit that did not agree nothing is kept.
+    MissingToolError, SimulationError : as it does; of a unit that did not agree nothing is kept, nor of one whose sources
+        were changed meanwhile: its bench reads them anew.
     """
     asked = {"unit": unit, "digest": digest(unit, config), "engines": list(engines), "steps": steps, "seed": seed}
     tool_versions = {
@@ -46,16 +47,21 @@ def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, see
         if line.get("key") == key and line.get("agreement", {}).keys() == FIELDS:
             return Agreement(**line["agreement"] | {"engines": tuple(line["agreement"]["engines"])})
     found = agree(unit, config, engines=engines, steps=steps, seed=seed)
-    journal.append(answers_file(), {"key": key, "agreement": asdict(found)})
+    if _sources_now() == _sources():
+        journal.append(answers_file(), {"key": key, "agreement": asdict(found)})
     return found
 
 
 @once
 def _sources() -> dict[str, Any]:
     """What any answer depends on beside the simulators: as it is when the first one is asked for."""
+    return _sources_now()
+
+
+def _sources_now() -> dict[str, Any]:
     verif = bitpath.verif.host, bitpath.verif.kit, bitpath.verif.stimulus, bitpath.verif.tb
     packages = bitpath.golden, bitpath.rtl, *verif, bitpath.sim.agree
-    modules = build, runner, configurations, flow, library, yosys
+    modules = build, runner, launch, process, tools, configurations, flow, library, yosys
     sources = [
         *(Path(package.__file__).parent for package in packages),
         *(Path(module.__file__) for module in modules),

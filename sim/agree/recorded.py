@@ -18,7 +18,8 @@ class Recorded:
     inputs : of the design, with their widths, "rst" among them where it has a clock.
     changes : of inputs: step, index, value; the steps ascend.
     steps : how many: cycles, or moments at which inputs changed in a design without a clock.
-    offers : of every output with a valid beside it the step in which it is valid first, None where it never is.
+    offers : of every output with a valid beside it, and of each part of one that has several, the step in which it is valid
+        first, None where it never is.
     """
 
     inputs: dict[str, int]

@@ -16,8 +16,8 @@ Answer = tuple[int, int]
 
 def play(
     unit: wiring.Component, inputs: Sequence[str], steps: Sequence[Sequence[int]]
-) -> tuple[list[str], list[list[Answer]]]:
-    """The names of a unit's outputs, and what is said of them in each step: before the rising edge that takes its inputs.
+) -> tuple[dict[str, int], list[list[Answer]]]:
+    """The widths of a unit's outputs by name, and what is said of them in each step: before the rising edge that takes its inputs.
 
     Nothing is said of a step in reset and of a payload that is not valid: a Verilog simulator may have X there, and Amaranth's
     clears what memories have read, which its Verilog does not. An output ``name`` with ``name_valid`` beside it has as many
@@ -28,20 +28,24 @@ def play(
     unit : not yet elaborated.
     inputs : names of ports, "rst" where the unit has a clock.
     steps : their values, from power-on.
+
+    Raises
+    ------
+    ValueError : an output's parts are not of the same width.
     """
     m = Module()
     m.submodules.unit = unit
     clocked = "rst" in inputs
     m.domains.sync = domain = ClockDomain()
     ports: dict[str, Value] = {"rst": domain.rst}
-    outputs = []
+    outputs: dict[str, int] = {}
     for path, member, value in unit.signature.flatten(unit):
         name = "__".join(map(str, path))
         if isinstance(value, Const) or not len(Value.cast(value)):
             continue
         ports[name] = Value.cast(value)
         if member.flow is Out:
-            outputs.append(name)
+            outputs[name] = len(ports[name])
     valid_of = {name: ports.get(name.removesuffix(PAYLOAD) + VALID, ports.get(f"{name}_valid")) for name in outputs}
     answers: list[list[Answer]] = []
 
@@ -72,5 +76,7 @@ def play(
 
 def _counting(width: int, valid: int, parts: int) -> int:
     """The bits of a word of some parts that are in a valid one."""
-    part = width // parts
+    part, rest = divmod(width, parts)
+    if rest:
+        raise ValueError(f"{width} bits are not {parts} parts of the same width")
     return sum(((1 << part) - 1) << place * part for place in range(parts) if valid >> place & 1)

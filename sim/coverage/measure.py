@@ -83,7 +83,7 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
 
     Raises
     ------
-    SimulationError : the bench failed, or Yosys did, or nothing was counted.
+    SimulationError : the bench failed, or Yosys did, or nothing was counted, or what toggled was proved constant.
     ValueError : a waiver matches nothing, or what is reached.
     """
     built = build(unit, measured.config, "verilator", coverage=True)
@@ -98,6 +98,8 @@ def measure(unit: str, measured: Measured, waivers: Sequence[Waiver]) -> Coverag
     still = {net: names[0] for net, (names, toggled) in nets.items() if not toggled}
     asked = {netlist.net(point.module, signal): signal for point, signal in deciding.items()}
     constant = constant_nets(netlist, still | {net: signal for net, signal in asked.items() if net is not None})
+    if wrong := contradicted(nets, constant.keys()):
+        raise SimulationError(f"{unit}: proved constant, but it toggled: {', '.join(wrong)}")
     dead = dead_branches(netlist, deciding, constant)
     lines = line_share(unit, lines_of, source, waivers, dead)
     toggles = toggle_share(unit, nets, waivers, constant.keys())
@@ -217,6 +219,11 @@ def line_share(
     names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
     points = [((name,), counted[point] > 0) for name, point in zip(names, places, strict=True)]
     return _share(points, waived(waivers, unit, "line", points), names)
+
+
+def contradicted(nets: Mapping[Net, tuple[list[str], bool]], constant: Set[Net]) -> list[str]:
+    """Nets that a run has seen to rise and to fall, though they are said to be constant: the proof or the run is wrong."""
+    return [f"{net.module}.{names[0]}" for net, (names, toggled) in nets.items() if toggled and net in constant]
 
 
 def toggle_share(

@@ -16,6 +16,9 @@ from bitpath.sim.tools import require_extra
 from bitpath.verif.formal.property import Property
 from bitpath.verif.formal.table import PROPERTIES
 
+DECIDED = ("proved", "refuted")
+"""What more time does not change."""
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -85,7 +88,7 @@ def prove(
 
     Parameters
     ----------
-    limit : seconds for an answer; one that was undecided within less is asked for again.
+    limit : seconds for an answer; one that there was none to within less is asked for again.
     progress : called with the answers there are and those wanted.
 
     Raises
@@ -96,8 +99,7 @@ def prove(
     known = {
         line["key"]: line["answer"]
         for line in journal.read(answers_file())
-        if line.keys() >= {"key", "answer", "limit"}
-        and (line["answer"]["status"] != "undecided" or line["limit"] >= limit)
+        if line.keys() >= {"key", "answer", "limit"} and (line["answer"]["status"] in DECIDED or line["limit"] >= limit)
     }
     tasks = [Task(each, sabotaged) for each in properties for sabotaged in (False, True)]
     found: dict[tuple[str, bool], tuple[str, dict[str, Any]]] = {}

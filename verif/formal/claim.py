@@ -12,6 +12,9 @@ from amaranth.lib.wiring import In
 
 from bitpath.rtl.common.ranks import Ranks
 
+FLAG = "flag"
+"""A submodule that keeps what one of a pipeline's results was, and that no result depends on."""
+
 
 class Claim:
     """The statement of a property, as it is made.
@@ -42,7 +45,8 @@ class Claim:
 
         Parameters
         ----------
-        wires : whether its register ranks are wires, which makes a pipeline combinational; ValueError where a register is left.
+        wires : whether its register ranks are wires, which makes a pipeline combinational; ValueError where a register is left
+            outside its submodule ``flag``, which stands beside a pipeline.
         """
         if wires:
             with patch.object(Ranks, "hold", lambda self, step, **values: list(values.values())):
@@ -114,7 +118,9 @@ class Claim:
 
 
 def _clocked(fragment: Fragment) -> bool:
-    return fragment.statements.keys() > {"comb"} or any(_clocked(inner) for inner, *_ in fragment.subfragments)
+    return bool(fragment.statements.keys() - {"comb"}) or any(
+        _clocked(inner) for inner, name, *_ in fragment.subfragments if name != FLAG
+    )
 
 
 def _registers(fragment: Fragment) -> Iterator[Signal]:

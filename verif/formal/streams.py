@@ -199,7 +199,8 @@ def _still(unit: str, name: str, make: Callable, **quiet: int) -> Property:
     return Property(
         f"{name}_stands_still",
         unit,
-        "a cycle in which its result waits changes no register, so that it is as if it had not been",
+        "a cycle in which its result waits changes no register, so that it is as if it had not been"
+        + "".join(f"; {port} is {value}" for port, value in quiet.items()),
         partial(stands_still, make=make, **quiet),
         _MOVES,
         depth=1,

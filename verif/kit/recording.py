@@ -48,9 +48,9 @@ class Recorder:
         port, its value from the lowest word on; ``looks``: cycle, index of the output, :data:`READ` or :data:`COMPARED`;
         ``answers``, the payloads in words; ``meta``, as JSON the ports' names and widths, ``ports`` the inputs and
         ``output_ports`` the others, the number of cycles, and of each output with a valid beside it the first cycle in which it
-        was, outside of reset. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
+        was, outside of reset; of one in parts the first of each, by ``NAME[PART]``. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
         ``traffic.npz``.
-    enough : so many cycles are, and as many behind that first cycle of each such output: with them the test ends. None
+    enough : so many cycles are, and as many behind that first cycle of each such output or part: with them the test ends. None
         where all of it is wanted.
     """
 
@@ -72,7 +72,10 @@ class Recorder:
         streams = [name.removesuffix(PAYLOAD) for name in self.outputs if name.endswith(PAYLOAD)]
         self._valids = {name: f"{name}__valid" for name in streams}
         self._valids |= {name: f"{name}_valid" for name in self.outputs if f"{name}_valid" in self.outputs}
-        self.offers: dict[str, int | None] = dict.fromkeys(self._valids)
+        self._parts = {name: len(getattr(dut, valid, "1")) for name, valid in self._valids.items()}
+        self.offers: dict[str, int | None] = {
+            _part(name, place, count): None for name, count in self._parts.items() for place in range(count)
+        }
         self.clocked = hasattr(dut, "clk")
         self.looks: dict[tuple[int, int], int] = {}
         self._unsure: set[tuple[int, int]] = set()
@@ -112,8 +115,10 @@ class Recorder:
             if last.get("rst") != "1":
                 for name, valid in self._valids.items():
                     # A stream that is always valid has no such port.
-                    if self.offers[name] is None and "1" in last.get(valid, "1"):
-                        self.offers[name] = self.cycles
+                    for place, bit in enumerate(reversed(last.get(valid, "1"))):
+                        part = _part(name, place, self._parts[name])
+                        if bit == "1" and self.offers[part] is None:
+                            self.offers[part] = self.cycles
             self.cycles += 1
             await self._end_if_enough()
             if not self.clocked:
@@ -187,6 +192,10 @@ def _unused(path: Path) -> Path:
 
 def _numbered(path: Path) -> Iterator[Path]:
     return (path.with_stem(f"{path.stem}-{number}") if number else path for number in count())
+
+
+def _part(name: str, place: int, count: int) -> str:
+    return name if count == 1 else f"{name}[{place}]"
 
 
 def _described(ports: dict[str, Any]) -> list[dict[str, Any]]:

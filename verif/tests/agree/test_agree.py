@@ -14,12 +14,13 @@ from bitpath.rtl.emit import emit as emit_unit
 from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.agree import agree as module
-from bitpath.sim.agree import netlist, recorded, reference
+from bitpath.sim.agree import flat, netlist, recorded, reference
 from bitpath.sim.agree.agree import ENGINES, NETLIST, REFERENCE, agree
 from bitpath.sim.agree.configurations import CONFIGURATIONS
 from bitpath.sim.agree.known import agreement
 from bitpath.sim.build import Emitter, build
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.synth import library
 
 pytestmark = pytest.mark.simulator
 SEED = 20261122
@@ -62,8 +63,45 @@ def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
         return outputs, [[(0, 0)] * len(outputs) for _ in answers]
 
     monkeypatch.setattr(reference, "play", say_nothing)
-    with pytest.raises(SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of o; more"):
+    with pytest.raises(
+        SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of bits 0xf+ of o; more"
+    ):
         agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
+
+
+def test_a_part_of_an_output_that_is_never_compared_is_an_error(monkeypatch):
+    play = reference.play
+
+    def say_all_but_one_bit(*arguments):
+        outputs, answers = play(*arguments)
+        return outputs, [[(value & ~4, counts & ~4) for value, counts in step] for step in answers]
+
+    monkeypatch.setattr(reference, "play", say_all_but_one_bit)
+    with pytest.raises(SimulationError, match=r"nothing was compared of bits 0x4 of o; more"):
+        agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "says"),
+    [
+        ({"i": 8}, {"o": 4}, "outputs: o"),
+        ({"i": 8}, {"q": 5}, "outputs: o, q"),
+        ({"i": 7}, {"o": 5}, "inputs: i"),
+        ({"i": 8, "j": 1}, {"o": 5}, "inputs: j"),
+        ({}, {"o": 5}, "inputs: i"),
+    ],
+)
+def test_a_netlist_with_other_ports_is_said(inputs, outputs, says, tmp_path):
+    names = iter(range(2, 100))
+    ports = {
+        name: {"direction": direction, "bits": [next(names) if direction == "input" else "0" for _ in range(bits)]}
+        for direction, of in (("input", {"clk": 1, **inputs}), ("output", outputs))
+        for name, bits in of.items()
+    }
+    file = tmp_path / "netlist.json"
+    file.write_text(json.dumps({"modules": {netlist.TOP: {"ports": ports, "cells": {}}}}))
+    with pytest.raises(SimulationError, match=f"^unit: the netlist and the unit differ in their {says}$"):
+        module._hold_gates("unit", file, ({"i": 8}, [[0]]), ({"o": 5}, [[(0, 31)]]))
 
 
 class Halves(wiring.Component):
@@ -85,7 +123,7 @@ class Halves(wiring.Component):
 def test_only_what_is_valid_counts():
     steps = [(1, 0xAB, 7), (0, 0xAB, 7), (0, 0x34, 5), (0, 0x34, 2), (0, 0x34, 0)]
     outputs, answers = reference.play(Halves(), ("rst", "words", "valid"), steps)
-    assert outputs == ["result", "result_valid", "o__payload", "o__valid"]
+    assert outputs == {"result": 8, "result_valid": 2, "o__payload": 4, "o__valid": 1}
     # In reset nothing does; the payload is the word of the step before, cut to its lower half.
     assert answers == [
         [(0, 0)] * 4,
@@ -149,6 +187,54 @@ def test_a_gate_of_another_function_is_found(share, tmp_path):
     )
     with pytest.raises(SimulationError, match=says):
         hold("fidelity_multiplier", (NETLIST,), least=1, recorded_on="icarus", gates_of=changed)
+
+
+def another_d(modules):
+    """Two flip-flops of one module take each other's input."""
+    one, other = first_two(
+        cell["connections"]
+        for each in modules.values()
+        for cell in each["cells"].values()
+        if cell["type"] == library.FLIP_FLOP
+    )
+    one["D"], other["D"] = other["D"], one["D"]
+
+
+def always_written(modules):
+    """A memory is written in every cycle."""
+    memory = next(cell for each in modules.values() for cell in each["cells"].values() if cell["type"] == flat.MEMORY)[
+        "connections"
+    ]
+    memory["WR_EN"] = ["1"] * len(memory["WR_EN"])
+
+
+def crossed(modules):
+    """The lowest and the highest bit of an inner module's output go where the other one should."""
+    ports = next(
+        cell["connections"][port]
+        for each in modules.values()
+        for cell in each["cells"].values()
+        for port, said in modules.get(cell["type"], {"ports": {}})["ports"].items()
+        if said["direction"] == "output" and len(cell["connections"].get(port, ())) > 1
+    )
+    ports[0], ports[-1] = ports[-1], ports[0]
+
+
+def first_two(each):
+    return next(each), next(each)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("change", [another_d, always_written, crossed])
+def test_other_registers_memories_and_connections_are_found(change, tmp_path):
+    def changed(unit, config):
+        content = json.loads(netlist.netlist(unit, config).read_text())
+        change(content["modules"])
+        (tmp_path / "changed.json").write_text(json.dumps(content))
+        return tmp_path / "changed.json"
+
+    with pytest.raises(SimulationError, match="psum: the netlist does not give the bits of Amaranth's simulator"):
+        hold("psum", (NETLIST,), least=1, gates_of=changed, **SMALL["psum"] | {"steps": 60})
 
 
 def test_another_design_is_found(tmp_path, monkeypatch):

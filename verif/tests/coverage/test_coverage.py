@@ -13,7 +13,15 @@ from bitpath.rtl.units import UNITS
 from bitpath.sim import __main__, paths, runner
 from bitpath.sim.coverage import bins, report, waivers
 from bitpath.sim.coverage.configurations import RUNS
-from bitpath.sim.coverage.measure import Coverage, conditions, dead_branches, line_share, percent, real_lines
+from bitpath.sim.coverage.measure import (
+    Coverage,
+    conditions,
+    contradicted,
+    dead_branches,
+    line_share,
+    percent,
+    real_lines,
+)
 from bitpath.sim.coverage.netlist import Net
 from bitpath.sim.coverage.points import Counts, LinePoint, parse, plain
 from bitpath.sim.errors import SimulationError
@@ -150,6 +158,12 @@ RECORDS = (
     {"coverage": {"b": 2, "c": 0}, "streams": {"i: gap": 3}},
     {"coverage": {}},
 )
+
+
+def test_what_toggled_is_not_proved_constant():
+    nets = {Net("top", 2): (["a", "b"], True), Net("top", 3): (["c"], False), Net("top", 4): (["d"], True)}
+    assert contradicted(nets, {Net("top", 3)}) == []
+    assert contradicted(nets, {Net("top", 2), Net("top", 3)}) == ["top.a"]
 
 
 def test_bins_are_a_tests_over_its_parameters(tmp_path):

@@ -1,5 +1,7 @@
 """Which nets are proved constant, and that no other is."""
 
+import re
+
 import pytest
 
 from bitpath.sim import paths
@@ -7,9 +9,10 @@ from bitpath.sim.abc import constant_outputs
 from bitpath.sim.coverage import prove
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.coverage.measure import measure
-from bitpath.sim.coverage.netlist import read_netlist
+from bitpath.sim.coverage.netlist import DESIGN, Net, read_netlist
 from bitpath.sim.coverage.points import parse
 from bitpath.sim.coverage.prove import constant_nets, with_output
+from bitpath.sim.yosys import YosysTimeoutError
 
 RTLIL = """module \\top
   wire output 2 \\o
@@ -36,6 +39,32 @@ def test_constant_outputs_of_an_aiger_file():
     assert constant_outputs(b"aig 3 1 1 4 1\n6 0\n0\n1\n2\n7\n\x02\x02c\n") == [0, 1, None, None]
     with pytest.raises(ValueError, match="no binary AIGER"):
         constant_outputs(b"aag 1 1 0 0 0\n")
+
+
+class Design:
+    """A netlist of one module with a bit."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+
+def test_a_graph_that_a_time_out_cut_proves_nothing(tmp_path, monkeypatch):
+    """Yosys ends in the middle of the only output's number, 13: what is left says 1."""
+    net = Net("top", 5)
+    design = tmp_path / "design"
+    design.mkdir()
+    (design / DESIGN).write_text("")
+
+    def run(root, folder, name, script, limit):
+        if name == "flatten":
+            (folder / "flat.il").write_text(RTLIL)
+        else:
+            (graph,) = re.findall(r"write_aiger -zinit (.*)", script)
+            (folder / graph).write_bytes(b"aig 6 1 0 1 5\n1")
+            raise YosysTimeoutError("late")
+
+    monkeypatch.setattr(prove, "require_run", run)
+    assert prove._answers(Design(design), "top", frozenset(), {net: [("i", 0)]}) == ({net: frozenset()}, False)
 
 
 COUNTERS = """

@@ -44,9 +44,10 @@ def answers(tmp_path, monkeypatch):
     return given, asked
 
 
-def test_answers_are_kept_and_an_undecided_one_is_asked_for_again_with_more_time(answers):
+@pytest.mark.parametrize("status", [UNDECIDED, UNKNOWN], ids=lambda each: each["status"])
+def test_answers_are_kept_and_one_that_says_nothing_is_asked_for_again_with_more_time(answers, status):
     given, asked = answers
-    given["delay_2"] = UNDECIDED
+    given["delay_2"] = status
     proofs, failures = run.prove(SMALL, 10)
     assert not failures
     assert [proof.good for proof in proofs] == [True, False]

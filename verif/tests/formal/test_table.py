@@ -5,6 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 import bitpath.rtl
 from bitpath.sim.formal.sabotage import changed_source
@@ -66,8 +69,20 @@ def test_a_sabotage_that_cannot_be_done_is_said(file, old, new, sentence):
 def test_a_register_outside_the_ranks_is_a_mistake():
     from bitpath.rtl.common.delay import Delay
 
-    with pytest.raises(ValueError, match="dut has registers that are in none of its ranks"):
-        Claim().place("dut", Delay(4, 2), wires=True)
+    class Behind(wiring.Component):
+        """It has registers and nothing else."""
+
+        i: In(1)
+        o: Out(1)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.d.sync += self.o.eq(self.i)
+            return m
+
+    for component in (Delay(4, 2), Behind()):
+        with pytest.raises(ValueError, match="dut has registers that are in none of its ranks"):
+            Claim().place("dut", component, wires=True)
 
 
 def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():

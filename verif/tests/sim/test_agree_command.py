@@ -43,6 +43,14 @@ def test_what_agreed_is_played_again_with_other_sources(bitpath, asked, monkeypa
     assert len(asked) == 2
 
 
+def test_what_agreed_while_sources_changed_is_played_again(bitpath, asked, monkeypatch):
+    monkeypatch.setattr(known, "_sources", lambda: {"sources": "before"})
+    monkeypatch.setattr(known, "_sources_now", lambda: {"sources": "after"})
+    for _ in range(2):
+        assert bitpath("agree", "ups", "--no-netlist")[0] == 0
+    assert len(asked) == 2
+
+
 def test_agreement_is_recorded(bitpath, asked):
     status, out, err = bitpath("agree", "ups", "srs", "--no-netlist", "--seed", "7", "--steps", "9")
     assert (status, err) == (0, "")
