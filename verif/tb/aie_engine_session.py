@@ -52,6 +52,11 @@ class Session:
         """Random numbers near 1 to the accumulators; the result memory as it is."""
         await self.begin_on(await self.player.read(0, self.config.result_depth))
 
+    @property
+    def products(self) -> int:
+        """Native products since reset, once all that is queued has run."""
+        return self.model.products
+
     def contents(self) -> np.ndarray:
         """A copy of what the result memory holds once all that is queued has run, uint8."""
         return np.frombuffer(self.model.results.tobytes(), np.uint8)

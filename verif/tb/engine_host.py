@@ -1,5 +1,6 @@
 """What an engine's host sees of it, for the benches of engines with the streams write, command, read and data."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
@@ -71,10 +72,11 @@ async def reset_amid(
     board = frame.scoreboard("result memory behind a reset", 8 * player.word_bytes)
     broken = 0
     for _ in range(TRIES * count):
-        history = [session.contents()]
+        history, products = [session.contents()], [session.products]
         for each in program(False):
             await session.queue(each)
             history.append(session.contents())
+            products.append(session.products)
         segment = session.take_segment()
         await player.play([Segment(writes=segment.writes)])
         player.send(Segment(commands=segment.commands))
@@ -84,32 +86,39 @@ async def reset_amid(
         if resolved(dut.busy) and player.waiting_commands < len(segment.commands):
             coverage.hit(MOMENTS[not player.waiting_commands])
             broken += 1
-        await session.begin_on(await _reset(dut, player, board, np.stack(history), rng))
+        storing = bisect_right(products, resolved(dut.retired)) - 1
+        await session.begin_on(await _reset(dut, player, board, np.stack(history), storing, rng))
         await session.run(program(True))
         if broken == count:
             return
     raise AssertionError(f"of {TRIES * count} programs {broken} were broken off, {count} were to be")
 
 
-async def _reset(dut: Any, player: MemoryPlayer, board: Scoreboard, history: np.ndarray, rng: Random) -> np.ndarray:
-    """Reset for one cycle; what the result memory holds then, uint8, held against golden's, uint8 [commands + 1, bytes]."""
+async def _reset(
+    dut: Any, player: MemoryPlayer, board: Scoreboard, history: np.ndarray, storing: int, rng: Random
+) -> np.ndarray:
+    """Reset for one cycle; what the result memory holds then, uint8, held against golden's, uint8 [commands + 1, bytes].
+
+    ``storing`` is the last command that is computed, 0 for none of the program's: its results may be under way.
+    """
     words = history.reshape(len(history), -1, player.word_bytes)
     depth = words.shape[1]
-    written = np.flatnonzero((words != words[0]).any(axis=(0, 2)))
-    first = min(rng.choice(written.tolist() or [0]), depth - EARLY_WORDS)
+    likely = np.flatnonzero((words[storing] != words[max(storing - 1, 0)]).any(axis=1))
+    first = rng.choice(likely.tolist() or range(depth))
+    addresses = [address % depth for address in range(first, first + EARLY_WORDS)]
     dut.rst.value = 1
     # The first of them in the first cycle behind the reset: what is still to be written must be seen to come.
-    reading = cocotb.start_soon(player.read(first, EARLY_WORDS))
+    reading = cocotb.start_soon(player.ask(addresses))
     await RisingEdge(dut.clk)
     # In more cycles a rank could run empty; a command offered longer would be taken.
     player.drop_commands()
     dut.rst.value = 0
     await expect_rest(dut)
-    early = (await reading).reshape(EARLY_WORDS, -1)
+    early = await reading
     found = await player.read(0, depth)
-    for address, (before, behind) in enumerate(zip(early, found.reshape(depth, -1)[first:], strict=False), first):
-        board.expect(int.from_bytes(before.tobytes(), "little"), f"word {address}, read at once behind a reset")
-        board.got(int.from_bytes(behind.tobytes(), "little"))
+    for address, word in zip(addresses, early, strict=True):
+        board.expect(word, f"word {address}, read at once behind a reset")
+        board.got(int.from_bytes(found.reshape(depth, -1)[address].tobytes(), "little"))
     foreign = np.flatnonzero(~(history == found).any(axis=0))
     assert not foreign.size, f"word {foreign[0] // player.word_bytes} holds what no command has written"
     return found
