@@ -72,6 +72,10 @@ class EnginePlayer:
         """Commands that the engine has not taken."""
         return self._commands.pending
 
+    def drop_commands(self) -> None:
+        """Withdraw the commands that the engine has not taken."""
+        self._commands.drop()
+
     def send(self, segment: Segment) -> None:
         """Queue a segment's writes and commands side by side, and wait for nothing."""
         for write in segment.writes:

@@ -69,6 +69,7 @@ class StreamDriver(_End):
         self._filled = Event()
         self._emptied = Event()
         self._shown: bool | None = None
+        self._drops = 0
         self._offer(None)
 
     @property
@@ -91,6 +92,13 @@ class StreamDriver(_End):
         """Someone else has set the stream's signals."""
         self._shown = None
 
+    def drop(self) -> None:
+        """Withdraw what is offered, and forget what is queued: for a reset."""
+        self._queue.clear()
+        self._emptied.set()
+        self._drops += 1
+        self._offer(None)
+
     async def drained(self) -> None:
         """Return once every payload has been taken: behind the rising edge at which the last one was."""
         if self._queue:
@@ -112,10 +120,15 @@ class StreamDriver(_End):
                 paused = True
                 self._offer(None)
                 await RisingEdge(self.clock)
+            if not self._queue:
+                # Dropped in a pause.
+                continue
             self._offer(self._queue[0])
+            drops = self._drops
             late = await self._taken()
-            self._queue.popleft()
-            self.handshakes.taken(gap=paused, late=late)
+            if drops == self._drops:
+                self._queue.popleft()
+                self.handshakes.taken(gap=paused, late=late)
 
     async def _taken(self) -> bool:
         """Return after the rising edge at which the payload went over: whether it had to wait."""

@@ -50,11 +50,24 @@ class Session:
 
     async def preset(self) -> None:
         """Random numbers near 1 to the accumulators; the result memory as it is."""
+        await self.begin_on(await self.player.read(0, self.config.result_depth))
+
+    @property
+    def products(self) -> int:
+        """Native products since reset, once all that is queued has run."""
+        return self.model.products
+
+    def contents(self) -> np.ndarray:
+        """A copy of what the result memory holds once all that is queued has run, uint8."""
+        return np.frombuffer(self.model.results.tobytes(), np.uint8)
+
+    async def begin_on(self, results: np.ndarray) -> None:
+        """Begin with nothing queued, on what the result memory holds, uint8, and random accumulators near 1."""
+        self._begin()
         unit = self.config.unit
         lanes = self._junk.standard_normal((unit.accumulators, INT8.lanes), dtype=np.float32).view(np.uint32)
-        results = await self.player.read(0, self.config.result_depth)
-        results = results.view("<u4").reshape(self.config.result_depth, unit.lanes).copy()
-        self.model = EngineModel(self.config, lanes, results)
+        words = results.view("<u4").reshape(self.config.result_depth, unit.lanes).copy()
+        self.model = EngineModel(self.config, lanes, words)
         await self.player.play([Segment(writes=self.accumulator_writes(0, lanes))])
 
     def accumulator_writes(self, register: int, lanes: np.ndarray) -> list[int]:

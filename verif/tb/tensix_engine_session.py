@@ -54,6 +54,15 @@ class Session:
         writes = host_writes(self.config, EngineMemory.RESULT, 0, memory_words(self.results))
         await self.player.play([Segment(writes=writes)])
 
+    def contents(self) -> np.ndarray:
+        """A copy of what the result memory holds once all that is queued has run, uint8."""
+        return self.results.copy()
+
+    async def begin_on(self, results: np.ndarray) -> None:
+        """Begin behind a reset, on what the result memory holds, uint8."""
+        self.results[:] = results
+        self.forget()
+
     async def run(self, products: Iterable[Product]) -> None:
         """Queue products, then run what is queued and compare."""
         for product in products:

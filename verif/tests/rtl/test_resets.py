@@ -22,6 +22,7 @@ from bitpath.sim.coverage.configurations import RUNS, SEED
 from bitpath.sim.deep.vectors import places
 from bitpath.sim.runner import build, run
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
+from bitpath.verif.tb.engine_host import EARLY_WORDS
 from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
 
 SRAM = "SRAM has no reset; what a program reads it has written"
@@ -235,7 +236,7 @@ def test_programs_broken_off(unit, deep):
     """Short ones in any order, a reset at any moment of each and a whole one behind it, at full speed and with pauses."""
     programs, config = BROKEN_OFF[unit][deep], RUNS[unit].config
     built = build(unit, config, "verilator")
-    compared = 2 * programs * config.result_depth
+    compared = 2 * programs * (config.result_depth + EARLY_WORDS)
     env = {"BITPATH_CASES": str(programs)}
     bench = f"bitpath.verif.tb.tb_{unit}_resets"
     run(built, bench, seed=SEED, min_tests=2, min_compared=compared, env=env, timeout=3600)
