@@ -2,6 +2,14 @@
 
 from pathlib import Path
 
+TO_GATES = """memory_map
+opt_clean
+techmap
+opt_clean
+async2sync
+dffunmap
+"""
+"""Passes that leave gates and flip-flops of a flat design, as a graph takes them."""
 # Yosys runs ABC on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
 _NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
 _RUN = """design -reset

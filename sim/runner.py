@@ -40,6 +40,8 @@ FULL_BYTES = 1 << 20
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """For numpy in the simulator's process: its threads would spin and have nothing to do."""
+RAN, FAILED, SKIPPED = ("passed", "failed"), ("failed",), ("skipped",)
+"""What becomes of a test."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class SimResult:
     records : what each test's bench recorded: scoreboards, coverage bins, notes.
     wave : the recorded wave, if asked for.
     seconds : wall-clock time of the run.
+    skipped : cocotb tests that have nothing to test in this configuration.
     """
 
     folder: Path
@@ -64,6 +67,7 @@ class SimResult:
     records: tuple[dict[str, Any], ...]
     wave: Path | None
     seconds: float
+    skipped: tuple[str, ...] = ()
 
 
 def run(
@@ -194,7 +198,7 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
     names = _names(results)
     ran = len(names)
     if failed:
-        raise SimulationError(f"{failed} of {ran} tests failed: {', '.join(_names(results, failed=True))}")
+        raise SimulationError(f"{failed} of {ran} tests failed: {', '.join(_names(results, FAILED))}")
     if ran < min_tests:
         raise SimulationError(f"{ran} tests ran, at least {min_tests} must; does the filter match a test?")
     records = _read_records(folder / "records.jsonl")
@@ -209,7 +213,8 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
     waves = [file for pattern in WAVE_FILES for file in sorted(folder.glob(pattern))]
     if built.waves and not waves:
         raise SimulationError("a wave was asked for and none was written")
-    return SimResult(folder, seed, tuple(names), compared, tuple(records), waves[0] if waves else None, seconds)
+    wave, skipped = waves[0] if waves else None, tuple(_names(results, SKIPPED))
+    return SimResult(folder, seed, tuple(names), compared, tuple(records), wave, seconds, skipped)
 
 
 def _check_bins(built: Built, tests: str | None, result: SimResult, env: Mapping[str, str]) -> None:
@@ -224,18 +229,18 @@ def _check_bins(built: Built, tests: str | None, result: SimResult, env: Mapping
         )
 
 
-def _names(results: Path, *, failed: bool = False) -> list[str]:
-    """The tests in a results file that were not skipped; none where the simulator left no whole one."""
+def _names(results: Path, states: tuple[str, ...] = RAN) -> list[str]:
+    """The tests in a results file of which this became; none where the simulator left no whole one."""
     try:
         cases = ElementTree.parse(results).getroot().iter("testcase")
     except (FileNotFoundError, ElementTree.ParseError):
         return []
-    return [
-        str(case.get("name"))
-        for case in cases
-        if case.find("skipped") is None
-        and (not failed or case.find("failure") is not None or case.find("error") is not None)
-    ]
+    return [str(case.get("name")) for case in cases if _state(case) in states]
+
+
+def _state(case: ElementTree.Element) -> str:
+    children = {child.tag for child in case}
+    return "failed" if children & {"failure", "error"} else "skipped" if "skipped" in children else "passed"
 
 
 def _read_records(path: Path) -> list[dict[str, Any]]:
@@ -261,7 +266,8 @@ def _write_summary(
         "bench": bench.rpartition(".")[2],
         "seed": seed,
         "tests": names,
-        "failed": _names(results, failed=True),
+        "failed": _names(results, FAILED),
+        "skipped": _names(results, SKIPPED),
         "compared": sum(compared),
         # Without a record of each, which a run may be allowed, nothing is known of them.
         "values": dict(zip(names, compared, strict=True)) if len(compared) == len(names) else {},

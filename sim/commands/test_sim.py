@@ -36,7 +36,8 @@ def command(
         else f"{built.top}: build up to date"
     )
     result = run(built, f"bitpath.verif.tb.tb_{unit}", seed=seed, tests=tests, timeout=timeout)
+    skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
     click.echo(
-        f"{len(result.tests)} tests passed, {result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
+        f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
     )
     click.echo(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(result.folder / 'run.log')}")

@@ -38,12 +38,7 @@ hierarchy -top {top}
 opt_clean
 memory_collect
 delete t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{words} %i
-memory_map
-opt_clean
-techmap
-opt_clean
-async2sync
-dffunmap
+{to_gates}
 setundef -undriven -anyseq
 aigmap
 opt_clean
@@ -109,7 +104,7 @@ def _answers(
             require_run(root, folder, "flatten", _FLATTEN.format(root=root, deletions=deletions), PROVE_SECONDS)
             text = with_output((folder / "flat.il").read_text(), [bit for _, bit in bits])
             (folder / "candidates.il").write_text(text)
-            prepare = _PREPARE.format(top=root, words=MEMORY_WORDS)
+            prepare = _PREPARE.format(top=root, words=MEMORY_WORDS, to_gates=abc.TO_GATES)
             require_run(root, folder, "prepare", prepare, PROVE_SECONDS)
             # One that a time-out cut is not read.
             (folder / "prepared.aig").replace(folder / f"{GRAPH}.aig")

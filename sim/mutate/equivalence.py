@@ -19,12 +19,7 @@ _MITER = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
 hierarchy -top {top}
-memory_map
-opt_clean
-techmap
-opt_clean
-async2sync
-dffunmap
+{to_gates}
 setundef -undriven -zero
 opt_expr
 opt_merge
@@ -91,6 +86,7 @@ def prove(what: str, netlist: Path, top: str, width: int, numbers: Sequence[int]
     # A copy: the WebAssembly follows no link out of its folder.
     copyfile(netlist / MUTATED, folder / MUTATED)
     place = {"mutated": MUTATED, "top": top, "port": MUTANT_PORT, "width": width, "none": _binary(0, width)}
+    place |= {"to_gates": abc.TO_GATES}
     found: dict[int, Proof] = {}
     late: set[int] = set()
     for how, (registers, steps) in PROOFS.items():

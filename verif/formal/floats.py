@@ -43,36 +43,32 @@ def _fields(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> tuple[Sig
     return significand, claim.value(Mux(field == 0, 1, field), f"{name}_biased", fmt.exponent_bits)
 
 
-def code_again(claim: Claim, fmt: FloatFormat) -> None:
+def _rounded(claim: Claim, fmt: FloatFormat, into: FloatFormat) -> tuple[Decode, Value]:
+    """A format's decoder, and what normaliser and rounder make of its number in another format, or the same."""
     decode = claim.place("decode", Decode((fmt,)), format=0)
     number = decode.o
     total = raw_sum(len(number.significand), 12)
     weight = number.exponent - (fmt.bias + fmt.fraction_bits)
-    into = Cat(number.significand, claim.value(weight, "weight", signed(12)), number.sign)
-    normalize = claim.place("normalize", Normalize(total, fmt.precision), i=into)
-    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": fmt.infinity_code is not None}
+    given = Cat(number.significand, claim.value(weight, "weight", signed(12)), number.sign)
+    normalize = claim.place("normalize", Normalize(total, into.precision), i=given)
+    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": into.infinity_code is not None}
     special = Cat(number.sign, number.inf, number.nan)
-    encode = claim.place(
-        "encode", Round(normalize.o.shape(), fmt, container=fmt, **options), i=normalize.o, special=special
-    )
+    encode = Round(normalize.o.shape(), into, container=into, **options)
+    return decode, claim.place("encode", encode, i=normalize.o, special=special).o
+
+
+def code_again(claim: Claim, fmt: FloatFormat) -> None:
+    decode, code = _rounded(claim, fmt, fmt)
     magnitude = decode.code[:-1]
     nan = magnitude == fmt.nan_code if fmt.specials is Specials.NAN_ONLY else magnitude > (fmt.infinity_code or 0)
-    claim.ensure(encode.o == Mux(nan, fmt.nan_code, decode.code), number.nan == nan)
+    claim.ensure(code == Mux(nan, fmt.nan_code, decode.code), decode.o.nan == nan)
 
 
 def widened(claim: Claim, fmt: FloatFormat) -> None:
-    """Of a format that nothing here rounds into: decoded, normalized and rounded to FP32, against a table."""
-    decode = claim.place("decode", Decode((fmt,)), format=0)
-    number = decode.o
-    total = raw_sum(len(number.significand), 12)
-    weight = number.exponent - (fmt.bias + fmt.fraction_bits)
-    into = Cat(number.significand, claim.value(weight, "weight", signed(12)), number.sign)
-    normalize = claim.place("normalize", Normalize(total, FP32.precision), i=into)
-    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": True}
-    special = Cat(number.sign, number.inf, number.nan)
-    encode = claim.place("encode", Round(normalize.o.shape(), FP32, **options), i=normalize.o, special=special)
+    """Of a format that nothing here rounds into: rounded to FP32, against a table."""
+    decode, code = _rounded(claim, fmt, FP32)
     table = Array(_fp32(code, fmt) for code in range(1 << fmt.width))
-    claim.ensure(encode.o == table[decode.code])
+    claim.ensure(code == table[decode.code])
 
 
 def _fp32(code: int, fmt: FloatFormat) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitpath.sim import paths
+from bitpath.sim import paths, runner
 from bitpath.sim.runner import Emitter, SimulationError, build, run
 from bitpath.verif.kit.handshakes import Received, Sent
 from bitpath.verif.kit.recording import COMPARED, recordings
@@ -160,6 +160,17 @@ def test_a_test_ends_when_enough_of_it_is_recorded(tmp_path):
         offers = [cycle for cycle in range(meta["cycles"]) if value(valid, cycle) and not value(reset, cycle)]
         assert meta["offers"] == {"o": offers[0]}
         assert meta["cycles"] == meta["offers"]["o"] + 7
+
+
+def test_a_skipped_test_has_not_run(tmp_path):
+    """It is counted by itself, so that nobody takes it for one that passed."""
+    file = tmp_path / "results.xml"
+    cases = {"good": "", "bad": "<failure/>", "broken": "<error/>", "left_out": "<skipped/>"}
+    inside = "".join(f'<testcase name="{name}">{child}</testcase>' for name, child in cases.items())
+    file.write_text(f"<testsuites><testsuite>{inside}</testsuite></testsuites>")
+    assert runner._names(file) == ["good", "bad", "broken"]
+    assert runner._names(file, runner.FAILED) == ["bad", "broken"]
+    assert runner._names(file, runner.SKIPPED) == ["left_out"]
 
 
 def by_cycle(ports, words):
