@@ -1,6 +1,6 @@
 """FP32 reciprocal, a bit a cycle."""
 
-from amaranth import Mux, Value
+from amaranth import Const, Mux, Value
 
 from bitpath.golden.spec.formats import FP32
 from bitpath.rtl.common.digit_recurrence import DigitRecurrence, Start
@@ -19,6 +19,7 @@ class Reciprocal(DigitRecurrence):
             step=significand,
             exponent=-exponent,
             sign=special.sign,
-            inf=~significand.any(),
+            # A zero's exponent is below every other one: all its digits are 1, and beyond the largest number.
+            inf=Const(0),
             nan=special.nan,
         )
