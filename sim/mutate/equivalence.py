@@ -1,6 +1,7 @@
 """Proofs that mutants are no faults: that no input tells them from the design."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
@@ -11,8 +12,8 @@ from bitpath.sim.mutate.verdicts import TIMED_OUT
 from bitpath.sim.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.bench import MUTANT_PORT
 
-PREPARING_SECONDS = 300
-"""Limit on making the graphs of all."""
+PREPARING_SECONDS = 600
+"""Limit on making the graphs of all that have the same top."""
 SECONDS, USUAL_SECONDS = 20, 2
 """Limit on each proof, and what most take together with others; where they take more, each is tried by itself."""
 _MITER = """read_rtlil {mutated}
@@ -50,24 +51,25 @@ opt_expr
 opt_clean
 write_aiger -zinit {name}.aig
 """
-PROOFS = {
-    "cut registers": ("expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 1000"),
-    "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2"),
-}
+MODULE = "its module"
+_CUT = "expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 1000"
+PROOFS = {MODULE: _CUT, "cut registers": _CUT, "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2")}
 """What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and
-outputs: whatever the state, and whatever the inputs, outputs and next state are the same. Else by what follows from power-on in
-every cycle."""
+outputs: whatever the state, and whatever the inputs, outputs and next state are the same; first of the module that has the
+mutant, with anything at its inputs, then of the whole. Else by what follows from power-on in every cycle."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Of one mutant: whether it is proved to be no fault; and how, "cut registers" or "induction", or why not."""
+    """Of one mutant: whether it is proved to be no fault; and how, one of PROOFS, or why not."""
 
     proved: bool
     how: str
 
 
-def prove(what: str, netlist: Path, top: str, width: int, numbers: Sequence[int], folder: Path) -> dict[int, Proof]:
+def prove(
+    what: str, netlist: Path, top: str, width: int, modules: Mapping[int, str], folder: Path, *, patient: bool = True
+) -> dict[int, Proof]:
     """Try to prove mutants equal to the design.
 
     Parameters
@@ -76,8 +78,9 @@ def prove(what: str, netlist: Path, top: str, width: int, numbers: Sequence[int]
     netlist : folder of the netlist of mutants.
     top : its top module.
     width : of the input that chooses a mutant, in bits.
-    numbers : of the mutants.
+    modules : of the mutants, by their numbers.
     folder : an empty one for the attempts.
+    patient : whether those that are not proved as fast as most get SECONDS, each.
 
     Raises
     ------
@@ -85,37 +88,42 @@ def prove(what: str, netlist: Path, top: str, width: int, numbers: Sequence[int]
     """
     # A copy: the WebAssembly follows no link out of its folder.
     copyfile(netlist / MUTATED, folder / MUTATED)
-    place = {"mutated": MUTATED, "top": top, "port": MUTANT_PORT, "width": width, "none": _binary(0, width)}
+    place = {"mutated": MUTATED, "port": MUTANT_PORT, "width": width, "none": _binary(0, width)}
     place |= {"to_gates": abc.TO_GATES}
     found: dict[int, Proof] = {}
     late: set[int] = set()
     for how, (registers, steps) in PROOFS.items():
-        left = [number for number in numbers if number not in found]
-        script = _MITER.format(registers=registers.format(top=top), **place)
-        for number in left:
-            script += _CHOOSE.format(port=MUTANT_PORT, number=_binary(number, width), name=number)
-        try:
-            require_run(what, folder, "miter", script, PREPARING_SECONDS)
-        except YosysTimeoutError:
-            late.update(left)
-            continue
-        for number, proved in _answers(what, steps, left, folder).items():
-            if proved:
-                found[number] = Proof(True, how)
-            elif proved is None:
-                late.add(number)
+        tops = defaultdict(list)
+        for number, module in modules.items():
+            if number not in found and not (how == MODULE and module == top):
+                tops[module if how == MODULE else top].append(number)
+        for each, numbers in tops.items():
+            script = _MITER.format(registers=registers.format(top=each), **place | {"top": each})
+            for number in numbers:
+                script += _CHOOSE.format(port=MUTANT_PORT, number=_binary(number, width), name=number)
+            try:
+                require_run(what, folder, "miter", script, PREPARING_SECONDS)
+            except YosysTimeoutError:
+                late.update(numbers)
+                continue
+            for number, proved in _answers(what, steps, numbers, folder, patient=patient).items():
+                if proved:
+                    found[number] = Proof(True, how)
+                elif proved is None:
+                    late.add(number)
     why = {True: f"{TIMED_OUT}: no proof in {SECONDS} s", False: "no proof"}
-    return found | {number: Proof(False, why[number in late]) for number in numbers if number not in found}
+    return found | {number: Proof(False, why[number in late]) for number in modules if number not in found}
 
 
-def _answers(what: str, steps: str, numbers: Sequence[int], folder: Path) -> dict[int, bool | None]:
+def _answers(what: str, steps: str, numbers: Sequence[int], folder: Path, *, patient: bool) -> dict[int, bool | None]:
     """Of each mutant whether ABC reduces its difference from the design to 0; None where its time was up."""
     try:
-        return _reduce(what, steps, numbers, folder, SECONDS + USUAL_SECONDS * len(numbers))
+        return _reduce(what, steps, numbers, folder, SECONDS * patient + USUAL_SECONDS * len(numbers))
     except YosysTimeoutError:
-        if len(numbers) == 1:
+        if len(numbers) == 1 or not patient:
             return dict.fromkeys(numbers)
-    return {number: answer for one in numbers for number, answer in _answers(what, steps, [one], folder).items()}
+    alone = [_answers(what, steps, [number], folder, patient=True) for number in numbers]
+    return {number: answer for each in alone for number, answer in each.items()}
 
 
 def _reduce(what: str, steps: str, numbers: Sequence[int], folder: Path, seconds: int) -> dict[int, bool | None]:

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from bitpath.rtl.config import to_dict
@@ -135,10 +136,7 @@ class _Session:
         if missing:
             killed = {number for number, entry in self.ledger.entries.items() if entry["verdict"] == KILLED}
             self._contradict([number for number in chosen if number in killed])
-        # What is common to a part is made once for it; a part for each worker, but what is proved is kept now and then.
-        size = min(PROVED_TOGETHER, -(-len(missing) // 2))
-        parts = [missing[start : start + size] for start in range(0, len(missing), size or 1)]
-        for _, proofs in side_by_side("proving", parts, self._prove, self.progress):
+        for _, proofs in side_by_side("proving", _parts(missing), self._prove, self.progress):
             for number, proof in proofs.items():
                 self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
 
@@ -232,15 +230,25 @@ class _Session:
 
     def _contradict(self, killed: Sequence[int]) -> None:
         """What the bench has killed must not be proved equivalent: the proofs would compare nothing."""
-        for number, proof in (self._prove(killed) if killed else {}).items():
-            if proof.proved:
-                shown = self.mutants[number - 1].shown
-                raise SimulationError(f"{shown} is killed by the bench and proved equivalent by {proof.how}")
+        # Proofs that compare nothing are quick, those of real faults last as long as they may.
+        hasty = partial(self._prove, patient=False)
+        for _, proofs in side_by_side("proving kills", _parts(killed), hasty, self.progress):
+            for number, proof in proofs.items():
+                if proof.proved:
+                    shown = self.mutants[number - 1].shown
+                    raise SimulationError(f"{shown} is killed by the bench and proved equivalent by {proof.how}")
 
-    def _prove(self, numbers: Sequence[int]) -> dict[int, Proof]:
+    def _prove(self, numbers: Sequence[int], *, patient: bool = True) -> dict[int, Proof]:
         what, width = f"proofs of {self.host.unit}", select_bits(len(self.mutants))
+        modules = {number: self.mutants[number - 1].module.removeprefix("\\") for number in numbers}
         with scratch() as folder:
-            return prove(what, self.built.verilog[0].parent, self.built.top, width, numbers, folder)
+            return prove(what, self.built.verilog[0].parent, self.built.top, width, modules, folder, patient=patient)
+
+
+def _parts(numbers: Sequence[int]) -> list[Sequence[int]]:
+    """For what is common to a part is made once for it: one for each worker, but what is proved is kept now and then."""
+    size = min(PROVED_TOGETHER, -(-len(numbers) // 2))
+    return [numbers[start : start + size] for start in range(0, len(numbers), size or 1)]
 
 
 def _where(traffic: Traffic, difference: Difference) -> str:

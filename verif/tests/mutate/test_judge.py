@@ -54,7 +54,7 @@ class Session(judging._Session):
             raise KeyboardInterrupt
         return None if number in (0, *self.passing) else (KILLED, f"bench: {test}")
 
-    def _prove(self, numbers):
+    def _prove(self, numbers, *, patient=True):
         proofs = {True: Proof(True, "induction"), False: Proof(False, "no proof")}
         return {number: proofs[number in self.proved] for number in numbers}
 

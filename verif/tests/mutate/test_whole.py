@@ -100,7 +100,8 @@ def proofs(folder, top, mutants):
     require_run(top, folder, "mutate", mutating(mutants, "out.v"), 60)
     place = folder / "proofs"
     place.mkdir()
-    return list(prove(top, folder, top, select_bits(len(mutants)), range(1, len(mutants) + 1), place).values())
+    modules = {number: mutant.module.removeprefix("\\") for number, mutant in enumerate(mutants, 1)}
+    return list(prove(top, folder, top, select_bits(len(mutants)), modules, place).values())
 
 
 def test_proofs(tmp_path):
@@ -115,7 +116,7 @@ def test_proofs(tmp_path):
     mutants = [Mutant(mode, register.module, multiplexer, port, 0, None, register.source) for mode, port in faults]
     # Its reset value is 0.
     refused = Proof(False, "no proof")
-    assert proofs(tmp_path, f"{HOST.unit}_mutants", mutants) == [Proof(True, "cut registers"), refused, refused]
+    assert proofs(tmp_path, f"{HOST.unit}_mutants", mutants) == [Proof(True, "its module"), refused, refused]
 
 
 def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
@@ -139,18 +140,22 @@ def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
         place.mkdir()
     (netlist / MUTATED).write_text("")
     late = Proof(False, f"{TIMED_OUT}: no proof in 20 s")
-    assert prove("toy", netlist, "toy", 2, (1, 2, 3), folder) == {
+    assert prove("toy", netlist, "toy", 2, dict.fromkeys((1, 2, 3), "toy"), folder) == {
         3: Proof(True, "cut registers"),
         1: Proof(False, "no proof"),
         2: late,
     }
     assert [seconds for name, seconds in limits if name == "prove"] == [26, 22, 22, 22, 24, 22, 22]
 
+    limits.clear()
+    assert prove("toy", netlist, "toy", 2, dict.fromkeys((1, 2), "toy"), folder, patient=False) == {1: late, 2: late}
+    assert [seconds for name, seconds in limits if name == "prove"] == [4, 4]
+
     def never(what, folder, name, script, timeout):
         raise YosysTimeoutError("late")
 
     monkeypatch.setattr(equivalence, "require_run", never)
-    assert prove("toy", netlist, "toy", 2, (1, 2), folder) == {1: late, 2: late}
+    assert prove("toy", netlist, "toy", 2, dict.fromkeys((1, 2), "toy"), folder) == {1: late, 2: late}
 
 
 def _module(text, name):
