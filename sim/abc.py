@@ -42,16 +42,3 @@ def reduction(folder: Path, name: str, steps: str) -> str:
 def reduced(folder: Path, name: str) -> Path:
     """The graph that ABC has made, if it has come so far."""
     return folder / f"{name}-reduced.aig"
-
-
-def constant_outputs(aiger: bytes) -> list[int | None]:
-    """Of each output of a binary AIGER file the constant that it is; None where it is none."""
-    header, *lines = aiger.split(b"\n")
-    magic, _, _, latches, outputs, *_ = header.split()
-    if magic != b"aig":
-        raise ValueError(f"this is no binary AIGER file, it begins with {header[:20]!r}")
-    first = int(latches)
-    literals = lines[first : first + int(outputs)]
-    if len(literals) != int(outputs):
-        raise ValueError(f"this AIGER file is cut: {len(literals)} of {int(outputs)} outputs")
-    return [int(line) if int(line) < 2 else None for line in literals]

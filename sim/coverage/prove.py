@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-from bitpath.sim import abc, cache, journal, paths
+from bitpath.sim import abc, aiger, cache, journal, paths
 from bitpath.sim.coverage.netlist import DESIGN, Net, Netlist
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.yosys import YosysTimeoutError, require_run, yosys_version
@@ -67,7 +67,9 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
 def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
     """Those that are proved to be so whatever a module gets from outside."""
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
-    here = cache.hash_files([Path(__file__), Path(__file__).with_name("netlist.py"), Path(abc.__file__)])
+    here = cache.hash_files(
+        [Path(module.__file__) for module in (abc, aiger)] + [Path(__file__), Path(__file__).with_name("netlist.py")]
+    )
     key = hashlib.sha256(repr((netlist.digest(root), here, yosys_version())).encode()).hexdigest()
     file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
     known = {
@@ -114,7 +116,7 @@ def _answers(
         except YosysTimeoutError:
             whole = False
         found = folder / f"{GRAPH}.aig"
-        constant = abc.constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)
+        constant = aiger.constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)
     if len(constant) != len(bits):
         raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {root}")
     values: dict[Net, set[int | None]] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 
-from bitpath.sim import abc
+from bitpath.sim import abc, aiger
 from bitpath.sim.mutate.netlist import MUTATED
 from bitpath.sim.mutate.verdicts import TIMED_OUT
 from bitpath.sim.yosys import YosysTimeoutError, require_run
@@ -42,15 +42,9 @@ setundef -undriven -zero
 setundef -zero
 aigmap
 opt_clean
-design -save miter
+write_aiger -zinit -symbols {graph}
 """
-_CHOOSE = """design -load miter
-delete -input miter/in_{port}
-connect -set in_{port} {number}
-opt_expr
-opt_clean
-write_aiger -zinit {name}.aig
-"""
+GRAPH = "miter.aig"
 MODULE = "its module"
 _CUT = "expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 1000"
 PROOFS = {MODULE: _CUT, "cut registers": _CUT, "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2")}
@@ -88,8 +82,8 @@ def prove(
     """
     # A copy: the WebAssembly follows no link out of its folder.
     copyfile(netlist / MUTATED, folder / MUTATED)
-    place = {"mutated": MUTATED, "port": MUTANT_PORT, "width": width, "none": _binary(0, width)}
-    place |= {"to_gates": abc.TO_GATES}
+    place = {"mutated": MUTATED, "port": MUTANT_PORT, "width": width, "none": f"{width}'b0"}
+    place |= {"to_gates": abc.TO_GATES, "graph": GRAPH}
     found: dict[int, Proof] = {}
     late: set[int] = set()
     for how, (registers, steps) in PROOFS.items():
@@ -98,14 +92,16 @@ def prove(
             if number not in found and not (how == MODULE and module == top):
                 tops[module if how == MODULE else top].append(number)
         for each, numbers in tops.items():
-            script = _MITER.format(registers=registers.format(top=each), **place | {"top": each})
-            for number in numbers:
-                script += _CHOOSE.format(port=MUTANT_PORT, number=_binary(number, width), name=number)
+            script = _MITER.format(registers=registers.format(top=each), top=each, **place)
             try:
                 require_run(what, folder, "miter", script, PREPARING_SECONDS)
             except YosysTimeoutError:
                 late.update(numbers)
                 continue
+            # Once for all, and not by Yosys, which would take seconds for each.
+            graph = aiger.read((folder / GRAPH).read_bytes())
+            for number in numbers:
+                (folder / f"{number}.aig").write_bytes(graph.fixed(_select(number, width)).binary())
             for number, proved in _answers(what, steps, numbers, folder, patient=patient).items():
                 if proved:
                     found[number] = Proof(True, how)
@@ -131,8 +127,10 @@ def _reduce(what: str, steps: str, numbers: Sequence[int], folder: Path, seconds
     script = "".join(abc.reduction(folder, name, steps) for name in names)
     require_run(what, folder, "prove", script, seconds)
     graphs = [abc.reduced(folder, name).read_bytes() for name in names]
-    return {number: abc.constant_outputs(graph) == [0] for number, graph in zip(numbers, graphs, strict=True)}
+    return {number: aiger.constant_outputs(graph) == [0] for number, graph in zip(numbers, graphs, strict=True)}
 
 
-def _binary(number: int, width: int) -> str:
-    return f"{width}'b{number:0{width}b}"
+def _select(number: int, width: int) -> dict[str, bool]:
+    """What chooses a mutant, by the names of the miter's inputs."""
+    names = [f"in_{MUTANT_PORT}[{bit}]" for bit in range(width)] if width > 1 else [f"in_{MUTANT_PORT}"]
+    return {name: bool(number >> bit & 1) for bit, name in enumerate(names)}

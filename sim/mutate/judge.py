@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from bitpath.rtl.config import to_dict
-from bitpath.sim import abc, cache, tools, yosys
+from bitpath.sim import abc, aiger, cache, tools, yosys
 from bitpath.sim.build import Built
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
@@ -91,7 +91,8 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress) ->
 def _key(host: Host, built: Built, seed: int) -> str:
     """Of everything that decides a verdict, as it is now."""
     folder = built.verilog[0].parent
-    scripts = [*(Path(__file__).with_name(name) for name in SCRIPTS), Path(yosys.__file__), Path(abc.__file__)]
+    scripts = [Path(__file__).with_name(name) for name in SCRIPTS]
+    scripts += [Path(module.__file__) for module in (yosys, abc, aiger)]
     parts = {
         "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN, folder / MUTATED, *built.verilog]),
         "host": [host.unit, to_dict(host.config)],

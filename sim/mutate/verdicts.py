@@ -194,8 +194,9 @@ def side_by_side(
             raise failed
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         pool.shutdown(wait=False, cancel_futures=True)
+        begun = [future for future in futures if not future.cancelled()]
         # A call may go on to its next child.
-        while wait(futures, END_SECONDS).not_done:
+        while wait(begun, END_SECONDS).not_done:
             process.end_running()
         raise
     finally:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bitpath.sim import paths
-from bitpath.sim.abc import constant_outputs
+from bitpath.sim.aiger import constant_outputs
 from bitpath.sim.coverage import prove
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.coverage.measure import measure

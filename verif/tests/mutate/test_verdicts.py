@@ -119,7 +119,8 @@ def test_an_interruption_ends_what_runs_side_by_side(tmp_path):
             time.sleep(0.01)
         return 0
 
-    running = side_by_side("work", [0, 1], call, lambda *each: None)
+    # More than there are workers: what has not begun need not end.
+    running = side_by_side("work", [0] + [1] * 99, call, lambda *each: None)
     assert next(running) == (0, 0)
     with pytest.raises(KeyboardInterrupt):
         running.throw(KeyboardInterrupt)

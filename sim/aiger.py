@@ -1,0 +1,134 @@
+"""And-inverter graphs as Yosys and ABC exchange them: binary AIGER files.
+
+Ref: A. Biere, The AIGER And-Inverter Graph (AIG) Format, version 20071012.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A literal is twice the number of a variable, and 1 more where it is inverted; variable 0 is the constant 0, then come
+    inputs, latches and gates.
+
+    Attributes
+    ----------
+    inputs : how many.
+    latches : the literal that each takes next; all start at 0.
+    outputs : a literal each.
+    gates : the two literals of each AND, of lower variables than its own.
+    names : of inputs, such as "a[1]", and which one each is.
+    """
+
+    inputs: int
+    latches: tuple[int, ...]
+    outputs: tuple[int, ...]
+    gates: tuple[tuple[int, int], ...]
+    names: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def leaves(self) -> int:
+        """Variables before the first gate's: the constant, inputs and latches."""
+        return 1 + self.inputs + len(self.latches)
+
+    def fixed(self, values: Mapping[str, bool]) -> "Graph":
+        """The graph with constants at inputs of these names, and no gate that is then one or has only one input left.
+
+        The inputs remain, and nothing has them.
+        """
+        literals = [2 * variable for variable in range(self.leaves)]
+        for name, value in values.items():
+            literals[1 + self.names[name]] = int(value)
+        gates: list[tuple[int, int]] = []
+
+        def now(literal: int) -> int:
+            return literals[literal >> 1] ^ (literal & 1)
+
+        for pair in self.gates:
+            low, high = sorted(map(now, pair))
+            if low == 0 or high == low ^ 1:
+                literals.append(0)
+            elif low in (1, high):
+                literals.append(high)
+            else:
+                literals.append(2 * (self.leaves + len(gates)))
+                gates.append((low, high))
+        return replace(
+            self, latches=tuple(map(now, self.latches)), outputs=tuple(map(now, self.outputs)), gates=tuple(gates)
+        )
+
+    def binary(self) -> bytes:
+        """The file, without names."""
+        counts = self.leaves - 1 + len(self.gates), self.inputs, len(self.latches), len(self.outputs), len(self.gates)
+        lines = [" ".join(["aig", *map(str, counts)]), *map(str, (*self.latches, *self.outputs))]
+        packed = bytearray()
+        for number, pair in enumerate(self.gates, self.leaves):
+            low, high = sorted(pair)
+            packed += _packed(2 * number - high) + _packed(high - low)
+        return "".join(f"{line}\n" for line in lines).encode() + bytes(packed)
+
+
+def read(data: bytes) -> Graph:
+    """A graph from its file.
+
+    Raises
+    ------
+    ValueError : no binary AIGER file, one that is cut, or with a latch that does not start at 0.
+    """
+    (inputs, latches, _, gates), lines, rest = _split(data)
+    if any(b" " in line for line in lines):
+        raise ValueError("this AIGER file has latches that do not start at 0")
+    literals = tuple(map(int, lines))
+    place = 0
+
+    def number() -> int:
+        """As it was packed."""
+        nonlocal place
+        value = shift = 0
+        while rest[place] > 127:
+            value |= (rest[place] & 127) << shift
+            shift, place = shift + 7, place + 1
+        place += 1
+        return value | rest[place - 1] << shift
+
+    pairs = []
+    try:
+        for own in range(1 + inputs + latches, 1 + inputs + latches + gates):
+            high = 2 * own - number()
+            pairs.append((high - number(), high))
+    except IndexError:
+        raise ValueError(f"this AIGER file is cut: {len(pairs)} of {gates} gates") from None
+    symbols = re.findall(rb"^i(\d+) (\S+)$", rest[place:], re.MULTILINE)
+    names = {name.decode(): int(which) for which, name in symbols}
+    return Graph(inputs, literals[:latches], literals[latches:], tuple(pairs), names)
+
+
+def constant_outputs(data: bytes) -> list[int | None]:
+    """Of each output of a binary AIGER file the constant that it is; None where it is none.
+
+    Raises
+    ------
+    ValueError : no such file, or one that is cut.
+    """
+    (_, latches, *_), lines, _ = _split(data)
+    return [int(line) if int(line) < 2 else None for line in lines[latches:]]
+
+
+def _packed(number: int) -> bytes:
+    """Seven bits a byte, the lowest first; the last byte is below 128."""
+    return bytes([number & 127 | 128]) + _packed(number >> 7) if number > 127 else bytes([number])
+
+
+def _split(data: bytes) -> tuple[list[int], list[bytes], bytes]:
+    """Numbers of inputs, latches, outputs and gates; the lines of latches and outputs; what comes behind them."""
+    header, *lines = data.split(b"\n")
+    magic, _, *counts = header.split()
+    if magic != b"aig":
+        raise ValueError(f"this is no binary AIGER file, it begins with {header[:20]!r}")
+    inputs, latches, outputs, gates, *_ = map(int, counts)
+    if len(lines) <= latches + outputs:
+        raise ValueError(f"this AIGER file is cut: {max(0, len(lines) - 1 - latches)} of {outputs} outputs")
+    lines = lines[: latches + outputs]
+    return [inputs, latches, outputs, gates], lines, data[len(header) + 1 + sum(len(line) + 1 for line in lines) :]
