@@ -97,7 +97,7 @@ class DigitRecurrence(wiring.Component):
         exponent = Signal(signed(EXPONENT_WIDTH), reset_less=True)
         special = Signal(SPECIAL, reset_less=True)
         busy = Signal()
-        left = Signal(range(DIGITS + 1))
+        left = Signal(range(DIGITS + 1), reset_less=True)
 
         # Twice the residue, and a sign.
         rest = Signal(signed(width + 2))

@@ -117,6 +117,41 @@ FORMAT_EDGES = (
 """Every exponent with every fraction at an edge, of both signs; subnormals and NaNs with one bit."""
 
 
+def decisive_remainders() -> np.ndarray:
+    """Codes, uint32, whose reciprocal is half-way between two numbers, subnormal ones too, but for a remainder of one bit: that
+    alone says which is nearer."""
+    significands = np.arange(1 << FP32.fraction_bits, 2 << FP32.fraction_bits, dtype=np.int64)
+    # A quotient of one bit more than a result has.
+    quotients, remainders = np.divmod(1 << 2 * FP32.precision, significands)
+    one_bit = (remainders > 0) & (remainders & remainders - 1 == 0)
+    codes = []
+    for dropped in (1, 2, 3):
+        half = quotients & (1 << dropped) - 1 == 1 << dropped - 1
+        # The largest exponent whose reciprocals are normal, and the two above it.
+        exponent = FP32.exponent_mask - 4 + dropped
+        codes.append(exponent << FP32.fraction_bits | significands[one_bit & half] & FP32.fraction_mask)
+    return np.concatenate(codes).astype(np.uint32)
+
+
+def nearest_to_midpoints(count: int) -> np.ndarray:
+    """Codes, uint32, whose reciprocal square root is as near to half-way between two numbers as any is, so many on either side."""
+    # One bit more than a result has, the last one set.
+    midpoints = np.arange((1 << FP32.precision) + 1, 2 << FP32.precision, 2, dtype=np.uint64)
+    squares = midpoints * midpoints
+    power = np.where(squares < np.uint64(1 << 2 * FP32.precision + 1), 72, 73)
+    significands = np.rint(np.ldexp(1.0, power) / squares).astype(np.uint64)
+    # The power of two is 0 modulo 2**64, and what is left fits.
+    errors = np.ldexp((np.uint64(0) - significands * squares).view(np.int64).astype(float), -power)
+    errors[significands >> np.uint64(FP32.precision) > 0] = np.inf
+    order = np.argsort(np.abs(errors))
+    chosen = np.concatenate([order[errors[order] > 0][:count], order[errors[order] < 0][:count]])
+    # An odd exponent, -1, or an even one, 0.
+    exponents = (FP32.bias - 73 + power[chosen]).astype(np.uint32)
+    return exponents << np.uint32(FP32.fraction_bits) | significands[chosen].astype(np.uint32) & np.uint32(
+        FP32.fraction_mask
+    )
+
+
 def rounding_edges(function: Function, rng: Random, count: int) -> list[int]:
     """Operands with short results, which may be exact, and with results at midpoints, each with its neighbours."""
     results = [_number(rng.randrange(1 << 12), rng.randint(-60, 60), 12) for _ in range(count)]

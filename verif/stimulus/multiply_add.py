@@ -150,30 +150,6 @@ def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
     return exponent + fmt.bias << fmt.fraction_bits | sign * fmt.sign_mask
 
 
-SPARSE_FRACTIONS = (
-    *((0, 0), (1 << BF16.fraction_bits - 1, 0), (1, 0)),
-    *((0, 1), (1 << BF16.fraction_bits - 1, 1), (0, 1 << FP32.fraction_bits - 1)),
-)
-"""Fractions of an element and of a partial sum that have a bit at most."""
-HALF = -FP32.precision
-"""Distance at which a product is half a unit of the partial sum's last place."""
-
-
-def sparse_cases() -> list[ElementCase]:
-    """Wherever a single bit is all that there is of something, it decides: products and partial sums of one bit or two, at every
-    distance, of like and of opposite signs; half units with one bit below; subnormal elements of one bit, on either side."""
-    one = power(BF16)
-    sums = [*product(range(-80, 81), SPARSE_FRACTIONS)]
-    sums += [(HALF + near, (1 << place, 0)) for near in (-1, 0, 1) for place in range(BF16.fraction_bits)]
-    cases = [
-        ElementCase(one | own, BF16, power(BF16, distance), BF16, power(FP32, 0, opposite) | other)
-        for (distance, (own, other)), opposite in product(sums, (0, 1))
-    ]
-    small = [(1 << place, fmt) for fmt in FORMATS for place in range(fmt.fraction_bits)]
-    cases += [ElementCase(code, fmt, one, BF16) for code, fmt in small]
-    return cases + [ElementCase(one, BF16, code, fmt) for code, fmt in small]
-
-
 def corners(rng: Random) -> list[Corner]:
     """All directed corners."""
     makers = (_formats, _distances, _ties, _fused, _cancellations, _zeros, _specials, _range_ends)

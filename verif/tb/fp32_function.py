@@ -47,7 +47,11 @@ class FunctionBench:
 
     async def random_operands(self, dut, count: int) -> None:
         """Any codes, as many as asked for; golden's vectorised tier, which a test of it proves for all significands."""
-        codes = np.random.default_rng(pauses.rng("codes").getrandbits(32)).integers(0, 1 << 32, count, np.uint32)
+        rng = np.random.default_rng(pauses.rng("codes").getrandbits(32))
+        await self.operands(dut, rng.integers(0, 1 << 32, count, np.uint32))
+
+    async def operands(self, dut, codes: np.ndarray) -> None:
+        """These codes, uint32; golden's vectorised tier."""
         results = self.function.vectorised(codes.view(np.float32)).view(np.uint32)
         async with bench(dut, self.signature, drain=False) as frame:
             await self._bulk(frame, codes, results)
@@ -67,7 +71,16 @@ class FunctionBench:
         """Between any two bits of a result, and while it waits."""
         rng = pauses.rng("codes")
         async with bench(dut, self.signature, drain=False) as frame:
-            await Pipeline(frame, LATENCY).resets(lambda: self._requests(rng, 2))
+            pipeline = Pipeline(frame, LATENCY)
+            await pipeline.resets(lambda: self._requests(rng, 2))
+            for digits in (1, LATENCY // 2):
+                dut.o__ready.value, dut.i__valid.value = 0, 1
+                dut.i__payload.value = self._requests(rng, 1)[0].payload
+                for _ in range(digits):
+                    await pipeline.step()
+                await frame.reset()
+                # At once: a lane that was not reset would still be at work, and take nothing.
+                await pipeline.one_at_a_time(self._requests(rng, 2))
 
     def _requests(self, rng: Random, count: int) -> list[Request]:
         requests = []

@@ -134,6 +134,19 @@ class PePlayer:
                 shown = after
                 _compare(dut, boards, shown)
 
+    async def resets(self, dut: Any, case: Any) -> None:
+        """A swap under way is dropped."""
+        async with bench(dut, self.signature, drain=False) as frame:
+            board = frame.scoreboard("swap_east", 1)
+            await FallingEdge(dut.clk)
+            _drive(dut, self._ports(Cycle(True, True, case, case)))
+            await FallingEdge(dut.clk)
+            for swaps, when in ((1, "before a reset"), (0, "behind it")):
+                board.expect(swaps, when)
+                board.got(resolved(dut.swap_east))
+                await frame.reset()
+                await FallingEdge(dut.clk)
+
     def _ports(self, cycle: Cycle) -> dict[str, int]:
         return {
             "advance": 1,

@@ -28,8 +28,8 @@ from bitpath.verif.stimulus.multiply_add import (
     middle_case,
     power,
     random_case,
-    sparse_cases,
 )
+from bitpath.verif.stimulus.multiply_add_sparse import ONE, sparse_cases
 from bitpath.verif.tb.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
 
 CONFIG = config_from_environment(MultiplyAddConfig)
@@ -49,7 +49,6 @@ def step(held: ElementCase, work: ElementCase) -> int:
 
 
 PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
-ONE = power(BF16)
 
 
 @cocotb.test(**LIMIT)
@@ -75,7 +74,6 @@ async def directed_corners(dut):
 @cocotb.test(**LIMIT)
 async def single_bits(dut):
     cases = sparse_cases()
-    cases = cases[:: -(-len(cases) // (5 * CASES))]
     await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
 
 
@@ -135,3 +133,8 @@ async def every_gamma_times_one(dut, gamma):
             await FallingEdge(dut.clk)
             if cycle >= PLAYER.latency - 1:
                 board.got(resolved(dut.partial_south))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    await PLAYER.resets(dut, random_case(pauses.rng("case")))

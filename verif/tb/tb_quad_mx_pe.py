@@ -55,3 +55,8 @@ async def tiles_back_to_back(dut, stall):
 @cocotb.parametrize(stall=list(STALLS))
 async def loads_and_swaps_at_random(dut, stall):
     await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, any_operands), STALLS[stall]())
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    await PLAYER.resets(dut, any_operands(pauses.rng("case")))

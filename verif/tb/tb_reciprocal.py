@@ -10,6 +10,7 @@ import cocotb
 
 from bitpath.rtl.common.reciprocal import Reciprocal
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.stimulus.fp32_functions import decisive_remainders
 from bitpath.verif.tb.fp32_function import FunctionBench
 
 BENCH = FunctionBench("reciprocal", Reciprocal)
@@ -26,6 +27,11 @@ async def boundary_cases(dut):
 @cocotb.test(**LIMIT)
 async def random_operands(dut):
     await BENCH.random_operands(dut, VOLUME)
+
+
+@cocotb.test(**LIMIT)
+async def single_bits_left_over(dut):
+    await BENCH.operands(dut, decisive_remainders())
 
 
 @cocotb.test(**LIMIT)

@@ -10,6 +10,7 @@ import cocotb
 
 from bitpath.rtl.common.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.stimulus.fp32_functions import nearest_to_midpoints
 from bitpath.verif.tb.fp32_function import FunctionBench
 
 BENCH = FunctionBench("reciprocal_square_root", ReciprocalSquareRoot)
@@ -26,6 +27,11 @@ async def boundary_cases(dut):
 @cocotb.test(**LIMIT)
 async def random_operands(dut):
     await BENCH.random_operands(dut, VOLUME)
+
+
+@cocotb.test(**LIMIT)
+async def midpoints(dut):
+    await BENCH.operands(dut, nearest_to_midpoints(10 * CASES))
 
 
 @cocotb.test(**LIMIT)
