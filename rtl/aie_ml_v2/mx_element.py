@@ -74,7 +74,7 @@ class MxElement(wiring.Component):
         top = Signal(CODE_BITS)
         with m.Switch(self.control.block_format):
             for code in MxCode:
-                with m.Case(code):
+                with m.Case(code) if code is not MxCode.MX4 else m.Default():
                     m.d.comb += [fewer.eq(MAGNITUDE_BITS - code.fmt.magnitude_bits), top.eq(code.fmt.max_code)]
         distance = Signal(MX_EXPONENT_BITS + 1)
         # With the shift bit the exponent is below the shared one, so that the distance is not negative.

@@ -30,7 +30,7 @@ class MxImage(wiring.Component):
         m = Module()
         with m.Switch(self.block_format):
             for code in MxCode:
-                with m.Case(code):
+                with m.Case(code) if code is not MxCode.MX4 else m.Default():
                     codes = [self.i.codes[k][: code.fmt.width] for k in range(MX_BLOCK)]
                     m.d.comb += self.o.eq(Cat(self.i.exponent, self.i.shift, *codes))
         return m

@@ -16,6 +16,10 @@ FRACTIONS_OF_A_PLACE = (0, 2.0**-10, 0.5 - 2.0**-10, 0.5, 0.5 + 2.0**-10)
 """What an element may have below its last place: nothing, and either side of nothing and of half a place."""
 
 
+HALVES_AND_A_BIT = np.add.outer((0.5, 1.5, 2.5), 2.0 ** -np.arange(2, 23)).ravel()
+"""Half a last place above an even or an odd element, and one bit below."""
+
+
 def _word(source: Random, exponent: int, fraction: int) -> int:
     return source.getrandbits(1) << 31 | exponent << FP32.fraction_bits | fraction & FP32.fraction_mask
 
@@ -69,7 +73,7 @@ def every_place(fmt: MxFormat) -> np.ndarray:
     """
     place = 2.0 ** (1 - fmt.magnitude_bits)
     units = np.add.outer(np.arange(fmt.max_code + 1), FRACTIONS_OF_A_PLACE).ravel()
-    units = np.concatenate([units, -units])
+    units = np.concatenate([units, HALVES_AND_A_BIT, -units])
     # A pair whose other element is 1.0 has no shift; one of two elements below 1.0 has it, and half the place.
     alone = _rows(units * place, MX_BLOCK // 2 - 1)
     unshifted = np.ones((len(alone), MX_BLOCK))

@@ -16,3 +16,10 @@ def single_bits(bits: int) -> np.ndarray:
     ones = [1 << k for k in range(bits - 1)]
     top = -(1 << bits - 1)
     return np.array([*ones, top, *(~one for one in ones), ~top], np.int64)
+
+
+def one_a_row(numbers: np.ndarray, lanes: int) -> np.ndarray:
+    """Rows of lanes, one behind the other: each has one of the numbers, in the lanes by turns, among zeros."""
+    rows = np.zeros((len(numbers), lanes), np.int64)
+    rows[range(len(rows)), np.arange(len(rows)) % lanes] = numbers
+    return rows.ravel()

@@ -17,8 +17,8 @@ from bitpath.rtl.aie_ml_v2.srs import Srs
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
-from bitpath.verif.stimulus.aie_numbers import numbers_of
-from bitpath.verif.stimulus.aie_srs import KINDS, SrsAsk, random_srs, srs_corners, srs_requests
+from bitpath.verif.stimulus.aie_numbers import numbers_of, one_a_row, single_bits
+from bitpath.verif.stimulus.aie_srs import KINDS, MODES, SrsAsk, random_srs, srs_corners, srs_requests
 from bitpath.verif.tb.aie_sticky_flag import check_sticky_flag
 
 CONFIG = config_from_environment(IntegerLanesConfig)
@@ -40,6 +40,18 @@ async def every_16_bit_number(dut, rounding):
         requests += srs_requests(ask, numbers_of(16, CASES * LANES, rng), LANES)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Srs.LATENCY).sweep(requests)
+
+
+@cocotb.test(**LIMIT)
+async def single_bits_outside(dut):
+    """Numbers of one bit, and those with all but one, among zeros: each alone is outside of some result."""
+    rng = pauses.rng("numbers")
+    requests: list[Request] = []
+    for (acc_bits, out_bits), saturation, signed in product(MODES, Saturation, (False, True)):
+        ask = SrsAsk(acc_bits, out_bits, saturation=saturation, signed=signed)
+        requests += srs_requests(ask, one_a_row(single_bits(acc_bits), ask.count(LANES)), LANES)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Srs.LATENCY).sweep(rng.sample(requests, min(len(requests), 8 * CASES)))
 
 
 @cocotb.test(**LIMIT)

@@ -119,6 +119,20 @@ async def thirty_two_bits(dut):
         await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
 
+@cocotb.test(**LIMIT)
+async def single_bits(dut):
+    """Datums of 32 bits that have one, and those whose exponent as FP32's has one, with any fraction."""
+    fraction = FP32.fraction_mask
+    codes = [1 << place for place in range(FP32.width)]
+    codes += [code | fraction for code in codes if code > fraction]
+    rows = [tuple(codes[start:] + codes[:start])[:BLOCK] for start in range(0, len(codes), BLOCK // 2)]
+    wide = [conversion for conversion in ALL_CONVERSIONS if conversion.datum_bits == FP32.width]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Unpacker.LATENCY).sweep(
+            with_golden([UnpackRow(conversion, row) for conversion, row in product(wide, rows)])
+        )
+
+
 def block_corners() -> list[tuple[str, Format, int, int, int]]:
     """A bin, the format of a block, its exponent, a datum, and the Src word that it must become."""
     table = []

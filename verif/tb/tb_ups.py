@@ -16,7 +16,7 @@ from bitpath.rtl.aie_ml_v2.ups import Ups
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
-from bitpath.verif.stimulus.aie_numbers import numbers_of, single_bits
+from bitpath.verif.stimulus.aie_numbers import numbers_of, one_a_row, single_bits
 from bitpath.verif.stimulus.aie_ups import KINDS, MODES, UpsAsk, random_ups, ups_corners, ups_requests
 from bitpath.verif.tb.aie_sticky_flag import check_sticky_flag
 
@@ -54,9 +54,7 @@ async def single_bits_by_every_shift(dut, saturation, sign):
     for (acc_bits, bits), shift in product(MODES, UPS_SHIFTS):
         numbers = single_bits(bits) if signed else single_bits(bits) % (1 << bits)
         ask = UpsAsk(acc_bits, bits, shift, Saturation[saturation], signed)
-        rows = np.zeros((len(numbers), ask.count(LANES)), np.int64)
-        rows[range(len(rows)), np.arange(len(rows)) % rows.shape[1]] = numbers
-        requests += ups_requests(ask, rows.ravel(), LANES, rng)
+        requests += ups_requests(ask, one_a_row(numbers, ask.count(LANES)), LANES, rng)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Ups.LATENCY).sweep(rng.sample(requests, min(len(requests), 8 * CASES)))
 
