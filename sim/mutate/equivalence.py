@@ -2,9 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
+from tempfile import TemporaryDirectory
+from threading import Lock
 
 from bitpath.sim import abc, aiger
 from bitpath.sim.mutate.netlist import MUTATED
@@ -61,73 +64,85 @@ class Proof:
     how: str
 
 
-def prove(
-    what: str, netlist: Path, top: str, width: int, modules: Mapping[int, str], folder: Path, *, patient: bool = True
-) -> dict[int, Proof]:
-    """Try to prove mutants equal to the design.
+class Prover:
+    """Proofs of the mutants of a netlist.
 
     Parameters
     ----------
     what : begins the sentence of the errors.
-    netlist : folder of the netlist of mutants.
+    netlist : its folder.
     top : its top module.
     width : of the input that chooses a mutant, in bits.
-    modules : of the mutants, by their numbers.
-    folder : an empty one for the attempts.
-    patient : whether those that are not proved as fast as most get SECONDS, each.
-
-    Raises
-    ------
-    SimulationError : Yosys or ABC ended with something else than an answer.
+    folder : an empty one, for graphs and attempts.
     """
-    # A copy: the WebAssembly follows no link out of its folder.
-    copyfile(netlist / MUTATED, folder / MUTATED)
-    place = {"mutated": MUTATED, "port": MUTANT_PORT, "width": width, "none": f"{width}'b0"}
-    place |= {"to_gates": abc.TO_GATES, "graph": GRAPH}
-    found: dict[int, Proof] = {}
-    late: set[int] = set()
-    for how, (registers, steps) in PROOFS.items():
-        tops = defaultdict(list)
-        for number, module in modules.items():
-            if number not in found and not (how == MODULE and module == top):
-                tops[module if how == MODULE else top].append(number)
-        for each, numbers in tops.items():
-            script = _MITER.format(registers=registers.format(top=each), top=each, **place)
-            try:
-                require_run(what, folder, "miter", script, PREPARING_SECONDS)
-            except YosysTimeoutError:
-                late.update(numbers)
-                continue
-            # Once for all, and not by Yosys, which would take seconds for each.
-            graph = aiger.read((folder / GRAPH).read_bytes())
+
+    def __init__(self, what: str, netlist: Path, top: str, width: int, folder: Path):
+        self.what, self.top, self.width, self.folder = what, top, width, folder
+        # A copy: the WebAssembly follows no link out of its folder.
+        copyfile(netlist / MUTATED, folder / MUTATED)
+        self._making = Lock()
+        self._graphs: dict[tuple[str, str], aiger.Graph | None] = {}
+
+    def prove(self, modules: Mapping[int, str], *, patient: bool = True) -> dict[int, Proof]:
+        """Try to prove mutants equal to the design; any number of calls at the same time.
+
+        Parameters
+        ----------
+        modules : of the mutants, by their numbers.
+        patient : whether those that are not proved as fast as most get SECONDS, each.
+
+        Raises
+        ------
+        SimulationError : Yosys or ABC ended with something else than an answer.
+        """
+        found: dict[int, Proof] = {}
+        late: set[int] = set()
+        for how, (registers, steps) in PROOFS.items():
+            tops = defaultdict(list)
+            for number, module in modules.items():
+                if number not in found and not (how == MODULE and module == self.top):
+                    tops[module if how == MODULE else self.top].append(number)
+            for top, numbers in tops.items():
+                graph = self._graph(top, registers)
+                answers = dict.fromkeys(numbers) if graph is None else self._answers(graph, steps, numbers, patient)
+                found |= {number: Proof(True, how) for number, proved in answers.items() if proved}
+                late |= {number for number, proved in answers.items() if proved is None}
+        why = {True: f"{TIMED_OUT}: no proof in {SECONDS} s", False: "no proof"}
+        return found | {number: Proof(False, why[number in late]) for number in modules if number not in found}
+
+    def _graph(self, top: str, registers: str) -> aiger.Graph | None:
+        """Of a module's difference from that of any mutant, which inputs choose; None where it was not made in time."""
+        with self._making:
+            if (top, registers) not in self._graphs:
+                fields = {"mutated": MUTATED, "port": MUTANT_PORT, "width": self.width, "none": f"{self.width}'b0"}
+                fields |= {"to_gates": abc.TO_GATES, "graph": GRAPH, "top": top, "registers": registers.format(top=top)}
+                graph = None
+                with suppress(YosysTimeoutError):
+                    require_run(self.what, self.folder, "miter", _MITER.format(**fields), PREPARING_SECONDS)
+                    graph = aiger.read((self.folder / GRAPH).read_bytes())
+                self._graphs[top, registers] = graph
+            return self._graphs[top, registers]
+
+    def _answers(self, graph: aiger.Graph, steps: str, numbers: Sequence[int], patient: bool) -> dict[int, bool | None]:
+        """Of each mutant whether ABC reduces its difference from the design to 0; None where its time was up."""
+        try:
+            return self._reduce(graph, steps, numbers, SECONDS * patient + USUAL_SECONDS * len(numbers))
+        except YosysTimeoutError:
+            if len(numbers) == 1 or not patient:
+                return dict.fromkeys(numbers)
+        alone = [self._answers(graph, steps, [number], True) for number in numbers]
+        return {number: answer for each in alone for number, answer in each.items()}
+
+    def _reduce(self, graph: aiger.Graph, steps: str, numbers: Sequence[int], seconds: int) -> dict[int, bool | None]:
+        with TemporaryDirectory(dir=self.folder) as name:
+            folder = Path(name)
+            script = ""
             for number in numbers:
-                (folder / f"{number}.aig").write_bytes(graph.fixed(_select(number, width)).binary())
-            for number, proved in _answers(what, steps, numbers, folder, patient=patient).items():
-                if proved:
-                    found[number] = Proof(True, how)
-                elif proved is None:
-                    late.add(number)
-    why = {True: f"{TIMED_OUT}: no proof in {SECONDS} s", False: "no proof"}
-    return found | {number: Proof(False, why[number in late]) for number in modules if number not in found}
-
-
-def _answers(what: str, steps: str, numbers: Sequence[int], folder: Path, *, patient: bool) -> dict[int, bool | None]:
-    """Of each mutant whether ABC reduces its difference from the design to 0; None where its time was up."""
-    try:
-        return _reduce(what, steps, numbers, folder, SECONDS * patient + USUAL_SECONDS * len(numbers))
-    except YosysTimeoutError:
-        if len(numbers) == 1 or not patient:
-            return dict.fromkeys(numbers)
-    alone = [_answers(what, steps, [number], folder, patient=True) for number in numbers]
-    return {number: answer for each in alone for number, answer in each.items()}
-
-
-def _reduce(what: str, steps: str, numbers: Sequence[int], folder: Path, seconds: int) -> dict[int, bool | None]:
-    names = [str(number) for number in numbers]
-    script = "".join(abc.reduction(folder, name, steps) for name in names)
-    require_run(what, folder, "prove", script, seconds)
-    graphs = [abc.reduced(folder, name).read_bytes() for name in names]
-    return {number: aiger.constant_outputs(graph) == [0] for number, graph in zip(numbers, graphs, strict=True)}
+                (folder / f"{number}.aig").write_bytes(graph.fixed(_select(number, self.width)).binary())
+                script += abc.reduction(folder, str(number), steps)
+            require_run(self.what, folder, "prove", script, seconds)
+            reduced = [abc.reduced(folder, str(number)).read_bytes() for number in numbers]
+        return {number: aiger.constant_outputs(each) == [0] for number, each in zip(numbers, reduced, strict=True)}
 
 
 def _select(number: int, width: int) -> dict[str, bool]:

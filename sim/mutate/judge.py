@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from bitpath.sim import abc, aiger, cache, tools, yosys
 from bitpath.sim.build import Built
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
-from bitpath.sim.mutate.equivalence import Proof, prove
+from bitpath.sim.mutate.equivalence import Proof, Prover
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.netlist import DRAWN, MUTATED, PREPARED, Mutant, build_mutants, select_bits
 from bitpath.sim.mutate.traffic import (
@@ -45,7 +45,7 @@ from bitpath.sim.runner import FULL_BYTES, run
 from bitpath.verif.kit.bench import MUTANT
 
 PROVED_TOGETHER = 25
-"""Mutants whose proofs share what is common to them."""
+"""Mutants whose proofs begin together."""
 CONFIRMED = 3
 """Kills of the replay that the bench itself must find too, in each target."""
 SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "verdicts.py")
@@ -133,13 +133,13 @@ class _Session:
             for number in self._open(of["compared"]):
                 self.ledger.keep(number, KILLED, f"replay: {_where(traffic, found[number])}")
         self._bench(traffic, of["other"], found)
-        missing = self.ledger.missing
-        if missing:
+        if self.ledger.missing:
             killed = {number for number, entry in self.ledger.entries.items() if entry["verdict"] == KILLED}
-            self._contradict([number for number in chosen if number in killed])
-        for _, proofs in side_by_side("proving", _parts(missing), self._prove, self.progress):
-            for number, proof in proofs.items():
-                self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
+            with scratch() as folder:
+                prover = self._prover(folder)
+                self._contradict(prover, [number for number in chosen if number in killed])
+                for number, proof in self._proofs("proving", prover.prove, self.ledger.missing):
+                    self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
 
     def _open(self, numbers: Sequence[int]) -> list[int]:
         """Those without a verdict."""
@@ -229,27 +229,31 @@ class _Session:
                 return (KILLED, f"bench: {failed[0]}") if failed else (BROKEN, f"bench: {str(error).splitlines()[0]}")
         return None
 
-    def _contradict(self, killed: Sequence[int]) -> None:
+    def _contradict(self, prover: Prover, killed: Sequence[int]) -> None:
         """What the bench has killed must not be proved equivalent: the proofs would compare nothing."""
         # Proofs that compare nothing are quick, those of real faults last as long as they may.
-        hasty = partial(self._prove, patient=False)
-        for _, proofs in side_by_side("proving kills", _parts(killed), hasty, self.progress):
-            for number, proof in proofs.items():
-                if proof.proved:
-                    shown = self.mutants[number - 1].shown
-                    raise SimulationError(f"{shown} is killed by the bench and proved equivalent by {proof.how}")
+        for number, proof in self._proofs("proving kills", partial(prover.prove, patient=False), killed):
+            if proof.proved:
+                shown = self.mutants[number - 1].shown
+                raise SimulationError(f"{shown} is killed by the bench and proved equivalent by {proof.how}")
 
-    def _prove(self, numbers: Sequence[int], *, patient: bool = True) -> dict[int, Proof]:
-        what, width = f"proofs of {self.host.unit}", select_bits(len(self.mutants))
+    def _proofs(
+        self, what: str, prove: Callable[[Mapping[int, str]], dict[int, Proof]], numbers: Sequence[int]
+    ) -> Iterator[tuple[int, Proof]]:
+        # A part for each worker, but what is proved is kept now and then.
+        size = min(PROVED_TOGETHER, -(-len(numbers) // 2))
+        parts = [numbers[start : start + size] for start in range(0, len(numbers), size or 1)]
         modules = {number: self.mutants[number - 1].module.removeprefix("\\") for number in numbers}
-        with scratch() as folder:
-            return prove(what, self.built.verilog[0].parent, self.built.top, width, modules, folder, patient=patient)
 
+        def call(part: Sequence[int]) -> dict[int, Proof]:
+            return prove({number: modules[number] for number in part})
 
-def _parts(numbers: Sequence[int]) -> list[Sequence[int]]:
-    """For what is common to a part is made once for it: one for each worker, but what is proved is kept now and then."""
-    size = min(PROVED_TOGETHER, -(-len(numbers) // 2))
-    return [numbers[start : start + size] for start in range(0, len(numbers), size or 1)]
+        for _, proofs in side_by_side(what, parts, call, self.progress):
+            yield from proofs.items()
+
+    def _prover(self, folder: Path) -> Prover:
+        netlist, width = self.built.verilog[0].parent, select_bits(len(self.mutants))
+        return Prover(f"proofs of {self.host.unit}", netlist, self.built.top, width, folder)
 
 
 def _where(traffic: Traffic, difference: Difference) -> str:

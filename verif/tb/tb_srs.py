@@ -11,7 +11,7 @@ from itertools import product
 import cocotb
 import numpy as np
 
-from bitpath.golden.spec.aie_ml_v2 import RoundingCode, Saturation
+from bitpath.golden.spec.aie_ml_v2 import SRS_SHIFTS, RoundingCode, Saturation
 from bitpath.rtl.aie_ml_v2.config import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.srs import Srs
 from bitpath.verif.kit import pauses
@@ -47,8 +47,9 @@ async def single_bits_outside(dut):
     """Numbers of one bit, and those with all but one, among zeros: each alone is outside of some result."""
     rng = pauses.rng("numbers")
     requests: list[Request] = []
-    for (acc_bits, out_bits), saturation, signed in product(MODES, Saturation, (False, True)):
-        ask = SrsAsk(acc_bits, out_bits, saturation=saturation, signed=signed)
+    codes = product(MODES, (0, SRS_SHIFTS.start), Saturation, (False, True))
+    for (acc_bits, out_bits), shift, saturation, signed in codes:
+        ask = SrsAsk(acc_bits, out_bits, shift, saturation=saturation, signed=signed)
         requests += srs_requests(ask, one_a_row(single_bits(acc_bits), ask.count(LANES)), LANES)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Srs.LATENCY).sweep(rng.sample(requests, min(len(requests), 8 * CASES)))

@@ -13,7 +13,7 @@ from bitpath.sim.abc import reduced
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import equivalence
 from bitpath.sim.mutate import judge as judging
-from bitpath.sim.mutate.equivalence import Proof, prove
+from bitpath.sim.mutate.equivalence import Proof, Prover
 from bitpath.sim.mutate.hosts import Host
 from bitpath.sim.mutate.netlist import DRAWN, MUTATED, PREPARED, Mutant, build_mutants, mutating, select_bits
 from bitpath.sim.mutate.table import record_of
@@ -101,7 +101,7 @@ def proofs(folder, top, mutants):
     place = folder / "proofs"
     place.mkdir()
     modules = {number: mutant.module.removeprefix("\\") for number, mutant in enumerate(mutants, 1)}
-    return list(prove(top, folder, top, select_bits(len(mutants)), modules, place).values())
+    return list(Prover(top, folder, top, select_bits(len(mutants)), place).prove(modules).values())
 
 
 def test_proofs(tmp_path):
@@ -141,22 +141,25 @@ def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
         place.mkdir()
     (netlist / MUTATED).write_text("")
     late = Proof(False, f"{TIMED_OUT}: no proof in 20 s")
-    assert prove("toy", netlist, "toy", 2, dict.fromkeys((1, 2, 3), "toy"), folder) == {
+    prover = Prover("toy", netlist, "toy", 2, folder)
+    assert prover.prove(dict.fromkeys((1, 2, 3), "toy")) == {
         3: Proof(True, "cut registers"),
         1: Proof(False, "no proof"),
         2: late,
     }
     assert [seconds for name, seconds in limits if name == "prove"] == [26, 22, 22, 22, 24, 22, 22]
 
+    # A graph of each way to compare, and no more.
+    assert [name for name, _ in limits].count("miter") == 2
     limits.clear()
-    assert prove("toy", netlist, "toy", 2, dict.fromkeys((1, 2), "toy"), folder, patient=False) == {1: late, 2: late}
+    assert prover.prove(dict.fromkeys((1, 2), "toy"), patient=False) == {1: late, 2: late}
     assert [seconds for name, seconds in limits if name == "prove"] == [4, 4]
 
     def never(what, folder, name, script, timeout):
         raise YosysTimeoutError("late")
 
     monkeypatch.setattr(equivalence, "require_run", never)
-    assert prove("toy", netlist, "toy", 2, dict.fromkeys((1, 2), "toy"), folder) == {1: late, 2: late}
+    assert Prover("toy", netlist, "toy", 2, folder).prove(dict.fromkeys((1, 2), "toy")) == {1: late, 2: late}
 
 
 def _module(text, name):
