@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import cache as once
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import bitpath.golden
-from bitpath.sim import cache, process
+from bitpath.sim import cache, journal, process
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate.golden_faults import Fault, apply, draw_faults, possible_faults
 from bitpath.sim.mutate.imports import imported_by, module_file
@@ -26,6 +28,7 @@ from bitpath.sim.mutate.verdicts import (
     Judged,
     Ledger,
     Progress,
+    journal_file,
     scratch,
     side_by_side,
 )
@@ -91,16 +94,16 @@ def find_golden(name: str) -> str:
 
 
 def tests_of(module: str) -> list[Path]:
-    """The test files that import a module of golden; those first that import the least besides.
+    """The test files that import a module of golden.
 
     Raises
     ------
     SimulationError : there is none.
     """
-    found = {file: modules for file, modules in _tests().items() if module in modules}
+    found = [file for file, modules in _tests().items() if module in modules]
     if not found:
         raise SimulationError(f"no file of {TESTS} imports {module}; mutants of golden are judged in a checkout")
-    return sorted(found, key=lambda file: (len(found[file]), file))
+    return sorted(found)
 
 
 @once
@@ -128,23 +131,11 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress) -> Judg
     ledger = Ledger(key(), len(mutants), key)
     if missing := ledger.missing:
         try:
-            progress("running the tests without a mutant", 0, 1)
-            began = time.monotonic()
-            verdict, said = _judge(module, source, tests, REAL_SECONDS)
-            if verdict != SURVIVED:
-                raise SimulationError(f"{target}: its tests fail without a mutant: {said}")
-            limit = max(LEAST_SECONDS, TIMES_SECONDS * (time.monotonic() - began))
-
-            killers: Counter[Path] = Counter()
-
-            def call(number: int) -> tuple[str, str]:
-                # What has killed others first: most die of the same few tests.
-                order = sorted(tests, key=lambda file: -killers[file])
-                return _judge(module, apply(source, mutants[number - 1].fault), order, limit)
-
-            for number, found in side_by_side("running the tests", missing, call, progress):
+            judging = _Judging(target, module, source, tests, progress)
+            for number, found in side_by_side(
+                "running the tests", missing, lambda number: judging.of(mutants[number - 1]), progress
+            ):
                 ledger.keep(number, *found)
-                killers.update(file for file in tests if f"/{file.name}" in found[1])
         finally:
             ledger.spend(time.monotonic() - start)
     return Judged(
@@ -161,16 +152,75 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress) -> Judg
     )
 
 
-def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str:
-    """Of everything that decides a verdict, as it is now."""
+class _Judging:
+    """Of the mutants of one module, two at a time.
+
+    Raises SimulationError where a test fails without a mutant.
+    """
+
+    def __init__(self, target: str, module: str, source: str, tests: Sequence[Path], progress: Progress):
+        self.target, self.module, self.source = target, module, source
+        self.seconds = _seconds(target, module, source, tests, progress)
+        self.limit = max(LEAST_SECONDS, TIMES_SECONDS * sum(self.seconds.values()))
+        self.killers: Counter[Path] = Counter()
+        self._controls = Lock()
+
+    def of(self, mutant: Sabotage) -> tuple[str, str]:
+        """The verdict, and how it came."""
+        # What has killed others first, for most die of the same few tests; then what is quick.
+        order = sorted(self.seconds, key=lambda file: (-self.killers[file], self.seconds[file]))
+        verdict, how = _judge(self.module, apply(self.source, mutant.fault), order, self.limit)
+        if verdict == KILLED and TIMED_OUT not in how:
+            self._control([file for file in order if file.name in how] or order)
+        return verdict, how
+
+    def _control(self, killers: Sequence[Path]) -> None:
+        """What kills must pass with the model's own text in its place."""
+        with self._controls:
+            if new := [file for file in killers if not self.killers[file]]:
+                verdict, how = _judge(self.module, self.source, new, REAL_SECONDS)
+                if verdict != SURVIVED:
+                    raise SimulationError(f"{self.target}: its tests fail without a mutant: {how}")
+            self.killers.update(killers)
+
+
+def _seconds(target: str, module: str, source: str, tests: Sequence[Path], progress: Progress) -> dict[Path, float]:
+    """Of each test file, with the models as they are; once for all targets."""
+    known = {each["tests"]: each["seconds"] for each in journal.read(journal_file()) if "tests" in each}
+    keys = {file: _digest(_files_of([file])) for file in tests}
+
+    def call(file: Path) -> float:
+        began = time.monotonic()
+        verdict, how = _judge(module, source, [file], REAL_SECONDS)
+        if verdict != SURVIVED:
+            raise SimulationError(f"{target}: its tests fail without a mutant: {how}")
+        return time.monotonic() - began
+
+    new = [file for file in tests if keys[file] not in known]
+    for file, seconds in side_by_side("running the tests without a mutant", new, call, progress):
+        known[keys[file]] = round(seconds, 1)
+        journal.append(journal_file(), {"tests": keys[file], "seconds": known[keys[file]]})
+    return {file: known[keys[file]] for file in tests}
+
+
+def _files_of(tests: Sequence[Path]) -> list[Path]:
+    """All that decides how tests end: themselves, what they import, vectors, settings."""
     modules = sorted(frozenset().union(*(_tests()[file] for file in tests)))
-    here = Path(__file__)
-    scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
     vectors = sorted(file for file in (TESTS.parents[1] / "vectors").glob("*") if file.is_file())
     settings = [file for file in (TESTS.parents[2] / "pyproject.toml", TESTS / "conftest.py") if file.is_file()]
-    files = [*map(module_file, modules), *tests, *settings, *scripts, *vectors]
+    return [*map(module_file, modules), *tests, *settings, *vectors]
+
+
+def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str:
+    """Of everything that decides a verdict, as it is now."""
+    return _digest(_files_of(tests), module, [mutant.shown for mutant in mutants])
+
+
+def _digest(files: Sequence[Path], *more: Any) -> str:
+    here = Path(__file__)
+    scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
     versions = library_versions() | {"pytest": version("pytest"), "python": sys.version}
-    parts = [module, cache.hash_files(files), [mutant.shown for mutant in mutants], versions, settings_of_the_shell()]
+    parts = [cache.hash_files([*files, *scripts]), versions, settings_of_the_shell(), *more]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
