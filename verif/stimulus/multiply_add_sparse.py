@@ -18,8 +18,9 @@ SPARSE_FRACTIONS = (
 HALF = -FP32.precision
 """Distance at which a product is half a unit of the partial sum's last place."""
 ONE = power(BF16)
-NEARLY_POWERS = ((15, 17), (7, 73), (31, 33), (23, 89), (63, 65), (127, 129), (217, 151))
-"""Factors of ``2**n - 1`` that are significands of BF16."""
+ABOVE_POWERS = ((3, 3), (3, 11), (5, 13), (3, 43), (27, 19), (25, 41))
+BELOW_POWERS = ((15, 17), (7, 73), (31, 33), (23, 89), (63, 65), (127, 129), (217, 151))
+"""Factors of ``2**n + 1`` and of ``2**n - 1`` that are significands of BF16."""
 
 
 def sparse_cases() -> list[ElementCase]:
@@ -83,8 +84,8 @@ def _sums_of_one_bit() -> Iterator[ElementCase]:
 
 
 def _one_bit_below_a_tie() -> Iterator[ElementCase]:
-    """Half a unit of a product, odd and even, and one bit more or less; half the smallest subnormal with one bit below, added to
-    subnormals of one bit."""
+    """Half a unit of a product, odd and even, and one bit more or less; half a unit of a partial sum, and one bit below; half the
+    smallest subnormal with one bit below, added to subnormals of one bit."""
     elements = [ElementCase(ONE | odd, BF16, ONE, BF16) for odd in (0, 1)]
     elements += [ElementCase(3, FP16, 1, FP16)]
     elements += [
@@ -92,10 +93,14 @@ def _one_bit_below_a_tie() -> Iterator[ElementCase]:
     ]
     for case, place, sign in product(elements, range(FP32.fraction_bits), (0, 1)):
         yield replace(case, partial=power(FP32, floor_log2(case.product) + HALF, sign) | 1 << place)
+    for factors, sign in product(ABOVE_POWERS, (0, 1)):
+        left, right = (round_to_format(Fraction(factor), BF16) for factor in factors)
+        case = ElementCase(left, BF16, right, BF16)
+        yield replace(case, partial=power(FP32, floor_log2(case.product) - HALF, sign))
     low, high = power(BF16, -75), power(BF16, FP32.emin - FP32.precision + 75)
     for place, partial in product(range(BF16.fraction_bits), (0, *(1 << bit for bit in range(FP32.fraction_bits)))):
         yield ElementCase(low | 1 << place, BF16, high, BF16, partial)
-    for (left, right), partial in product(NEARLY_POWERS, (1 << bit | 1 for bit in range(1, FP32.fraction_bits))):
+    for (left, right), partial in product(BELOW_POWERS, (1 << bit | 1 for bit in range(1, FP32.fraction_bits))):
         # A power of two less one in its last place, taken from an odd partial sum, which leaves an even one.
         below = (left * right).bit_length() - FP32.emin + FP32.precision
         low, high = (
