@@ -23,6 +23,8 @@ _MITER = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
 hierarchy -top {top}
+memory_collect
+expose -evert t:$mem_v2 r:WR_PORTS>0 %i
 {to_gates}
 setundef -undriven -zero
 opt_expr
@@ -53,7 +55,9 @@ _CUT = "expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 1000"
 PROOFS = {MODULE: _CUT, "cut registers": _CUT, "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2")}
 """What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and
 outputs: whatever the state, and whatever the inputs, outputs and next state are the same; first of the module that has the
-mutant, with anything at its inputs, then of the whole. Else by what follows from power-on in every cycle."""
+mutant, with anything at its inputs, then of the whole. Else by what follows from power-on in every cycle.
+
+Memories that are written stand outside in each: what they get must be the same, and what they give is."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amaranth import Module, Signal
+from amaranth.back import rtlil
+from amaranth.lib.memory import Memory
 
 from bitpath.rtl.units import UNITS
 from bitpath.sim import paths
@@ -117,6 +120,41 @@ def test_proofs(tmp_path):
     # Its reset value is 0.
     refused = Proof(False, "no proof")
     assert proofs(tmp_path, f"{HOST.unit}_mutants", mutants) == [Proof(True, "its module"), refused, refused]
+
+
+def with_memory():
+    """A design that writes a bit into a memory, and one beside it that is always 0."""
+    m = Module()
+    m.submodules.cells = cells = Memory(shape=1, depth=4, init=[])
+    write, read = cells.write_port(), cells.read_port(domain="comb")
+    bit, other = Signal(), Signal()
+    m.d.comb += [write.en.eq(1), write.data.eq(bit ^ ((bit | other) & ~(bit | other)))]
+    return rtlil.convert(m, name="toy", ports=[bit, other, write.addr, read.addr, read.data], emit_src=False)
+
+
+def test_what_goes_into_a_memory_is_compared(tmp_path):
+    """A gate that gives 0 anyway, and faults of what is written, and where."""
+    (tmp_path / PREPARED).write_text(with_memory())
+    faults = {
+        ("const0", "$and", "Y"),
+        ("inv", "$xor", "Y"),
+        ("const0", "$memwr_v2", "ADDR"),
+        ("inv", "$memwr_v2", "DATA"),
+    }
+    mutants, module = [], ""
+    for words in map(str.split, (tmp_path / PREPARED).read_text().splitlines()):
+        if words[:1] == ["module"]:
+            module = words[1]
+        elif words[:1] == ["cell"]:
+            of_it = [(mode, port) for mode, kind, port in faults if kind == words[1]]
+            mutants += [Mutant(mode, module, words[2], port, 0, None, "") for mode, port in of_it]
+    found = proofs(tmp_path, "toy", mutants)
+    assert {mutant.mode + mutant.port: proof for mutant, proof in zip(mutants, found, strict=True)} == {
+        "const0Y": Proof(True, "cut registers"),
+        "invY": Proof(False, "no proof"),
+        "const0ADDR": Proof(False, "no proof"),
+        "invDATA": Proof(False, "no proof"),
+    }
 
 
 def test_a_proof_that_takes_too_long_costs_no_other_one(tmp_path, monkeypatch):
