@@ -51,11 +51,18 @@ write_aiger -zinit -symbols {graph}
 """
 GRAPH = "miter.aig"
 MODULE = "its module"
-_CUT = "expose -dff -evert-dff {top}", "ifraig -p; ifraig -p -C 1000"
-PROOFS = {MODULE: _CUT, "cut registers": _CUT, "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2")}
+_CUT = "expose -dff -evert-dff {top}"
+_SWEEP = "ifraig -p; ifraig -p -C 1000"
+PROOFS = {
+    MODULE: (_CUT, _SWEEP),
+    "constants": (_CUT, "strash"),
+    "cut registers": (_CUT, _SWEEP),
+    "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2"),
+}
 """What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and
 outputs: whatever the state, and whatever the inputs, outputs and next state are the same; first of the module that has the
-mutant, with anything at its inputs, then of the whole. Else by what follows from power-on in every cycle.
+mutant, with anything at its inputs, then of the whole, where constants alone may be enough. Else by what follows from power-on
+in every cycle.
 
 Memories that are written stand outside in each: what they get must be the same, and what they give is."""
 
