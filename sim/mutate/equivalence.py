@@ -16,7 +16,7 @@ from bitpath.sim.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.bench import MUTANT_PORT
 
 PREPARING_SECONDS = 600
-"""Limit on making the graphs of all that have the same top."""
+"""Limit on making a graph."""
 SECONDS, USUAL_SECONDS = 20, 2
 """Limit on each proof, and what most take together with others; where they take more, each is tried by itself."""
 _MITER = """read_rtlil {mutated}
