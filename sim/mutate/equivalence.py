@@ -1,7 +1,5 @@
 """Proofs that mutants are no faults: that no input tells them from the design."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from bitpath.verif.kit.bench import MUTANT_PORT
 PREPARING_SECONDS = 600
 """Limit on making a graph."""
 SECONDS, USUAL_SECONDS = 20, 2
-"""Limit on each proof, and what most take together with others; where they take more, each is tried by itself."""
+"""Limit on each proof, and what most take."""
 _MITER = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
@@ -47,22 +45,21 @@ setundef -undriven -zero
 setundef -zero
 aigmap
 opt_clean
-write_aiger -zinit -symbols {graph}
+write_aiger -zinit -symbols {miter}.aig
 """
-GRAPH = "miter.aig"
+MITER = "miter"
 MODULE = "its module"
 _CUT = "expose -dff -evert-dff {top}"
-_SWEEP = "ifraig -p; ifraig -p -C 1000"
+_SWEEP = "ifraig -p -C 10; ifraig -p -C 1000"
 PROOFS = {
     MODULE: (_CUT, _SWEEP),
-    "constants": (_CUT, "strash"),
     "cut registers": (_CUT, _SWEEP),
     "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2"),
 }
 """What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and
 outputs: whatever the state, and whatever the inputs, outputs and next state are the same; first of the module that has the
-mutant, with anything at its inputs, then of the whole, where constants alone may be enough. Else by what follows from power-on
-in every cycle.
+mutant, with anything at its inputs, then of the whole. Else by what follows from power-on in every cycle. Sweeping looks for
+what is easily shown to be the same first, which is most of two designs alike.
 
 Memories that are written stand outside in each: what they get must be the same, and what they give is."""
 
@@ -94,66 +91,53 @@ class Prover:
         self._making = Lock()
         self._graphs: dict[tuple[str, str], aiger.Graph | None] = {}
 
-    def prove(self, modules: Mapping[int, str], *, patient: bool = True) -> dict[int, Proof]:
-        """Try to prove mutants equal to the design; any number of calls at the same time.
+    def prove(self, number: int, module: str, *, patient: bool = True) -> Proof:
+        """Try to prove a mutant equal to the design; any number of calls at the same time.
 
         Parameters
         ----------
-        modules : of the mutants, by their numbers.
-        patient : whether those that are not proved as fast as most get SECONDS, each.
+        number : of the mutant.
+        module : in which it is.
+        patient : whether each attempt gets SECONDS, or USUAL_SECONDS.
 
         Raises
         ------
         SimulationError : Yosys or ABC ended with something else than an answer.
         """
-        found: dict[int, Proof] = {}
-        late: set[int] = set()
+        seconds, late = SECONDS if patient else USUAL_SECONDS, False
         for how, (registers, steps) in PROOFS.items():
-            tops = defaultdict(list)
-            for number, module in modules.items():
-                if number not in found and not (how == MODULE and module == self.top):
-                    tops[module if how == MODULE else self.top].append(number)
-            for top, numbers in tops.items():
-                graph = self._graph(top, registers)
-                answers = dict.fromkeys(numbers) if graph is None else self._answers(graph, steps, numbers, patient)
-                found |= {number: Proof(True, how) for number, proved in answers.items() if proved}
-                late |= {number for number, proved in answers.items() if proved is None}
-        why = {True: f"{TIMED_OUT}: no proof in {SECONDS} s", False: "no proof"}
-        return found | {number: Proof(False, why[number in late]) for number in modules if number not in found}
+            if how == MODULE and module == self.top:
+                continue
+            graph = self._graph(module if how == MODULE else self.top, registers)
+            proved = None if graph is None else self._reduces(graph.fixed(_select(number, self.width)), steps, seconds)
+            if proved:
+                return Proof(True, how)
+            late |= proved is None
+        return Proof(False, f"{TIMED_OUT}: no proof in {SECONDS} s" if late else "no proof")
 
     def _graph(self, top: str, registers: str) -> aiger.Graph | None:
         """Of a module's difference from that of any mutant, which inputs choose; None where it was not made in time."""
         with self._making:
             if (top, registers) not in self._graphs:
                 fields = {"mutated": MUTATED, "port": MUTANT_PORT, "width": self.width, "none": f"{self.width}'b0"}
-                fields |= {"to_gates": abc.TO_GATES, "graph": GRAPH, "top": top, "registers": registers.format(top=top)}
+                fields |= {"to_gates": abc.TO_GATES, "miter": MITER, "top": top, "registers": registers.format(top=top)}
                 graph = None
                 with suppress(YosysTimeoutError):
-                    require_run(self.what, self.folder, "miter", _MITER.format(**fields), PREPARING_SECONDS)
-                    graph = aiger.read((self.folder / GRAPH).read_bytes())
+                    require_run(self.what, self.folder, MITER, _MITER.format(**fields), PREPARING_SECONDS)
+                    graph = aiger.read((self.folder / f"{MITER}.aig").read_bytes())
                 self._graphs[top, registers] = graph
             return self._graphs[top, registers]
 
-    def _answers(self, graph: aiger.Graph, steps: str, numbers: Sequence[int], patient: bool) -> dict[int, bool | None]:
-        """Of each mutant whether ABC reduces its difference from the design to 0; None where its time was up."""
-        try:
-            return self._reduce(graph, steps, numbers, SECONDS * patient + USUAL_SECONDS * len(numbers))
-        except YosysTimeoutError:
-            if len(numbers) == 1 or not patient:
-                return dict.fromkeys(numbers)
-        alone = [self._answers(graph, steps, [number], True) for number in numbers]
-        return {number: answer for each in alone for number, answer in each.items()}
-
-    def _reduce(self, graph: aiger.Graph, steps: str, numbers: Sequence[int], seconds: int) -> dict[int, bool | None]:
+    def _reduces(self, difference: aiger.Graph, steps: str, seconds: float) -> bool | None:
+        """Whether ABC reduces it to 0; None where its time is up."""
         with TemporaryDirectory(dir=self.folder) as name:
             folder = Path(name)
-            script = ""
-            for number in numbers:
-                (folder / f"{number}.aig").write_bytes(graph.fixed(_select(number, self.width)).binary())
-                script += abc.reduction(folder, str(number), steps)
-            require_run(self.what, folder, "prove", script, seconds)
-            reduced = [abc.reduced(folder, str(number)).read_bytes() for number in numbers]
-        return {number: aiger.constant_outputs(each) == [0] for number, each in zip(numbers, reduced, strict=True)}
+            (folder / f"{MITER}.aig").write_bytes(difference.binary())
+            try:
+                require_run(self.what, folder, "prove", abc.reduction(folder, MITER, steps), seconds)
+            except YosysTimeoutError:
+                return None
+            return aiger.constant_outputs(abc.reduced(folder, MITER).read_bytes()) == [0]
 
 
 def _select(number: int, width: int) -> dict[str, bool]:

@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -44,8 +44,6 @@ from bitpath.sim.mutate.verdicts import (
 from bitpath.sim.runner import FULL_BYTES, run
 from bitpath.verif.kit.bench import MUTANT
 
-PROVED_TOGETHER = 25
-"""Mutants whose proofs begin together."""
 CONFIRMED = 3
 """Kills of the replay that the bench itself must find too, in each target."""
 SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "verdicts.py")
@@ -238,18 +236,12 @@ class _Session:
                 raise SimulationError(f"{shown} is killed by the bench and proved equivalent by {proof.how}")
 
     def _proofs(
-        self, what: str, prove: Callable[[Mapping[int, str]], dict[int, Proof]], numbers: Sequence[int]
+        self, what: str, prove: Callable[[int, str], Proof], numbers: Sequence[int]
     ) -> Iterator[tuple[int, Proof]]:
-        # A part for each worker, but what is proved is kept now and then.
-        size = min(PROVED_TOGETHER, -(-len(numbers) // 2))
-        parts = [numbers[start : start + size] for start in range(0, len(numbers), size or 1)]
-        modules = {number: self.mutants[number - 1].module.removeprefix("\\") for number in numbers}
+        def call(number: int) -> Proof:
+            return prove(number, self.mutants[number - 1].module.removeprefix("\\"))
 
-        def call(part: Sequence[int]) -> dict[int, Proof]:
-            return prove({number: modules[number] for number in part})
-
-        for _, proofs in side_by_side(what, parts, call, self.progress):
-            yield from proofs.items()
+        return side_by_side(what, numbers, call, self.progress)
 
     def _prover(self, folder: Path) -> Prover:
         netlist, width = self.built.verilog[0].parent, select_bits(len(self.mutants))

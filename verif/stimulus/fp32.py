@@ -50,6 +50,13 @@ def edge(rng: Random) -> int:
     return rng.choice(EDGES)
 
 
+def special_but_one_bit(rng: Random) -> int:
+    """A finite number or a NaN that one bit alone tells from infinity's exponent or from infinity."""
+    bit = rng.randrange(FP32.width - 1)
+    below = rng.getrandbits(FP32.fraction_bits) if bit >= FP32.fraction_bits else 0
+    return FP32.infinity_code ^ 1 << bit | below | rng.getrandbits(1) * FP32.sign_mask
+
+
 def mixed(rng: Random) -> int:
     """Mostly near 1, so that accumulators stay finite for a while."""
     return rng.choice((near_one, near_one, near_one, near_one, near_one, near_one, any_code, edge))(rng)

@@ -15,9 +15,10 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden import trainium3
 from bitpath.golden.codec import codes_of
-from bitpath.golden.spec.formats import E8M0
+from bitpath.golden.spec.formats import E8M0, FP32
 from bitpath.golden.spec.trainium3 import X4, AccumulateFlag
 from bitpath.golden.trainium3.xorwow import psum_random_bits
+from bitpath.rtl.common.narrow import DROPPED_BITS
 from bitpath.rtl.trainium3.config import PsumConfig
 from bitpath.rtl.trainium3.stochastic_psum import StochasticPsum, generator_address, generators
 from bitpath.verif.kit import pauses
@@ -25,6 +26,7 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.stimulus import fp32
 from bitpath.verif.stimulus.xorwow import bits_of, random_states
 from bitpath.verif.tb.tb_psum import FLAGS, MODES, WRITE, WRITE_CYCLES, Program, Table, Write, places, random_program
 
@@ -125,6 +127,46 @@ def stochastic_writes(rng: Random) -> Program:
         {lane: replace(write, index=write.index | 1, flag=flag, stochastic=True) for lane, write in each.items()}
         for each in writes
     ]
+
+
+@cocotb.test(**LIMIT)
+async def one_bit_decides(dut):
+    """Sums with the random bits that just carry and just do not; BF16's ties and what is next to them; infinities and NaNs but
+    for a bit."""
+    sources = random_sources(pauses.rng("states"))
+    rng = pauses.rng("values")
+    flag = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
+    own = [place for place in places() if place[1] % 2]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await load(dut, sources)
+        await table.fill()
+        for _ in range(max(1, CASES // (2 * len(own)))):
+            nothing = (0,) * CONFIG.cols
+            program = [
+                {rng.randrange(CONFIG.lanes): Write(*place, nothing, flag, bool(rng.getrandbits(1)), nothing)}
+                for place in own
+            ]
+            # Which values are at the border is known once the random bits are.
+            drawn = with_random_bits(program, sources)
+            await table.play([{lane: _at_the_border(rng, each) for lane, each in writes.items()} for writes in drawn])
+            for place in own:
+                table.read(place)
+            await table.play([])
+        await compare_states(frame, sources)
+
+
+def _at_the_border(rng: Random, write: Write) -> Write:
+    return replace(write, values=tuple(_border(rng, bits, write.takes_random) for bits in write.random))
+
+
+def _border(rng: Random, bits: int, stochastic: bool) -> int:
+    """A value that almost carries into BF16's last place, or just does."""
+    if rng.random() < 0.25:
+        return fp32.special_but_one_bit(rng)
+    carries = (1 << DROPPED_BITS) - bits if stochastic else 1 << (DROPPED_BITS - 1)
+    dropped = carries + rng.randint(-1, 0 if stochastic else 1)
+    return ((rng.getrandbits(FP32.width - DROPPED_BITS) << DROPPED_BITS) + dropped) % (1 << FP32.width)
 
 
 @cocotb.test(**LIMIT)

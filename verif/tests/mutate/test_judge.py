@@ -57,10 +57,7 @@ class Session(judging._Session):
     def _prover(self, folder):
         proofs = {True: Proof(True, "induction"), False: Proof(False, "no proof")}
 
-        def prove(modules, patient=True):
-            return {number: proofs[number in self.proved] for number in modules}
-
-        return SimpleNamespace(prove=prove)
+        return SimpleNamespace(prove=lambda number, module, patient=True: proofs[number in self.proved])
 
     @property
     def found(self):
