@@ -29,7 +29,10 @@ opt_expr
 wreduce
 opt_clean -purge
 write_rtlil {prepared}
-mutate -list {all} -o possible.txt a:src=*{target}.py:*
+mutate -list {all} -o possible.txt a:src=*{target}.py:* t:$meminit* %d t:$memrd* %d
+"""
+"""What a memory begins with is constant, and a port that reads at once has no reset: no input can put a fault there. Where what
+is read comes from and goes to has its own.
 """
 _ALL = 10**8
 """More than any netlist has; Yosys then lists all there are."""

@@ -32,7 +32,7 @@ class Corner:
 
 def corners(numerics: ExponentialNumerics, rng: Random) -> list[Corner]:
     """All of them."""
-    makers = (_specials, _zero, _edges, _far, _table, _subnormals, _sources)
+    makers = (_specials, _zero, _edges, _far, _table, _grid, _subnormals, _sources)
     return [corner for maker in makers for corner in maker(numerics, rng)]
 
 
@@ -126,6 +126,24 @@ def _table(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
                 near_an_end = low or rest >= (1 << rest_bits) - margin
                 name = f"entry {index}/{'low' if low else 'high'}"
                 yield Corner(name, element, FP32, 0, lambda result, near=near_an_end: near and 0 < result < INFINITY)
+
+
+def _grid(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
+    """Negative arguments whose product with log2(e) is on the grid of ``2**-fraction_bits``, or but for a single bit below it,
+    which alone makes its floor another."""
+    factor = log2e(numerics)
+    twos, leading = (factor & -factor).bit_length() - 1, 1 << FP32.fraction_bits
+    # The product has all bits below the grid of exponents that differ by as much as there are.
+    for exponent in range(FP32.bias - 1, FP32.bias + 7):
+        dropped = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (exponent - FP32.bias)
+        modulus = 1 << dropped - twos
+        for bit in range(twos, dropped + 1):
+            significand = (1 << bit - twos) * pow(factor >> twos, -1, modulus) % modulus
+            # Of larger moduli most have no significand of that length.
+            significand += max(0, leading - significand + modulus - 1) // modulus * modulus
+            if significand < 2 * leading:
+                element = MINUS | exponent << FP32.fraction_bits | significand - leading
+                yield Corner("one bit below the grid", element, FP32, 0, lambda result: 0 < result < ONE)
 
 
 def _subnormals(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:

@@ -33,6 +33,7 @@ from bitpath.verif.stimulus.exponential import (
     random_beat,
     requests,
     row_beats,
+    wide_elements,
 )
 from bitpath.verif.stimulus.exponential_bins import BINS, bins_of, directed_beats
 from bitpath.verif.stimulus.exponential_corners import corners
@@ -79,6 +80,16 @@ async def every_bf16_code(dut, bf16):
     sums = serial_sum(terms).view(np.uint32).tolist() if CONFIG.numerics.sum_before_cast else None
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers, sums))
+
+
+@cocotb.test(**LIMIT)
+async def many_arguments(dut):
+    """All over the range in which results are finite, a beat a cycle: what changes few results must be given many."""
+    rng = pauses.rng("arguments")
+    beats = [Beat(tuple(wide_elements(FP32, rng, CONFIG.width)), FP32, reduce=Reduce.IDLE) for _ in range(8 * CASES)]
+    powers = powers_of(CONFIG, beats)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
 
 
 @cocotb.test(**LIMIT)
