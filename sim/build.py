@@ -314,4 +314,4 @@ def _ports(job: dict[str, Any]) -> list[tuple[str, str]]:
     body = re.search(rf"^module {job['top']}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)
     if body is None:
         raise SimulationError(f"the emitted Verilog has no module {job['top']}")
-    return re.findall(r"^\s*(input|output) (?:\[\d+:\d+\] )?(\w+);", body[0], re.MULTILINE)
+    return re.findall(r"^\s*(input|output) (?:signed )?(?:\[\d+:\d+\] )?(\w+);", body[0], re.MULTILINE)

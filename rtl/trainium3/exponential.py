@@ -113,20 +113,21 @@ class Exponential(wiring.Component):
         for k in range(width):
             argument = place(m, platform, f"argument_{k}", ExponentialArgument, numerics)
             m.d.comb += argument.t.eq(differences[k])
-            arguments |= {f"u_{k}": argument.o, f"special_{k}": argument.special, f"zero_{k}": argument.zero}
+            arguments |= {f"u_{k}": argument.o, f"nan_{k}": argument.nan}
         control, *arguments = ranks.hold("argument", control=control, **arguments)
 
         powers = {}
         for k in range(width):
             power = place(m, platform, f"power_{k}", ExponentialPower, numerics)
-            m.d.comb += [power.i.eq(arguments[3 * k]), power.zero.eq(arguments[3 * k + 2])]
-            powers |= {f"y_{k}": power.o, f"y_special_{k}": arguments[3 * k + 1]}
+            m.d.comb += power.i.eq(arguments[2 * k])
+            powers |= {f"y_{k}": power.o, f"y_nan_{k}": arguments[2 * k + 1]}
         control, *powers = ranks.hold("power", control=control, **powers)
 
         results = {}
         for k in range(width):
             result = place(m, platform, f"result_{k}", Fp32Result, powers[2 * k].shape())
-            m.d.comb += [result.i.eq(powers[2 * k]), result.special.eq(powers[2 * k + 1])]
+            # Overflow is the rounder's to find.
+            m.d.comb += [result.i.eq(powers[2 * k]), result.special.nan.eq(powers[2 * k + 1])]
             results[f"result_{k}"] = result.o
         control, *results = ranks.hold("result", control=control, **results)
 

@@ -12,7 +12,6 @@ from bitpath.golden.spec.trainium3_vector import ExponentialNumerics
 from bitpath.rtl.common.align import Align, Dropped, shift_of
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.decode import Decode
-from bitpath.rtl.common.raw import SPECIAL
 from bitpath.rtl.trainium3.exponential_constants import log2e
 
 FAR = 9
@@ -22,7 +21,9 @@ INTEGER_BITS = FAR + 2
 
 
 class ExponentialArgument(wiring.Component):
-    """``o = floor(t * log2(e))`` on the grid of ``2**-fraction_bits``, or what exp of such a t is. Combinational.
+    """``o = floor(t * log2(e))`` on the grid of ``2**-fraction_bits``. Combinational.
+
+    Of a t beyond ``2**FAR``, infinities too, ``o`` is that of a smaller one whose exp is infinite or zero as well.
 
     Parameters
     ----------
@@ -32,8 +33,7 @@ class ExponentialArgument(wiring.Component):
     -------
     t : In(32), FP32
     o : Out(signed(INTEGER_BITS + fraction_bits))
-    special : Out(SPECIAL), NaN and infinity of the result
-    zero : Out(1), the result is zero
+    nan : Out(1), t is NaN
     """
 
     clocked = False
@@ -45,8 +45,7 @@ class ExponentialArgument(wiring.Component):
             {
                 "t": In(FP32.width),
                 "o": Out(signed(INTEGER_BITS + numerics.fraction_bits)),
-                "special": Out(SPECIAL),
-                "zero": Out(1),
+                "nan": Out(1),
             }
         )
 
@@ -87,14 +86,11 @@ class ExponentialArgument(wiring.Component):
         far = number.exponent > largest
         distance = Signal(FP32.exponent_bits + 1)
         m.d.comb += [
+            # That of the largest exponent below FAR: 256 or more is far enough.
             distance.eq(Mux(far, 0, largest + more - number.exponent)),
             align.i.eq(shifted),
             align.shift.eq(shift_of(distance, shift_bits)),
             self.o.eq(align.o),
-            # An infinite t has the largest exponent of all.
-            self.special.nan.eq(number.nan),
-            self.special.inf.eq(far & ~number.sign),
-            self.special.sign.eq(0),
-            self.zero.eq(far & number.sign),
+            self.nan.eq(number.nan),
         ]
         return m

@@ -24,7 +24,6 @@ class ExponentialPower(wiring.Component):
     Members
     -------
     i : In(signed), as the argument gives it
-    zero : In(1), the power is zero
     o : Out(raw_sum)
     """
 
@@ -36,7 +35,7 @@ class ExponentialPower(wiring.Component):
         bits = numerics.fraction_bits
         # T and p are below 2; of their product's 2 * bits fraction bits none is dropped.
         power = raw_sum(2 * (bits + 1), INTEGER_BITS + 1)
-        super().__init__({"i": In(signed(INTEGER_BITS + bits)), "zero": In(1), "o": Out(power)})
+        super().__init__({"i": In(signed(INTEGER_BITS + bits)), "o": Out(power)})
 
     def elaborate(self, platform):
         m = Module()
@@ -52,13 +51,11 @@ class ExponentialPower(wiring.Component):
         linear = Signal(rest_bits)  # ln 2 is less than 1
         # p without its 1: linear + linear**2 / 2 is less than twice linear.
         past_one = Signal(rest_bits + 1)
-        magnitude = Signal(self.o.magnitude.shape())
         m.d.comb += [
             read.addr.eq(index),
             linear.eq((rest * ln2(self.numerics)) >> bits),
             past_one.eq(linear + ((linear * linear) >> (bits + 1))),
-            magnitude.eq(Cat(Const(0, bits), entry) + entry * past_one),
-            self.o.magnitude.eq(magnitude & (~self.zero).replicate(len(magnitude))),
+            self.o.magnitude.eq(Cat(Const(0, bits), entry) + entry * past_one),
             self.o.exponent.eq(integer - 2 * bits),
             self.o.sign.eq(0),
         ]
