@@ -23,8 +23,15 @@ class Corner:
 
 
 def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
-    """The code of ``(-1)**sign * 2**exponent``, a normal number."""
-    return exponent + fmt.bias << fmt.fraction_bits | (fmt.sign_mask if sign else 0)
+    """The code of ``(-1)**sign * 2**exponent``, subnormal where it must be."""
+    biased = exponent + fmt.bias
+    magnitude = biased << fmt.fraction_bits if biased > 0 else 1 << fmt.fraction_bits + biased - 1
+    return magnitude | (fmt.sign_mask if sign else 0)
+
+
+def exponents(fmt: FloatFormat) -> range:
+    """Of the powers of two in a format."""
+    return range(fmt.emin - fmt.fraction_bits, fmt.emax + 1)
 
 
 def pairs(numerics: DotNumerics) -> list[tuple[FloatFormat, FloatFormat]]:

@@ -80,6 +80,12 @@ def _partial_alone(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
         partial = on_grid(numerics, FP32.bias - 30 << FP32.fraction_bits | rng.getrandbits(23) | sign << 31)
         case = replace(case, partial=partial)
         yield Corner(f"partial sum alone/{'+-'[sign]}", case, lambda trace: trace.result == trace.partial_sum)
+    # With every exponent, beside products of 0 that might have been larger than all of them.
+    for exponent in range(FP32.exponent_mask):
+        case = replace(powers(rng.choice(pairs(numerics)), (0,) * numerics.terms), moving=(0,) * numerics.terms)
+        partial = on_grid(numerics, exponent << FP32.fraction_bits | rng.getrandbits(23) | rng.getrandbits(1) << 31)
+        case = replace(case.scaled(254), partial=partial)
+        yield Corner("partial sum alone/every exponent", case, lambda trace: trace.result == trace.partial_sum)
 
 
 def _one_less(pair: tuple[FloatFormat, FloatFormat], sign: int, part: Fraction) -> DotCase:

@@ -6,11 +6,11 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from bitpath.golden.exact import DotTrace, floor_log2, round_to_format
+from bitpath.golden.exact import DotTrace, Term, floor_log2, round_to_format
 from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.verif.stimulus.quad_mx import SPLIT, DotCase, finite_case, finite_code, on_grid, product_sum
-from bitpath.verif.stimulus.quad_mx_corner import Corner, pairs, power, powers
+from bitpath.verif.stimulus.quad_mx_corner import Corner, exponents, pairs, power, powers
 
 DISTANCES = (-240, *range(-100, 101), 240)
 """Binades from the partial sum's leading bit to that of the product sum: through both clamps of every shifter, where
@@ -58,6 +58,27 @@ def _deep_cancellation(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
         )
 
 
+def _single_bits(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
+    """A power of two in each place of the products' sum, by itself and far above a partial sum."""
+    for x, y in pairs(numerics):
+        own, other = exponents(x), exponents(y)
+        for place, sign in product(range(own[0] + other[0], own[-1] + other[-1] + 1), (0, 1)):
+            first = rng.choice([exponent for exponent in own if place - exponent in other])
+            rest = (0,) * (numerics.terms - 1)
+            case = DotCase((power(x, first, sign), *rest), x, (power(y, place - first), *rest), y)
+            for name, partial in (("alone", 0), ("above the partial sum", rng.randint(1, 20) << FP32.fraction_bits)):
+                yield Corner(
+                    f"one bit of the products/{name}/{'+-'[sign]}",
+                    replace(case.scaled(40), partial=on_grid(numerics, partial | rng.getrandbits(1) << 31)),
+                    lambda trace: sum(map(_bits, trace.terms[:-1])) == 1,
+                )
+
+
+def _bits(term: Term) -> int:
+    """Bits of a term's significand that are 1: its numerator has all of them."""
+    return abs(term.value.numerator).bit_count()
+
+
 def _distances(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     fmt = numerics.element_formats[-1]
     for distance, opposite, wide in product(DISTANCES, (False, True), (False, True)):
@@ -83,5 +104,5 @@ def _distance(trace: DotTrace) -> int | None:
     return floor_log2(products) - floor_log2(trace.terms[-1].value) if products else None
 
 
-SUMS = (_equal_exponents, _one_unit, _deep_cancellation, _distances)
+SUMS = (_single_bits, _equal_exponents, _one_unit, _deep_cancellation, _distances)
 """Makers of corners, each a function of numerics and randomness."""
