@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 from bitpath.golden.exact.tensix.accumulate import SUM_FRACTION_BITS
@@ -23,6 +24,12 @@ from bitpath.verif.stimulus.tensix_dot import (
 )
 from bitpath.verif.stimulus.tensix_dot_bins import DST_DISTANCES, SUM_DISTANCES, product_distances
 
+A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)
+"""Fields of phase 0 with their hidden bits."""
+HALF_PLACES = 12
+"""Of a sum's 23 fraction bits, those below half a unit of the 10 that a 16-bit Dst keeps."""
+HALF_BELOW = 14
+"""Binades from a sum to Dst at which the lowest bit of a product is half a unit of 23 fraction bits."""
 REPEATS = 3
 """Times that every corner is made, at random in everything else."""
 
@@ -30,7 +37,7 @@ REPEATS = 3
 def corners(numerics: TensixNumerics, rng: Random, mode: Mode) -> list[DotCase]:
     """Cases for every bin of a mode."""
     makers = (_product_distances, _sum_distances, _dst_distances, _ties, _units, _cancellations)
-    makers += (_ends, _empty_fields, _zeros)
+    makers += (_nearly_all_ones, _ends, _empty_fields, _zeros)
     return [case for maker in makers for _ in range(REPEATS) for case in maker(numerics, rng, mode)]
 
 
@@ -121,6 +128,37 @@ def _ties(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase
                 pair = _field_words(_odd_fields(rng), split(rng, mode, 0, exponent), rng.getrandbits(1))
                 dst = dst_word(rng, mode, exponent - dst_below) & fmt.sign_mask - 1 | 1 | sign * fmt.sign_mask
                 yield _dot(mode, [pair], dst)
+
+
+def _nearly_all_ones(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """A group's sum that is rounded twice for a 16-bit Dst: below half of its last place all ones, or all but one, and the half
+    below them that makes them one more."""
+    bottom, top = exponent_range(mode, 0)
+    highest = min(top, mode.dst_format.exponent_mask - HALF_BELOW)
+    if mode.dst32 or highest < bottom:
+        return
+    for zero, odd, sign in product(range(HALF_PLACES + 1), (0, 1), (0, 1)):
+        # Place 0 is the half, the others are zero in turn, or with place 0 none.
+        total = (2 << HALF_PLACES) - 1 - (1 << zero if zero else 0) | odd << HALF_PLACES + 2
+        fields = _fields_adding_up(rng, total, numerics.group)
+        exponent = rng.randint(bottom, highest)
+        pairs = [_field_words(each, split(rng, mode, 0, exponent), sign) for each in fields]
+        if pairs:
+            yield _dot(mode, pairs, dst_word(rng, mode, exponent + HALF_BELOW))
+
+
+def _fields_adding_up(rng: Random, total: int, most: int) -> list[tuple[int, int]]:
+    """Fields whose products have this sum; none where it takes more of them than there may be."""
+    largest = max(A_FIELDS) * max(B_FIELDS)
+    if total > most * largest:
+        return []
+    fewest, many = -(-total // largest), min(most, total // (min(A_FIELDS) * min(B_FIELDS)))
+    while True:
+        fields = [(rng.choice(A_FIELDS), rng.choice(B_FIELDS)) for _ in range(rng.randint(fewest, many) - 1)]
+        rest = total - sum(a * b for a, b in fields)
+        for a in A_FIELDS:
+            if rest % a == 0 and rest // a in B_FIELDS:
+                return [*fields, (a, rest // a)]
 
 
 def _units(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
