@@ -80,7 +80,7 @@ RUNS = {
     "exponential": Measured(
         ExponentialConfig(width=4, pipeline=_ranks(3)),
         500,
-        tests="corners|every_bf16_code/bf16=False|many|random|rows|latency|resets",
+        tests="corners|every_bf16_code/bf16=False|many|half|random|rows|latency|resets",
     ),
     "fidelity_multiplier": Measured(MultiplierConfig(), 0),
     "dot16": Measured(Dot16Config(pipeline=_ranks(3)), 500),

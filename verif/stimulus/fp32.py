@@ -57,6 +57,21 @@ def special_but_one_bit(rng: Random) -> int:
     return FP32.infinity_code ^ 1 << bit | below | rng.getrandbits(1) * FP32.sign_mask
 
 
+def half_units(rng: Random) -> tuple[int, int]:
+    """Two numbers of few bits, or of all but a few, the second about half a unit of the first's last place: single bits decide how
+    their sum is rounded."""
+    exponent = rng.randint(FP32.precision + 4, FP32.exponent_mask - 1)
+    below = FP32.precision + rng.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2))
+    return sparse(rng, exponent), sparse(rng, exponent - below)
+
+
+def sparse(rng: Random, exponent: int) -> int:
+    """Of this biased exponent, with a fraction of two bits at most, or of all but so many; of either sign."""
+    bits = 1 << rng.randrange(FP32.fraction_bits) | rng.choice((0, 1 << rng.randrange(FP32.fraction_bits)))
+    fraction = rng.choice((0, bits, FP32.fraction_mask ^ bits, FP32.fraction_mask))
+    return exponent << FP32.fraction_bits | fraction | rng.getrandbits(1) * FP32.sign_mask
+
+
 def mixed(rng: Random) -> int:
     """Mostly near 1, so that accumulators stay finite for a while."""
     return rng.choice((near_one, near_one, near_one, near_one, near_one, near_one, any_code, edge))(rng)

@@ -28,6 +28,7 @@ from bitpath.verif.stimulus.exponential import (
     CLASSES,
     SOURCES,
     Beat,
+    code,
     exact_powers_of,
     powers_of,
     random_beat,
@@ -90,6 +91,20 @@ async def many_arguments(dut):
     powers = powers_of(CONFIG, beats)
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
+
+
+@cocotb.test(**LIMIT)
+async def half_units_of_sums(dut):
+    """Powers of 1 and a few units of its last place, about half a unit of an accumulator of few bits."""
+    rng = pauses.rng("sums")
+    beats = []
+    for _ in range(CASES):
+        # exp(t) is 1 + t to the last place.
+        element = code(rng.choice((0, *(1 << bit for bit in range(11)))) * 2.0**-FP32.fraction_bits)
+        init = fp32.sparse(rng, FP32.bias + FP32.precision + rng.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2)))
+        beats.append(Beat((element,) * CONFIG.width, reduce=Reduce.LOAD_REDUCE, init=init, count=1))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers_of(CONFIG, beats)))
 
 
 @cocotb.test(**LIMIT)

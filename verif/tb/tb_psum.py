@@ -6,6 +6,7 @@ holds after which cycle, and a host access sees what its cycle says. ``BITPATH_C
 
 import os
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from random import Random
@@ -47,7 +48,7 @@ FLAGS = {
 FORMAT_OF_PARITY = (FP32, BF16)
 """A place keeps one format: FP32 at even indices, BF16 at odd ones."""
 
-Place = tuple[int, int]
+Place, Pair = tuple[int, int], tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -309,26 +310,33 @@ async def edges_onto_edges(dut, mode):
     rng = pauses.rng("pairs")
     pairs = list(product(fp32.EDGES, repeat=2))
     rng.shuffle(pairs)
-    del pairs[4 * CASES :]
     own = [place for place in places() if (place[1] % 2 == 1) == (mode != "fp32")]
-    accumulating = [flag for flag, accumulates in FLAGS.items() if accumulates]
-    overwriting = [flag for flag, accumulates in FLAGS.items() if not accumulates]
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame)
         await table.fill()
-        while pairs:
-            program, written = [], []
-            for bank, index in own:
-                batch, pairs = pairs[: CONFIG.cols], pairs[CONFIG.cols :]
-                if not batch:
-                    break
-                batch += [(0, 0)] * (CONFIG.cols - len(batch))
-                for values, flags in zip(zip(*batch, strict=True), (overwriting, accumulating), strict=True):
-                    random = tuple(rng.getrandbits(DROPPED_BITS) for _ in values)
-                    write = Write(bank, index, values, rng.choice(flags), mode == "bf16_sr", random)
-                    program.append({rng.randrange(CONFIG.lanes): write})
-                written.append((bank, index))
-            await table.play(program)
-            for place in written:
-                table.read(place)
-            await table.play([])
+        await add_pairs(table, rng, pairs[: 4 * CASES], own, stochastic=mode == "bf16_sr")
+
+
+async def add_pairs(
+    table: Table, rng: Random, pairs: Iterable[Pair], own: Sequence[Place], *, stochastic: bool
+) -> None:
+    """Write the first of each pair over what is there and add the second, as many at once as there are places."""
+    pairs = list(pairs)
+    accumulating = [flag for flag, accumulates in FLAGS.items() if accumulates]
+    overwriting = [flag for flag, accumulates in FLAGS.items() if not accumulates]
+    while pairs:
+        program, written = [], []
+        for bank, index in own:
+            batch, pairs = pairs[: CONFIG.cols], pairs[CONFIG.cols :]
+            if not batch:
+                break
+            batch += [(0, 0)] * (CONFIG.cols - len(batch))
+            for values, flags in zip(zip(*batch, strict=True), (overwriting, accumulating), strict=True):
+                random = tuple(rng.getrandbits(DROPPED_BITS) for _ in values)
+                write = Write(bank, index, values, rng.choice(flags), stochastic, random)
+                program.append({rng.randrange(CONFIG.lanes): write})
+            written.append((bank, index))
+        await table.play(program)
+        for place in written:
+            table.read(place)
+        await table.play([])

@@ -28,7 +28,18 @@ from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.stimulus import fp32
 from bitpath.verif.stimulus.xorwow import bits_of, random_states
-from bitpath.verif.tb.tb_psum import FLAGS, MODES, WRITE, WRITE_CYCLES, Program, Table, Write, places, random_program
+from bitpath.verif.tb.tb_psum import (
+    FLAGS,
+    MODES,
+    WRITE,
+    WRITE_CYCLES,
+    Program,
+    Table,
+    Write,
+    add_pairs,
+    places,
+    random_program,
+)
 
 CONFIG = config_from_environment(PsumConfig)
 SIGNATURE = StochasticPsum(CONFIG).signature
@@ -127,6 +138,17 @@ def stochastic_writes(rng: Random) -> Program:
         {lane: replace(write, index=write.index | 1, flag=flag, stochastic=True) for lane, write in each.items()}
         for each in writes
     ]
+
+
+@cocotb.test(**LIMIT)
+async def half_units_of_sums(dut):
+    """FP32's own rounding, beside which the generators stand still."""
+    rng = pauses.rng("pairs")
+    own = [place for place in places() if place[1] % 2 == 0]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await table.fill()
+        await add_pairs(table, rng, (fp32.half_units(rng) for _ in range(4 * CASES)), own, stochastic=True)
 
 
 @cocotb.test(**LIMIT)

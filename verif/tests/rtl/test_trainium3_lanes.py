@@ -171,10 +171,10 @@ def test_the_constants_are_the_exact_tiers(numerics):
 def test_exponential_on_verilator():
     """Corners, all BF16 codes to FP32, many arguments, rows with their sums, random beats at every pace, latency, resets."""
     tests, compared = (
-        "corners|every_bf16_code/bf16=False|many|random|rows|latency|resets",
-        493 + ALL // 4 + 8 * 500 + 4 * 500 + 2 * 200 + 20,
+        "corners|every_bf16_code/bf16=False|many|half|random|rows|latency|resets",
+        493 + ALL // 4 + 9 * 500 + 4 * 500 + 2 * 200 + 20,
     )
-    bench("exponential", exponential(4, 3), "verilator", cases=500, tests=tests, min_tests=11, min_compared=compared)
+    bench("exponential", exponential(4, 3), "verilator", cases=500, tests=tests, min_tests=12, min_compared=compared)
 
 
 def test_exponential_on_icarus():
