@@ -9,13 +9,15 @@ from amaranth.utils import ceil_log2
 class Ring(wiring.Component):
     """``o`` is, a cycle later, the word last written at ``read``, one written in the same cycle included.
 
+    A word is stored in every cycle: what is at ``write`` while nothing advances is stored again, or replaced, when it does.
+
     Parameters
     ----------
     width, depth : of the words, and their number.
 
     Members
     -------
-    advance : In(1), without it nothing is stored and ``o`` holds
+    advance : In(1), without it ``o`` holds, and ``write`` must
     i : In(width), stored at ``write``
     write, read : In(ceil_log2(depth))
     o : Out(width)
@@ -34,7 +36,7 @@ class Ring(wiring.Component):
         m.d.comb += [
             write.addr.eq(self.write),
             write.data.eq(self.i),
-            write.en.eq(self.advance),
+            write.en.eq(1),
             read.addr.eq(self.read),
             read.en.eq(self.advance),
             self.o.eq(read.data),
