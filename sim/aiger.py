@@ -5,7 +5,7 @@ Ref: A. Biere, The AIGER And-Inverter Graph (AIG) Format, version 20071012.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -32,32 +32,6 @@ class Graph:
     def leaves(self) -> int:
         """Variables before the first gate's: the constant, inputs and latches."""
         return 1 + self.inputs + len(self.latches)
-
-    def fixed(self, values: Mapping[str, bool]) -> "Graph":
-        """The graph with constants at inputs of these names, and no gate that is then one or has only one input left.
-
-        The inputs remain, and nothing has them.
-        """
-        literals = [2 * variable for variable in range(self.leaves)]
-        for name, value in values.items():
-            literals[1 + self.names[name]] = int(value)
-        gates: list[tuple[int, int]] = []
-
-        def now(literal: int) -> int:
-            return literals[literal >> 1] ^ (literal & 1)
-
-        for pair in self.gates:
-            low, high = sorted(map(now, pair))
-            if low == 0 or high == low ^ 1:
-                literals.append(0)
-            elif low in (1, high):
-                literals.append(high)
-            else:
-                literals.append(2 * (self.leaves + len(gates)))
-                gates.append((low, high))
-        return replace(
-            self, latches=tuple(map(now, self.latches)), outputs=tuple(map(now, self.outputs)), gates=tuple(gates)
-        )
 
     def binary(self) -> bytes:
         """The file, without names."""

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from bitpath.sim import abc, aiger
+from bitpath.sim.mutate.difference import Differences
 from bitpath.sim.mutate.netlist import MUTATED
 from bitpath.sim.mutate.verdicts import TIMED_OUT
 from bitpath.sim.yosys import YosysTimeoutError, require_run
@@ -17,7 +18,7 @@ PREPARING_SECONDS = 600
 """Limit on making a graph."""
 SECONDS, USUAL_SECONDS = 20, 2
 """Limit on each proof, and what most take."""
-_MITER = """read_rtlil {mutated}
+_TO_GRAPH = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
 hierarchy -top {top}
@@ -29,25 +30,15 @@ opt_expr
 opt_merge
 opt_clean
 {registers}
-rename {top} gate
-copy gate gold
-cd gold
-rename {port} none
-delete -input none
-connect -set none {none}
-add -input {port} {width}
-cd
-miter -equiv -flatten gold gate miter
-hierarchy -top miter
 techmap
 opt_clean
 setundef -undriven -zero
 setundef -zero
 aigmap
 opt_clean
-write_aiger -zinit -symbols {miter}.aig
+write_aiger -zinit -symbols {graph}.aig
 """
-MITER = "miter"
+GRAPH = "graph"
 MODULE = "its module"
 _CUT = "expose -dff -evert-dff {top}"
 _SWEEP = "ifraig -p -C 10; ifraig -p -C 1000"
@@ -89,7 +80,7 @@ class Prover:
         # A copy: the WebAssembly follows no link out of its folder.
         copyfile(netlist / MUTATED, folder / MUTATED)
         self._making = Lock()
-        self._graphs: dict[tuple[str, str], aiger.Graph | None] = {}
+        self._made: dict[tuple[str, str], Differences | None] = {}
 
     def prove(self, number: int, module: str, *, patient: bool = True) -> Proof:
         """Try to prove a mutant equal to the design; any number of calls at the same time.
@@ -108,39 +99,41 @@ class Prover:
         for how, (registers, steps) in PROOFS.items():
             if how == MODULE and module == self.top:
                 continue
-            graph = self._graph(module if how == MODULE else self.top, registers)
-            proved = None if graph is None else self._reduces(graph.fixed(_select(number, self.width)), steps, seconds)
+            made = self._differences(module if how == MODULE else self.top, registers)
+            proved = None if made is None else self._reduces(made.of(self._select(number)), steps, seconds)
             if proved:
                 return Proof(True, how)
             late |= proved is None
         return Proof(False, f"{TIMED_OUT}: no proof in {SECONDS} s" if late else "no proof")
 
-    def _graph(self, top: str, registers: str) -> aiger.Graph | None:
-        """Of a module's difference from that of any mutant, which inputs choose; None where it was not made in time."""
+    def _differences(self, top: str, registers: str) -> Differences | None:
+        """Of a module from itself with any mutant; None where its graph was not made in time."""
         with self._making:
-            if (top, registers) not in self._graphs:
-                fields = {"mutated": MUTATED, "port": MUTANT_PORT, "width": self.width, "none": f"{self.width}'b0"}
-                fields |= {"to_gates": abc.TO_GATES, "miter": MITER, "top": top, "registers": registers.format(top=top)}
-                graph = None
+            if (top, registers) not in self._made:
+                fields = {"mutated": MUTATED, "to_gates": abc.TO_GATES, "top": top, "graph": GRAPH}
+                script = _TO_GRAPH.format(**fields, registers=registers.format(top=top))
+                made = None
                 with suppress(YosysTimeoutError):
-                    require_run(self.what, self.folder, MITER, _MITER.format(**fields), PREPARING_SECONDS)
-                    graph = aiger.read((self.folder / f"{MITER}.aig").read_bytes())
-                self._graphs[top, registers] = graph
-            return self._graphs[top, registers]
+                    require_run(self.what, self.folder, GRAPH, script, PREPARING_SECONDS)
+                    graph = aiger.read((self.folder / f"{GRAPH}.aig").read_bytes())
+                    made = Differences(graph, list(self._select(0)))
+                self._made[top, registers] = made
+            return self._made[top, registers]
 
     def _reduces(self, difference: aiger.Graph, steps: str, seconds: float) -> bool | None:
         """Whether ABC reduces it to 0; None where its time is up."""
+        if difference.outputs[0] < 2:
+            return difference.outputs == (0,)
         with TemporaryDirectory(dir=self.folder) as name:
             folder = Path(name)
-            (folder / f"{MITER}.aig").write_bytes(difference.binary())
+            (folder / f"{GRAPH}.aig").write_bytes(difference.binary())
             try:
-                require_run(self.what, folder, "prove", abc.reduction(folder, MITER, steps), seconds)
+                require_run(self.what, folder, "prove", abc.reduction(folder, GRAPH, steps), seconds)
             except YosysTimeoutError:
                 return None
-            return aiger.constant_outputs(abc.reduced(folder, MITER).read_bytes()) == [0]
+            return aiger.constant_outputs(abc.reduced(folder, GRAPH).read_bytes()) == [0]
 
-
-def _select(number: int, width: int) -> dict[str, bool]:
-    """What chooses a mutant, by the names of the miter's inputs."""
-    names = [f"in_{MUTANT_PORT}[{bit}]" for bit in range(width)] if width > 1 else [f"in_{MUTANT_PORT}"]
-    return {name: bool(number >> bit & 1) for bit, name in enumerate(names)}
+    def _select(self, number: int) -> dict[str, bool]:
+        """What chooses a mutant, by the names of the graph's inputs."""
+        names = [f"{MUTANT_PORT}[{bit}]" for bit in range(self.width)] if self.width > 1 else [MUTANT_PORT]
+        return {name: bool(number >> bit & 1) for bit, name in enumerate(names)}

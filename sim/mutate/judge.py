@@ -46,7 +46,7 @@ from bitpath.verif.kit.bench import MUTANT
 
 CONFIRMED = 3
 """Kills of the replay that the bench itself must find too, in each target."""
-SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "verdicts.py")
+SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "difference.py", "verdicts.py")
 
 
 def judge(target: str, host: Host, count: int, seed: int, progress: Progress) -> Judged:

@@ -162,15 +162,17 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
     ran, proves = [], {"scorr"}
 
     def run(what, folder, name, script, timeout):
-        if name == equivalence.MITER:
+        if name == equivalence.GRAPH:
             ran.append(name)
-            (folder / "miter.aig").write_bytes(b"aig 2 2 0 1 0\n2\ni0 in_mutsel[0]\ni1 in_mutsel[1]\n")
+            # An input passes where bit 0 is chosen.
+            names = b"i0 mutsel[0]\ni1 mutsel[1]\ni2 i\n"
+            (folder / "graph.aig").write_bytes(b"aig 4 3 0 1 1\n8\n" + bytes([8 - 6, 6 - 2]) + names)
             return
         ran.append(timeout)
-        if "scorr" not in (folder / "miter.abc").read_text():
+        if "scorr" not in (folder / "graph.abc").read_text():
             raise YosysTimeoutError("late")
         # One output, which is 0 or the one input.
-        reduced(folder, equivalence.MITER).write_bytes(b"aig 1 1 0 1 0\n" + (b"0\n" if proves else b"2\n"))
+        reduced(folder, equivalence.GRAPH).write_bytes(b"aig 1 1 0 1 0\n" + (b"0\n" if proves else b"2\n"))
 
     monkeypatch.setattr(equivalence, "require_run", run)
     netlist, folder = tmp_path / "netlist", tmp_path / "proofs"
@@ -179,14 +181,19 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
     (netlist / MUTATED).write_text("")
     prover = Prover("toy", netlist, "toy", 2, folder)
     assert prover.prove(1, "inside") == Proof(True, "induction")
-    assert ran == ["miter", 20, "miter", 20, "miter", 20]
+    assert ran == ["graph", 20, "graph", 20, "graph", 20]
 
     ran.clear()
     proves.clear()
     late = Proof(False, f"{TIMED_OUT}: no proof in 20 s")
-    assert prover.prove(2, "toy") == prover.prove(3, "toy", patient=False) == late
+    assert prover.prove(1, "toy") == prover.prove(3, "toy", patient=False) == late
     # The graphs are those that are there.
     assert ran == [20, 20, 2, 2]
+
+    # What is the same gate by gate takes no ABC.
+    ran.clear()
+    assert prover.prove(2, "toy") == Proof(True, "cut registers")
+    assert ran == []
 
     def never(what, folder, name, script, timeout):
         raise YosysTimeoutError("late")

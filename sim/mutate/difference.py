@@ -1,0 +1,94 @@
+"""What tells a design from the same with another choice at some inputs, as a graph."""
+
+from collections.abc import Mapping, Sequence
+
+from bitpath.sim.aiger import Graph
+
+Gate = tuple[int, int]
+
+
+class Differences:
+    """Differences from the design as it is with 0 at the inputs that choose; what both have alike is in each of them once.
+
+    Parameters
+    ----------
+    graph : of the design.
+    chosen : names of the inputs that choose.
+    """
+
+    def __init__(self, graph: Graph, chosen: Sequence[str]):
+        self._graph = graph
+        # The other's latches stand behind the design's.
+        self._first_latch = graph.leaves - len(graph.latches)
+        self._leaves = graph.leaves + len(graph.latches)
+        self._gates: list[Gate] = []
+        self._known: dict[Gate, int] = {}
+        self._literals = [2 * variable for variable in range(graph.leaves)]
+        apart = {1 + graph.names[name] for name in chosen}
+        for variable in apart:
+            self._literals[variable] = 0
+        apart |= set(range(self._first_latch, graph.leaves))
+        self._apart: list[tuple[int, Gate]] = []
+        """Gates that may be others where something else is chosen."""
+        for own, gate in enumerate(graph.gates, graph.leaves):
+            self._literals.append(self._and(_now(self._literals, gate), self._gates, self._known))
+            if gate[0] >> 1 in apart or gate[1] >> 1 in apart:
+                apart.add(own)
+                self._apart.append((own, gate))
+
+    def of(self, values: Mapping[str, bool]) -> Graph:
+        """Of another choice: one output, which is 1 where any output differs; the latches of both; no input less."""
+        literals, gates, known = self._literals.copy(), self._gates.copy(), {}
+        for place, variable in enumerate(range(self._first_latch, self._graph.leaves)):
+            literals[variable] = 2 * (self._graph.leaves + place)
+        for name, value in values.items():
+            literals[1 + self._graph.names[name]] = int(value)
+        for own, gate in self._apart:
+            literals[own] = self._and(_now(literals, gate), gates, known)
+
+        none = 1
+        for output in self._graph.outputs:
+            here, there = _now(self._literals, (output, output))[0], _now(literals, (output, output))[0]
+            one = self._and((here, there ^ 1), gates, known)
+            other = self._and((here ^ 1, there), gates, known)
+            none = self._and((none, self._and((one ^ 1, other ^ 1), gates, known)), gates, known)
+        latches = [_now(of, (latch, latch))[0] for of in (self._literals, literals) for latch in self._graph.latches]
+        return _needed(self._graph.inputs, latches, none ^ 1, gates)
+
+    def _and(self, gate: Gate, gates: list[Gate], known: dict[Gate, int]) -> int:
+        """The literal of an AND: a constant, one of its inputs, a gate that is there, or a new one."""
+        low, high = gate = (gate[0], gate[1]) if gate[0] < gate[1] else (gate[1], gate[0])
+        if low == 0 or high == low ^ 1:
+            return 0
+        if low in (1, high):
+            return high
+        literal = self._known.get(gate) or known.get(gate)
+        if literal is None:
+            literal = known[gate] = 2 * (self._leaves + len(gates))
+            gates.append(gate)
+        return literal
+
+
+def _now(literals: list[int], gate: Gate) -> Gate:
+    """A gate of the graph with the literals that its inputs have become."""
+    one, other = gate
+    return literals[one >> 1] ^ one & 1, literals[other >> 1] ^ other & 1
+
+
+def _needed(inputs: int, latches: list[int], output: int, gates: list[Gate]) -> Graph:
+    """A graph of these latches and this output, without gates that nothing needs."""
+    leaves = 1 + inputs + len(latches)
+    needed = [False] * (leaves + len(gates))
+    for literal in (*latches, output):
+        needed[literal >> 1] = True
+    for own in range(len(needed) - 1, leaves - 1, -1):
+        if needed[own]:
+            one, other = gates[own - leaves]
+            needed[one >> 1] = needed[other >> 1] = True
+    literals, left = [2 * variable for variable in range(leaves)], []
+    for own, gate in enumerate(gates, leaves):
+        literals.append(2 * (leaves + len(left)))
+        if needed[own]:
+            left.append(_now(literals, gate))
+    new = [_now(literals, (literal, literal))[0] for literal in (*latches, output)]
+    return Graph(inputs, tuple(new[:-1]), (new[-1],), tuple(left))
