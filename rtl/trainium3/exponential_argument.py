@@ -23,7 +23,7 @@ INTEGER_BITS = FAR + 2
 class ExponentialArgument(wiring.Component):
     """``o = floor(t * log2(e))`` on the grid of ``2**-fraction_bits``. Combinational.
 
-    Of a t beyond ``2**FAR``, infinities too, ``o`` is that of a smaller one whose exp is infinite or zero as well.
+    Of a t of ``2**FAR`` or more, infinities too, ``o`` is that of a smaller one whose exp is infinite or zero as well.
 
     Parameters
     ----------

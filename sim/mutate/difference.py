@@ -28,10 +28,10 @@ class Differences:
         for variable in apart:
             self._literals[variable] = 0
         apart |= set(range(self._first_latch, graph.leaves))
+        # Gates that may be others where something else is chosen.
         self._apart: list[tuple[int, Gate]] = []
-        """Gates that may be others where something else is chosen."""
         for own, gate in enumerate(graph.gates, graph.leaves):
-            self._literals.append(self._and(_now(self._literals, gate), self._gates, self._known))
+            self._literals.append(self._and(_renamed(self._literals, gate), self._gates, self._known))
             if gate[0] >> 1 in apart or gate[1] >> 1 in apart:
                 apart.add(own)
                 self._apart.append((own, gate))
@@ -44,15 +44,15 @@ class Differences:
         for name, value in values.items():
             literals[1 + self._graph.names[name]] = int(value)
         for own, gate in self._apart:
-            literals[own] = self._and(_now(literals, gate), gates, known)
+            literals[own] = self._and(_renamed(literals, gate), gates, known)
 
         none = 1
         for output in self._graph.outputs:
-            here, there = _now(self._literals, (output, output))[0], _now(literals, (output, output))[0]
+            here, there = _now(self._literals, output), _now(literals, output)
             one = self._and((here, there ^ 1), gates, known)
             other = self._and((here ^ 1, there), gates, known)
             none = self._and((none, self._and((one ^ 1, other ^ 1), gates, known)), gates, known)
-        latches = [_now(of, (latch, latch))[0] for of in (self._literals, literals) for latch in self._graph.latches]
+        latches = [_now(of, latch) for of in (self._literals, literals) for latch in self._graph.latches]
         return _needed(self._graph.inputs, latches, none ^ 1, gates)
 
     def _and(self, gate: Gate, gates: list[Gate], known: dict[Gate, int]) -> int:
@@ -69,8 +69,13 @@ class Differences:
         return literal
 
 
-def _now(literals: list[int], gate: Gate) -> Gate:
-    """A gate of the graph with the literals that its inputs have become."""
+def _now(literals: list[int], literal: int) -> int:
+    """What a literal has become, where these are what the variables have."""
+    return literals[literal >> 1] ^ literal & 1
+
+
+def _renamed(literals: list[int], gate: Gate) -> Gate:
+    """A gate with what its inputs have become."""
     one, other = gate
     return literals[one >> 1] ^ one & 1, literals[other >> 1] ^ other & 1
 
@@ -89,6 +94,5 @@ def _needed(inputs: int, latches: list[int], output: int, gates: list[Gate]) -> 
     for own, gate in enumerate(gates, leaves):
         literals.append(2 * (leaves + len(left)))
         if needed[own]:
-            left.append(_now(literals, gate))
-    new = [_now(literals, (literal, literal))[0] for literal in (*latches, output)]
-    return Graph(inputs, tuple(new[:-1]), (new[-1],), tuple(left))
+            left.append(_renamed(literals, gate))
+    return Graph(inputs, tuple(_now(literals, latch) for latch in latches), (_now(literals, output),), tuple(left))

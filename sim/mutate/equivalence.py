@@ -17,7 +17,7 @@ from bitpath.verif.kit.bench import MUTANT_PORT
 PREPARING_SECONDS = 600
 """Limit on making a graph."""
 SECONDS, USUAL_SECONDS = 20, 2
-"""Limit on each proof, and what most take."""
+"""Limit on each attempt, and what is enough for most: so much gets what should fail."""
 _TO_GRAPH = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
@@ -89,7 +89,7 @@ class Prover:
         ----------
         number : of the mutant.
         module : in which it is.
-        patient : whether each attempt gets SECONDS, or USUAL_SECONDS.
+        patient : whether each attempt gets SECONDS, else USUAL_SECONDS.
 
         Raises
         ------

@@ -133,8 +133,8 @@ def _grid(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
     which alone makes its floor another."""
     factor = log2e(numerics)
     twos, leading = (factor & -factor).bit_length() - 1, 1 << FP32.fraction_bits
-    # The product has all bits below the grid of exponents that differ by as much as there are.
     for exponent in range(FP32.bias - 1, FP32.bias + 7):
+        # Places of the product below the grid.
         dropped = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (exponent - FP32.bias)
         modulus = 1 << dropped - twos
         for bit in range(twos, dropped + 1):
@@ -143,7 +143,14 @@ def _grid(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
             significand += max(0, leading - significand + modulus - 1) // modulus * modulus
             if significand < 2 * leading:
                 element = MINUS | exponent << FP32.fraction_bits | significand - leading
-                yield Corner("one bit below the grid", element, FP32, 0, lambda result: 0 < result < ONE)
+                below = (significand * factor & (1 << dropped) - 1).bit_count()
+                yield Corner(
+                    f"bits below the grid/{below}",
+                    element,
+                    FP32,
+                    0,
+                    lambda result, below=below: below < 2 and result > 0,
+                )
 
 
 def _subnormals(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
