@@ -5,7 +5,7 @@ Ref: A. Biere, The AIGER And-Inverter Graph (AIG) Format, version 20071012.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Graph:
     def leaves(self) -> int:
         """Variables before the first gate's: the constant, inputs and latches."""
         return 1 + self.inputs + len(self.latches)
+
+    def cut(self) -> "Graph":
+        """The same with each latch as an input behind the others, and what it takes next as an output behind the others."""
+        return replace(self, inputs=self.inputs + len(self.latches), latches=(), outputs=(*self.outputs, *self.latches))
 
     def binary(self) -> bytes:
         """The file, without names."""

@@ -29,7 +29,6 @@ setundef -undriven -zero
 opt_expr
 opt_merge
 opt_clean
-{registers}
 techmap
 opt_clean
 setundef -undriven -zero
@@ -40,17 +39,16 @@ write_aiger -zinit -symbols {graph}.aig
 """
 GRAPH = "graph"
 MODULE = "its module"
-_CUT = "expose -dff -evert-dff {top}"
 _SWEEP = "ifraig -p -C 10; ifraig -p -C 1000"
 PROOFS = {
-    MODULE: (_CUT, _SWEEP),
-    "cut registers": (_CUT, _SWEEP),
-    "induction": ("", "scorr -k; ifraig; scorr; scorr -F 2"),
+    MODULE: (True, _SWEEP),
+    "cut registers": (True, _SWEEP),
+    "induction": (False, "scorr -k; ifraig; scorr; scorr -F 2"),
 }
-"""What is done to the registers before design and mutant are compared, and how ABC compares. With registers as inputs and
-outputs: whatever the state, and whatever the inputs, outputs and next state are the same; first of the module that has the
-mutant, with anything at its inputs, then of the whole. Else by what follows from power-on in every cycle. Sweeping looks for
-what is easily shown to be the same first, which is most of two designs alike.
+"""Whether design and mutant are compared with registers as inputs and outputs, and how ABC compares. With them so: whatever
+the state, and whatever the inputs, outputs and next state are the same; first of the module that has the mutant, with
+anything at its inputs, then of the whole. Else by what follows from power-on in every cycle. Sweeping looks for what is
+easily shown to be the same first, which is most of two designs alike.
 
 Memories that are written stand outside in each: what they get must be the same, and what they give is."""
 
@@ -80,7 +78,8 @@ class Prover:
         # A copy: the WebAssembly follows no link out of its folder.
         copyfile(netlist / MUTATED, folder / MUTATED)
         self._making = Lock()
-        self._made: dict[tuple[str, str], Differences | None] = {}
+        self._graphs: dict[str, aiger.Graph | None] = {}
+        self._made: dict[tuple[str, bool], Differences | None] = {}
 
     def prove(self, number: int, module: str, *, patient: bool = True) -> Proof:
         """Try to prove a mutant equal to the design; any number of calls at the same time.
@@ -96,29 +95,33 @@ class Prover:
         SimulationError : Yosys or ABC ended with something else than an answer.
         """
         seconds, late = SECONDS if patient else USUAL_SECONDS, False
-        for how, (registers, steps) in PROOFS.items():
+        for how, (cut, steps) in PROOFS.items():
             if how == MODULE and module == self.top:
                 continue
-            made = self._differences(module if how == MODULE else self.top, registers)
+            made = self._differences(module if how == MODULE else self.top, cut=cut)
             proved = None if made is None else self._reduces(made.of(self._select(number)), steps, seconds)
             if proved:
                 return Proof(True, how)
             late |= proved is None
         return Proof(False, f"{TIMED_OUT}: no proof in {SECONDS} s" if late else "no proof")
 
-    def _differences(self, top: str, registers: str) -> Differences | None:
+    def _differences(self, top: str, *, cut: bool) -> Differences | None:
         """Of a module from itself with any mutant; None where its graph was not made in time."""
         with self._making:
-            if (top, registers) not in self._made:
-                fields = {"mutated": MUTATED, "to_gates": abc.TO_GATES, "top": top, "graph": GRAPH}
-                script = _TO_GRAPH.format(**fields, registers=registers.format(top=top))
-                made = None
-                with suppress(YosysTimeoutError):
-                    require_run(self.what, self.folder, GRAPH, script, PREPARING_SECONDS)
-                    graph = aiger.read((self.folder / f"{GRAPH}.aig").read_bytes())
-                    made = Differences(graph, list(self._select(0)))
-                self._made[top, registers] = made
-            return self._made[top, registers]
+            if top not in self._graphs:
+                self._graphs[top] = self._graph(top)
+            graph = self._graphs[top]
+            if (top, cut) not in self._made:
+                self._made[top, cut] = graph and Differences(graph.cut() if cut else graph, list(self._select(0)))
+            return self._made[top, cut]
+
+    def _graph(self, top: str) -> aiger.Graph | None:
+        """Of a module with all mutants; None where it was not made in time."""
+        script = _TO_GRAPH.format(mutated=MUTATED, to_gates=abc.TO_GATES, top=top, graph=GRAPH)
+        with suppress(YosysTimeoutError):
+            require_run(self.what, self.folder, GRAPH, script, PREPARING_SECONDS)
+            return aiger.read((self.folder / f"{GRAPH}.aig").read_bytes())
+        return None
 
     def _reduces(self, difference: aiger.Graph, steps: str, seconds: float) -> bool | None:
         """Whether ABC reduces it to 0; None where its time is up."""

@@ -17,6 +17,10 @@ def test_a_file_is_read_and_written():
     assert read(far.binary()) == far
 
 
+def test_a_latch_is_cut_into_an_input_and_an_output():
+    assert read(FILE).cut() == Graph(3, (), (6, 10, 1, 8), ((2, 4), (2, 5)), {"a[0]": 0, "b": 1})
+
+
 def test_a_file_that_is_none_is_refused():
     with pytest.raises(ValueError, match="no binary AIGER file"):
         read(b"aag 1 1 0 0 0\n")
