@@ -8,12 +8,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import BF16, FP16, FP32
-from bitpath.golden.spec.tensix import DST32, Format
+from bitpath.golden.spec.tensix import DST32, EXPONENT5_FORMATS, Format
 from bitpath.golden.spec.tensix_numerics import Tie
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.tensix.clamp_integer import ClampInteger
-from bitpath.rtl.tensix.float_word import FIELDS, FloatWord, float_word, has_short_exponent
+from bitpath.rtl.tensix.float_word import FIELDS, FloatWord, float_word
 from bitpath.rtl.tensix.layouts import PackControl
 
 ROUNDED_FRACTION_BITS = {
@@ -31,6 +31,8 @@ RAW_FRACTION_BITS = {
     Format.BFP8A: 7,
 }
 """Fraction bits that the raw conversion leaves by truncating."""
+SHORT_FORMATS = tuple(fmt for fmt in EXPONENT5_FORMATS if fmt in {*ROUNDED_FRACTION_BITS, *RAW_FRACTION_BITS})
+"""Intermediate formats with 5 exponent bits."""
 MAGNITUDE_BITS = FP32.exponent_bits + FP32.fraction_bits
 
 
@@ -61,7 +63,7 @@ class EarlyConversion(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         control = self.control
-        short = has_short_exponent(control.mid_format)
+        short = control.mid_format.matches(*SHORT_FORMATS)
         placed = Signal(FloatWord)
         with m.If(control.dst32):
             m.d.comb += placed.eq(self.word)

@@ -9,9 +9,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP16, FP32
-from bitpath.golden.spec.tensix import COLUMNS, EXPONENT5_FORMATS
-from bitpath.rtl.tensix.early_conversion import RAW_FRACTION_BITS, ROUNDED_FRACTION_BITS
-from bitpath.rtl.tensix.float_word import FloatWord, has_short_exponent
+from bitpath.golden.spec.tensix import COLUMNS
+from bitpath.rtl.tensix.early_conversion import RAW_FRACTION_BITS, ROUNDED_FRACTION_BITS, SHORT_FORMATS
+from bitpath.rtl.tensix.float_word import FloatWord
 from bitpath.rtl.tensix.layouts import FORMAT_BITS, PackControl
 
 
@@ -38,7 +38,7 @@ class EdgeMask(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         control = self.control
-        short = has_short_exponent(control.mid_format)
+        short = control.mid_format.matches(*SHORT_FORMATS)
         replacement = Signal(FloatWord)
         with m.If(control.edge_minus_infinity):
             m.d.comb += [
@@ -47,7 +47,7 @@ class EdgeMask(wiring.Component):
             ]
             with m.Switch(Cat(control.mid_format, control.raw)):
                 for raw, kept in enumerate((ROUNDED_FRACTION_BITS, RAW_FRACTION_BITS)):
-                    for fmt in filter(kept.__contains__, EXPONENT5_FORMATS):
+                    for fmt in filter(kept.__contains__, SHORT_FORMATS):
                         with m.Case(raw << FORMAT_BITS | fmt):
                             absent = (1 << FP32.fraction_bits - kept[fmt]) - 1
                             m.d.comb += replacement.fraction.eq(FP32.fraction_mask ^ absent)

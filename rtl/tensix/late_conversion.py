@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, Format
 from bitpath.rtl.common.bodies import place
+from bitpath.rtl.tensix.early_conversion import SHORT_FORMATS
 from bitpath.rtl.tensix.float_word import FIELDS, FloatWord, has_short_exponent
 from bitpath.rtl.tensix.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.narrow_exponent import REBIAS, NarrowExponent
@@ -53,7 +54,7 @@ class LateConversion(wiring.Component):
         converted = Signal(FloatWord)
         narrow = place(m, platform, "narrow", NarrowExponent)
         m.d.comb += [
-            from_short.eq(has_short_exponent(self.mid_format)),
+            from_short.eq(self.mid_format.matches(*SHORT_FORMATS)),
             to_short.eq(has_short_exponent(self.out_format)),
             to_full.eq(self.out_format.matches(*FULL_FORMATS)),
             zero.eq(~self.i.exponent.any()),

@@ -8,7 +8,8 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import BF16, FP16
-from bitpath.rtl.tensix.float_word import FloatWord, float_word, has_short_exponent
+from bitpath.rtl.tensix.early_conversion import SHORT_FORMATS
+from bitpath.rtl.tensix.float_word import FloatWord, float_word
 from bitpath.rtl.tensix.layouts import PackControl
 
 CLAMP_IGNORED_BITS = 13
@@ -52,7 +53,7 @@ class Relu(wiring.Component):
             mode.eq(control.relu),
             threshold.eq(
                 Mux(
-                    has_short_exponent(control.mid_format),
+                    control.mid_format.matches(*SHORT_FORMATS),
                     float_word(control.relu_threshold, FP16),
                     float_word(control.relu_threshold, BF16),
                 )

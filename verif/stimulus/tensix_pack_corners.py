@@ -191,7 +191,8 @@ def _integers(numerics: TensixNumerics) -> Iterator[Corner]:
     minus = 1 << 31
     signed = Packing(Format.INT8, Format.INT8, True)
     unsigned = replace(signed, unsigned=True)
-    for magnitude in (0, 1, 126, 127, 128, 255, 256, 1 << 30, minus - 1):
+    # A bit alone, wherever it stands above the datum, saturates it.
+    for magnitude in (0, 126, 127, 255, minus - 1, *(1 << bit for bit in range(31))):
         name = f"INT32 to INT8/{magnitude:#x}"
         clamped, wide = min(magnitude, 127), min(magnitude, 255)
         yield corner(f"{name}/+", signed, magnitude, clamped)
@@ -243,6 +244,11 @@ def _blocks(numerics: TensixNumerics) -> Iterator[Corner]:
                 datum = magnitude >> cut
                 datum |= sign << block.magnitude_bits if datum else 0
                 yield Corner(f"{out.name}/{what}/{name}", packing, words, datum, shared)
+            # Of an exponent in any one bit the significand has its hidden bit.
+            for bit in range(fmt.exponent_bits):
+                words = ((sign << fmt.exponent_bits | 1 << bit) << fmt.fraction_bits, *(0,) * (BLOCK - 1))
+                datum = 64 >> cut | sign << block.magnitude_bits
+                yield Corner(f"{out.name}/exponent {1 << bit}/{name}", packing, words, datum, 1 << bit)
             # No hidden bit: the fraction's 7 bits move right by one, and 63.5 goes to 64 either way.
             words = tuple((sign << fmt.exponent_bits + 7 | 0x7F) << fmt.fraction_bits - 7 for _ in range(BLOCK))
             datum = 64 >> cut
