@@ -8,7 +8,7 @@ from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH
-from bitpath.rtl.aie_ml_v2.mac_mode import MX_MODES, MacMode, is_one_of
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode, is_one_of
 from bitpath.rtl.aie_ml_v2.post_add import TERM_BITS
 from bitpath.rtl.aie_ml_v2.products import ProductWords
 from bitpath.rtl.aie_ml_v2.term_plan import FLOAT_FRACTION_BITS, MX_FRACTION_BITS, TermPlan
@@ -25,10 +25,10 @@ def held_layout(numerics: AieNumerics) -> data.ArrayLayout:
 
 
 class BlockTerms(wiring.Component):
-    """The sum of a block pair, of its halves, or its products into the wide slots; for integers no term. Combinational.
+    """The sum of a block pair, of its halves, or its products into the wide slots. Combinational.
 
     All have the exponent that the pair's exponents give. It counts where a term is not 0, and else where neither of these
-    is 0, as ``AieNumerics.mx_zero_term`` says.
+    is 0, as ``AieNumerics.mx_zero_term`` says. Of integers, whose sum does not come from terms, these mean nothing.
 
     Parameters
     ----------
@@ -64,20 +64,19 @@ class BlockTerms(wiring.Component):
         m = Module()
         plan, i, o = self.plan, self.i, self.o
         is_mx9 = is_one_of(i.control.mode, (MacMode.MX9,), self.config.modes)
-        is_mx = is_one_of(i.control.mode, MX_MODES, self.config.modes)
         values = self._values(m, is_mx9)
         negative = Signal(plan.slots)
         unequal = Signal(plan.mx_terms)  # to 0
         for k, value in enumerate(values):
             m.d.comb += [
-                unequal[k].eq(is_mx & value.any()),
+                unequal[k].eq(value.any()),
                 # With the sign bit, which -2**n sets.
-                o.wide[k].eq(Mux(is_mx, abs(value) << FLOAT_FRACTION_BITS - MX_FRACTION_BITS, 0)),
+                o.wide[k].eq(abs(value) << FLOAT_FRACTION_BITS - MX_FRACTION_BITS),
                 negative[k].eq(value[-1] ^ i.control.negate_products),
             ]
         counts = unequal.any()
         if self.numerics.mx_zero_term:
-            counts = counts | (is_mx & i.ordinary)
+            counts = counts | i.ordinary
         for k in range(DEPTH):
             shared = i.exponents[0] if k < plan.mx_terms else 0
             m.d.comb += o.exponents[k].eq(Mux(counts, shared, 0))
@@ -85,7 +84,7 @@ class BlockTerms(wiring.Component):
             m.d.comb += o.narrow.eq(0)
         m.d.comb += [
             o.negative.eq(negative),
-            o.nan.eq(is_mx & i.nan),
+            o.nan.eq(i.nan),
             o.plus_inf.eq(0),
             o.minus_inf.eq(0),
         ]

@@ -153,3 +153,7 @@ def _absent(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase
         yield case
         yield replace(case, options=ALONE)
         yield replace(case, acc1=accumulator(rng, rng.getrandbits(1), CENTRE), options=ALONE)
+    # An accumulator has its hidden bit whatever bit of the exponent is set.
+    for name, bit in product(("acc1", "acc2"), range(FP32.exponent_bits)):
+        number = rng.getrandbits(1) << 31 | 1 << FP32.fraction_bits + bit | rng.getrandbits(FP32.fraction_bits)
+        yield replace(case, options=ALONE, **{name: number})

@@ -111,6 +111,13 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
     lowest = (fmt.min_code,) * MX_BLOCK
     for shift in (0, (1 << MX_PAIRS) - 1):
         yield case(Block(fmt, 130, shift, lowest), Block(fmt, 125, 0, lowest), _near_one(rng))
+    # One bit of a sum is enough for a pair to count of which an exponent is 0.
+    most = fmt.magnitude_bits - 1
+    for power in range(2 * most + MX_BLOCK.bit_length()):
+        left, right = min(power, most), min(max(0, power - most), most)
+        places = 1 << power - left - right
+        codes = (1 << left,) * places + (0,) * (MX_BLOCK - places)
+        yield case(Block(fmt, 0, 0, codes), Block(fmt, 254, 0, (1 << right,) * MX_BLOCK), None)
     one = _near_one(rng)
     for first, second in ((180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)):
         for x in (Block(fmt, first, rng.getrandbits(MX_PAIRS), (0,) * MX_BLOCK), _cancelling(rng, fmt, first)):
