@@ -81,7 +81,7 @@ synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
 	@$(BITPATH) synth $(UNIT) $(synth_options)
 
 mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT=
-	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(PYTHON) -I sim/bootstrap.py formal
 	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)")
 
 agree: ## every simulator and the netlist of gates give the same bits: UNIT=

@@ -37,6 +37,14 @@ class Graph:
         """The same with each latch as an input behind the others, and what it takes next as an output behind the others."""
         return replace(self, inputs=self.inputs + len(self.latches), latches=(), outputs=(*self.outputs, *self.latches))
 
+    def clauses(self) -> str:
+        """The DIMACS file of what holds where the first output is 1, of a graph without latches; variable 0 has no name in it."""
+        text = [f"p cnf {self.leaves - 1 + len(self.gates)} {3 * len(self.gates) + 1}\n"]
+        for own, (one, other) in enumerate(self.gates, self.leaves):
+            a, b = _signed(one), _signed(other)
+            text.append(f"-{own} {a} 0\n-{own} {b} 0\n{own} {-a} {-b} 0\n")
+        return "".join([*text, f"{_signed(self.outputs[0])} 0\n"])
+
     def binary(self) -> bytes:
         """The file, without names."""
         counts = self.leaves - 1 + len(self.gates), self.inputs, len(self.latches), len(self.outputs), len(self.gates)
@@ -92,6 +100,11 @@ def constant_outputs(data: bytes) -> list[int | None]:
     """
     (_, latches, *_), lines, _ = _split(data)
     return [int(line) if int(line) < 2 else None for line in lines[latches:]]
+
+
+def _signed(literal: int) -> int:
+    """As DIMACS has it."""
+    return -(literal >> 1) if literal & 1 else literal >> 1
 
 
 def _packed(number: int) -> bytes:

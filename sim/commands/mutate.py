@@ -9,9 +9,12 @@ import click
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every datapath file of the RTL, and golden.")
 @click.option("--golden", is_flag=True, help="Every golden model.")
+@click.option("--again", is_flag=True, help="Try once more what an earlier run had no time for.")
 @click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 10, when not given.")
 @click.option("--seed", type=int, default=20261122, show_default=True, help="Of the draw and of the bench.")
-def command(targets: tuple[str, ...], everything: bool, golden: bool, count: int | None, seed: int) -> None:
+def command(
+    targets: tuple[str, ...], everything: bool, golden: bool, again: bool, count: int | None, seed: int
+) -> None:
     """Put faults of one bit into each TARGET, an RTL file such as rtl/common/normalize or a unit, one at a time, and run the
     unit's own bench on each; into a golden TARGET, such as golden/codec.py, faults of one line, and run its tests.
 
@@ -29,9 +32,9 @@ def command(targets: tuple[str, ...], everything: bool, golden: bool, count: int
     found: list[dict[str, Any]] = []
     failures: list[str] = []
     console = results.console()
-    tasks = chosen(targets, everything=everything, golden=golden)
+    tasks = chosen(targets, everything=everything, golden=golden, again=again)
     if any(task.is_rtl for task in tasks):
-        tools.require_extra("synth")
+        tools.require_extra("formal")
         tools.require_simulator("verilator")
     usual = {task.target: task.count for task in tasks}
     rows = Rows(usual)

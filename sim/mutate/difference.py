@@ -14,13 +14,18 @@ class Differences:
     ----------
     graph : of the design.
     chosen : names of the inputs that choose.
+
+    Attributes
+    ----------
+    latches : how many the design has.
     """
 
     def __init__(self, graph: Graph, chosen: Sequence[str]):
         self._graph = graph
+        self.latches = len(graph.latches)
         # The other's latches stand behind the design's.
-        self._first_latch = graph.leaves - len(graph.latches)
-        self._leaves = graph.leaves + len(graph.latches)
+        self._first_latch = graph.leaves - self.latches
+        self._leaves = graph.leaves + self.latches
         self._gates: list[Gate] = []
         self._known: dict[Gate, int] = {}
         self._literals = [2 * variable for variable in range(graph.leaves)]

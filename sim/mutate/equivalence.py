@@ -1,5 +1,7 @@
 """Proofs that mutants are no faults: that no input tells them from the design."""
 
+import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +9,8 @@ from shutil import copyfile
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from bitpath.sim import abc, aiger
+from bitpath.sim import abc, aiger, process
+from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate.difference import Differences
 from bitpath.sim.mutate.netlist import MUTATED
 from bitpath.sim.mutate.verdicts import TIMED_OUT
@@ -17,7 +20,9 @@ from bitpath.verif.kit.bench import MUTANT_PORT
 PREPARING_SECONDS = 600
 """Limit on making a graph."""
 SECONDS, USUAL_SECONDS = 20, 2
-"""Limit on each attempt, and what is enough for most: so much gets what should fail."""
+"""Limit on each attempt of ABC, and what is enough for most: so much gets what should fail."""
+ASKING_SECONDS = 5
+"""Limit on z3."""
 _TO_GRAPH = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
@@ -38,6 +43,7 @@ opt_clean
 write_aiger -zinit -symbols {graph}.aig
 """
 GRAPH = "graph"
+ANSWERS = {"s SATISFIABLE": True, "s UNSATISFIABLE": False}
 MODULE = "its module"
 _SWEEP = "ifraig -p -C 10; ifraig -p -C 1000"
 PROOFS = {
@@ -48,7 +54,8 @@ PROOFS = {
 """Whether design and mutant are compared with registers as inputs and outputs, and how ABC compares. With them so: whatever
 the state, and whatever the inputs, outputs and next state are the same; first of the module that has the mutant, with
 anything at its inputs, then of the whole. Else by what follows from power-on in every cycle. Sweeping looks for what is
-easily shown to be the same first, which is most of two designs alike.
+easily shown to be the same first, which is most of two designs alike. What has no registers z3 is asked first: it finds what
+tells them apart in no time, where sweeping would go on to its end.
 
 Memories that are written stand outside in each: what they get must be the same, and what they give is."""
 
@@ -99,7 +106,10 @@ class Prover:
             if how == MODULE and module == self.top:
                 continue
             made = self._differences(module if how == MODULE else self.top, cut=cut)
-            proved = None if made is None else self._reduces(made.of(self._select(number)), steps, seconds)
+            if made and not cut and not made.latches:
+                # With its registers cut it was the same.
+                continue
+            proved = None if made is None else self._same(made.of(self._select(number)), steps, seconds)
             if proved:
                 return Proof(True, how)
             late |= proved is None
@@ -123,12 +133,14 @@ class Prover:
             return aiger.read((self.folder / f"{GRAPH}.aig").read_bytes())
         return None
 
-    def _reduces(self, difference: aiger.Graph, steps: str, seconds: float) -> bool | None:
-        """Whether ABC reduces it to 0; None where its time is up."""
+    def _same(self, difference: aiger.Graph, steps: str, seconds: float) -> bool | None:
+        """Whether it is shown to be 0; None where the time of both solvers is up."""
         if difference.outputs[0] < 2:
             return difference.outputs == (0,)
         with TemporaryDirectory(dir=self.folder) as name:
             folder = Path(name)
+            if not difference.latches and (said := _satisfiable(self.what, folder, difference)) is not None:
+                return not said
             (folder / f"{GRAPH}.aig").write_bytes(difference.binary())
             try:
                 require_run(self.what, folder, "prove", abc.reduction(folder, GRAPH, steps), seconds)
@@ -140,3 +152,19 @@ class Prover:
         """What chooses a mutant, by the names of the graph's inputs."""
         names = [f"{MUTANT_PORT}[{bit}]" for bit in range(self.width)] if self.width > 1 else [MUTANT_PORT]
         return {name: bool(number >> bit & 1) for bit, name in enumerate(names)}
+
+
+def _satisfiable(what: str, folder: Path, difference: aiger.Graph) -> bool | None:
+    """Whether z3 finds what makes its output 1; None where its time is up."""
+    clauses, log = folder / f"{GRAPH}.cnf", folder / "z3.log"
+    clauses.write_text(difference.clauses())
+    z3 = Path(sys.executable).with_name("z3")
+    with suppress(TimeoutError):
+        process.run_logged(
+            [str(z3), "-dimacs", clauses.name], env=os.environ, log=log, timeout=ASKING_SECONDS, folder=folder
+        )
+        said = log.read_text().split("\n")[0]
+        if said not in ANSWERS:
+            raise SimulationError(f"{what}: z3 gives no answer but this:\n{process.tail(log)}")
+        return ANSWERS[said]
+    return None

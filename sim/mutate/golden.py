@@ -111,8 +111,9 @@ def _tests() -> dict[Path, frozenset[str]]:
     return {file: imported_by(file) for file in sorted(TESTS.glob("test_*.py"))}
 
 
-def judge_golden(target: str, count: int, seed: int, progress: Progress) -> Judged:
-    """Judge so many mutants of a file, or all there are; what an earlier run found out is taken from the journal.
+def judge_golden(target: str, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
+    """Judge so many mutants of a file, or all there are; what an earlier run found out is taken from the journal, but with
+    ``again`` what it had no time for.
 
     Raises
     ------
@@ -128,7 +129,7 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress) -> Judg
     def key() -> str:
         return _key(module, tests, mutants)
 
-    ledger = Ledger(key(), len(mutants), key)
+    ledger = Ledger(key(), len(mutants), key, again=again)
     if missing := ledger.missing:
         try:
             judging = _Judging(target, module, source, tests, progress)

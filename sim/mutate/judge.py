@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 from bitpath.rtl.config import to_dict
@@ -49,8 +50,9 @@ CONFIRMED = 3
 SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py", "difference.py", "verdicts.py")
 
 
-def judge(target: str, host: Host, count: int, seed: int, progress: Progress) -> Judged:
-    """Judge so many mutants of a file, or all there are; what an earlier run found out is taken from the journal.
+def judge(target: str, host: Host, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
+    """Judge so many mutants of a file, or all there are; what an earlier run found out is taken from the journal, but with
+    ``again`` what it had no time for.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress) ->
     def key() -> str:
         return _key(host, built, seed)
 
-    ledger = Ledger(key(), len(mutants), key)
+    ledger = Ledger(key(), len(mutants), key, again=again)
     if ledger.missing:
         try:
             _Session(host, built, mutants, seed, progress, ledger).work()
@@ -96,7 +98,8 @@ def _key(host: Host, built: Built, seed: int) -> str:
         "host": [host.unit, to_dict(host.config)],
         "bench": bench_key(host),
         "scripts": cache.hash_files(scripts),
-        "versions": tools.simulator_versions("verilator") | {"yosys": yosys.yosys_version()},
+        "versions": tools.simulator_versions("verilator")
+        | {"yosys": yosys.yosys_version(), "z3": version("z3-solver")},
         "seed": seed,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

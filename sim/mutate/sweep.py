@@ -39,8 +39,8 @@ class Task:
         return self.target.startswith("rtl/")
 
 
-def chosen(names: Sequence[str], *, everything: bool, golden: bool) -> list[Task]:
-    """What a command line names.
+def chosen(names: Sequence[str], *, everything: bool, golden: bool, again: bool = False) -> list[Task]:
+    """What a command line names; ``again`` judges anew what an earlier run had no time for.
 
     Raises
     ------
@@ -53,8 +53,8 @@ def chosen(names: Sequence[str], *, everything: bool, golden: bool) -> list[Task
     models = [name for name in names if name.startswith("golden/")]
     files = targets() if everything else find_targets(tuple(name for name in names if name not in models))
     models = golden_targets() if everything or golden else [find_golden(name) for name in models]
-    tasks = [Task(file, COUNT, partial(judge, file, host)) for file, host in files.items()]
-    return tasks + [Task(file, GOLDEN_COUNT, partial(judge_golden, file)) for file in models]
+    tasks = [Task(file, COUNT, partial(judge, file, host, again=again)) for file, host in files.items()]
+    return tasks + [Task(file, GOLDEN_COUNT, partial(judge_golden, file, again=again)) for file in models]
 
 
 def sweep(

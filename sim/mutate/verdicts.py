@@ -101,6 +101,7 @@ class Ledger:
     key : the digest.
     count : how many mutants there are; they are numbered from 1.
     now : what the digest is at this moment: sources may change while mutants are judged.
+    again : whether what lives, or could not be run, for want of time is to be judged again.
 
     Attributes
     ----------
@@ -109,7 +110,7 @@ class Ledger:
     seconds : time spent.
     """
 
-    def __init__(self, key: str, count: int, now: Callable[[], str]):
+    def __init__(self, key: str, count: int, now: Callable[[], str], *, again: bool = False):
         self.key, self.count, self._now = key, count, now
         self.entries: dict[int, dict[str, Any]] = {}
         self.steps: dict[int, dict[str, Any]] = {number: {} for number in range(1, count + 1)}
@@ -123,8 +124,7 @@ class Ledger:
                 self.entries[each["mutant"]] = each
             else:
                 self.steps[each["mutant"]] |= each["step"]
-        # What lives, or could not be run, for want of time is tried again.
-        late = [number for number, each in self.entries.items() if _undecided(each)]
+        late = [number for number, each in self.entries.items() if again and _undecided(each)]
         for number in late:
             del self.entries[number]
             if TIMED_OUT in str(self.steps[number].get("replay")):

@@ -184,12 +184,16 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
     """With a limit each; where nothing can be made ready in time, all are late."""
     ran, proves = [], {"scorr"}
 
+    def ask(command, *, timeout, **_):
+        ran.append(f"z3 {timeout}")
+        raise TimeoutError
+
     def run(what, folder, name, script, timeout):
         if name == equivalence.GRAPH:
             ran.append(name)
-            # An input passes where bit 0 is chosen.
+            # An input passes where bit 0 is chosen; a register stays as it is.
             names = b"i0 mutsel[0]\ni1 mutsel[1]\ni2 i\n"
-            (folder / "graph.aig").write_bytes(b"aig 4 3 0 1 1\n8\n" + bytes([8 - 6, 6 - 2]) + names)
+            (folder / "graph.aig").write_bytes(b"aig 5 3 1 1 1\n8\n10\n" + bytes([10 - 6, 6 - 2]) + names)
             return
         ran.append(timeout)
         if "scorr" not in (folder / "graph.abc").read_text():
@@ -198,20 +202,21 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
         reduced(folder, equivalence.GRAPH).write_bytes(b"aig 1 1 0 1 0\n" + (b"0\n" if proves else b"2\n"))
 
     monkeypatch.setattr(equivalence, "require_run", run)
+    monkeypatch.setattr(equivalence.process, "run_logged", ask)
     netlist, folder = tmp_path / "netlist", tmp_path / "proofs"
     for place in (netlist, folder):
         place.mkdir()
     (netlist / MUTATED).write_text("")
     prover = Prover("toy", netlist, "toy", 2, folder)
     assert prover.prove(1, "inside") == Proof(True, "induction")
-    assert ran == ["graph", 20, "graph", 20, 20]
+    assert ran == ["graph", "z3 5", 20, "graph", "z3 5", 20, 20]
 
     ran.clear()
     proves.clear()
     late = Proof(False, f"{TIMED_OUT}: no proof in 20 s")
     assert prover.prove(1, "toy") == prover.prove(3, "toy", patient=False) == late
     # The graphs are those that are there.
-    assert ran == [20, 20, 2, 2]
+    assert ran == ["z3 5", 20, 20, "z3 5", 2, 2]
 
     # What is the same gate by gate takes no ABC.
     ran.clear()

@@ -21,6 +21,11 @@ def test_a_latch_is_cut_into_an_input_and_an_output():
     assert read(FILE).cut() == Graph(3, (), (6, 10, 1, 8), ((2, 4), (2, 5)), {"a[0]": 0, "b": 1})
 
 
+def test_clauses_hold_where_the_first_output_is_1():
+    graph = Graph(2, (), (7, 2), ((2, 5),))
+    assert graph.clauses() == "p cnf 3 4\n-3 1 0\n-3 -2 0\n3 -1 2 0\n-3 0\n"
+
+
 def test_a_file_that_is_none_is_refused():
     with pytest.raises(ValueError, match="no binary AIGER file"):
         read(b"aag 1 1 0 0 0\n")
