@@ -19,7 +19,7 @@ from bitpath.verif.kit.bench import MUTANT_PORT
 
 PREPARING_SECONDS = 600
 """Limit on making a graph."""
-SECONDS, USUAL_SECONDS = 20, 2
+SECONDS, USUAL_SECONDS = 10, 2
 """Limit on each attempt of ABC, and what is enough for most: so much gets what should fail."""
 ASKING_SECONDS = 5
 """Limit on z3."""

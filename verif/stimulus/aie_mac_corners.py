@@ -27,7 +27,7 @@ Kind = MxFormat | MacMode
 
 def corners(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
     """Cases for every bin of a format of blocks or a mode of floats."""
-    makers = (_distances, _ties, _signs, _totals, _ends, _absent)
+    makers = (_distances, _ties, _signs, _totals, _ends, _lone_bits, _absent)
     for _ in range(REPEATS):
         for maker in makers:
             yield from maker(numerics, rng, kind)
@@ -136,14 +136,29 @@ def _ends(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
         for name in ("acc1", "acc2"):
             yield replace(case, **{name: FP32.infinity_code | sign})
             yield replace(case, **{name: FP32.infinity_code | sign, "options": MacOptions(**{f"negate_{name}": True})})
-            yield replace(case, **{name: FP32.infinity_code | sign | 1 << rng.randrange(FP32.fraction_bits)})
         yield replace(case, acc1=FP32.infinity_code | sign, acc2=FP32.infinity_code | other)
+        # As a number an infinity would be 2**128, which these bring below itself.
+        yield replace(case, acc1=FP32.infinity_code | sign, acc2=FP32.max_code | other)
+        yield replace(case, acc1=FP32.max_code | other, acc2=FP32.infinity_code | sign)
         yield replace(
             case,
             acc1=FP32.infinity_code | sign,
             acc2=FP32.infinity_code | sign,
             options=MacOptions(negate_acc2=True),
         )
+
+
+def _lone_bits(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Accumulators of one bit, NaN by one bit of its fraction, and all ones but one in the exponent."""
+    fraction_bits = FP32.fraction_bits
+    case = replace(random_case(numerics, rng, kind), acc1=None, acc2=None, options=ALONE)
+    for name, sign in product(("acc1", "acc2"), (0, FP32.sign_mask)):
+        codes = [1 << bit for bit in range(FP32.width - 1)]
+        codes += [FP32.infinity_code | 1 << bit for bit in range(fraction_bits)]
+        for bit in range(FP32.exponent_bits):
+            exponent = FP32.infinity_code ^ 1 << fraction_bits + bit
+            codes += [exponent, exponent | rng.getrandbits(fraction_bits)]
+        yield from (replace(case, **{name: sign | code}) for code in codes)
 
 
 def _absent(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
@@ -153,7 +168,3 @@ def _absent(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase
         yield case
         yield replace(case, options=ALONE)
         yield replace(case, acc1=accumulator(rng, rng.getrandbits(1), CENTRE), options=ALONE)
-    # An accumulator has its hidden bit whatever bit of the exponent is set.
-    for name, bit in product(("acc1", "acc2"), range(FP32.exponent_bits)):
-        number = rng.getrandbits(1) << 31 | 1 << FP32.fraction_bits + bit | rng.getrandbits(FP32.fraction_bits)
-        yield replace(case, options=ALONE, **{name: number})

@@ -34,8 +34,16 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
         yield replace(
             _with(case, {2: (0, y_format.max_code), 3: low}), acc1=_near_one(rng) if rng.getrandbits(1) else 0
         )
+        # One bit of a product is enough for it to count.
+        for pair in product(_lone_bits(x_format), _lone_bits(y_format)):
+            yield replace(_with(case, {rng.randrange(depth): pair}), acc1=None)
     if mode is MacMode.FLOAT16:
         yield from _carries(rng)
+
+
+def _lone_bits(fmt: FloatFormat) -> list[int]:
+    """The codes of each subnormal number whose significand has one bit, and of a large number."""
+    return [*(1 << bit for bit in range(fmt.fraction_bits)), fmt.exponent_mask - 1 << fmt.fraction_bits]
 
 
 def _infinities(rng: Random, case: LaneCase) -> Iterator[LaneCase]:
@@ -112,12 +120,14 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
     for shift in (0, (1 << MX_PAIRS) - 1):
         yield case(Block(fmt, 130, shift, lowest), Block(fmt, 125, 0, lowest), _near_one(rng))
     # One bit of a sum is enough for a pair to count of which an exponent is 0.
-    most = fmt.magnitude_bits - 1
+    most, all_pairs = fmt.magnitude_bits, (1 << MX_PAIRS) - 1
     for power in range(2 * most + MX_BLOCK.bit_length()):
         left, right = min(power, most), min(max(0, power - most), most)
         places = 1 << power - left - right
-        codes = (1 << left,) * places + (0,) * (MX_BLOCK - places)
-        yield case(Block(fmt, 0, 0, codes), Block(fmt, 254, 0, (1 << right,) * MX_BLOCK), None)
+        codes = (-1 << left,) * places + (0,) * (MX_BLOCK - places)
+        for shifts in ((0, 0), (all_pairs, 0), (all_pairs, all_pairs)):
+            x, y = (Block(fmt, *each) for each in ((0, shifts[0], codes), (254, shifts[1], (-1 << right,) * MX_BLOCK)))
+            yield case(x, y, None)
     one = _near_one(rng)
     for first, second in ((180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)):
         for x in (Block(fmt, first, rng.getrandbits(MX_PAIRS), (0,) * MX_BLOCK), _cancelling(rng, fmt, first)):

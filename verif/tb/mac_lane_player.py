@@ -48,10 +48,16 @@ async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[b
         dut.valid.value = int(bits is not None)
         dut.operands.value = junk.getrandbits(OPERAND_BITS) if bits is None else bits
         for name, code in zip(("acc1", "acc2"), accumulators.get(now, (None, None)), strict=True):
-            getattr(dut, name).value = junk.getrandbits(FP32.width) if code is None else code
+            getattr(dut, name).value = _unread(junk) if code is None else code
         # Past the edge that takes them, into the next cycle.
         await FallingEdge(dut.clk)
         if now + 1 in results:
             board.expect(*results[now + 1])
             board.got(resolved(dut.o))
     dut.valid.value = 0
+
+
+def _unread(junk: Random) -> int:
+    """What stands at an accumulator that is not added: any bits, often such as would change every sum."""
+    code = junk.choice((junk.getrandbits(FP32.width), FP32.max_code, FP32.infinity_code, FP32.nan_code))
+    return code ^ junk.getrandbits(1) << FP32.width - 1

@@ -98,7 +98,7 @@ def test_nothing_is_kept_once_a_source_has_changed():
 def test_a_proof_that_ran_out_of_time_is_tried_again_when_asked_for():
     first = ledger("key", 2)
     first.note(1, bench="passes")
-    first.keep(1, SURVIVED, f"{TIMED_OUT}: no proof in 20 s")
+    first.keep(1, SURVIVED, f"{TIMED_OUT}: no proof in 10 s")
     first.keep(2, SURVIVED, "no proof: the solver found a difference")
     assert ledger("key", 2).missing == []
     again = ledger("key", 2, again=True)

@@ -209,14 +209,14 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
     (netlist / MUTATED).write_text("")
     prover = Prover("toy", netlist, "toy", 2, folder)
     assert prover.prove(1, "inside") == Proof(True, "induction")
-    assert ran == ["graph", "z3 5", 20, "graph", "z3 5", 20, 20]
+    assert ran == ["graph", "z3 5", 10, "graph", "z3 5", 10, 10]
 
     ran.clear()
     proves.clear()
-    late = Proof(False, f"{TIMED_OUT}: no proof in 20 s")
+    late = Proof(False, f"{TIMED_OUT}: no proof in 10 s")
     assert prover.prove(1, "toy") == prover.prove(3, "toy", patient=False) == late
     # The graphs are those that are there.
-    assert ran == ["z3 5", 20, 20, "z3 5", 2, 2]
+    assert ran == ["z3 5", 10, 10, "z3 5", 2, 2]
 
     # What is the same gate by gate takes no ABC.
     ran.clear()
