@@ -70,20 +70,20 @@ class Compare(wiring.Component):
         negate = (control.negate_acc1, control.negate_acc2)
         for k, acc in enumerate((self.acc1, self.acc2)):
             biased = acc[FP32.fraction_bits : FP32.width - 1]
-            fraction = acc[: FP32.fraction_bits].any()
             exponent = Signal(EXPONENT_BITS, name=f"acc_exponent_{k}")
-            sign, infinite = Signal(name=f"acc_sign_{k}"), Signal(name=f"acc_infinite_{k}")
+            sign, special = Signal(name=f"acc_sign_{k}"), Signal(name=f"acc_special_{k}")
             m.d.comb += [
                 exponent.eq(
                     Mux(used[k] & acc[: FP32.width - 1].any(), Mux(biased.any(), biased, 1) + ACCUMULATOR_OFFSET, 0)
                 ),
                 sign.eq(acc[-1] ^ negate[k]),
-                infinite.eq(used[k] & biased.all() & ~fraction),
+                special.eq(used[k] & biased.all()),
             ]
             exponents.append(exponent)
-            nan.append(used[k] & biased.all() & fraction)
-            plus.append(infinite & ~sign)
-            minus.append(infinite & sign)
+            # A NaN may count as an infinity too, which it overrides.
+            nan.append(special & acc[: FP32.fraction_bits].any())
+            plus.append(special & ~sign)
+            minus.append(special & sign)
 
         largest = place(m, platform, "largest", MaxDistance, len(exponents), EXPONENT_BITS, self.plan.shift_bits)
         m.d.comb += [largest.counts.eq(~0), *(largest.i[k].eq(exponent) for k, exponent in enumerate(exponents))]

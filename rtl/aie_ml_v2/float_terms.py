@@ -37,7 +37,8 @@ class FloatTerms(wiring.Component):
         for k in range(DEPTH):
             # Never negative, and so without its sign bit.
             magnitude = i.wide[k][: plan.narrow_bits]
-            counts = i.control.multiplies if self.numerics.float_zero_term else magnitude.any()
+            # Its highest bit is never alone: two significands of 11 bits do not make 2**21.
+            counts = i.control.multiplies if self.numerics.float_zero_term else magnitude[:-1].any()
             m.d.comb += [slots[k].eq(magnitude), o.exponents[k].eq(Mux(counts, i.exponents[k], 0))]
         m.d.comb += [slot.eq(0) for slot in slots[DEPTH:]]
         m.d.comb += [

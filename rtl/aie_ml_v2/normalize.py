@@ -82,7 +82,8 @@ class NormalizeFp32(wiring.Component):
         with m.Elif(self.special.inf):
             m.d.comb += [magnitude.eq(FP32.infinity_code), sign.eq(self.special.sign)]
         with m.Elif(normal.zero):
-            m.d.comb += [magnitude.eq(0), sign.eq(0)]
+            # Its sign is that of the sum, a number of which no zero is negative.
+            m.d.comb += magnitude.eq(0)
         with m.Elif(field <= 0):
             m.d.comb += [magnitude.eq(0), sign.eq(normal.sign if numerics.flushed_zero_keeps_sign else Const(0))]
         with m.Elif(field >= FP32.exponent_mask):

@@ -23,13 +23,18 @@ SECONDS, USUAL_SECONDS = 10, 2
 """Limit on each attempt of ABC, and what is enough for most: so much gets what should fail."""
 ASKING_SECONDS = 5
 """Limit on z3."""
+# Every register starts at 0, with an inverter where it did not: a mutant may leave a bit of a wire without a register, of which
+# Yosys cannot merge what it knew of the start with that of others.
 _TO_GRAPH = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
 hierarchy -top {top}
+zinit
 memory_collect
 expose -evert t:$mem_v2 r:WR_PORTS>0 %i
 {to_gates}
+attrmap -remove init
+setundef -init -zero
 setundef -undriven -zero
 opt_expr
 opt_merge

@@ -45,13 +45,14 @@ _ALIGNED = DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=Pipel
 HOSTS = (
     *map(_default, ("element_map", "fidelity_multiplier", "ups", "xorwow", "bf16_pe", "reciprocal", "square_root")),
     *map(_default, ("reciprocal_square_root", "unpacker", "srs", "mx_convert", "stochastic_psum", "exponential")),
-    *map(_default, ("quad_mx_dot", "quad_mx_pe", "post_add", "quantize_mx", "rmsnorm_quant")),
+    *map(_default, ("quad_mx_dot", "quad_mx_pe", "quantize_mx", "rmsnorm_quant")),
     Host("quad_mx_dot", _ALIGNED),
     *map(_default, ("systolic_array", "dot16", "packer", "mac_lane")),
 )
 """From the smallest netlist to the largest: the first with cells of a file is that file's host; but the BF16 PE, to which any
-number comes, before the reciprocal, which is never halfway between two; and stochastic PSUM where psum would be, which never
-rounds stochastically. The aligned dot product has what the exact one has not.
+number comes, before the reciprocal, which is never halfway between two; stochastic PSUM where psum would be, which never
+rounds stochastically; and the lane alone of what post_add has too, which drops exponents and signs of floats. The aligned dot
+product has what the exact one has not.
 """
 
 CONTROL = (

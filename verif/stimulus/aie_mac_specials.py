@@ -9,10 +9,13 @@ from bitpath.golden.exact.aie_ml_v2 import Block
 from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_PAIRS, MxFormat
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
+from bitpath.rtl.aie_ml_v2.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.stimulus.aie_mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.stimulus.aie_mac_bins import ENDS
 from bitpath.verif.stimulus.aie_mac_random import near_codes, random_block
+
+_EMPTY = LaneCase(mode=MacMode.FLOAT16, x=(0,) * DEPTH, y=(0,) * DEPTH, formats=(BF16, BF16))
 
 
 def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator[LaneCase]:
@@ -35,8 +38,9 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
             _with(case, {2: (0, y_format.max_code), 3: low}), acc1=_near_one(rng) if rng.getrandbits(1) else 0
         )
         # One bit of a product is enough for it to count.
-        for pair in product(_lone_bits(x_format), _lone_bits(y_format)):
-            yield replace(_with(case, {rng.randrange(depth): pair}), acc1=None)
+        lone = {i + k: (x, y) for (i, x), (k, y) in product(*map(enumerate, map(_lone_bits, case.formats)))}
+        for pair, place in product(lone.values(), range(depth)):
+            yield replace(_with(case, {place: pair}), acc1=None)
     if mode is MacMode.FLOAT16:
         yield from _carries(rng)
 
@@ -69,20 +73,31 @@ def _with(case: LaneCase, pairs: dict[int, tuple[int, int]]) -> LaneCase:
 
 
 def _carries(rng: Random) -> Iterator[LaneCase]:
-    """BF16 products whose sum is just below 2**-126, with more than 24 bits: it rounds up to a normal number."""
-    code = 127  # of a product in [1, 4) * 2**-128
+    """BF16 products whose sum is just below 2**-126: with more than 24 bits it rounds up to a normal number, else not."""
+    limit = 1 << FP32.fraction_bits + 2
     for sign in (0, 1):
-        left = (1 << FP32.fraction_bits + 2) - 1
-        x, y = [], []
-        while left:
-            units, down, a, b = _largest(left)
-            left -= units
-            exponents = code - 1 - down
-            first = rng.randint(exponents // 2 - 3, exponents // 2)
-            x.append(sign * BF16.sign_mask | first << BF16.fraction_bits | a & BF16.fraction_mask)
-            y.append((exponents - first) << BF16.fraction_bits | b & BF16.fraction_mask)
-        padding = [0] * (8 - len(x))
-        yield LaneCase(mode=MacMode.FLOAT16, x=(*x, *padding), y=(*y, *padding), formats=(BF16, BF16))
+        pairs = _products(rng, limit - 1, sign)
+        case = _with(_EMPTY, dict(enumerate(pairs)))
+        # A zero has no exponent that would move the products down.
+        yield from (case, replace(case, acc1=0), replace(case, acc2=0))
+        # Two odd multiples of the unit, both of which would be rounded up to the next even one.
+        pairs = [*_products(rng, limit - 5, sign), *_products(rng, 3, sign)]
+        for first in range(DEPTH):
+            yield _with(_EMPTY, {(first + k) % DEPTH: pair for k, pair in enumerate(pairs)})
+
+
+def _products(rng: Random, units: int, sign: int) -> list[tuple[int, int]]:
+    """Pairs of BF16 whose products, the first the largest, sum to so many units of 2**-151."""
+    code = 127  # of a product in [1, 4) * 2**-128
+    pairs = []
+    while units:
+        taken, down, a, b = _largest(units)
+        units -= taken
+        exponents = code - 1 - down
+        first = rng.randint(exponents // 2 - 3, exponents // 2)
+        x = sign * BF16.sign_mask | first << BF16.fraction_bits | a & BF16.fraction_mask
+        pairs.append((x, (exponents - first) << BF16.fraction_bits | b & BF16.fraction_mask))
+    return pairs
 
 
 def _largest(left: int) -> tuple[int, int, int, int]:
