@@ -122,7 +122,8 @@ class MacLane(wiring.Component):
         """The third stage: products, and whether there are any."""
         valid, operands = Signal(name="permuted_valid"), _rank(m, "permuted", operands=self.operands)["operands"]
         multiply = place(m, platform, "multiply", Products, self.config)
-        multiplied_valid = Signal()
+        # Whatever was here at a reset is gone before what comes behind it could meet it.
+        multiplied_valid = Signal(reset_less=True)
         products = _rank(m, "multiplied", products=multiply.o)["products"]
         m.d.comb += multiply.i.eq(operands)
         m.d.sync += [valid.eq(self.valid), multiplied_valid.eq(valid)]
@@ -150,7 +151,7 @@ class MacLane(wiring.Component):
         if not self.config.has(*FLOAT_MODES):
             return blocks.o, products.control, post_add.o
         floats = place(m, platform, "float_terms", FloatTerms, self.config)
-        is_float = Signal(name="float_valid")
+        is_float = Signal(name="float_valid", reset_less=True)
         m.d.comb += floats.i.eq(products)
         m.d.sync += is_float.eq(valid & is_one_of(mode, FLOAT_MODES, modes))
         late = _rank(m, "float", terms=floats.o, control=products.control)

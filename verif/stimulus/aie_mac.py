@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from bitpath.golden.spec.aie_ml_v2 import MX4, MX6, MX9, MX_BLOCK, MxFormat
 from bitpath.golden.spec.aie_ml_v2_modes import INT8, INT16, MODES, Mode
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import FP32, FloatFormat
-from bitpath.rtl.aie_ml_v2.layouts import LaneOperands, MacControl
+from bitpath.rtl.aie_ml_v2.layouts import LANE_OPERAND_BITS, LaneOperands, MacControl
 from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.verif.kit.packing import pack
 
@@ -95,6 +96,22 @@ class LaneCase:
     def is_float(self) -> bool:
         return self.mode in FLOATS
 
+    @property
+    def element_bits(self) -> int:
+        """Of a number of x and y."""
+        if self.mode in MX_MODES:
+            return TAKEN[self.mode].width
+        return INTEGERS[self.mode].a_bits if self.mode in INTEGERS else self.formats[0].width
+
+    @property
+    def unread_bits(self) -> int:
+        """Those of ``LaneOperands`` of which the mode reads nothing."""
+        block_bytes = () if self.mode in MX_MODES else ("x_exponent", "y_exponent", "x_shift", "y_shift")
+        elements = {MacMode.MX6: MX_BLOCK, MacMode.MX9: HALF}.get(self.mode) or len(self.x)
+        above = (1 << LANE_OPERAND_BITS) - (1 << elements * self.element_bits)
+        fields = {name: (1 << LANE[name].width) - 1 for name in block_bytes}
+        return pack(LANE, fields | {"x": above, "y": above, "high": int(self.mode is not MacMode.MX9)})
+
     def trace(self, numerics: AieNumerics) -> LaneTrace | IntegerLaneTrace:
         """The lane's work by the exact tier."""
         options, accumulators = self.options, (self.acc1, self.acc2)
@@ -134,8 +151,7 @@ class LaneCase:
     def operand_fields(self) -> Iterator[dict[str, int]]:
         """The fields of ``LaneOperands`` beside the control word, a beat each."""
         if self.mode not in MX_MODES:
-            width = INTEGERS[self.mode].a_bits if self.mode in INTEGERS else self.formats[0].width
-            yield {"x": stream_bits(self.x, width), "y": stream_bits(self.y, width)}
+            yield {"x": stream_bits(self.x, self.element_bits), "y": stream_bits(self.y, self.element_bits)}
             return
         common = {"x_exponent": self.x.exponent, "y_exponent": self.y.exponent}
         x, y = (padded(block, self.mode) for block in (self.x, self.y))
@@ -149,10 +165,11 @@ class LaneCase:
             data_bits = {"x": stream_bits(x[part], MX9.width), "y": stream_bits(y[part], MX9.width)}
             yield common | shifts | data_bits | {"high": half}
 
-    def beats(self) -> list[int]:
-        """The payloads of ``LaneOperands``."""
+    def beats(self, junk: Random | None = None) -> list[int]:
+        """The payloads of ``LaneOperands``; what no element has in the mode is junk, or 0."""
         control = pack(CONTROL, self.control_fields()) << LANE["control"].offset
-        return [control | pack(LANE, fields) for fields in self.operand_fields()]
+        unread = junk.getrandbits(LANE.size) & self.unread_bits if junk else 0
+        return [control | unread | pack(LANE, fields) for fields in self.operand_fields()]
 
 
 def half_shifts(shift: int, half: int) -> int:

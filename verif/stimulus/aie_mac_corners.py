@@ -159,6 +159,10 @@ def _lone_bits(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneC
             exponent = FP32.infinity_code ^ 1 << fraction_bits + bit
             codes += [exponent, exponent | rng.getrandbits(fraction_bits)]
         yield from (replace(case, **{name: sign | code}) for code in codes)
+        # A subnormal of one bit makes the other accumulator the smallest normal number.
+        other, smallest = "acc2" if name == "acc1" else "acc1", 1 << fraction_bits
+        for bit in range(fraction_bits):
+            yield replace(case, **{name: sign | 1 << bit, other: sign | smallest - (1 << bit)})
 
 
 def _absent(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:

@@ -77,13 +77,13 @@ def _carries(rng: Random) -> Iterator[LaneCase]:
     limit = 1 << FP32.fraction_bits + 2
     for sign in (0, 1):
         pairs = _products(rng, limit - 1, sign)
-        case = _with(_EMPTY, dict(enumerate(pairs)))
-        # A zero has no exponent that would move the products down.
-        yield from (case, replace(case, acc1=0), replace(case, acc2=0))
-        # Two odd multiples of the unit, both of which would be rounded up to the next even one.
+        yield _with(_EMPTY, dict(enumerate(pairs)))
+        # Two odd multiples of the unit, both of which would be rounded up to the next even one; no zero, product or
+        # accumulator, has an exponent that would move them down.
         pairs = [*_products(rng, limit - 5, sign), *_products(rng, 3, sign)]
         for first in range(DEPTH):
-            yield _with(_EMPTY, {(first + k) % DEPTH: pair for k, pair in enumerate(pairs)})
+            case = _with(_EMPTY, {(first + k) % DEPTH: pair for k, pair in enumerate(pairs)})
+            yield from (case, replace(case, acc1=0), replace(case, acc2=0))
 
 
 def _products(rng: Random, units: int, sign: int) -> list[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """Cases through one lane of the multiply-accumulate, to the cycle: what goes in when, and when the result must be there."""
 
 from collections.abc import Iterator
+from itertools import takewhile
 from random import Random
 
 from cocotb.triggers import FallingEdge
@@ -26,7 +27,8 @@ def steps(case: LaneCase) -> tuple[int, int]:
 
 
 async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[bool], junk: Random) -> None:
-    """Start each case as early as the cycle of its result allows, but for gaps; what is not looked at is junk."""
+    """Start each case as early as the cycle of its result allows, but for gaps, which may come between the beats of MX9 too;
+    what is not looked at is junk."""
     dut = frame.dut
     board = frame.scoreboard("o", FP32.width, {"": FP32})
     frame.onlook("operands", "valid")
@@ -36,12 +38,13 @@ async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[b
     cycle = 0
     for case, expected in cases:
         beats, latency = steps(case)
-        while next(gaps) or cycle + latency in results:
+        late = sum(1 for _ in takewhile(bool, gaps)) if beats > 1 else 0
+        while next(gaps) or cycle + late + latency in results:
             cycle += 1
-        operands |= {cycle + k: bits for k, bits in enumerate(case.beats())}
-        results[cycle + latency] = expected, case
-        accumulators[cycle + latency - ACCUMULATOR_LEAD] = case.acc1, case.acc2
-        cycle += beats
+        operands |= {cycle + k + late * (k > 0): bits for k, bits in enumerate(case.beats(junk))}
+        results[cycle + late + latency] = expected, case
+        accumulators[cycle + late + latency - ACCUMULATOR_LEAD] = case.acc1, case.acc2
+        cycle += beats + late
     await FallingEdge(dut.clk)
     for now in range(max(results)):
         bits = operands.get(now)

@@ -7,11 +7,12 @@ import os
 
 import cocotb
 import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.aie_ml_v2 import fused_dot
 from bitpath.golden.codec import DTYPES
 from bitpath.golden.exact.aie_ml_v2 import Block
-from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS, MxFormat
+from bitpath.golden.spec.aie_ml_v2 import MX6, MX_FORMATS, MxFormat
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac_lane import MacLane
 from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
@@ -36,6 +37,8 @@ PACES = {
     "gaps": lambda: pauses.bursts(6, pauses.rng("gaps")),
     "sparse": lambda: pauses.scattered(0.6, pauses.rng("gaps")),
 }
+LATE_AND_NOT = [kind for kind in (MacMode.FLOAT16, MX6) if kind in KINDS]
+"""What is late, and what would meet it."""
 
 
 def named(kinds: tuple) -> list:
@@ -88,6 +91,19 @@ async def integers(dut, mode):
             for name in integer_hits(case, case.trace(NUMERICS)):
                 coverage.hit(name)
         await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
+
+
+@cocotb.test(**LIMIT, skip=len(LATE_AND_NOT) < 2)
+async def what_comes_with_a_reset(dut):
+    """A float's operands in the only cycle of a reset, and right behind them a block pair, whose result would come with its."""
+    rng = pauses.rng("reset")
+    lost, (case,) = random_case(NUMERICS, rng, LATE_AND_NOT[0]), answered([random_case(NUMERICS, rng, LATE_AND_NOT[1])])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await FallingEdge(dut.clk)
+        dut.rst.value, dut.valid.value, dut.operands.value = 1, 1, lost.beats()[0]
+        await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        await play(frame, [case], PACES["full_speed"](), pauses.rng("junk"))
 
 
 @cocotb.test(**LIMIT)
