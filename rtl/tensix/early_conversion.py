@@ -63,7 +63,8 @@ class EarlyConversion(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         control = self.control
-        short = control.mid_format.matches(*SHORT_FORMATS)
+        short = Signal()
+        m.d.comb += short.eq(control.mid_format.matches(*SHORT_FORMATS))
         placed = Signal(FloatWord)
         with m.If(control.dst32):
             m.d.comb += placed.eq(self.word)
@@ -121,8 +122,10 @@ class EarlyConversion(wiring.Component):
         with m.Switch(self.control.mid_format):
             for fmt, bits in kept.items():
                 dropped = FP32.fraction_bits - bits
-                with m.Case(fmt):
-                    m.d.comb += [below.eq((1 << dropped) - 1), half.eq(1 << dropped - 1)]
+                # FP16 comes from words of 16 bits, which have nothing below.
+                if fmt is not Format.FP16:
+                    with m.Case(fmt):
+                        m.d.comb += [below.eq((1 << dropped) - 1), half.eq(1 << dropped - 1)]
 
     def _increment(self, magnitude: Signal, below: Signal, half: Signal) -> Value:
         """What is added before the lower bits are cut off."""
