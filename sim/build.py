@@ -49,6 +49,8 @@ COVERAGE_OPTIONS = (
     "--coverage-max-width",
     "65536",
 )
+SCRIPTS = (Path(__file__), Path(__file__).with_name("launch.py"))
+"""What says how a build is made: part of its key, so that none of another version is taken."""
 LIBRARY_HEADER = "library.h"
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
 """What every source that Verilator writes includes."""
@@ -162,6 +164,7 @@ def build(
             "no_inline": emitted["no_inline"],
         },
         "make": tools.MAKE_SETTINGS,
+        "scripts": cache.hash_files(SCRIPTS),
         "versions": tools.simulator_versions(simulator),
         "fst": tools.FST_HEADER.exists(),
         "records": ["seconds"],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bitpath.sim import build as building
 from bitpath.sim import cache, paths, tools
 from bitpath.sim.runner import Emitter, SimulationError, build, run
 
@@ -111,6 +112,17 @@ def test_a_broken_build_is_never_reused(copy, monkeypatch):
     assert build_copy(copy).seconds > 0
     versions = tools.simulator_versions("icarus")
     monkeypatch.setattr(tools, "simulator_versions", lambda simulator: versions | {"iverilog": "another"})
+    assert build_copy(copy).seconds > 0
+
+
+@pytest.mark.simulator
+def test_what_other_scripts_built_is_built_anew(copy, monkeypatch):
+    script = copy / "script.py"
+    script.write_text("first")
+    monkeypatch.setattr(building, "SCRIPTS", (script,))
+    build_copy(copy)
+    assert build_copy(copy).seconds == 0
+    script.write_text("second")
     assert build_copy(copy).seconds > 0
 
 
