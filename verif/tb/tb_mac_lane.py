@@ -37,8 +37,8 @@ PACES = {
     "gaps": lambda: pauses.bursts(6, pauses.rng("gaps")),
     "sparse": lambda: pauses.scattered(0.6, pauses.rng("gaps")),
 }
-LATE_AND_NOT = [kind for kind in (MacMode.FLOAT16, MX6) if kind in KINDS]
-"""What is late, and what would meet it."""
+MEETING = [kind for kind in (MacMode.FLOAT16, MX6) if kind in KINDS]
+"""A kind whose result is late, and one whose result would come with it."""
 
 
 def named(kinds: tuple) -> list:
@@ -93,11 +93,11 @@ async def integers(dut, mode):
         await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
-@cocotb.test(**LIMIT, skip=len(LATE_AND_NOT) < 2)
+@cocotb.test(**LIMIT, skip=len(MEETING) < 2)
 async def what_comes_with_a_reset(dut):
     """A float's operands in the only cycle of a reset, and right behind them a block pair, whose result would come with its."""
     rng = pauses.rng("reset")
-    lost, (case,) = random_case(NUMERICS, rng, LATE_AND_NOT[0]), answered([random_case(NUMERICS, rng, LATE_AND_NOT[1])])
+    lost, (case,) = random_case(NUMERICS, rng, MEETING[0]), answered([random_case(NUMERICS, rng, MEETING[1])])
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await FallingEdge(dut.clk)
         dut.rst.value, dut.valid.value, dut.operands.value = 1, 1, lost.beats()[0]
