@@ -46,12 +46,24 @@ def _l1_fp32() -> Iterator[Corner]:
         ("infinity", infinity, minus | ONE, infinity),
         ("minus infinity", ONE, minus | infinity, minus | infinity),
         ("equal infinities", minus | infinity, minus | infinity, minus | infinity),
+        ("equal plus infinities", infinity, infinity, infinity),
         ("opposite infinities", infinity, minus | infinity, nan),
         ("NaN", infinity | 1, ONE, nan),
         ("minus NaN", ONE, minus | nan | 1, nan),
         ("NaN and infinity", minus | nan, infinity, nan),
     )
-    for name, old, word, datum in table:
+    lone = [(f"NaN of bit {bit}", infinity | 1 << bit, ONE, nan) for bit in range(23)]
+    for bit in range(23, 31):
+        code = infinity ^ 1 << bit
+        lone += [
+            (f"all ones but bit {bit}", code, 0, code),
+            (f"all ones but bit {bit}, and one", code | 1, 0, code | 1),
+        ]
+    for name, old, word, datum in (
+        *table,
+        *lone,
+        *((f"{name}, onto", word, old, datum) for name, old, word, datum in lone),
+    ):
         yield corner(f"L1 FP32/{name}", packing, word, datum, old)
     yield corner("L1 FP32/ReLU before the sum", replace(packing, relu=1), minus | ONE, ONE, ONE)
 
