@@ -83,7 +83,8 @@ class L1Round(wiring.Component):
         with m.Elif(self.i.special.inf):
             m.d.comb += [self.o.eq(FP32.infinity_code), self.o.sign.eq(self.i.special.sign)]
         with m.Elif(normal.zero):
-            with m.If(saturates & (self.i.top >= CANCELLATION_EXPONENT)):
+            # FP16's exponents have no more bits.
+            with m.If(saturates & (self.i.top[: FP16.exponent_bits] >= CANCELLATION_EXPONENT)):
                 m.d.comb += [self.o.eq(largest), self.o.sign.eq(0)]
             with m.Else():
                 m.d.comb += self.o.sign.eq(self.i.special.sign)

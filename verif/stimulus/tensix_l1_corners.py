@@ -27,7 +27,7 @@ def _l1_fp32() -> Iterator[Corner]:
     table = (
         ("tie to even", ONE, ONE - (24 << 23), ONE),
         ("tie up from odd", ONE | 1, ONE - (24 << 23), ONE + 2),
-        ("above the tie", ONE, (ONE - (24 << 23)) | 1, ONE + 1),
+        *((f"above the tie by bit {bit}", ONE, ONE - (24 << 23) | 1 << bit, ONE + 1) for bit in range(23)),
         ("below a power of two", ONE, minus | ONE - (25 << 23), ONE),
         ("borrow", ONE, minus | ONE - (24 << 23), ONE - 1),
         ("far apart", ONE, ONE - (60 << 23), ONE),
@@ -75,7 +75,7 @@ def _l1_bf16() -> Iterator[Corner]:
     table = (
         ("tie to even", one, one - (8 << 7), one),
         ("tie up from odd", one | 1, one - (8 << 7), one + 2),
-        ("above the tie", one, (one - (8 << 7)) | 1, one + 1),
+        *((f"above the tie by bit {bit}", one, one - (8 << 7) | 1 << bit, one + 1) for bit in range(7)),
         ("cancel all", one | 5, minus | one | 5, 0),
         ("minus zeros", minus, minus, minus),
         ("zeros", 0, minus, 0),
@@ -105,7 +105,7 @@ def _l1_fp16(*, saturates: bool) -> Iterator[Corner]:
     table = (
         ("tie to even", one, one - (11 << 10), one),
         ("tie up from odd", one | 1, one - (11 << 10), one + 2),
-        ("above the tie", one, (one - (11 << 10)) | 1, one + 1),
+        *((f"above the tie by bit {bit}", one, one - (11 << 10) | 1 << bit, one + 1) for bit in range(10)),
         ("overflow", largest, largest, largest),
         ("minus overflow", minus | largest, minus | largest, minus | largest),
         ("top binade is ordinary", 30 << 10, 30 << 10, 31 << 10),
