@@ -11,11 +11,12 @@ from bitpath.golden.spec.tensix import BLOCK_FLOATS
 from bitpath.golden.spec.tensix_numerics import Tie
 from bitpath.rtl.common.nearest import rounds_up
 from bitpath.rtl.tensix.float_word import FloatWord
-from bitpath.rtl.tensix.late_conversion import BLOCK_FRACTION_BITS
 from bitpath.rtl.tensix.layouts import EXPONENT_BITS, FORMAT_BITS
 
 MAGNITUDE_BITS = max(block.magnitude_bits for block in BLOCK_FLOATS.values())
 """Of BFP8; the shorter magnitudes are its upper bits."""
+BLOCK_FRACTION_BITS = 7
+"""Of the float that a datum is made from."""
 SIGNIFICAND_BITS = BLOCK_FRACTION_BITS + 1
 MAX_SHIFT = SIGNIFICAND_BITS + 1
 """From here on a significand is less than half a unit, and nothing is left of it."""

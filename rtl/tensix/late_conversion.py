@@ -8,28 +8,25 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import FP32
-from bitpath.golden.spec.tensix import BLOCK_FLOATS, Format
+from bitpath.golden.spec.tensix import Format
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.tensix.early_conversion import SHORT_FORMATS
 from bitpath.rtl.tensix.float_word import FIELDS, FloatWord, has_short_exponent
 from bitpath.rtl.tensix.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.narrow_exponent import REBIAS, NarrowExponent
 
-BLOCK_FRACTION_BITS = 7
-"""Of the float that a block's datum is made from."""
-FRACTION_BITS = {fmt: FIELDS[fmt].fraction_bits for fmt in (Format.BF16, Format.FP16, Format.FP8)} | dict.fromkeys(
-    BLOCK_FLOATS, BLOCK_FRACTION_BITS
-)
-"""Fraction bits of the L1 formats that cut a fraction off."""
+CUT_FORMATS = (Format.BF16, Format.FP16)
+"""L1 formats to which L1 adds, and which have less fraction than an intermediate value."""
 FULL_FORMATS = (Format.FP32, Format.TF32)
 """L1 formats with FP32's fields."""
 
 
 class LateConversion(wiring.Component):
-    """An intermediate value with the exponent and the fraction of its L1 format; for a block float, with those of the
-    float that its datum is made from. Combinational.
+    """An intermediate value with the exponent of its L1 format; for a block float, with that of the float that its datum is
+    made from. Combinational.
 
-    Exponents are rebased, the fraction is cut off, integers pass. A zero exponent loses its fraction where FP32 narrows to
+    Exponents are rebased, integers pass. The fraction is cut off where L1 may add to it; of the others' only what the datum
+    has is read. A zero exponent loses its fraction where FP32 narrows to
     8-bit exponents or FP16 to FP8, and its sign too where FP16 widens to anything shorter than FP32.
 
     Members
@@ -62,9 +59,9 @@ class LateConversion(wiring.Component):
             converted.eq(self.i),
         ]
         with m.Switch(self.out_format):
-            for fmt, bits in FRACTION_BITS.items():
+            for fmt in CUT_FORMATS:
                 with m.Case(fmt):
-                    m.d.comb += cut.eq((1 << FP32.fraction_bits - bits) - 1)
+                    m.d.comb += cut.eq((1 << FP32.fraction_bits - FIELDS[fmt].fraction_bits) - 1)
 
         with m.If(from_short & ~to_short):
             m.d.comb += converted.exponent.eq(Mux(zero, 0, self.i.exponent + REBIAS))
