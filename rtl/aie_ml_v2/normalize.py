@@ -82,7 +82,7 @@ class NormalizeFp32(wiring.Component):
         with m.Elif(self.special.inf):
             m.d.comb += [magnitude.eq(FP32.infinity_code), sign.eq(self.special.sign)]
         with m.Elif(normal.zero):
-            # Its sign is that of the sum, a number of which no zero is negative.
+            # With the sum's sign, which is plus.
             m.d.comb += magnitude.eq(0)
         with m.Elif(field <= 0):
             m.d.comb += [magnitude.eq(0), sign.eq(normal.sign if numerics.flushed_zero_keeps_sign else Const(0))]
