@@ -25,9 +25,9 @@ class LateConversion(wiring.Component):
     """An intermediate value with the exponent of its L1 format; for a block float, with that of the float that its datum is
     made from. Combinational.
 
-    Exponents are rebased, integers pass. The fraction is cut off where L1 may add to it; of the others' only what the datum
-    has is read. A zero exponent loses its fraction where FP32 narrows to
-    8-bit exponents or FP16 to FP8, and its sign too where FP16 widens to anything shorter than FP32.
+    Exponents are rebased, integers pass. The fraction is cut off where L1 may add to it; of the others only what the datum
+    has is read. A zero exponent loses its fraction where FP32 narrows to 8-bit exponents or FP16 to FP8, and its sign too
+    where FP16 widens to anything shorter than FP32.
 
     Members
     -------

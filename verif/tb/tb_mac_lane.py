@@ -94,13 +94,19 @@ async def integers(dut, mode):
 
 
 @cocotb.test(**LIMIT, skip=len(MEETING) < 2)
-async def what_comes_with_a_reset(dut):
-    """A float's operands in the only cycle of a reset, and right behind them a block pair, whose result would come with its."""
+@cocotb.parametrize(before=range(4))
+async def what_comes_with_a_reset(dut, before):
+    """A float's operands in the only cycle of a reset, whose result would come with that of the block pair right behind it, or
+    so many cycles before."""
     rng = pauses.rng("reset")
     lost, (case,) = random_case(NUMERICS, rng, MEETING[0]), answered([random_case(NUMERICS, rng, MEETING[1])])
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await FallingEdge(dut.clk)
-        dut.rst.value, dut.valid.value, dut.operands.value = 1, 1, lost.beats()[0]
+        dut.valid.value, dut.operands.value = 1, lost.beats()[0]
+        for _ in range(before):
+            await FallingEdge(dut.clk)
+            dut.valid.value = 0
+        dut.rst.value = 1
         await RisingEdge(dut.clk)
         dut.rst.value = 0
         await play(frame, [case], PACES["full_speed"](), pauses.rng("junk"))
