@@ -1,13 +1,13 @@
 """Products of floats as terms: the fourth stage, for floats."""
 
-from amaranth import Module, Mux
+from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.products import ProductWords
-from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
+from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, TermPlan
 
 
 class FloatTerms(wiring.Component):
@@ -39,7 +39,7 @@ class FloatTerms(wiring.Component):
             magnitude = i.wide[k][: plan.narrow_bits]
             # Its highest bit is never alone: two significands of 11 bits do not make 2**21.
             counts = i.control.multiplies if self.numerics.float_zero_term else magnitude[:-1].any()
-            m.d.comb += [slots[k].eq(magnitude), o.exponents[k].eq(Mux(counts, i.exponents[k], 0))]
+            m.d.comb += [slots[k].eq(magnitude), o.exponents[k].eq(i.exponents[k] & counts.replicate(EXPONENT_BITS))]
         m.d.comb += [slot.eq(0) for slot in slots[DEPTH:]]
         m.d.comb += [
             o.negative.eq(i.negative),

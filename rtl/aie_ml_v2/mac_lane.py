@@ -17,7 +17,7 @@ from bitpath.rtl.aie_ml_v2.compare import Compare
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.float_terms import FloatTerms
 from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, LaneOperands, MacControl
-from bitpath.rtl.aie_ml_v2.mac_mode import FLOAT_MODES, INTEGER_MODES, MacMode, is_one_of
+from bitpath.rtl.aie_ml_v2.mac_mode import FLOAT_MODES, INTEGER_MODES, is_one_of
 from bitpath.rtl.aie_ml_v2.normalize import NormalizeFp32
 from bitpath.rtl.aie_ml_v2.post_add import PostAdd
 from bitpath.rtl.aie_ml_v2.products import Products
@@ -135,7 +135,6 @@ class MacLane(wiring.Component):
         modes, mode = self.config.modes, products.control.mode
         post_add = place(m, platform, "post_add", PostAdd, self.config)
         blocks = place(m, platform, "block_terms", BlockTerms, self.config)
-        first_beat = Signal()
         held = Signal.like(blocks.held, name="first_half", reset_less=True)
         m.d.comb += [
             post_add.i.eq(products),
@@ -143,9 +142,9 @@ class MacLane(wiring.Component):
             blocks.products.eq(post_add.terms),
             blocks.sum.eq(post_add.o),
             blocks.held.eq(held),
-            first_beat.eq(valid & is_one_of(mode, (MacMode.MX9,), modes) & ~products.high),
         ]
-        with m.If(first_beat):
+        # Of every beat: the one behind MX9's first is its second, and no other reads what is held.
+        with m.If(valid):
             m.d.sync += held.eq(blocks.to_hold)
 
         if not self.config.has(*FLOAT_MODES):

@@ -84,15 +84,19 @@ class L1Add(wiring.Component):
             self.o.top.eq(large.exponent),
         ]
 
-        infinite = [word.exponent.all() & ~word.fraction.any() for word in (self.old, self.added)]
-        nan = [word.exponent.all() & word.fraction.any() for word in (self.old, self.added)]
+        words = (self.old, self.added)
+        extreme, fraction, infinite, nan = (Signal(2, name=name) for name in ("extreme", "fraction", "infinite", "nan"))
+        m.d.comb += [
+            extreme.eq(Cat(word.exponent.all() for word in words)),
+            fraction.eq(Cat(word.fraction.any() for word in words)),
+            infinite.eq(extreme & ~fraction),
+            nan.eq(extreme & fraction),
+        ]
         opposite = self.old.sign ^ self.added.sign
         both_negative = self.old.sign & self.added.sign
         m.d.comb += [
-            self.o.special.nan.eq(
-                (infinite[0] & infinite[1] & opposite) | ((self.out_format == Format.FP32) & (nan[0] | nan[1]))
-            ),
-            self.o.special.inf.eq(infinite[0] | infinite[1]),
+            self.o.special.nan.eq((infinite.all() & opposite) | ((self.out_format == Format.FP32) & nan.any())),
+            self.o.special.inf.eq(infinite.any()),
             self.o.special.sign.eq(Mux(infinite[0], self.old.sign, Mux(infinite[1], self.added.sign, both_negative))),
         ]
         return m

@@ -57,7 +57,7 @@ class L1Round(wiring.Component):
         unit = Signal(FP32.fraction_bits)
         with m.Switch(self.out_format):
             for fmt in ACCUMULATING_FORMATS:
-                with m.Case(fmt):
+                with m.Case(fmt) if fmt is not Format.FP16 else m.Default():
                     dropped = FP32.fraction_bits - FIELDS[fmt].fraction_bits
                     guard, sticky, odd = extended[dropped + 1], extended[: dropped + 1].any(), extended[dropped + 2]
                     up = rounds_up(Tie.EVEN, odd=odd, guard=guard, sticky=sticky, negative=normal.sign)

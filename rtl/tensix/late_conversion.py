@@ -7,7 +7,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.formats import FP16, FP32
 from bitpath.golden.spec.tensix import Format
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.tensix.early_conversion import SHORT_FORMATS
@@ -64,7 +64,8 @@ class LateConversion(wiring.Component):
                     m.d.comb += cut.eq((1 << FP32.fraction_bits - FIELDS[fmt].fraction_bits) - 1)
 
         with m.If(from_short & ~to_short):
-            m.d.comb += converted.exponent.eq(Mux(zero, 0, self.i.exponent + REBIAS))
+            short_exponent = self.i.exponent[: FP16.exponent_bits]
+            m.d.comb += converted.exponent.eq(Mux(zero, 0, short_exponent + REBIAS))
             with m.If(zero & ~to_full):
                 m.d.comb += [converted.fraction.eq(0), converted.sign.eq(0)]
         with m.Elif(to_short & ~from_short):

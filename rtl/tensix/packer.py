@@ -112,9 +112,11 @@ class Packer(wiring.Component):
         packed = Signal(PackedRow)
         is_block = control.out_format.matches(*BLOCK_FLOATS)
         m.d.comb += packed.exponent.eq(Mux(is_block, shared, 0))
+        widths = sorted(set(DATUM_BITS.values()))
         with m.Switch(control.out_format):
-            for bits in sorted(set(DATUM_BITS.values())):
-                with m.Case(*(fmt for fmt, width in DATUM_BITS.items() if width == bits)):
+            for bits in widths:
+                formats = (fmt for fmt, width in DATUM_BITS.items() if width == bits)
+                with m.Case(*formats) if bits < widths[-1] else m.Default():
                     m.d.comb += packed.datums.eq(Cat(datums[k][:bits] for k in range(COLUMNS)))
         (packed,) = ranks.hold("write", packed=packed)
 
@@ -126,12 +128,11 @@ class Packer(wiring.Component):
         return m
 
     def _control(self, m: Module) -> Signal:
-        """The request's control, whose intermediate format is TF32 where rounding to 10 fraction bits makes it so."""
+        """The request's control, whose intermediate format is TF32 where rounding to 10 fraction bits is asked for."""
         asked = self.i.p.control
         control = Signal(PackControl)
         m.d.comb += control.eq(asked)
-        bf16_to_fp16 = (asked.mid_format == Format.BF16) & (asked.out_format == Format.FP16)
-        with m.If(asked.round_10b & ~asked.raw & ((asked.mid_format == Format.FP32) | bf16_to_fp16)):
+        with m.If(asked.round_10b & ~asked.raw):
             m.d.comb += control.mid_format.eq(Format.TF32)
         return control
 

@@ -110,7 +110,12 @@ class LaneCase:
         elements = {MacMode.MX6: MX_BLOCK, MacMode.MX9: HALF}.get(self.mode) or len(self.x)
         above = (1 << LANE_OPERAND_BITS) - (1 << elements * self.element_bits)
         fields = {name: (1 << LANE[name].width) - 1 for name in block_bytes}
-        return pack(LANE, fields | {"x": above, "y": above, "high": int(self.mode is not MacMode.MX9)})
+        control = {} if self.mode in INTEGERS else {"x_signed": 1, "y_signed": 1, "shift16": 1}
+        if not self.is_float:
+            control |= {name: (1 << CONTROL[name].width) - 1 for name in ("x_format", "y_format")}
+        return pack(
+            LANE, fields | {"control": control, "x": above, "y": above, "high": int(self.mode is not MacMode.MX9)}
+        )
 
     def trace(self, numerics: AieNumerics) -> LaneTrace | IntegerLaneTrace:
         """The lane's work by the exact tier."""
@@ -131,16 +136,17 @@ class LaneCase:
         return self.trace(numerics).result & LANE_MASK
 
     def control_fields(self) -> dict[str, int]:
-        """The fields of ``MacControl``."""
+        """The fields of ``MacControl``, 0 where the mode does not read one."""
         options = self.options
         formats = row_of(self.mode).formats
         x_format, y_format = (formats.index(each) for each in self.formats) if self.formats else (0, 0)
+        x_signed, y_signed = map(int, self.signed) if self.mode in INTEGERS else (0, 0)
         return {
             "mode": self.mode.value,
             "x_format": x_format,
             "y_format": y_format,
-            "x_signed": int(self.signed[0]),
-            "y_signed": int(self.signed[1]),
+            "x_signed": x_signed,
+            "y_signed": y_signed,
             "multiplies": int(options.multiplies),
             "zero_acc1": int(self.acc1 is None),
             "use_acc2": int(self.acc2 is not None),

@@ -6,7 +6,7 @@ from itertools import product
 from random import Random
 
 from bitpath.golden.exact.aie_ml_v2 import Block
-from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.spec.aie_ml_v2 import MX9, MX_BLOCK, MX_PAIRS, MxFormat
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
 from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH
@@ -31,7 +31,7 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
         yield _with(case, {0: (_subnormal(rng, x_format), second), 1: (first, _subnormal(rng, y_format))})
         yield _with(case, {0: (_nan(rng, x_format), second)})
         yield _with(case, {1: (first, _nan(rng, y_format))})
-        yield from _infinities(rng, case)
+        yield from _infinities(case)
         # A zero beside the other's largest exponent, above a small product.
         low = 1 << x_format.fraction_bits, 1 << y_format.fraction_bits
         yield replace(
@@ -50,20 +50,19 @@ def _lone_bits(fmt: FloatFormat) -> list[int]:
     return [*(1 << bit for bit in range(fmt.fraction_bits)), fmt.exponent_mask - 1 << fmt.fraction_bits]
 
 
-def _infinities(rng: Random, case: LaneCase) -> Iterator[LaneCase]:
-    (x_format, y_format), (first, second) = case.formats, map(_one, case.formats)
-    if x_format.infinity_code is not None:
-        infinity = x_format.infinity_code
-        yield _with(case, {0: (infinity, 0)})
+def _infinities(case: LaneCase) -> Iterator[LaneCase]:
+    """Infinities in every place times 0 and times one bit, of one sign and of both."""
+    for side, (fmt, other) in enumerate((case.formats, case.formats[::-1])):
+        if fmt.infinity_code is None:
+            continue
+        signed, order = (fmt.infinity_code, fmt.infinity_code | fmt.sign_mask), slice(None, None, 1 - 2 * side)
+        for infinity, factor, place in product(signed, (0, *_lone_bits(other)), range(len(case.x))):
+            yield _with(case, {place: (infinity, factor)[order]})
         for sign in (0, 1):
-            signed = infinity | sign * x_format.sign_mask
-            yield _with(case, {3: (signed, second)})
-            yield _with(case, {3: (signed, second), 5: (signed ^ x_format.sign_mask, second)})
-            yield replace(_with(case, {3: (signed, second)}), acc2=FP32.infinity_code | (1 - sign) * FP32.sign_mask)
-            yield replace(_with(case, {3: (signed, second)}), options=MacOptions(negate_products=True))
-    if y_format.infinity_code is not None:
-        yield _with(case, {7: (0, y_format.infinity_code)})
-        yield _with(case, {6: (first, y_format.infinity_code)})
+            first, second = ((each, _one(other))[order] for each in (signed[sign], signed[1 - sign]))
+            yield _with(case, {3: first, 5: second})
+            yield replace(_with(case, {3: first}), acc2=FP32.infinity_code | (1 - sign) * FP32.sign_mask)
+            yield replace(_with(case, {3: first}), options=MacOptions(negate_products=True))
 
 
 def _with(case: LaneCase, pairs: dict[int, tuple[int, int]]) -> LaneCase:
@@ -131,6 +130,11 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
         other = rng.randint(100, 150)
         for first, second in ((end, other), (other, end), *((end, each) for each in ENDS)):
             yield case(block(first), block(second), rng.choice((None, _near_one(rng))))
+    if fmt is MX9:
+        # Two codes are a word that as FP16 would be an infinity.
+        for code, _ in product((124, -4), range(4)):
+            infinite = Block(fmt, rng.randint(120, 134), 0, (0, code) * MX_PAIRS)
+            yield from (case(*each, _near_one(rng)) for each in ((infinite, block(127)), (block(127), infinite)))
     lowest = (fmt.min_code,) * MX_BLOCK
     for shift in (0, (1 << MX_PAIRS) - 1):
         yield case(Block(fmt, 130, shift, lowest), Block(fmt, 125, 0, lowest), _near_one(rng))
@@ -144,7 +148,10 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
             x, y = (Block(fmt, *each) for each in ((0, shifts[0], codes), (254, shifts[1], (-1 << right,) * MX_BLOCK)))
             yield case(x, y, None)
     one = _near_one(rng)
-    for first, second in ((180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)):
+    pairs = [(180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)]
+    # One bit of an exponent is enough for a sum of 0 to count.
+    pairs += [each for bit in range(FP32.exponent_bits) for each in ((1 << bit, 254), (254, 1 << bit))]
+    for first, second in pairs:
         for x in (Block(fmt, first, rng.getrandbits(MX_PAIRS), (0,) * MX_BLOCK), _cancelling(rng, fmt, first)):
             y = Block(fmt, second, 0, (rng.randint(1, fmt.max_code),) * MX_BLOCK)
             for acc in (one, one - (60 << FP32.fraction_bits)):

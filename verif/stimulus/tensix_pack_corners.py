@@ -182,6 +182,9 @@ def _relu(numerics: TensixNumerics) -> Iterator[Corner]:
     yield corner("ReLU 3/FP32/above in the low 13 bits only", clamp, ONE | 0x1FFF, ONE | 0x1FFF)
     yield corner("ReLU 3/FP32/above in bit 13", clamp, ONE | 0x2000, ONE)
     yield corner("ReLU 2/FP32/above in the lowest bit", replace(clamp, relu=2), ONE | 1, ONE | 1)
+    # A threshold is the only number of TF32 that can be so small.
+    small = Packing(Format.FP32, Format.BF16, True, relu=3, relu_threshold=5, round_10b=True)
+    yield corner("ReLU 3/TF32/a denormal threshold", small, ONE, 0)
     nan = FP32.infinity_code | 1
     yield corner("ReLU 1/FP32/NaN", replace(clamp, relu=1, relu_threshold=0), nan, nan)
     yield corner("ReLU 1/FP32/-NaN", replace(clamp, relu=1, relu_threshold=0), nan | FP32.sign_mask, 0)
