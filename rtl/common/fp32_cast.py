@@ -64,7 +64,8 @@ class Fp32Cast(wiring.Component):
             normal.sticky.eq(number.significand[: dropped - 1].any()),
             normal.exponent.eq(number.exponent - FP32.bias),
             normal.sign.eq(number.sign),
-            normal.zero.eq(~number.significand.any()),
+            # Of FP32's subnormals too, which come to the same.
+            normal.zero.eq(~number.significand[-1]),
             rounder.i.eq(normal),
             rounder.special.sign.eq(number.sign),
             rounder.special.inf.eq(number.inf),

@@ -1,13 +1,12 @@
 """One lane of the RMSNorm-Quant row unit: a row's memory, and all that is computed of it."""
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import BF16, FP32
 from bitpath.rtl.common.bodies import place
-from bitpath.rtl.common.fp32_extremum import Fp32Extremum
-from bitpath.rtl.trainium3.rmsnorm_quant_layouts import LANE_BYTE, OPTIONS, lane_control
+from bitpath.rtl.trainium3.rmsnorm_quant_layouts import LANE_BYTE, OPTIONS, lane_control, to_fp32
 from bitpath.rtl.trainium3.rmsnorm_quant_normalize import NormalizePass
 from bitpath.rtl.trainium3.rmsnorm_quant_quantize import QuantizePass
 from bitpath.rtl.trainium3.rmsnorm_quant_square_sum import SquareSum
@@ -51,41 +50,40 @@ class RmsNormQuantLane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        control, low = self.control, Const(0, FP32.width - BF16.width)
+        control = self.control
         m.submodules.cells = cells = memory.Memory(shape=BF16.width, depth=self.config.max_row_length, init=[])
         write, read = cells.write_port(), cells.read_port()
         squares = place(m, platform, "squares", SquareSum)
         statistics = place(m, platform, "statistics", Statistics)
         normalize = place(m, platform, "normalize", NormalizePass)
         quantize = place(m, platform, "quantize", QuantizePass)
-        hidden, element = Cat(low, self.hidden), Cat(low, read.data)
+        stored = Signal(BF16.width)
         m.d.comb += [
+            stored.eq(Mux(control.put, normalize.o[FP32.width - BF16.width :], self.hidden)),
             write.addr.eq(control.write_address),
             write.en.eq(control.store | control.put),
-            write.data.eq(Mux(control.put, normalize.o[len(low) :], self.hidden)),
+            write.data.eq(stored),
             read.addr.eq(control.read_address),
             read.en.eq(control.read),
             squares.clear.eq(control.begin),
-            squares.i.eq(hidden),
+            squares.i.eq(to_fp32(self.hidden)),
             squares.add.eq(control.add),
-            normalize.i.eq(element),
+            normalize.i.eq(to_fp32(read.data)),
             normalize.inverse.eq(statistics.o),
             normalize.gamma.eq(self.gamma),
             quantize.advance.eq(control.advance),
             quantize.options.eq(self.options),
-            quantize.i.eq(element),
+            quantize.i.eq(read.data),
             quantize.factor.eq(statistics.o),
             self.o.eq(
                 Mux(control.scale_bytes, statistics.scale.word_select(control.scale_byte, LANE_BYTE), quantize.o)
             ),
         ]
 
-        # The largest absolute value of what is quantised: the elements as they come, or as they are written back.
-        largest = Signal(FP32.width, reset_less=True)
-        maximum = place(m, platform, "maximum", Fp32Extremum, largest=True)
+        # The largest absolute value of what is quantised: the elements as they come, or as they are written back. As integers
+        # their codes are in order, NaN last.
+        largest, magnitude = Signal(BF16.width - 1, reset_less=True), stored[:-1]
         m.d.comb += [
-            maximum.a.eq(largest),
-            maximum.b.eq(Mux(control.put, normalize.o, hidden)[:-1]),
             statistics.phase.eq(control.phase),
             statistics.start.eq(control.start),
             statistics.options.eq(self.options),
@@ -95,6 +93,6 @@ class RmsNormQuantLane(wiring.Component):
         ]
         with m.If(control.begin):
             m.d.sync += largest.eq(0)
-        with m.Elif(control.put | (control.store & self.options.quant_only)):
-            m.d.sync += largest.eq(maximum.o)
+        with m.Elif((control.put | (control.store & self.options.quant_only)) & (magnitude > largest)):
+            m.d.sync += largest.eq(magnitude)
         return m

@@ -4,6 +4,7 @@ Ref: "RMSNorm-Quant Kernel Design Specification", and the kernel that it describ
 :mod:`bitpath.golden.spec.trainium3_vector`).
 """
 
+from amaranth import Cat, Const, Value
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
@@ -115,3 +116,8 @@ def lane_control(config: RmsNormQuantConfig) -> data.StructLayout:
 def output_layout(config: RmsNormQuantConfig) -> data.StructLayout:
     """A byte of every lane's row; ``last`` with the last one."""
     return data.StructLayout({"bytes": data.ArrayLayout(LANE_BYTE, config.lanes), "last": 1})
+
+
+def to_fp32(code: Value) -> Value:
+    """The FP32 code of a BF16 number."""
+    return Cat(Const(0, FP32.width - BF16.width), code)

@@ -6,20 +6,20 @@ Ref: RQ of :mod:`bitpath.golden.spec.trainium3_vector`: activation with scale an
 from fractions import Fraction
 from typing import Any
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.rtl.common.bf16_clamp import Bf16Clamp
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32_constant import fp32_constant
-from bitpath.rtl.common.fp32_extremum import Fp32Extremum
 from bitpath.rtl.common.fp32_multiply import Fp32Multiply
 from bitpath.rtl.common.reciprocal import Reciprocal
 from bitpath.rtl.common.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.square_root import SquareRoot
-from bitpath.rtl.trainium3.rmsnorm_quant_layouts import NUMERICS, OPTIONS, Phase
+from bitpath.rtl.trainium3.rmsnorm_quant_layouts import NUMERICS, OPTIONS, Phase, to_fp32
 
 RECIPROCAL_RANGE = fp32_constant(Fraction(1, NUMERICS.output_range))
 """Scales are multiplied by it, not divided by the range."""
@@ -36,7 +36,7 @@ class Statistics(wiring.Component):
     options : In(OPTIONS)
     in_scale : In(32), FP32
     sum : In(32), the sum of the squares
-    largest : In(32), the largest absolute value
+    largest : In(15), the largest magnitude, of BF16
     o : Out(32), FP32: one over the root mean square in pass 2, one over the scale in pass 3
     scale : Out(32), FP32, the scale of the row
     """
@@ -46,7 +46,7 @@ class Statistics(wiring.Component):
     options: In(OPTIONS)
     in_scale: In(FP32.width)
     sum: In(FP32.width)
-    largest: In(FP32.width)
+    largest: In(BF16.width - 1)
     o: Out(FP32.width)
     scale: Out(FP32.width)
 
@@ -56,17 +56,14 @@ class Statistics(wiring.Component):
         scale = Signal(FP32.width, reset_less=True)
         multiply = place(m, platform, "multiply", Fp32Multiply)
         add = place(m, platform, "add", Fp32Add)
-        bound = place(m, platform, "bound", Fp32Extremum, largest=False)
-        floor = place(m, platform, "floor", Fp32Extremum, largest=True)
+        bound = place(m, platform, "bound", Bf16Clamp)
         m.d.comb += [
             multiply.a.eq(number),
             multiply.b.eq(Mux(self.phase == Phase.MEAN, self.options.reciprocal_length, RECIPROCAL_RANGE)),
             add.a.eq(number),
-            add.b.eq(Cat(Const(0, FP32.width - BF16.width), self.options.eps)),
-            bound.a.eq(self.largest),
-            bound.b.eq(self.options.lower_bound),
-            floor.a.eq(number),
-            floor.b.eq(MIN_SCALE),
+            add.b.eq(to_fp32(self.options.eps)),
+            bound.i.eq(self.largest),
+            bound.limit.eq(self.options.lower_bound[:-1]),
             self.o.eq(number),
             self.scale.eq(scale),
         ]
@@ -74,7 +71,7 @@ class Statistics(wiring.Component):
             with m.Case(Phase.TAKE_SUM):
                 m.d.sync += number.eq(self.sum)
             with m.Case(Phase.TAKE_LARGEST):
-                m.d.sync += number.eq(Mux(self.options.has_lower_bound, bound.o, self.largest))
+                m.d.sync += number.eq(Mux(self.options.has_lower_bound, bound.o, to_fp32(self.largest)))
             with m.Case(Phase.TAKE_IN_SCALE):
                 m.d.sync += number.eq(self.in_scale)
             with m.Case(Phase.MEAN, Phase.SCALE):
@@ -82,7 +79,9 @@ class Statistics(wiring.Component):
             with m.Case(Phase.ADD_EPS):
                 m.d.sync += number.eq(add.o)
             with m.Case(Phase.FLOOR):
-                m.d.sync += [number.eq(floor.o), scale.eq(floor.o)]
+                # Never negative; NaN stays.
+                floor = Mux(number < MIN_SCALE, MIN_SCALE, number)
+                m.d.sync += [number.eq(floor), scale.eq(floor)]
         self._function(m, platform, "square_root", SquareRoot, number, Phase.SQUARE_ROOT)
         self._function(
             m, platform, "reciprocal_square_root", ReciprocalSquareRoot, number, Phase.RECIPROCAL_SQUARE_ROOT

@@ -21,9 +21,9 @@ from bitpath.golden.spec.formats import (
     Specials,
 )
 from bitpath.golden.spec.rounding import Rounding
+from bitpath.rtl.common.bf16_clamp import Bf16Clamp
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.exact_add import ExactAdd
-from bitpath.rtl.common.fp32_extremum import Fp32Extremum
 from bitpath.rtl.common.fp32_multiply import Fp32Multiply
 from bitpath.rtl.common.normalize import Normalize
 from bitpath.rtl.common.raw import raw_sum
@@ -167,13 +167,16 @@ def exact_add(claim: Claim, fixed_width: int, exponent_width: int, precision: in
     claim.ensure(got == spec, (total == 0) | (dut.o.sign == (total < 0)))
 
 
-def extremum(claim: Claim, largest: bool) -> None:
-    dut = claim.place("dut", Fp32Extremum(largest=largest))
-    nan = (dut.a[:-1] > INFINITY) | (dut.b[:-1] > INFINITY)
-    # As integers with -0 just below +0.
-    a, b = (Mux(code[-1], -code[:-1] - 1, code[:-1]) for code in (dut.a, dut.b))
-    chosen = Mux((a > b) if largest else (a < b), dut.a, dut.b)
-    claim.ensure(dut.o == Mux(nan, NAN, chosen))
+def clamp(claim: Claim) -> None:
+    dut = claim.place("dut", Bf16Clamp())
+    claim.assume(dut.limit <= INFINITY)
+    code = claim.value(dut.i << FP32.width - BF16.width, "code", FP32.width)
+    # Both as integers in the order of their numbers.
+    number = claim.value(Mux(code[-1], -code[:-1], code[:-1]), "number")
+    positive = claim.value(Mux(number > dut.limit, dut.limit, number), "positive")
+    clamped = claim.value(Mux(positive < -dut.limit, -dut.limit, positive), "clamped")
+    got = claim.value(Mux(dut.o[-1], -dut.o[:-1], dut.o[:-1]), "got")
+    claim.ensure(Mux(code[:-1] > INFINITY, dut.o == code, (got == clamped) & (dut.o[-1] == code[-1])))
 
 
 _BELOW = Sabotage("common/exact_add.py", "self.below = precision + 1", "self.below = precision - 2")
@@ -226,18 +229,11 @@ PROPERTIES = (
         )
         for fmt in (E5M2, E4M3, E3M4)
     ),
-    *(
-        Property(
-            f"fp32_{'maximum' if largest else 'minimum'}",
-            "common.fp32_extremum",
-            f"the {'larger' if largest else 'smaller'} number, -0 below +0, the one NaN",
-            partial(extremum, largest=largest),
-            Sabotage(
-                "common/fp32_extremum.py",
-                "sign.replicate(FP32.width - 1), ~sign",
-                "sign.replicate(FP32.width - 1), sign",
-            ),
-        )
-        for largest in (True, False)
+    Property(
+        "bf16_clamp",
+        "common.bf16_clamp",
+        "the number within the limit, with its sign; NaN as it is",
+        clamp,
+        Sabotage("common/bf16_clamp.py", "magnitude > self.limit[BELOW:]", "magnitude > self.limit[BELOW + 1 :]"),
     ),
 )

@@ -23,6 +23,7 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.stimulus.rmsnorm_quant import MODES, Case, Mode, every_bf16_code, random_case
 from bitpath.verif.stimulus.rmsnorm_quant_bins import BINS, bins_of, directed_cases
+from bitpath.verif.stimulus.rmsnorm_quant_bits import cases_of_one_bit
 from bitpath.verif.stimulus.rmsnorm_quant_corners import CORNERS
 
 CONFIG = config_from_environment(RmsNormQuantConfig)
@@ -144,6 +145,19 @@ async def stated_corners(dut):
 def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
     """The same with other rows."""
     return Rows(hidden=hidden, gamma=rows.gamma, in_scale=rows.in_scale, options=rows.options)
+
+
+@cocotb.test(**LIMIT, skip=LONGEST < 2)
+async def one_bit(dut):
+    """One bit decides a comparison, or what a number is rounded to."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        cases = list(cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST))
+        coverage = frame.coverage(dict.fromkeys(case.mode for case in cases))
+        play = Play(frame)
+        for case in cases:
+            coverage.hit(case.mode)
+            play.send_case(case)
+        await play.settle()
 
 
 @cocotb.test(**LIMIT)

@@ -2,7 +2,6 @@
 
 import gc
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from random import Random
 
@@ -10,10 +9,10 @@ import pytest
 
 from bitpath.golden.exact import fp32, round_to_format
 from bitpath.golden.spec.formats import BF16, E4M3, E4M3FN, E5M2, FP16, FP32
+from bitpath.rtl.common.bf16_clamp import Bf16Clamp
 from bitpath.rtl.common.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32_cast import Fp32Cast
 from bitpath.rtl.common.fp32_constant import fp32_constant
-from bitpath.rtl.common.fp32_extremum import Fp32Extremum
 from bitpath.rtl.common.fp32_lanes import Fp32LanesConfig
 from bitpath.rtl.common.fp32_multiply import Fp32Multiply
 from bitpath.sim.runner import run_bench
@@ -25,8 +24,6 @@ FUNCTIONS = ("reciprocal", "square_root", "reciprocal_square_root")
 OPERATORS = {
     "add": (Fp32Add, fp32.add),
     "multiply": (Fp32Multiply, fp32.multiply),
-    "maximum": (partial(Fp32Extremum, largest=True), fp32.maximum),
-    "minimum": (partial(Fp32Extremum, largest=False), fp32.minimum),
 }
 
 
@@ -53,6 +50,23 @@ def test_an_operator_is_the_exact_tier(evaluate, name):
     expected = [exact(a, b) for a, b in codes]
     assert len(set(expected)) > 150
     assert evaluate(component(), [{"a": a, "b": b} for a, b in codes]) == expected
+
+
+def test_a_clamp_is_two_extrema_of_the_exact_tier(evaluate):
+    """Limits near the numbers, and any; NaN as it is."""
+    rng = Random("clamp")
+    numbers, limits = zip(*((a >> 16, b & ~FP32.sign_mask) for a, b in pairs(rng)), strict=True)
+    near = [max(0, (a << 16 & ~FP32.sign_mask) + rng.choice((-1, 0, 1, 1 << 15, 1 << 16))) for a in numbers]
+    cases = [(a, limit) for a, limit in zip(numbers * 2, (*limits, *near), strict=True) if limit <= FP32.infinity_code]
+    expected = [_clamped(number << 16, limit) for number, limit in cases]
+    assert len(set(expected)) > 150
+    assert evaluate(Bf16Clamp(), [{"i": number, "limit": limit} for number, limit in cases]) == expected
+
+
+def _clamped(code, limit):
+    if code & ~FP32.sign_mask > FP32.infinity_code:
+        return code
+    return fp32.maximum(fp32.minimum(code, limit), limit | FP32.sign_mask)
 
 
 @pytest.mark.parametrize("fmt", [E4M3, E5M2, FP16], ids=lambda fmt: fmt.name)

@@ -22,6 +22,7 @@ DEFAULT = RmsNormQuantConfig()
 LONG = RmsNormQuantConfig(lanes=8, max_row_length=1024)
 LONGER = RmsNormQuantConfig(lanes=8, max_row_length=4608)
 CORNER_BYTES = sum(corner.expected.shape[1] for corner in CORNERS)
+ONE_BIT_BYTES = 1000
 CYCLE_BYTES = len(MODES) * (1 + DEFAULT.max_row_length)
 KNOWN = {
     LONG: 68 + 64 + 17 * 512 + 17 * 524 + 2 * 1028 + 2 * 260 + 256,
@@ -45,9 +46,11 @@ def known_answers(config):
 
 @pytest.mark.simulator
 def test_on_verilator():
-    """Every mode at every pace, every length, stated corners, cycles, reset."""
-    least = 4 * 40 + DEFAULT.max_row_length + CORNER_BYTES + 40 * DEFAULT.max_row_length + CYCLE_BYTES + 6
-    bench(DEFAULT, "verilator", cases=40, min_tests=9, min_compared=least)
+    """Every mode at every pace, every length, stated corners, bits that decide, cycles, reset."""
+    least = (
+        4 * 40 + DEFAULT.max_row_length + CORNER_BYTES + ONE_BIT_BYTES + 40 * DEFAULT.max_row_length + CYCLE_BYTES + 6
+    )
+    bench(DEFAULT, "verilator", cases=40, min_tests=10, min_compared=least)
 
 
 @pytest.mark.simulator

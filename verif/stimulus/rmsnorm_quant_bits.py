@@ -1,0 +1,117 @@
+"""Rows for the RMSNorm-Quant row unit in which one bit decides: of a comparison, or below a rounding."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.codec import DTYPES
+from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.spec.trainium3_vector import ROW_TILE, TRAINIUM3_RMSNORM_QUANT
+from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows
+from bitpath.verif.stimulus.rmsnorm_quant import MODES, Case
+
+NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
+RANGE = np.float32(NUMERICS.output_range)
+STEP = np.float32(1 / NUMERICS.output_range)
+FLOOR = np.float32(float(NUMERICS.min_dequant_scale))
+PLAIN = Options(quant_only=True)
+ONE = BF16.bias << BF16.fraction_bits
+CANDIDATES = 1 << 16
+"""Rows of which those are taken that come nearest to a tie: about one of them is a tie but for a unit in FP32."""
+Codes = Sequence[int]
+
+
+def cases_of_one_bit(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
+    """All of them; ``longest`` of a row is 2 at least."""
+    for kind, options, rows in (*_largest(rng), *_bounds(rng), *_range(), *_floors(), *_casts()):
+        # The last command's rows begin again.
+        for first in range(0, len(rows), lanes):
+            hidden = np.array([rows[(first + k) % len(rows)] for k in range(lanes)], np.uint16).view(DTYPES[BF16])
+            in_scale = np.ones((ROW_TILE, 1), np.float32) if options.static else None
+            yield Case(Rows(hidden=hidden, gamma=None, in_scale=in_scale, options=options), kind)
+    yield from _next_to_ties(rng, lanes, longest)
+
+
+def _largest(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
+    """Two elements that differ in one bit, in both orders; NaN by one bit."""
+    for bit in range(BF16.width - 1):
+        code = rng.randrange(ONE, 2 * ONE)
+        yield f"largest by bit {bit}", PLAIN, [(code, code ^ 1 << bit), (code ^ 1 << bit, code)]
+    for bit in range(BF16.fraction_bits):
+        yield f"NaN by bit {bit}", PLAIN, [(BF16.infinity_code | 1 << bit, ONE), (ONE, BF16.infinity_code | 1 << bit)]
+
+
+def _bounds(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
+    """A bound of FP32 and elements that differ from it in one bit, and in none of BF16's."""
+    for bit in range(BF16.width - 1):
+        code, below = rng.randrange(ONE, ONE + 512), rng.getrandbits(FP32.width - BF16.width)
+        bound = np.array(code << 16 | below, np.uint32).view(np.float32)
+        rows = [(each | sign, each | sign) for each in (code, code ^ 1 << bit) for sign in (0, BF16.sign_mask)]
+        yield f"bound by bit {bit}", _bounded(bound), rows
+
+
+def _range() -> Iterator[tuple[str, Options, list[Codes]]]:
+    """Elements that differ in one bit from the largest number of the output, and NaN by one bit, by a static scale of 1."""
+    most = int(RANGE.astype(DTYPES[BF16]).view(np.uint16))
+    codes = [most, *(most ^ 1 << bit for bit in range(BF16.width - 1))]
+    codes += [BF16.infinity_code, *(BF16.infinity_code | 1 << bit for bit in range(BF16.fraction_bits))]
+    yield "range", replace(PLAIN, quant_type="static"), [(code, code | BF16.sign_mask) for code in codes]
+
+
+def _floors() -> Iterator[tuple[str, Options, list[Codes]]]:
+    """Bounds whose scale differs from the smallest one first in one bit."""
+    near = _around(FLOOR * RANGE, 1 << FP32.fraction_bits)
+    apart = (near * STEP).view(np.uint32) ^ FLOOR.view(np.uint32)
+    for bit in range(FP32.fraction_bits):
+        bound = near[(apart >> np.uint32(bit)) == 1]
+        for each in {bound[0], bound[-1]}:
+            yield f"floor by bit {bit}", _bounded(each), [(ONE, ONE)]
+
+
+def _casts() -> Iterator[tuple[str, Options, list[Codes]]]:
+    """Products that are half-way between two codes but for one bit: those of 1 by the reciprocal of the scale."""
+    dropped = FP32.fraction_bits - NUMERICS.output.fraction_bits
+    for bit in range(dropped - 1):
+        odd = np.uint32(FP32.bias << FP32.fraction_bits | 1 << dropped - 1 | 1 << bit)
+        bound = _around(RANGE / odd.view(np.float32), 64)
+        (found,) = np.nonzero((np.float32(1) / (bound * STEP)).view(np.uint32) == odd)
+        large = ONE + (8 << BF16.fraction_bits)
+        yield f"cast by bit {bit}", _bounded(bound[found[0]]), [(large, ONE), (large, ONE | BF16.sign_mask)]
+
+
+def _next_to_ties(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
+    """Rows whose largest element in FP32 is nearest of many to half-way between two numbers of BF16; their scales show it."""
+    draw = np.random.default_rng(rng.getrandbits(64))
+    for mode in MODES:
+        if mode.gamma is None or mode.bounded or mode.options.static:
+            continue
+        for length in (2, 3, 5, 7):
+            shape = CANDIDATES, min(length, longest)
+            hidden = draw.normal(size=shape).astype(DTYPES[BF16])
+            gamma = draw.normal(1, 0.3, shape[1]).astype(mode.gamma)
+            weighted = _weighted(hidden.astype(np.float32), gamma.astype(np.float32), mode.options)
+            apart = (abs(weighted).max(axis=1).view(np.uint32) & 0xFFFF).astype(int) - 0x8000
+            nearest = np.argsort(abs(apart), kind="stable")[:lanes]
+            given = Rows(hidden=hidden[nearest], gamma=gamma, in_scale=None, options=mode.options)
+            yield Case(given, f"next to a tie, {length} elements")
+
+
+def _weighted(x: np.ndarray, gamma: np.ndarray, options: Options) -> np.ndarray:
+    """Normalised elements before their rounding, as nearly as numpy has them: rows are chosen by it, not judged."""
+    total = np.zeros(len(x), np.float32)
+    for column in x.T:
+        total = total + column * column
+    mean, eps = total * np.float32(1 / x.shape[1]), np.float32(options.eps)
+    root = np.sqrt(mean.astype(float)) + eps if options.eps_after_root else np.sqrt((mean + eps).astype(float))
+    return x * (1 / root).astype(np.float32)[:, None] * gamma
+
+
+def _bounded(bound: np.float32) -> Options:
+    return replace(PLAIN, lower_bound=float(bound))
+
+
+def _around(number: np.float32, steps: int) -> np.ndarray:
+    """The FP32 numbers up to so many steps from a positive one."""
+    return (np.float32(number).view(np.uint32) + np.arange(-steps, steps + 1)).astype(np.uint32).view(np.float32)
