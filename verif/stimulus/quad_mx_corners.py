@@ -8,6 +8,7 @@ from random import Random
 from bitpath.golden.spec.numerics import DotNumerics
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.verif.stimulus.quad_mx_corner import Corner
+from bitpath.verif.stimulus.quad_mx_found_corners import found
 from bitpath.verif.stimulus.quad_mx_range_corners import RANGE
 from bitpath.verif.stimulus.quad_mx_rounding_corners import NEAREST, UNALIGNED
 from bitpath.verif.stimulus.quad_mx_sum_corners import SUMS
@@ -15,7 +16,7 @@ from bitpath.verif.stimulus.quad_mx_sum_corners import SUMS
 
 def corners(numerics: DotNumerics, rng: Random) -> list[Corner]:
     """All corners that the numerics have."""
-    makers = [*RANGE, *SUMS]
+    makers = [*RANGE, *SUMS, found]
     # An aligned sum has lost what lies below the accumulator's last place before it is rounded.
     if numerics.align_fraction_bits is None:
         makers += UNALIGNED
