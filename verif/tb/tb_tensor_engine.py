@@ -9,21 +9,24 @@ from dataclasses import dataclass
 import cocotb
 import ml_dtypes
 import numpy as np
-from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden import trainium3
 from bitpath.golden.codec import codes_of
 from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.trainium3 import PARTITIONS, AccumulateFlag
 from bitpath.rtl.trainium3.config import EngineConfig
-from bitpath.rtl.trainium3.systolic_array import tilings
+from bitpath.rtl.trainium3.systolic_array import leader, tilings
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
+from bitpath.verif.host.player import Segment
 from bitpath.verif.host.trainium3_lowering import Matmul, destination, lower, place_words, psum_places
 from bitpath.verif.host.trainium3_player import TensorEnginePlayer, exact_map
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tb.engine_host import source_of
+from bitpath.verif.tb.tensor_engine_filling import TABLE_TYPES, bins_of, filling_program, random_table
+from bitpath.verif.tb.tensor_engine_session import RandomBits, begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature
@@ -132,11 +135,6 @@ async def check(frame: Bench, player: TensorEnginePlayer, cases: list[Case]) -> 
     return got
 
 
-def source_of(name: str) -> np.random.Generator:
-    """A numpy generator from the run's seed."""
-    return np.random.default_rng(pauses.rng(name).getrandbits(64))
-
-
 def largest_moving() -> int:
     """Moving words of the largest matmul: PSUM holds them for a few column tiles, the chain for every pass."""
     return min(CASES, CONFIG.psum_bank_depth // 2, CONFIG.chain_depth)
@@ -197,30 +195,6 @@ async def accumulation(dut):
                 await check(frame, player, [case])
                 if randomness.pending:
                     raise AssertionError(f"{randomness.pending} vectors of random bits were not taken")
-
-
-class RandomBits:
-    """Feeds given vectors of random bits to the tile that row group 0 leads."""
-
-    def __init__(self, dut):
-        self.dut = dut
-        self._vectors: list[int] = []
-
-    @property
-    def pending(self) -> int:
-        return len(self._vectors)
-
-    def queue(self, words: np.ndarray) -> None:
-        """Vectors in the order in which results are written, one for each word [places, cols]."""
-        self._vectors += [int.from_bytes(word.astype("<u2").tobytes(), "little") for word in words]
-
-    async def run(self) -> None:
-        while True:
-            self.dut.random__0__payload.value = self._vectors[0] if self._vectors else 0
-            await FallingEdge(self.dut.clk)
-            if resolved(self.dut.random__0__ready):
-                self._vectors.pop(0)
-            await RisingEdge(self.dut.clk)
 
 
 def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> list[Case]:
@@ -288,6 +262,41 @@ async def shared_bank(dut):
         for expected, value in zip(codes_of(after).flat, got.flat, strict=True):
             scoreboard.expect(int(expected))
             scoreboard.got(int(value))
+
+
+@cocotb.test(**LIMIT)
+async def filled(dut):
+    """Every tile fills its queues, its chain and PSUM's banks, with any FP4 map, flags, destinations and random bits."""
+    array, depth = CONFIG.array, CONFIG.psum_bank_depth
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player, model = await begin(frame, CONFIG, depth)
+        rng = pauses.rng("filled")
+        randomness = [RandomBits(dut, group) for group in range(array.groups)]
+        for group, feed in enumerate(randomness):
+            frame.start(f"random bits {group}", feed.run())
+        groups = range(array.groups)
+        coverage = frame.coverage(
+            cross(("map",), (each.__name__ for each in TABLE_TYPES), ("stationary", "moving"))
+            + cross(("bank",), groups, range(CONFIG.psum_banks))
+            + cross(("written",), groups, ("fp32", "bf16 rne", "bf16 sr"))
+        )
+        for index, tiling in enumerate(tilings(array)):
+            code_format = index % len(TABLE_TYPES)
+            # The last of several tables counts.
+            for _ in range(3):
+                model.table = random_table(code_format, rng)
+                await player.set_map(model.table)
+            leaders = [group for group in groups if leader(array, group, tiling) == group]
+            program = [each for group in leaders for each in filling_program(CONFIG, group, rng)]
+            commands = model.commands(tiling, program)
+            for group, feed in enumerate(randomness):
+                feed.queue(model.random_words[group])
+                model.random_words[group].clear()
+            await player.play([Segment(commands=commands)])
+            await compare(frame, player, model, depth)
+            for bin_name in bins_of(program, code_format):
+                coverage.hit(*bin_name)
+            assert not any(feed.pending for feed in randomness), "random bits were not taken"
 
 
 @cocotb.test(**LIMIT)

@@ -6,18 +6,15 @@
 import os
 
 import cocotb
-import numpy as np
 
-from bitpath.golden.spec.formats import FP32
 from bitpath.golden.spec.trainium3 import AccumulateFlag
 from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.element_map import ElementFormat
 from bitpath.rtl.trainium3.systolic_array import Tiling, tilings
 from bitpath.rtl.trainium3.tensor_engine import TensorEngine
 from bitpath.verif.host.player import Segment
-from bitpath.verif.host.trainium3_player import TensorEnginePlayer
 from bitpath.verif.kit import pauses
-from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tb.engine_host import source_of
@@ -32,6 +29,7 @@ from bitpath.verif.tb.tensor_engine_programs import (
     bins_of,
     random_program,
 )
+from bitpath.verif.tb.tensor_engine_session import begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature
@@ -43,32 +41,12 @@ CHECKED = PLACES + 2
 LIMIT = {"timeout_time": 5, "timeout_unit": "ms"}
 
 
-async def begin(frame: Bench, *, gap: float = 0.0) -> tuple[TensorEnginePlayer, PassModel]:
-    """Fill operand memory, and PSUM with zeros; who plays, and the model."""
-    player = TensorEnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")))
-    model = PassModel(CONFIG, source_of("words"))
-    await player.play([Segment(writes=model.writes())])
-    for bank in range(CONFIG.psum_banks):
-        await player.write(bank * CONFIG.psum_bank_depth, model.psum[bank, :CHECKED])
-    return player, model
-
-
-async def compare(frame: Bench, player: TensorEnginePlayer, model: PassModel) -> None:
-    """The places of PSUM that programs use, and some behind them, against the model's."""
-    scoreboard = frame.scoreboard(f"PSUM {len(frame.scoreboards)}", FP32.width, {"": FP32})
-    for bank, words in enumerate(model.psum[:, :CHECKED]):
-        got = await player.read(bank * CONFIG.psum_bank_depth + index for index in range(CHECKED))
-        for (index, column), value in np.ndenumerate(words):
-            scoreboard.expect(int(value), f"bank {bank}, index {index}, column {column}")
-            scoreboard.got(int(got[index, column]))
-
-
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(gap=[0.0, 0.6])
 async def single_passes(dut, gap):
     """Loads that no pass uses, and passes of one word right behind a load, in all tiles, chained and not."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame, gap=gap)
+        player, model = await begin(frame, CONFIG, CHECKED, gap=gap)
         rng = pauses.rng("programs")
         coverage = frame.coverage(cross(LOADS, WORDS) + cross(LOADS, WAYS))
         for _ in range(CASES):
@@ -78,14 +56,14 @@ async def single_passes(dut, gap):
                     for other in others:
                         coverage.hit(loads, other)
                 await player.play([Segment(commands=model.commands(tiling, program))])
-                await compare(frame, player, model)
+                await compare(frame, player, model, CHECKED)
 
 
 @cocotb.test(**LIMIT)
 async def new_words_behind_a_load(dut):
     """An engine that is not busy has read all that a load needs, though no pass uses it yet."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame)
+        player, model = await begin(frame, CONFIG, CHECKED)
         load = Load(group=0, address=0, format=ElementFormat.E4M3FN)
         one = Pass(
             group=0,
@@ -103,4 +81,4 @@ async def new_words_behind_a_load(dut):
         await player.settle(lambda: not player.waiting_commands and not resolved(dut.busy))
         writes = PassModel(CONFIG, source_of("new words")).writes()[: CONFIG.array.cols]
         await player.play([Segment(writes=writes, commands=[second])])
-        await compare(frame, player, model)
+        await compare(frame, player, model, CHECKED)

@@ -5,8 +5,9 @@ from random import Random
 
 import numpy as np
 
-from bitpath.golden.codec import codes_of
-from bitpath.golden.spec.formats import FP32
+from bitpath.golden.codec import DTYPES, codes_of
+from bitpath.golden.spec.formats import BF16, E2M1, FP32, FloatFormat
+from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.trainium3 import AccumulateFlag
 from bitpath.golden.trainium3.array import chain_rows
 from bitpath.golden.trainium3.psum import psum_write
@@ -43,7 +44,7 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:
-    """MULTIPLY_MOVING of ``count`` words; with ``chain_out`` bank, index and flag are not used."""
+    """MULTIPLY_MOVING of ``count`` words; with ``chain_out`` bank, index, flag, bf16 and stochastic are not used."""
 
     group: int
     address: int
@@ -54,13 +55,15 @@ class Pass:
     bank: int
     index: int
     flag: AccumulateFlag
+    bf16: bool = False
+    stochastic: bool = False
 
     def fields(self) -> dict[str, object]:
         """As the instruction has them."""
         to = {
             "count": self.count,
             "address": {"bank": self.bank, "index": self.index},
-            "mode": {"flag": int(self.flag)},
+            "mode": {"flag": int(self.flag), "bf16": self.bf16, "stochastic": self.stochastic},
             "chain_out": self.chain_out,
         }
         return {
@@ -76,11 +79,26 @@ def _tile(each: Load | Pass) -> dict[str, object]:
 
 
 class PassModel:
-    """Operand memory of random finite words, PSUM, and what golden says that programs leave there, one after the other."""
+    """Operand memory of random finite words, PSUM, and what golden says that programs leave there, one after the other.
+
+    Parameters
+    ----------
+    config : of the engine.
+    source : of the words and of the random bits.
+
+    Attributes
+    ----------
+    psum : what it holds, uint32 [banks, bank_depth, cols].
+    table : the FP4 map, fields of a MapTable; all zero, as after reset, until it is set.
+    random_words : for each leading group the random bits that its tile's programs take, uint16 [cols] a result.
+    """
 
     def __init__(self, config: EngineConfig, source: np.random.Generator):
         array = config.array
         self.config = config
+        self.table: dict[str, object] = {"codes": [0] * (1 << E2M1.width), "code_format": 0}
+        self.random_words: dict[int, list[np.ndarray]] = {group: [] for group in range(array.groups)}
+        self._source = source
         self.codes = source.integers(0, 256, (array.rows, array.operand_depth, 4), dtype=np.uint8) & FINITE
         self.scales = source.integers(124, 131, (array.rows, array.operand_depth), dtype=np.uint8)
         self.psum = np.zeros((config.psum_banks, config.psum_bank_depth, array.cols), np.uint32)
@@ -120,8 +138,7 @@ class PassModel:
         operands = []
         for which, count in ((load, array.cols), (each, each.count)):
             words = slice(which.address, which.address + count)
-            fmt = array.dot.numerics.element_formats[which.format.value]
-            operands += [self.codes[rows, words], fmt, self.scales[rows, words]]
+            operands += [*self._elements(self.codes[rows, words], which.format), self.scales[rows, words]]
         start = np.array([chain.pop(0) for _ in range(each.count)]).T if each.chain_in else None
         result = chain_rows(array.dot.numerics, *operands, start=start).T
         if each.chain_out:
@@ -129,8 +146,25 @@ class PassModel:
             return
         places = self.psum[each.bank, each.index : each.index + each.count]
         overwrites = each.flag & AccumulateFlag.FIRST_OVERWRITE
-        present = None if overwrites else places.view(FP32_TYPE)
-        places[:] = codes_of(psum_write(result, present, FP32_TYPE))
+        total = codes_of(psum_write(result, None if overwrites else places.view(FP32_TYPE), FP32_TYPE))
+        places[:] = self._narrowed(total, each) if each.bf16 else total
+
+    def _elements(self, codes: np.ndarray, fmt: ElementFormat) -> tuple[np.ndarray, FloatFormat]:
+        """The four FP8 codes of each word as the PEs get them, and their format."""
+        formats = self.config.array.dot.numerics.element_formats
+        if fmt is not ElementFormat.E2M1:
+            return codes, formats[fmt.value]
+        fp4 = np.stack([codes[..., 0] & 15, codes[..., 0] >> 4, codes[..., 1] & 15, codes[..., 1] >> 4], axis=-1)
+        return np.array(self.table["codes"], np.uint8)[fp4], formats[self.table["code_format"]]
+
+    def _narrowed(self, total: np.ndarray, each: Pass) -> np.ndarray:
+        """FP32 codes rounded to BF16, as PSUM holds them."""
+        bits = None
+        if each.stochastic:
+            bits = self._source.integers(0, 1 << 16, total.shape, dtype=np.uint16)
+            self.random_words[each.group] += list(bits)
+        rounding = Rounding.SR if each.stochastic else Rounding.RNE
+        return codes_of(psum_write(total, None, DTYPES[BF16], rounding, bits)).astype(np.uint32) << 16
 
 
 def program_bits(config: EngineConfig, tiling: Tiling, program: list[Load | Pass]) -> list[int]:
