@@ -25,7 +25,7 @@ from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tb.engine_host import source_of
-from bitpath.verif.tb.tensor_engine_filling import TABLE_TYPES, bins_of, filling_program, random_table
+from bitpath.verif.tb.tensor_engine_filling import KINDS, TABLE_TYPES, bins_of, filling_program, kinds_of, random_table
 from bitpath.verif.tb.tensor_engine_session import RandomBits, begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
@@ -269,7 +269,7 @@ async def filled(dut):
     """Every tile fills its queues, its chain and PSUM's banks, with any FP4 map, flags, destinations and random bits."""
     array, depth = CONFIG.array, CONFIG.psum_bank_depth
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame, CONFIG, depth)
+        player, model = await begin(frame, CONFIG, depth, wide=True)
         rng = pauses.rng("filled")
         randomness = [RandomBits(dut, group) for group in range(array.groups)]
         for group, feed in enumerate(randomness):
@@ -279,6 +279,7 @@ async def filled(dut):
             cross(("map",), (each.__name__ for each in TABLE_TYPES), ("stationary", "moving"))
             + cross(("bank",), groups, range(CONFIG.psum_banks))
             + cross(("written",), groups, ("fp32", "bf16 rne", "bf16 sr"))
+            + cross(("changed to",), KINDS)
         )
         for index, tiling in enumerate(tilings(array)):
             code_format = index % len(TABLE_TYPES)
@@ -288,14 +289,15 @@ async def filled(dut):
                 await player.set_map(model.table)
             leaders = [group for group in groups if leader(array, group, tiling) == group]
             program = [each for group in leaders for each in filling_program(CONFIG, group, rng)]
+            before = model.psum.copy()
             commands = model.commands(tiling, program)
             for group, feed in enumerate(randomness):
                 feed.queue(model.random_words[group])
                 model.random_words[group].clear()
             await player.play([Segment(commands=commands)])
             await compare(frame, player, model, depth)
-            for bin_name in bins_of(program, code_format):
-                coverage.hit(*bin_name)
+            for each in (*bins_of(program, code_format), *kinds_of(model.psum[model.psum != before])):
+                coverage.hit(*each)
             assert not any(feed.pending for feed in randomness), "random bits were not taken"
 
 

@@ -12,7 +12,7 @@ from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.dispatch import IN_FLIGHT
 from bitpath.rtl.trainium3.element_map import ElementFormat
 from bitpath.rtl.trainium3.tensor_engine import QUEUE_DEPTH
-from bitpath.verif.tb.tensor_engine_programs import Load, Pass
+from bitpath.verif.tb.tensor_engine_programs import FP32_TYPE, Load, Pass
 
 TABLE_TYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
 """Of an FP4 map's codes, by its code_format."""
@@ -22,9 +22,10 @@ FLAGS = [
     for last in (AccumulateFlag(0), AccumulateFlag.LAST)
 ]
 """All that an instruction may have."""
+KINDS = ("subnormal", "infinity", "NaN", "finite")
 LOADS = 2 * QUEUE_DEPTH
 LONG = 4 * QUEUE_DEPTH
-"""Words of a pass behind which the queues run full."""
+"""Words of a pass behind which the queues run full, at least."""
 SHORT = 2 * IN_FLIGHT
 """Passes of one word in a row: more than may be in flight."""
 
@@ -40,9 +41,10 @@ def filling_program(config: EngineConfig, group: int, rng: Random) -> list[Load 
     """What one tile does: into every bank more passes than may be in flight behind a long one, and more loads than may wait;
     a chain as long as its memory, which waits while others pass; and one pass that fills a bank."""
     program: list[Load | Pass] = []
+    most = min(config.psum_bank_depth, config.array.operand_depth)
     for bank in range(config.psum_banks):
         program += [_load(config, group, rng) for _ in range(LOADS)]
-        program += [_pass(config, group, rng, count, bank=bank) for count in (LONG, *[1] * SHORT)]
+        program += [_pass(config, group, rng, count, bank=bank) for count in (rng.randint(LONG, most), *[1] * SHORT)]
     program += [
         _load(config, group, rng),
         _pass(config, group, rng, config.chain_depth, chain_out=True),
@@ -50,7 +52,7 @@ def filling_program(config: EngineConfig, group: int, rng: Random) -> list[Load 
         _pass(config, group, rng, LONG),
         _pass(config, group, rng, config.chain_depth, chain_in=True),
         _load(config, group, rng),
-        _pass(config, group, rng, min(config.psum_bank_depth, config.array.operand_depth)),
+        _pass(config, group, rng, most),
     ]
     return program
 
@@ -84,6 +86,15 @@ def _pass(
         bf16=rng.random() < 0.6,
         stochastic=rng.random() < 0.6,
     )
+
+
+def kinds_of(codes: np.ndarray) -> Iterator[tuple[str, str]]:
+    """Bins of the kinds of results that there are among FP32 codes."""
+    values = codes.view(FP32_TYPE)
+    tiny = (values != 0) & (np.abs(values) < np.finfo(FP32_TYPE).tiny)
+    for kind, found in zip(KINDS, (tiny, np.isinf(values), np.isnan(values), np.isfinite(values)), strict=True):
+        if found.any():
+            yield "changed to", kind
 
 
 def bins_of(program: list[Load | Pass], code_format: int) -> Iterator[tuple[object, ...]]:

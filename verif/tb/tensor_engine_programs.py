@@ -24,6 +24,8 @@ WORDS = ("1 word", "2 words", "more words")
 WAYS = ("to PSUM", "to the next pass", "from the pass before")
 FINITE = 0xBF
 """Bits of a code that is finite in both formats, whatever they are."""
+FAR = np.array([0] * 6 + [-68, 68], np.int8).view(np.uint8)
+"""Exponents by which scales are moved: products of two that are are subnormal, or overflow."""
 FP32_TYPE = np.dtype(f"float{FP32.width}")
 PLACES = 6
 """Of a bank that a program writes: few, so that results meet and their order shows."""
@@ -85,6 +87,7 @@ class PassModel:
     ----------
     config : of the engine.
     source : of the words and of the random bits.
+    wide : a quarter of the words have scales far from 1, and PSUM holds any codes, not zeros.
 
     Attributes
     ----------
@@ -93,7 +96,7 @@ class PassModel:
     random_words : for each leading group the random bits that its tile's programs take, uint16 [cols] a result.
     """
 
-    def __init__(self, config: EngineConfig, source: np.random.Generator):
+    def __init__(self, config: EngineConfig, source: np.random.Generator, *, wide: bool = False):
         array = config.array
         self.config = config
         self.table: dict[str, object] = {"codes": [0] * (1 << E2M1.width), "code_format": 0}
@@ -102,6 +105,10 @@ class PassModel:
         self.codes = source.integers(0, 256, (array.rows, array.operand_depth, 4), dtype=np.uint8) & FINITE
         self.scales = source.integers(124, 131, (array.rows, array.operand_depth), dtype=np.uint8)
         self.psum = np.zeros((config.psum_banks, config.psum_bank_depth, array.cols), np.uint32)
+        if wide:
+            # The same for all rows: one that is near 1 would hide the others in a sum.
+            self.scales += source.choice(FAR, array.operand_depth)
+            self.psum[:] = source.integers(0, 1 << FP32.width, self.psum.shape, dtype=np.uint32)
 
     def writes(self) -> list[int]:
         """Payloads that fill operand memory."""

@@ -18,11 +18,11 @@ from bitpath.verif.tb.tensor_engine_programs import PassModel
 
 
 async def begin(
-    frame: Bench, config: EngineConfig, places: int, *, gap: float = 0.0
+    frame: Bench, config: EngineConfig, places: int, *, gap: float = 0.0, wide: bool = False
 ) -> tuple[TensorEnginePlayer, PassModel]:
-    """Fill operand memory, and the first places of each PSUM bank with zeros; who plays, and the model."""
+    """Fill operand memory, and the first places of each PSUM bank, as the model has them; who plays, and the model."""
     player = TensorEnginePlayer(frame, config, gaps=pauses.scattered(gap, pauses.rng("instruction")))
-    model = PassModel(config, source_of("words"))
+    model = PassModel(config, source_of("words"), wide=wide)
     await player.play([Segment(writes=model.writes())])
     for bank in range(config.psum_banks):
         await player.write(bank * config.psum_bank_depth, model.psum[bank, :places])
