@@ -24,8 +24,15 @@ WORDS = ("1 word", "2 words", "more words")
 WAYS = ("to PSUM", "to the next pass", "from the pass before")
 FINITE = 0xBF
 """Bits of a code that is finite in both formats, whatever they are."""
-FAR = np.array([0] * 6 + [-68, 68], np.int8).view(np.uint8)
+FAR = np.array([0, 0, -68, 68], np.int8).view(np.uint8)
 """Exponents by which scales are moved: products of two that are are subnormal, or overflow."""
+_ALL = FP32.sign_mask | FP32.infinity_code | FP32.fraction_mask
+PRESENT = np.array(
+    [(_ALL, 0)] * 5
+    + [(_ALL ^ FP32.infinity_code, 0), (_ALL, FP32.infinity_code), (FP32.sign_mask, FP32.infinity_code)],
+    np.uint32,
+)
+"""What makes any code one of all, a subnormal number, NaN, infinity: bits that stay, and bits that are set."""
 FP32_TYPE = np.dtype(f"float{FP32.width}")
 PLACES = 6
 """Of a bank that a program writes: few, so that results meet and their order shows."""
@@ -87,7 +94,7 @@ class PassModel:
     ----------
     config : of the engine.
     source : of the words and of the random bits.
-    wide : a quarter of the words have scales far from 1, and PSUM holds any codes, not zeros.
+    wide : half of the words have scales far from 1, and PSUM holds any codes, not zeros.
 
     Attributes
     ----------
@@ -108,7 +115,9 @@ class PassModel:
         if wide:
             # The same for all rows: one that is near 1 would hide the others in a sum.
             self.scales += source.choice(FAR, array.operand_depth)
-            self.psum[:] = source.integers(0, 1 << FP32.width, self.psum.shape, dtype=np.uint32)
+            codes = source.integers(0, 1 << FP32.width, self.psum.shape, dtype=np.uint32)
+            kinds = source.choice(PRESENT, self.psum.shape[:2])
+            self.psum[:] = codes & kinds[..., :1] | kinds[..., 1:]
 
     def writes(self) -> list[int]:
         """Payloads that fill operand memory."""
