@@ -25,7 +25,15 @@ from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tb.engine_host import source_of
-from bitpath.verif.tb.tensor_engine_filling import KINDS, TABLE_TYPES, bins_of, filling_program, kinds_of, random_table
+from bitpath.verif.tb.tensor_engine_filling import (
+    TABLE_TYPES,
+    bins_of,
+    filled_places,
+    filling_bins,
+    filling_program,
+    kinds_of,
+    random_table,
+)
 from bitpath.verif.tb.tensor_engine_session import RandomBits, begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
@@ -267,27 +275,21 @@ async def shared_bank(dut):
 @cocotb.test(**LIMIT)
 async def filled(dut):
     """Every tile fills its queues, its chain and PSUM's banks, with any FP4 map, flags, destinations and random bits."""
-    array, depth = CONFIG.array, CONFIG.psum_bank_depth
+    array, places = CONFIG.array, filled_places(CONFIG)
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
-        player, model = await begin(frame, CONFIG, depth, wide=True)
+        player, model = await begin(frame, CONFIG, places, wide=True)
         rng = pauses.rng("filled")
         randomness = [RandomBits(dut, group) for group in range(array.groups)]
         for group, feed in enumerate(randomness):
             frame.start(f"random bits {group}", feed.run())
-        groups = range(array.groups)
-        coverage = frame.coverage(
-            cross(("map",), (each.__name__ for each in TABLE_TYPES), ("stationary", "moving"))
-            + cross(("bank",), groups, range(CONFIG.psum_banks))
-            + cross(("written",), groups, ("fp32", "bf16 rne", "bf16 sr"))
-            + cross(("changed to",), KINDS)
-        )
+        coverage = frame.coverage(filling_bins(CONFIG))
         for index, tiling in enumerate(tilings(array)):
             code_format = index % len(TABLE_TYPES)
             # The last of several tables counts.
             for _ in range(3):
                 model.table = random_table(code_format, rng)
                 await player.set_map(model.table)
-            leaders = [group for group in groups if leader(array, group, tiling) == group]
+            leaders = [group for group in range(array.groups) if leader(array, group, tiling) == group]
             program = [each for group in leaders for each in filling_program(CONFIG, group, rng)]
             before = model.psum.copy()
             commands = model.commands(tiling, program)
@@ -295,7 +297,7 @@ async def filled(dut):
                 feed.queue(model.random_words[group])
                 model.random_words[group].clear()
             await player.play([Segment(commands=commands)])
-            await compare(frame, player, model, depth)
+            await compare(frame, player, model, places)
             for each in (*bins_of(program, code_format), *kinds_of(model.psum[model.psum != before])):
                 coverage.hit(*each)
             assert not any(feed.pending for feed in randomness), "random bits were not taken"

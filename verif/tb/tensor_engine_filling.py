@@ -12,6 +12,7 @@ from bitpath.rtl.trainium3.config import EngineConfig
 from bitpath.rtl.trainium3.dispatch import IN_FLIGHT
 from bitpath.rtl.trainium3.element_map import ElementFormat
 from bitpath.rtl.trainium3.tensor_engine import QUEUE_DEPTH
+from bitpath.verif.kit.coverage import cross
 from bitpath.verif.tb.tensor_engine_programs import FP32_TYPE, Load, Pass
 
 TABLE_TYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
@@ -23,11 +24,16 @@ FLAGS = [
 ]
 """All that an instruction may have."""
 KINDS = ("subnormal", "infinity", "NaN", "finite")
+"""Of results."""
+WRITES = ("fp32", "bf16 rne", "bf16 sr")
+"""Format and rounding of a destination."""
 LOADS = 2 * QUEUE_DEPTH
 LONG = 4 * QUEUE_DEPTH
 """Words of a pass behind which the queues run full, at least."""
 SHORT = 2 * IN_FLIGHT
 """Passes of one word in a row: more than may be in flight."""
+MOST_PLACES = 256
+"""Of a bank that is written: those of a large one would take minutes."""
 
 
 def random_table(code_format: int, rng: Random) -> dict[str, object]:
@@ -37,11 +43,17 @@ def random_table(code_format: int, rng: Random) -> dict[str, object]:
     return {"codes": rng.choices(finite, k=1 << E2M1.width), "code_format": code_format}
 
 
+def filled_places(config: EngineConfig) -> int:
+    """Of each bank, the first ones, as many as one pass may write."""
+    return min(config.psum_bank_depth, config.array.operand_depth, MOST_PLACES)
+
+
 def filling_program(config: EngineConfig, group: int, rng: Random) -> list[Load | Pass]:
     """What one tile does: into every bank more passes than may be in flight behind a long one, and more loads than may wait;
-    a chain as long as its memory, which waits while others pass; and one pass that fills a bank."""
+    a chain as long as its memory, which waits while others pass; and one pass that fills a bank's places."""
     program: list[Load | Pass] = []
-    most = min(config.psum_bank_depth, config.array.operand_depth)
+    most = filled_places(config)
+    part = min(config.chain_depth, most)
     for bank in range(config.psum_banks):
         program += [_load(config, group, rng) for _ in range(LOADS)]
         program += [_pass(config, group, rng, count, bank=bank) for count in (rng.randint(LONG, most), *[1] * SHORT)]
@@ -50,7 +62,7 @@ def filling_program(config: EngineConfig, group: int, rng: Random) -> list[Load 
         _pass(config, group, rng, config.chain_depth, chain_out=True),
         _load(config, group, rng),
         _pass(config, group, rng, LONG),
-        _pass(config, group, rng, config.chain_depth, chain_in=True),
+        *[_pass(config, group, rng, part, chain_in=True) for _ in range(config.chain_depth // part)],
         _load(config, group, rng),
         _pass(config, group, rng, most),
     ]
@@ -81,11 +93,22 @@ def _pass(
         chain_in=chain_in,
         chain_out=chain_out,
         bank=rng.randrange(config.psum_banks) if bank is None else bank,
-        index=rng.randrange(config.psum_bank_depth - count + 1),
+        index=0 if chain_out else rng.randrange(filled_places(config) - count + 1),
         flag=rng.choice(FLAGS),
         bf16=rng.random() < 0.6,
         stochastic=rng.random() < 0.6,
     )
+
+
+def filling_bins(config: EngineConfig) -> list[str]:
+    """What programs of every tile hit between them."""
+    groups = range(config.array.groups)
+    return [
+        *cross(("map",), (each.__name__ for each in TABLE_TYPES), ("stationary", "moving")),
+        *cross(("bank",), groups, range(config.psum_banks)),
+        *cross(("written",), groups, WRITES),
+        *cross(("changed to",), KINDS),
+    ]
 
 
 def kinds_of(codes: np.ndarray) -> Iterator[tuple[str, str]]:
@@ -109,4 +132,4 @@ def bins_of(program: list[Load | Pass], code_format: int) -> Iterator[tuple[obje
                 yield "map", TABLE_TYPES[code_format].__name__, side
         if not each.chain_out:
             yield "bank", each.group, each.bank
-            yield "written", each.group, "fp32" if not each.bf16 else "bf16 sr" if each.stochastic else "bf16 rne"
+            yield "written", each.group, WRITES[each.bf16 * (1 + each.stochastic)]

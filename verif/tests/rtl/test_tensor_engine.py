@@ -15,7 +15,7 @@ from bitpath.sim.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
-ALL = 7
+ALL = 8
 """Tests of the bench."""
 PASSES = "bitpath.verif.tb.tb_tensor_engine_passes"
 PLACES = 6
@@ -50,7 +50,7 @@ OF_ONE_RESULT = {
 """Engines of one numerics."""
 
 
-@pytest.mark.parametrize(("name", "least"), [("32x8-0", 4000), ("4x4-0", 1500), ("2x2-2-aligned", 700)])
+@pytest.mark.parametrize(("name", "least"), [("32x8-0", 28000), ("4x4-0", 13500), ("2x2-2-aligned", 4700)])
 def test_on_verilator(name, least):
     bench(ON_VERILATOR[name], "verilator", cases=24, min_compared=least)
 
@@ -74,7 +74,7 @@ def test_loads_and_passes_in_any_order(name, programs):
 
 
 def test_2x2_on_icarus():
-    bench(engine(2, 2, 2), "icarus", cases=3, tests=f"^(?!.*({SAME}|gap=0.0))", min_tests=5, min_compared=200)
+    bench(engine(2, 2, 2), "icarus", cases=3, tests=f"^(?!.*({SAME}|filled|gap=0.0))", min_tests=5, min_compared=200)
 
 
 def test_4x4_on_icarus():
