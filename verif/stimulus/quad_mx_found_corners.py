@@ -5,7 +5,7 @@ from random import Random
 
 from bitpath.golden.spec.formats import E4M3FN, E5M2
 from bitpath.golden.spec.numerics import DotNumerics
-from bitpath.verif.stimulus.quad_mx import DotCase
+from bitpath.verif.stimulus.quad_mx import DotCase, on_grid
 from bitpath.verif.stimulus.quad_mx_corner import Corner
 
 FOUND = (
@@ -43,7 +43,6 @@ def found(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     """Those whose formats the numerics have."""
     for index, (x, x_format, x_scale, y, y_format, y_scale, partial) in enumerate(FOUND):
         if {x_format, y_format} <= set(numerics.element_formats) and len(bytes.fromhex(x)) == numerics.terms:
-            case = DotCase(
-                tuple(bytes.fromhex(x)), x_format, tuple(bytes.fromhex(y)), y_format, x_scale, y_scale, partial
-            )
+            sides = tuple(bytes.fromhex(x)), x_format, tuple(bytes.fromhex(y)), y_format
+            case = DotCase(*sides, x_scale, y_scale, on_grid(numerics, partial))
             yield Corner(f"found/{index}", case, lambda trace: trace.exact is not None)
