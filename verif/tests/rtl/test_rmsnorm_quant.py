@@ -22,7 +22,7 @@ DEFAULT = RmsNormQuantConfig()
 LONG = RmsNormQuantConfig(lanes=8, max_row_length=1024)
 LONGER = RmsNormQuantConfig(lanes=8, max_row_length=4608)
 CORNER_BYTES = sum(corner.expected.shape[1] for corner in CORNERS)
-ONE_BIT_BYTES = 1000
+ONE_BIT_BYTES = 858
 CYCLE_BYTES = len(MODES) * (1 + DEFAULT.max_row_length)
 KNOWN = {
     LONG: 68 + 64 + 17 * 512 + 17 * 524 + 2 * 1028 + 2 * 260 + 256,
