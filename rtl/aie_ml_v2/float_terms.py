@@ -1,6 +1,6 @@
 """Products of floats as terms: the fourth stage, for floats."""
 
-from amaranth import Module
+from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,12 +34,16 @@ class FloatTerms(wiring.Component):
         m = Module()
         plan, i, o = self.plan, self.i, self.o
         slots = [*(o.wide[k] for k in range(plan.mx_terms)), *(o.narrow[k] for k in range(plan.narrow))]
+        counts = Signal(DEPTH)
         for k in range(DEPTH):
             # Never negative, and so without its sign bit.
             magnitude = i.wide[k][: plan.narrow_bits]
             # Its highest bit is never alone: two significands of 11 bits do not make 2**21.
-            counts = i.control.multiplies if self.numerics.float_zero_term else magnitude[:-1].any()
-            m.d.comb += [slots[k].eq(magnitude), o.exponents[k].eq(i.exponents[k] & counts.replicate(EXPONENT_BITS))]
+            m.d.comb += [
+                counts[k].eq(i.control.multiplies if self.numerics.float_zero_term else magnitude[:-1].any()),
+                slots[k].eq(magnitude),
+                o.exponents[k].eq(i.exponents[k] & counts[k].replicate(EXPONENT_BITS)),
+            ]
         m.d.comb += [slot.eq(0) for slot in slots[DEPTH:]]
         m.d.comb += [
             o.negative.eq(i.negative),
