@@ -171,8 +171,9 @@ class ExponentialNumerics:
     ``t = fp32(src - max)``; NaN gives NaN, +infinity gives infinity, -infinity gives 0. Otherwise, on grids of
     ``2**-fraction_bits`` unless it is said otherwise:
 
-    1. ``u = floor(t * L)`` with ``L`` = log2(e) to nearest on the grid of ``2**-log2e_bits``; ``u = n + i * 2**-table_bits + r``
-       with an integer n, ``0 <= i < 2**table_bits`` and ``0 <= r < 2**-table_bits``.
+    1. ``u = floor(|t| * L)`` with ``L`` = log2(e) to nearest on the grid of ``2**-log2e_bits``. Where t is negative and neither
+       zero nor subnormal all bits of u are inverted, which is ``floor(t * L)`` wherever ``t * L`` is not on the grid. Then
+       ``u = n + i * 2**-table_bits + r`` with an integer n, ``0 <= i < 2**table_bits`` and ``0 <= r < 2**-table_bits``.
     2. ``v = floor(r * ln2)``, ln2 to nearest.
     3. ``p = 1 + floor(v + v * v / 2)``, one floor.
     4. ``y = 2**n * T[i] * p`` exactly, with ``T[i] = 2**(i * 2**-table_bits)`` to nearest.

@@ -22,6 +22,7 @@ from bitpath.golden.trainium3.reduction import serial_sum
 ReduceCommand = Literal["idle", "reset_reduce", "reduce", "load_reduce"]
 _FAR = np.float32(512)
 """exp of it overflows, exp of its negative rounds to 0; nearer to 0, arguments are multiples of 2**-149 below 2**9."""
+_NORMAL = np.float32(2.0**FP32.emin)
 _FLOAT64_PRECISION = 53
 
 
@@ -75,9 +76,10 @@ def exponential_of(values: np.ndarray, max_value: np.ndarray, numerics: Exponent
     bounded = np.clip(np.where(np.isnan(t), np.float32(0), t), -_FAR, _FAR)
     mantissa, exponent = np.frexp(bounded)
     significand = np.ldexp(mantissa.astype(np.float64), FP32.precision).astype(np.int64)
-    # 24 and 39 bits and a sign make 64. With |t| up to 2**9 the shift is to the right by at least 20.
+    # 24 and 39 bits make 63. With |t| up to 2**9 the shift is to the right by at least 20.
     down = numerics.log2e_bits - bits + FP32.precision - exponent.astype(np.int64)
-    u = significand * log2e(numerics) >> np.minimum(down, 63)
+    u = np.abs(significand) * log2e(numerics) >> np.minimum(down, 63)
+    u = np.where(bounded <= -_NORMAL, ~u, u)
     fraction = u & (1 << bits) - 1
     r = fraction & (1 << bits - table_bits) - 1
     v = r * ln2(numerics) >> bits

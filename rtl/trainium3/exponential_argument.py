@@ -3,7 +3,7 @@
 Ref: the algorithm is that of ``ExponentialNumerics``, step 1.
 """
 
-from amaranth import Module, Mux, Signal, signed
+from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,14 +14,14 @@ from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.trainium3.exponential_constants import log2e
 
-FAR = 9
+FAR = 8
 """From ``2**FAR`` on exp is beyond FP32's range, and that of its negative is less than half of the smallest number."""
 INTEGER_BITS = FAR + 2
 """Of the argument below that, times log2(e), which is less than 2; and a sign."""
 
 
 class ExponentialArgument(wiring.Component):
-    """``o = floor(t * log2(e))`` on the grid of ``2**-fraction_bits``. Combinational.
+    """``o = floor(|t| * log2(e))`` on the grid of ``2**-fraction_bits``, inverted for a normal t below zero. Combinational.
 
     Of a t of ``2**FAR`` or more, infinities too, ``o`` is that of a smaller one whose exp is infinite or zero as well.
 
@@ -56,29 +56,29 @@ class ExponentialArgument(wiring.Component):
         number = decode.o
 
         factor = log2e(numerics)
-        product = Signal(FP32.precision + factor.bit_length())
-        shifted = Signal(signed(len(product) + 1))
-        m.d.comb += [
-            decode.code.eq(self.t),
-            product.eq(number.significand * factor),
-            shifted.eq(Mux(number.sign, -product, product)),
-        ]
         # The product's lowest bit has weight 2**(exponent - bias - FP32's fraction bits - log2e_bits). Of the largest
-        # exponent below FAR it ends this many places below the grid, and its top is at most the grid's.
+        # exponent below FAR it ends this many places below the grid, where no argument has a use for them.
         largest = FP32.bias + FAR - 1
         below = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (FAR - 1)
-        grid = len(self.o)
-        # Align puts the top of its input at the top of the grid.
-        more = below - (len(shifted) - grid)
+        product = Signal(FP32.precision + factor.bit_length() - below)
+        inverted = Signal()
+        shifted = Signal(self.o.shape())
+        m.d.comb += [
+            decode.code.eq(self.t),
+            product.eq((number.significand * factor)[below:]),
+            inverted.eq(number.sign & number.significand[-1]),
+            # What leaves below the grid is lost either way, so that it may be inverted before.
+            shifted.eq(Cat(product ^ inverted.replicate(len(product)), inverted)),
+        ]
         # Beyond the grid every shift is the same: it leaves the sign.
-        shift_bits = grid.bit_length()
+        shift_bits = len(shifted).bit_length()
         align = place(
             m,
             platform,
             "align",
             Align,
             len(shifted),
-            grid,
+            len(self.o),
             (1 << shift_bits) - 1,
             Dropped.TRUNCATED,
             twos_complement=True,
@@ -86,8 +86,8 @@ class ExponentialArgument(wiring.Component):
         far = number.exponent > largest
         distance = Signal(FP32.exponent_bits + 1)
         m.d.comb += [
-            # That of the largest exponent below FAR: 256 or more is far enough.
-            distance.eq(Mux(far, 0, largest + more - number.exponent)),
+            # That of the largest exponent below FAR: 128 or more is far enough.
+            distance.eq(Mux(far, 0, largest - number.exponent)),
             align.i.eq(shifted),
             align.shift.eq(shift_of(distance, shift_bits)),
             self.o.eq(align.o),

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import floor, log
+from math import log
 from random import Random
 
 from bitpath.golden.codec import Kind, decode
 from bitpath.golden.exact import fp32 as exact
-from bitpath.golden.exact.trainium3.exponential import exponential, log2e
+from bitpath.golden.exact.trainium3.exponential import argument, exponential, log2e
 from bitpath.golden.spec.formats import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.spec.trainium3_vector import ExponentialNumerics
 from bitpath.verif.stimulus.exponential import code
@@ -96,8 +96,8 @@ def _edges(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
 
 
 def _far(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
-    """Around 512, where the datapath stops to compute, and at the largest numbers."""
-    for magnitude in (*(code(512) + step for step in NEAR), code(256), code(1024), FP32.max_code):
+    """Around 256, where the datapath stops to compute, and at the largest numbers."""
+    for magnitude in (*(code(256) + step for step in NEAR), code(128), code(512), FP32.max_code):
         yield Corner("far above", magnitude, FP32, 0, lambda result: result == INFINITY)
         yield Corner("far below", magnitude | MINUS, FP32, 0, lambda result: result == 0)
     yield Corner("difference overflows", FP32.max_code, FP32, FP32.max_code | MINUS, lambda result: result == INFINITY)
@@ -106,13 +106,12 @@ def _far(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
 
 def _table(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
     """Arguments at both ends of table entries: the rest of the argument is nearly 0, or nearly the next entry."""
-    bits, rest_bits = numerics.fraction_bits, numerics.fraction_bits - numerics.table_bits
+    rest_bits = numerics.fraction_bits - numerics.table_bits
     entries = 1 << numerics.table_bits
     margin = 1 << rest_bits - 6
 
     def place(element: int) -> tuple[int, int]:
-        t = decode(FP32, element).value
-        u = floor(t * log2e(numerics) / (1 << numerics.log2e_bits - bits))
+        u = argument(numerics, decode(FP32, element).value)
         return u >> rest_bits & entries - 1, u & (1 << rest_bits) - 1
 
     for integer in (-100, -3, -1, 0, 1, 20):
@@ -129,8 +128,8 @@ def _table(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
 
 
 def _grid(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
-    """Negative arguments whose product with log2(e) is on the grid of ``2**-fraction_bits``, or but for a single bit below it,
-    which alone makes its floor another."""
+    """Negative arguments whose product with log2(e) is on the grid of ``2**-fraction_bits``, or but for a single bit below it:
+    inverted, the one is no floor of it, and the other is."""
     factor = log2e(numerics)
     twos, leading = (factor & -factor).bit_length() - 1, 1 << FP32.fraction_bits
     for exponent in range(FP32.bias - 1, FP32.bias + 7):

@@ -49,13 +49,19 @@ def exponential(numerics: ExponentialNumerics, source: int, max_value: int) -> i
             return numerics.result.nan_code
         case Kind.INFINITY:
             return 0 if difference.sign else numerics.result.infinity_code
-    return round_to_format(_power(numerics, difference.value), numerics.result)
+    return round_to_format(power(numerics, difference.value), numerics.result)
 
 
-def _power(numerics: ExponentialNumerics, t: Fraction) -> Fraction:
-    """Return y of step 4, in units that keep every step an integer; see `ExponentialNumerics`."""
+def argument(numerics: ExponentialNumerics, t: Fraction) -> int:
+    """Return u of step 1 for a finite t, in units of 2**-fraction_bits."""
+    u = floor(abs(t) * log2e(numerics) / (1 << numerics.log2e_bits - numerics.fraction_bits))
+    return ~u if t <= -(Fraction(2) ** FP32.emin) else u
+
+
+def power(numerics: ExponentialNumerics, t: Fraction) -> Fraction:
+    """Return y of step 4 for a finite t, computed in units that keep every step an integer; see `ExponentialNumerics`."""
     bits, table_bits = numerics.fraction_bits, numerics.table_bits
-    u = floor(t * log2e(numerics) / (1 << numerics.log2e_bits - bits))
+    u = argument(numerics, t)
     n, fraction = u >> bits, u & (1 << bits) - 1
     i, r = fraction >> bits - table_bits, fraction & (1 << bits - table_bits) - 1
     v = r * ln2(numerics) >> bits

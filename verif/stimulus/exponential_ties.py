@@ -1,0 +1,46 @@
+"""Arguments whose powers are half-way between two numbers of FP32, or nearly."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
+
+from bitpath.golden.codec import decode
+from bitpath.golden.exact.rounding import floor_log2
+from bitpath.golden.exact.trainium3.exponential import power
+from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.trainium3_vector import ExponentialNumerics
+from bitpath.verif.stimulus.exponential import code
+
+NEAREST = (
+    *(0x3C7BDE1A, 0x3EAE5EF3, 0x3E89F527, 0x404168DF, 0x421B4C9E, 0x3DD0BF99, 0xBBB4F161, 0x3DAB6EDC),
+    *(0xC063ED1C, 0x3DBE2FD5, 0x3C80ADCC, 0xBFA5EE4C, 0xBEC00298, 0xC14042BA, 0x3C70E1B6, 0x41CB3F16),
+    *(0xBBF0D33E, 0x3F86AE7C, 0x4254114D, 0xBB1C4024, 0xBDF2BE10, 0x41E4DE2F, 0xBC784234, 0xC23B4E9C),
+)
+"""Of all arguments with normal powers that are no ties, these are the nearest to one by the preset's numerics: all 670 million
+were computed. The first is 9,331 units of ``2**-64`` from half-way."""
+TIES, NEAR = 64, 64
+NEAR_TIES = len(NEAREST) + TIES + NEAR
+"""How many there are."""
+DRAWN = 2048
+"""Arguments at random for those that are near."""
+
+
+def near_ties(numerics: ExponentialNumerics, rng: Random) -> list[int]:
+    """FP32 codes: the nearest, the nearest of many at random, and ties."""
+    drawn = sorted((code(rng.uniform(-87, 88)) for _ in range(DRAWN)), key=lambda each: _apart(numerics, each) or 1)
+    ties = _ties(numerics, rng)
+    return [*NEAREST, *drawn[:NEAR], *(next(ties) for _ in range(TIES))]
+
+
+def _ties(numerics: ExponentialNumerics, rng: Random) -> Iterator[int]:
+    """Without end. Table entry 0 is 1, so that the power has the polynomial's bits alone: every 512th is a tie."""
+    while True:
+        element = code(rng.uniform(2.0**-14, 2.0**-9))
+        if _apart(numerics, element) == 0:
+            yield element
+
+
+def _apart(numerics: ExponentialNumerics, element: int) -> Fraction:
+    """How far from half-way the power is, in units of its last place."""
+    y = power(numerics, decode(FP32, element).value)
+    return abs(y * Fraction(2) ** (FP32.fraction_bits - floor_log2(y)) % 1 - Fraction(1, 2))
