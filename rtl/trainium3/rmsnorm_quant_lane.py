@@ -59,7 +59,7 @@ class RmsNormQuantLane(wiring.Component):
         quantize = place(m, platform, "quantize", QuantizePass)
         stored = Signal(BF16.width)
         m.d.comb += [
-            stored.eq(Mux(control.put, normalize.o[FP32.width - BF16.width :], self.hidden)),
+            stored.eq(Mux(control.put, normalize.o, self.hidden)),
             write.addr.eq(control.write_address),
             write.en.eq(control.store | control.put),
             write.data.eq(stored),

@@ -7,7 +7,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.spec.formats import FP32
+from bitpath.golden.spec.formats import BF16, FP32
 from bitpath.rtl.common.bodies import place
 from bitpath.rtl.common.fp32_multiply import Fp32Multiply
 from bitpath.rtl.common.narrow import Narrow
@@ -23,7 +23,7 @@ class NormalizePass(wiring.Component):
     i : In(32), FP32
     inverse : In(32), FP32, one over the root mean square
     gamma : In(32), FP32
-    o : Out(32), BF16 above 16 zeros
+    o : Out(16), BF16
     """
 
     LATENCY = 2
@@ -32,7 +32,7 @@ class NormalizePass(wiring.Component):
     i: In(FP32.width)
     inverse: In(FP32.width)
     gamma: In(FP32.width)
-    o: Out(FP32.width)
+    o: Out(BF16.width)
 
     def elaborate(self, platform):
         m = Module()
@@ -40,7 +40,7 @@ class NormalizePass(wiring.Component):
         weigh = place(m, platform, "weigh", Fp32Multiply)
         narrow = place(m, platform, "narrow", Narrow)
         normalized = Signal(FP32.width, reset_less=True)
-        result = Signal(FP32.width, reset_less=True)
+        result = Signal(BF16.width, reset_less=True)
         m.d.comb += [
             normalize.a.eq(self.i),
             normalize.b.eq(self.inverse),
@@ -49,5 +49,5 @@ class NormalizePass(wiring.Component):
             narrow.i.eq(weigh.o),
             self.o.eq(result),
         ]
-        m.d.sync += [normalized.eq(normalize.o), result.eq(narrow.o)]
+        m.d.sync += [normalized.eq(normalize.o), result.eq(narrow.o[-BF16.width :])]
         return m

@@ -21,20 +21,20 @@ class SquareSum(wiring.Component):
     clear : In(1), the sum becomes +0
     i : In(32), FP32; its square is held in the next cycle
     add : In(1), what is held is added
-    o : Out(32), FP32
+    o : Out(31), FP32 without its sign: squares have none
     """
 
     clear: In(1)
     i: In(FP32.width)
     add: In(1)
-    o: Out(FP32.width)
+    o: Out(FP32.width - 1)
 
     def elaborate(self, platform):
         m = Module()
         multiply = place(m, platform, "multiply", Fp32Multiply)
         add = place(m, platform, "add", Fp32Add)
-        square = Signal(FP32.width, reset_less=True)
-        total = Signal(FP32.width, reset_less=True)
+        square = Signal(FP32.width - 1, reset_less=True)
+        total = Signal(FP32.width - 1, reset_less=True)
         m.d.comb += [
             multiply.a.eq(self.i),
             multiply.b.eq(self.i),

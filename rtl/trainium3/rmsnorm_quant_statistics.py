@@ -35,7 +35,7 @@ class Statistics(wiring.Component):
     start : In(1), the first cycle of the phase
     options : In(OPTIONS)
     in_scale : In(32), FP32
-    sum : In(32), the sum of the squares
+    sum : In(31), the sum of the squares, FP32 without its sign
     largest : In(15), the largest magnitude, of BF16
     o : Out(32), FP32: one over the root mean square in pass 2, one over the scale in pass 3
     scale : Out(32), FP32, the scale of the row
@@ -45,7 +45,7 @@ class Statistics(wiring.Component):
     start: In(1)
     options: In(OPTIONS)
     in_scale: In(FP32.width)
-    sum: In(FP32.width)
+    sum: In(FP32.width - 1)
     largest: In(BF16.width - 1)
     o: Out(FP32.width)
     scale: Out(FP32.width)
@@ -57,6 +57,7 @@ class Statistics(wiring.Component):
         multiply = place(m, platform, "multiply", Fp32Multiply)
         add = place(m, platform, "add", Fp32Add)
         bound = place(m, platform, "bound", Bf16Clamp)
+        floor = Signal(FP32.width)
         m.d.comb += [
             multiply.a.eq(number),
             multiply.b.eq(Mux(self.phase == Phase.MEAN, self.options.reciprocal_length, RECIPROCAL_RANGE)),
@@ -64,6 +65,8 @@ class Statistics(wiring.Component):
             add.b.eq(to_fp32(self.options.eps)),
             bound.i.eq(self.largest),
             bound.limit.eq(self.options.lower_bound[:-1]),
+            # Never negative; NaN stays.
+            floor.eq(Mux(number < MIN_SCALE, MIN_SCALE, number)),
             self.o.eq(number),
             self.scale.eq(scale),
         ]
@@ -79,8 +82,6 @@ class Statistics(wiring.Component):
             with m.Case(Phase.ADD_EPS):
                 m.d.sync += number.eq(add.o)
             with m.Case(Phase.FLOOR):
-                # Never negative; NaN stays.
-                floor = Mux(number < MIN_SCALE, MIN_SCALE, number)
                 m.d.sync += [number.eq(floor), scale.eq(floor)]
         self._function(m, platform, "square_root", SquareRoot, number, Phase.SQUARE_ROOT)
         self._function(

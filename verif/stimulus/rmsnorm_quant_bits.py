@@ -8,7 +8,7 @@ import numpy as np
 
 from bitpath.golden.codec import DTYPES
 from bitpath.golden.spec.formats import BF16, FP32
-from bitpath.golden.spec.trainium3_vector import ROW_TILE, TRAINIUM3_RMSNORM_QUANT
+from bitpath.golden.spec.trainium3_vector import ROW_TILE, TRAINIUM3_RMSNORM_QUANT, EpsPlacement
 from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows
 from bitpath.verif.stimulus.rmsnorm_quant import MODES, Case
 
@@ -20,17 +20,21 @@ PLAIN = Options(quant_only=True)
 ONE = BF16.bias << BF16.fraction_bits
 CANDIDATES = 1 << 16
 """Rows of which those are taken that come nearest to a tie: about one of them is a tie but for a unit in FP32."""
+UNREACHED = 3e38
+"""A bound above all rows."""
 Codes = Sequence[int]
 
 
 def cases_of_one_bit(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
     """All of them; ``longest`` of a row is 2 at least."""
-    for kind, options, rows in (*_largest(rng), *_bounds(rng), *_range(), *_floors(), *_casts()):
+    for kind, options, rows in (*_largest(rng), *_bounds(rng), *_rounded_bounds(), *_range(), *_floors(), *_casts()):
         # The last command's rows begin again.
         for first in range(0, len(rows), lanes):
             hidden = np.array([rows[(first + k) % len(rows)] for k in range(lanes)], np.uint16).view(DTYPES[BF16])
             in_scale = np.ones((ROW_TILE, 1), np.float32) if options.static else None
             yield Case(Rows(hidden=hidden, gamma=None, in_scale=in_scale, options=options), kind)
+    yield from _in_scales(rng, lanes)
+    yield from _squares(lanes)
     yield from _next_to_ties(rng, lanes, longest)
 
 
@@ -40,7 +44,9 @@ def _largest(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
         code = rng.randrange(ONE, 2 * ONE)
         yield f"largest by bit {bit}", PLAIN, [(code, code ^ 1 << bit), (code ^ 1 << bit, code)]
     for bit in range(BF16.fraction_bits):
-        yield f"NaN by bit {bit}", PLAIN, [(BF16.infinity_code | 1 << bit, ONE), (ONE, BF16.infinity_code | 1 << bit)]
+        rows = [(BF16.infinity_code | 1 << bit, ONE), (ONE, BF16.infinity_code | 1 << bit)]
+        for options in (PLAIN, _bounded(np.float32(1))):
+            yield f"NaN by bit {bit}", options, rows
 
 
 def _bounds(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
@@ -50,6 +56,21 @@ def _bounds(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
         bound = np.array(code << 16 | below, np.uint32).view(np.float32)
         rows = [(each | sign, each | sign) for each in (code, code ^ 1 << bit) for sign in (0, BF16.sign_mask)]
         yield f"bound by bit {bit}", _bounded(bound), rows
+
+
+def _rounded_bounds() -> Iterator[tuple[str, Options, list[Codes]]]:
+    """Bounds but a bit from half-way between two BF16 numbers, which the smallest scale gives different codes."""
+    lowest, highest = (int(np.float32(number).view(np.uint32)) >> 16 for number in (2 * FLOOR, FLOOR * RANGE / 2))
+    numbers = np.arange(lowest, highest, dtype=np.uint16)
+    codes = (numbers.view(DTYPES[BF16]).astype(np.float32) / FLOOR).astype(DTYPES[NUMERICS.output]).view(np.uint8)
+    (apart,) = np.nonzero(codes[:-1] != codes[1:])
+    half = 1 << FP32.width - BF16.width - 1
+    for below in range(FP32.width - BF16.width):
+        for odd in (0, 1):
+            number = next(int(each) for each in numbers[apart[below:]] if each & 1 == odd)
+            for lower in {half, half ^ 1 << below, half - (1 << below)}:
+                bound = np.array(number << 16 | lower, np.uint32).view(np.float32)
+                yield f"bound to BF16 by bit {below}", _bounded(bound), [(ONE, ONE | BF16.sign_mask)]
 
 
 def _range() -> Iterator[tuple[str, Options, list[Codes]]]:
@@ -81,21 +102,51 @@ def _casts() -> Iterator[tuple[str, Options, list[Codes]]]:
         yield f"cast by bit {bit}", _bounded(bound[found[0]]), [(large, ONE), (large, ONE | BF16.sign_mask)]
 
 
+def _in_scales(rng: Random, lanes: int) -> Iterator[Case]:
+    """Two neighbours as scales by which an element becomes different codes, for all bits between the one and the other."""
+    # Above it BF16 has a number whose code is 1.125, up to it one whose code is 1.
+    limit = np.float32(1 + 2.0**-4 + 2.0**-8)
+    for _ in range(FP32.fraction_bits):
+        element = rng.randrange(ONE, ONE + (1 << BF16.fraction_bits))
+        number = np.array(element, np.uint16).view(DTYPES[BF16]).astype(np.float32)
+        scales = _around(number / limit, 64)
+        (beyond,) = np.nonzero(number * (np.float32(1) / scales) > limit)
+        in_scale = np.resize(scales[beyond[-1] : beyond[-1] + 2], (ROW_TILE, 1))
+        hidden = np.array([(element, element | BF16.sign_mask)] * lanes, np.uint16).view(DTYPES[BF16])
+        options = replace(PLAIN, quant_type="static")
+        yield Case(Rows(hidden=hidden, gamma=None, in_scale=in_scale, options=options), "scale by a bit")
+
+
+def _squares(lanes: int) -> Iterator[Case]:
+    """Squares of one bit, most of them subnormal, alone in their sum; with eps they would be nothing."""
+    roots = [np.float32(2.0 ** (bit / 2)) for bit in range(FP32.emin - FP32.fraction_bits, FP32.emin + 2)]
+    for placement in EpsPlacement:
+        options = Options(quant_type="static", eps=0.0, eps_placement=placement.value)
+        for zeros in (0, 1):
+            for first in range(0, len(roots), lanes):
+                rows = [[0] * zeros + [roots[(first + k) % len(roots)]] for k in range(lanes)]
+                hidden = np.array(rows, np.float32).astype(DTYPES[BF16])
+                gamma, in_scale = np.ones(1 + zeros, DTYPES[BF16]), np.ones((ROW_TILE, 1), np.float32)
+                yield Case(Rows(hidden=hidden, gamma=gamma, in_scale=in_scale, options=options), "squares of one bit")
+
+
 def _next_to_ties(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
     """Rows whose largest element in FP32 is nearest of many to half-way between two numbers of BF16; their scales show it."""
     draw = np.random.default_rng(rng.getrandbits(64))
     for mode in MODES:
         if mode.gamma is None or mode.bounded or mode.options.static:
             continue
-        for length in (2, 3, 5, 7):
+        for length in (2, 3, 5, 7, 19):
             shape = CANDIDATES, min(length, longest)
             hidden = draw.normal(size=shape).astype(DTYPES[BF16])
             gamma = draw.normal(1, 0.3, shape[1]).astype(mode.gamma)
             weighted = _weighted(hidden.astype(np.float32), gamma.astype(np.float32), mode.options)
             apart = (abs(weighted).max(axis=1).view(np.uint32) & 0xFFFF).astype(int) - 0x8000
             nearest = np.argsort(abs(apart), kind="stable")[:lanes]
-            given = Rows(hidden=hidden[nearest], gamma=gamma, in_scale=None, options=mode.options)
-            yield Case(given, f"next to a tie, {length} elements")
+            # A bound that no element reaches changes nothing.
+            for options in (mode.options, replace(mode.options, lower_bound=UNREACHED)):
+                given = Rows(hidden=hidden[nearest], gamma=gamma, in_scale=None, options=options)
+                yield Case(given, f"next to a tie, {length} elements")
 
 
 def _weighted(x: np.ndarray, gamma: np.ndarray, options: Options) -> np.ndarray:

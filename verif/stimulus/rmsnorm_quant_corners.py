@@ -84,6 +84,8 @@ CORNERS = (
         Corner(f"zero row, {options.eps_placement}", options, [0, -0.0, 0], [0x00, 0x80, 0x00], LEAST_SCALE)
         for options in (KERNEL, GOLDEN)
     ),
+    # 1/sqrt(0) is infinity, and 0 times it NaN.
+    Corner("zero row without eps", Options(eps=0.0), [0, -0.0], [NAN] * 2, NAN_SCALE),
     Corner("zero row, plain", PLAIN, [0, 0], [0, 0], LEAST_SCALE),
     Corner("minus zero, static", STATIC_PLAIN, [-0.0, -0.0], [0, 0]),
     Corner("minus zero, normalised, static", STATIC, [-0.0, 0.0], [0, 0]),
