@@ -6,7 +6,6 @@ the tools' versions and the options. So an edit of the RTL recompiles what it ch
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from typing import Any
 from bitpath.rtl.config import digest, to_dict
 from bitpath.sim import cache, paths, process, tools
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.ports import module_ports
 
 BUILD_SECONDS = 1800
 """Limit on one compilation. The largest arrays take minutes; none takes half an hour."""
@@ -49,7 +49,7 @@ COVERAGE_OPTIONS = (
     "--coverage-max-width",
     "65536",
 )
-SCRIPTS = (Path(__file__), Path(__file__).with_name("launch.py"))
+SCRIPTS = tuple(Path(__file__).with_name(name) for name in ("build.py", "launch.py", "ports.py"))
 """What says how a build is made: part of its key, so that none of another version is taken."""
 LIBRARY_HEADER = "library.h"
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
@@ -303,18 +303,10 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
         options += COVERAGE_OPTIONS if job["variant"] == "-coverage" else ()
         # Of the top module only the ports: everything public may change from outside, so that its inner signals would
         # have all that hangs on them computed twice a cycle.
-        for direction, port in _ports(job):
-            access = "rw" if direction == "input" else "rd"
-            lines.append(f'public_flat_{access} -module "{job["top"]}" -var "{port}"')
+        verilog = "".join(Path(file).read_text() for file in job["sources"])
+        for port in module_ports(verilog, job["top"]):
+            access = "rw" if port.direction == "input" else "rd"
+            lines.append(f'public_flat_{access} -module "{job["top"]}" -var "{port.name}"')
     control.write_text("\n".join(lines) + "\n")
     # cocotb takes the last source for the top module's language.
     return job | {"sources": [str(control), *job["sources"]], "build_args": options}
-
-
-def _ports(job: dict[str, Any]) -> list[tuple[str, str]]:
-    """Direction and name of the top module's ports, from the emitted Verilog."""
-    text = "".join(Path(file).read_text() for file in job["sources"])
-    body = re.search(rf"^module {job['top']}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)
-    if body is None:
-        raise SimulationError(f"the emitted Verilog has no module {job['top']}")
-    return re.findall(r"^\s*(input|output) (?:signed )?(?:\[\d+:\d+\] )?(\w+);", body[0], re.MULTILINE)

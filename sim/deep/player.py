@@ -1,13 +1,13 @@
 """The program that plays vectors on a unit's Verilated model: its compilation, and one run of it."""
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from bitpath.sim.build import Built, build
 from bitpath.sim.deep.vectors import Batch, words_of
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.model_program import OPTIONS, model_program, port_table, variable
+from bitpath.sim.ports import module_ports
 
 SOURCE = Path(__file__).with_name("player.cpp")
 STATUS = {
@@ -52,11 +53,7 @@ class Interface:
     @classmethod
     def of(cls, top: str, verilog: str) -> "Interface":
         """That of a module in emitted Verilog: of two streams, of a lane, or without a clock. Ports come by their names."""
-        body = re.search(rf"^module {top}\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
-        if body is None:
-            raise SimulationError(f"the emitted Verilog has no module {top}")
-        found = re.findall(r"^\s*(input|output) (?:\[(\d+):0\] )?(\w+);", body[0], re.MULTILINE)
-        bits = {name: int(high or 0) + 1 for _, high, name in sorted(found, key=lambda port: port[2])}
+        bits = {port.name: port.bits for port in sorted(module_ports(verilog, top), key=attrgetter("name"))}
         if "i__payload" in bits:
             kind = "STREAM" if "clk" in bits else "COMBINATIONAL"
             ports, answer = (("i__payload", bits["i__payload"]),), ("o__payload", bits["o__payload"])
