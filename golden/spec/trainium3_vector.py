@@ -171,8 +171,8 @@ class ExponentialNumerics:
     ``t = fp32(src - max)``; NaN gives NaN, +infinity gives infinity, -infinity gives 0. Otherwise, on grids of
     ``2**-fraction_bits`` unless it is said otherwise:
 
-    1. ``u = floor(|t| * L)`` with ``L`` = log2(e) to nearest on the grid of ``2**-log2e_bits``. Where t is negative and neither
-       zero nor subnormal all bits of u are inverted, which is ``floor(t * L)`` wherever ``t * L`` is not on the grid. Then
+    1. ``u = floor(|t| * L)`` with ``L`` = log2(e) to nearest on the grid of ``2**-log2e_bits``. Where t has a minus sign, -0
+       too, all bits of u are inverted, which is ``floor(t * L)`` wherever ``t * L`` is not on the grid. Then
        ``u = n + i * 2**-table_bits + r`` with an integer n, ``0 <= i < 2**table_bits`` and ``0 <= r < 2**-table_bits``.
     2. ``v = floor(r * ln2)``, ln2 to nearest.
     3. ``p = 1 + floor(v + v * v / 2)``, one floor.

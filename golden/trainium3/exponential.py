@@ -22,7 +22,6 @@ from bitpath.golden.trainium3.reduction import serial_sum
 ReduceCommand = Literal["idle", "reset_reduce", "reduce", "load_reduce"]
 _FAR = np.float32(512)
 """exp of it overflows, exp of its negative rounds to 0; nearer to 0, arguments are multiples of 2**-149 below 2**9."""
-_NORMAL = np.float32(2.0**FP32.emin)
 _FLOAT64_PRECISION = 53
 
 
@@ -79,7 +78,7 @@ def exponential_of(values: np.ndarray, max_value: np.ndarray, numerics: Exponent
     # 24 and 39 bits make 63. With |t| up to 2**9 the shift is to the right by at least 20.
     down = numerics.log2e_bits - bits + FP32.precision - exponent.astype(np.int64)
     u = np.abs(significand) * log2e(numerics) >> np.minimum(down, 63)
-    u = np.where(bounded <= -_NORMAL, ~u, u)
+    u = np.where(np.signbit(bounded), ~u, u)
     fraction = u & (1 << bits) - 1
     r = fraction & (1 << bits - table_bits) - 1
     v = r * ln2(numerics) >> bits

@@ -21,9 +21,9 @@ INTEGER_BITS = FAR + 2
 
 
 class ExponentialArgument(wiring.Component):
-    """``o = floor(|t| * log2(e))`` on the grid of ``2**-fraction_bits``, inverted for a normal t below zero. Combinational.
+    """``o = floor(|t| * log2(e))`` on the grid of ``2**-fraction_bits``, inverted where t has a minus sign. Combinational.
 
-    Of a t of ``2**FAR`` or more, infinities too, ``o`` is that of a smaller one whose exp is infinite or zero as well.
+    Of a t of 128 or more, infinities too, ``o`` is that of another one whose exp is infinite or zero as well.
 
     Parameters
     ----------
@@ -56,22 +56,20 @@ class ExponentialArgument(wiring.Component):
         number = decode.o
 
         factor = log2e(numerics)
-        # The product's lowest bit has weight 2**(exponent - bias - FP32's fraction bits - log2e_bits). Of the largest
-        # exponent below FAR it ends this many places below the grid, where no argument has a use for them.
+        # The product's lowest bit has weight 2**(exponent - bias - FP32's fraction bits - log2e_bits). Of arguments below 128
+        # it ends this many places below the grid, where none has a use for them.
         largest = FP32.bias + FAR - 1
-        below = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (FAR - 1)
+        below = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (FAR - 2)
         product = Signal(FP32.precision + factor.bit_length() - below)
-        inverted = Signal()
-        shifted = Signal(self.o.shape())
+        shifted = Signal(signed(len(product) + 1))
         m.d.comb += [
             decode.code.eq(self.t),
             product.eq((number.significand * factor)[below:]),
-            inverted.eq(number.sign & number.significand[-1]),
             # What leaves below the grid is lost either way, so that it may be inverted before.
-            shifted.eq(Cat(product ^ inverted.replicate(len(product)), inverted)),
+            shifted.eq(Cat(product ^ number.sign.replicate(len(product)), number.sign)),
         ]
         # Beyond the grid every shift is the same: it leaves the sign.
-        shift_bits = len(shifted).bit_length()
+        shift_bits = len(self.o).bit_length()
         align = place(
             m,
             platform,

@@ -172,7 +172,7 @@ def random_beat(config: ExponentialConfig, rng: Random) -> Beat:
         maximum,
         rng.choice(list(Reduce)),
         fp32.mixed(rng),
-        rng.randint(1, config.width),
+        rng.randint(0, config.width),
         bool(rng.getrandbits(1)),
         bool(rng.getrandbits(1)),
     )

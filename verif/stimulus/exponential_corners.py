@@ -111,7 +111,7 @@ def _table(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
     margin = 1 << rest_bits - 6
 
     def place(element: int) -> tuple[int, int]:
-        u = argument(numerics, decode(FP32, element).value)
+        u = argument(numerics, decode(FP32, element))
         return u >> rest_bits & entries - 1, u & (1 << rest_bits) - 1
 
     for integer in (-100, -3, -1, 0, 1, 20):

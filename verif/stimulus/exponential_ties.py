@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import log
 from random import Random
 
 from bitpath.golden.codec import decode
@@ -19,8 +20,6 @@ NEAREST = (
 """Of all arguments with normal powers that are no ties, these are the nearest to one by the preset's numerics: all 670 million
 were computed. The first is 9,331 units of ``2**-64`` from half-way."""
 TIES, NEAR = 64, 64
-NEAR_TIES = len(NEAREST) + TIES + NEAR
-"""How many there are."""
 DRAWN = 2048
 """Arguments at random for those that are near."""
 
@@ -35,12 +34,12 @@ def near_ties(numerics: ExponentialNumerics, rng: Random) -> list[int]:
 def _ties(numerics: ExponentialNumerics, rng: Random) -> Iterator[int]:
     """Without end. Table entry 0 is 1, so that the power has the polynomial's bits alone: every 512th is a tie."""
     while True:
-        element = code(rng.uniform(2.0**-14, 2.0**-9))
+        element = code((rng.randint(-126, 127) + rng.random() / (1 << numerics.table_bits)) * log(2))
         if _apart(numerics, element) == 0:
             yield element
 
 
 def _apart(numerics: ExponentialNumerics, element: int) -> Fraction:
     """How far from half-way the power is, in units of its last place."""
-    y = power(numerics, decode(FP32, element).value)
+    y = power(numerics, decode(FP32, element))
     return abs(y * Fraction(2) ** (FP32.fraction_bits - floor_log2(y)) % 1 - Fraction(1, 2))

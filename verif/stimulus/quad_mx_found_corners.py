@@ -34,6 +34,8 @@ FOUND = (
     ("01010000", E5M2, 7, "8781bcf7", E5M2, 140, 0x00002000),
     ("bf3fbf84", E5M2, 127, "b43d3e01", E5M2, 69, 0x13800000),
     ("01000000", E5M2, 249, "81808000", E5M2, 60, 0x4B000001),
+    ("042f503d", E4M3FN, 34, "f927501b", E4M3FN, 58, 0x80000000),
+    ("61553b0e", E4M3FN, 17, "e672e9a5", E4M3FN, 71, 0x80000000),
 )
 """Of either side the elements as hexadecimal digits, their format and the scale's code; then the partial sum. Most results
 are subnormal, or have terms far below them."""

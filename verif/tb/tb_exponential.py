@@ -6,7 +6,7 @@ Expected values come from golden before anything is driven. ``BITPATH_CASES`` se
 
 import os
 from dataclasses import replace
-from itertools import cycle, islice, product
+from itertools import product
 
 import cocotb
 import numpy as np
@@ -38,7 +38,7 @@ from bitpath.verif.stimulus.exponential import (
 )
 from bitpath.verif.stimulus.exponential_bins import BINS, bins_of, directed_beats
 from bitpath.verif.stimulus.exponential_corners import corners
-from bitpath.verif.stimulus.exponential_ties import NEAR_TIES, near_ties
+from bitpath.verif.stimulus.exponential_ties import near_ties
 
 CONFIG = config_from_environment(ExponentialConfig)
 UNIT = Exponential(CONFIG)
@@ -97,10 +97,8 @@ async def many_arguments(dut):
 @cocotb.test(**LIMIT)
 async def nearly_half_way(dut):
     """Powers half-way between two numbers of FP32, and next to it: all that the product has below decides."""
-    elements = cycle(near_ties(CONFIG.numerics, pauses.rng("ties")))
-    beats = [
-        Beat(tuple(islice(elements, CONFIG.width)), reduce=Reduce.IDLE) for _ in range(-(-NEAR_TIES // CONFIG.width))
-    ]
+    elements = near_ties(CONFIG.numerics, pauses.rng("ties"))
+    beats = [Beat((element,) * CONFIG.width, reduce=Reduce.IDLE) for element in elements]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, exact_powers_of(CONFIG, beats)))
 

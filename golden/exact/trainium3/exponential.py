@@ -4,7 +4,7 @@ from fractions import Fraction
 from functools import cache
 from math import floor, isqrt
 
-from bitpath.golden.codec import Kind, decode
+from bitpath.golden.codec import Kind, Unpacked, decode
 from bitpath.golden.exact.fp32 import add
 from bitpath.golden.exact.rounding import round_to_format
 from bitpath.golden.spec.formats import FP32
@@ -49,16 +49,16 @@ def exponential(numerics: ExponentialNumerics, source: int, max_value: int) -> i
             return numerics.result.nan_code
         case Kind.INFINITY:
             return 0 if difference.sign else numerics.result.infinity_code
-    return round_to_format(power(numerics, difference.value), numerics.result)
+    return round_to_format(power(numerics, difference), numerics.result)
 
 
-def argument(numerics: ExponentialNumerics, t: Fraction) -> int:
+def argument(numerics: ExponentialNumerics, t: Unpacked) -> int:
     """Return u of step 1 for a finite t, in units of 2**-fraction_bits."""
-    u = floor(abs(t) * log2e(numerics) / (1 << numerics.log2e_bits - numerics.fraction_bits))
-    return ~u if t <= -(Fraction(2) ** FP32.emin) else u
+    u = floor(abs(t.value) * log2e(numerics) / (1 << numerics.log2e_bits - numerics.fraction_bits))
+    return ~u if t.sign else u
 
 
-def power(numerics: ExponentialNumerics, t: Fraction) -> Fraction:
+def power(numerics: ExponentialNumerics, t: Unpacked) -> Fraction:
     """Return y of step 4 for a finite t, computed in units that keep every step an integer; see `ExponentialNumerics`."""
     bits, table_bits = numerics.fraction_bits, numerics.table_bits
     u = argument(numerics, t)
