@@ -70,11 +70,11 @@ class MaxDistance(wiring.Component):
         m.d.comb += [self.o.eq(Cat(low, upper)), next_lower.eq(upper - 1)]
         for k in range(self.terms):
             difference = Signal(self.shift_bits + 1, name=f"difference_{k}")
-            near = Signal(name=f"near_{k}")
+            far = Signal(name=f"far_{k}")
             borrow = difference[-1]
             m.d.comb += [
                 difference.eq(low - self.i[k][: self.shift_bits]),
-                near.eq(same[k] | (borrow & (self.i[k][self.shift_bits :] == next_lower))),
-                self.shifts[k].eq(difference[: self.shift_bits] | (~near).replicate(self.shift_bits)),
+                far.eq(~(same[k] | (borrow & (self.i[k][self.shift_bits :] == next_lower)))),
+                self.shifts[k].eq(difference[: self.shift_bits] | far.replicate(self.shift_bits)),
             ]
         return m

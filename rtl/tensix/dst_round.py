@@ -69,8 +69,8 @@ class DstRound(wiring.Component):
             saturated.eq(is_integer & rounded[INTEGER_BITS]),
             # Of exponents that are not negative.
             infinite.eq(~is_integer & (exponent[FP32.exponent_bits :].any() | exponent[: FP32.exponent_bits].all())),
-            # Exponent 31 is as good as any other.
-            half_beyond.eq(exponent[FP16.exponent_bits :].any()),
+            # Exponent 31 is as good as any other; 64 is never reached by sums of products of FP16.
+            half_beyond.eq(exponent[FP16.exponent_bits]),
         ]
         low = (rounded[: FP32.fraction_bits] & ~_all(infinite, FP32.fraction_bits)) | _all(
             saturated, FP32.fraction_bits

@@ -125,7 +125,8 @@ class Products(wiring.Component):
                         product.magnitude.eq(addend.magnitude),
                         product.sign.eq(addend.sign),
                         sums[k].eq(addend.exponent),
-                        counts[k].eq(integer | addend.magnitude[-1]),
+                        # A zero's exponent is 0, which makes no maximum.
+                        counts[k].eq(1),
                     ]
         return sums, counts, zeros
 

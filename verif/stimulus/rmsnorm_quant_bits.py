@@ -39,10 +39,11 @@ def cases_of_one_bit(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
 
 
 def _largest(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
-    """Two elements that differ in one bit, in both orders; NaN by one bit."""
+    """Two elements that differ in one bit, in both orders, and with the rest of their fractions inverted; NaN by one bit."""
     for bit in range(BF16.width - 1):
         code = rng.randrange(ONE, 2 * ONE)
-        yield f"largest by bit {bit}", PLAIN, [(code, code ^ 1 << bit), (code ^ 1 << bit, code)]
+        rows = [(each, each ^ 1 << bit) for each in (code, code ^ BF16.fraction_mask)]
+        yield f"largest by bit {bit}", PLAIN, [*rows, *(row[::-1] for row in rows)]
     for bit in range(BF16.fraction_bits):
         rows = [(BF16.infinity_code | 1 << bit, ONE), (ONE, BF16.infinity_code | 1 << bit)]
         for options in (PLAIN, _bounded(np.float32(1))):

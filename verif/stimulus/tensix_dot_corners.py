@@ -23,6 +23,7 @@ from bitpath.verif.stimulus.tensix_dot import (
     split,
 )
 from bitpath.verif.stimulus.tensix_dot_bins import DST_DISTANCES, SUM_DISTANCES, product_distances
+from bitpath.verif.stimulus.tensix_dot_found import found
 
 A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)
 """Fields of phase 0 with their hidden bits."""
@@ -38,7 +39,8 @@ def corners(numerics: TensixNumerics, rng: Random, mode: Mode) -> list[DotCase]:
     """Cases for every bin of a mode."""
     makers = (_product_distances, _sum_distances, _dst_distances, _ties, _units, _cancellations)
     makers += (_nearly_all_ones, _ends, _empty_fields, _zeros)
-    return [case for maker in makers for _ in range(REPEATS) for case in maker(numerics, rng, mode)]
+    made = [case for maker in makers for _ in range(REPEATS) for case in maker(numerics, rng, mode)]
+    return [*made, *found(mode)]
 
 
 def _sweep(rng: Random, distances: Iterable[int]) -> Iterator[tuple[int, int]]:
