@@ -18,6 +18,8 @@ STEP = np.float32(1 / NUMERICS.output_range)
 FLOOR = np.float32(float(NUMERICS.min_dequant_scale))
 PLAIN = Options(quant_only=True)
 ONE = BF16.bias << BF16.fraction_bits
+NEAREST = 4
+"""Commands of rows that come nearest to a tie."""
 CANDIDATES = 1 << 16
 """Rows of which those are taken that come nearest to a tie: about one of them is a tie but for a unit in FP32."""
 UNREACHED = 3e38
@@ -132,7 +134,8 @@ def _squares(lanes: int) -> Iterator[Case]:
 
 
 def _next_to_ties(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
-    """Rows whose largest element in FP32 is nearest of many to half-way between two numbers of BF16; their scales show it."""
+    """Rows whose largest element in FP32 is nearest of many to half-way between two numbers of BF16, or above it by one bit; their
+    scales show it."""
     draw = np.random.default_rng(rng.getrandbits(64))
     for mode in MODES:
         if mode.gamma is None or mode.bounded or mode.options.static:
@@ -143,10 +146,14 @@ def _next_to_ties(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
             gamma = draw.normal(1, 0.3, shape[1]).astype(mode.gamma)
             weighted = _weighted(hidden.astype(np.float32), gamma.astype(np.float32), mode.options)
             apart = (abs(weighted).max(axis=1).view(np.uint32) & 0xFFFF).astype(int) - 0x8000
-            nearest = np.argsort(abs(apart), kind="stable")[:lanes]
+            nearest = np.argsort(abs(apart), kind="stable")[: NEAREST * lanes]
+            (one_bit_above,) = np.nonzero((apart > 0) & (apart & apart - 1 == 0))
+            chosen = np.concatenate([nearest, one_bit_above])
+            chosen = np.resize(chosen, (-(-len(chosen) // lanes), lanes))
             # A bound that no element reaches changes nothing.
-            for options in (mode.options, replace(mode.options, lower_bound=UNREACHED)):
-                given = Rows(hidden=hidden[nearest], gamma=gamma, in_scale=None, options=options)
+            for number, rows in enumerate(chosen):
+                options = replace(mode.options, lower_bound=UNREACHED) if number & 1 else mode.options
+                given = Rows(hidden=hidden[rows], gamma=gamma, in_scale=None, options=options)
                 yield Case(given, f"next to a tie, {length} elements")
 
 
