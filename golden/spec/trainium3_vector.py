@@ -176,12 +176,12 @@ class ExponentialNumerics:
        ``u = n + i * 2**-table_bits + r`` with an integer n, ``0 <= i < 2**table_bits`` and ``0 <= r < 2**-table_bits``.
     2. ``v = floor(r * ln2)``, ln2 to nearest.
     3. ``p = 1 + floor(v + v * v / 2)``, one floor.
-    4. ``y = 2**n * T[i] * p`` exactly, with ``T[i] = 2**(i * 2**-table_bits)`` to nearest.
+    4. ``y = 2**n * floor(T[i] * p)``, on the grid of ``2**-power_bits``, with ``T[i] = 2**(i * 2**-table_bits)`` to nearest.
     5. The result is y, rounded once, RNE, to ``result``, subnormals and infinity included.
 
     Attributes
     ----------
-    fraction_bits, table_bits, log2e_bits : as above.
+    fraction_bits, table_bits, log2e_bits, power_bits : as above; ``power_bits`` is ``fraction_bits`` at least.
     result : format of the result before the cast to the destination.
     sum_before_cast : whether the running sum adds results before the cast to the destination (True) or after it.
     """
@@ -189,17 +189,21 @@ class ExponentialNumerics:
     fraction_bits: int
     table_bits: int
     log2e_bits: int
+    power_bits: int
     result: FloatFormat
     sum_before_cast: bool
 
 
 TRAINIUM3_EXPONENTIAL = Preset(
     name="trainium3_exponential",
-    numerics=ExponentialNumerics(fraction_bits=32, table_bits=8, log2e_bits=38, result=FP32, sum_before_cast=True),
+    numerics=ExponentialNumerics(
+        fraction_bits=32, table_bits=8, log2e_bits=38, power_bits=51, result=FP32, sum_before_cast=True
+    ),
     sources={
         "fraction_bits": _chosen("errors well below an FP32 half ulp: no document states the accuracy"),
         "table_bits": _chosen("so that a polynomial of degree two suffices"),
         "log2e_bits": _chosen("so that the largest argument that does not overflow loses no accuracy"),
+        "power_bits": _chosen("the fewest with which every result is that of the exact product"),
         "result": _documented("ISA exponential: FP32 internally"),
         "sum_before_cast": _chosen("ISA's pseudo code adds dst and does not say whether before or after its rounding"),
     },

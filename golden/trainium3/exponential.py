@@ -22,7 +22,6 @@ from bitpath.golden.trainium3.reduction import serial_sum
 ReduceCommand = Literal["idle", "reset_reduce", "reduce", "load_reduce"]
 _FAR = np.float32(512)
 """exp of it overflows, exp of its negative rounds to 0; nearer to 0, arguments are multiples of 2**-149 below 2**9."""
-_FLOAT64_PRECISION = 53
 
 
 def exponential(
@@ -84,10 +83,8 @@ def exponential_of(values: np.ndarray, max_value: np.ndarray, numerics: Exponent
     v = r * ln2(numerics) >> bits
     past_one = v + (v * v >> bits + 1)  # p without its 1
     table = np.array(power_table(numerics))[fraction >> bits - table_bits]
-    # T * p has up to 66 bits, of which float64 holds 53: the bits below end in the last one kept, as a sticky bit.
-    dropped = max(2 * bits + 2 - _FLOAT64_PRECISION, 0)
-    rest = table * past_one
-    y = (table << bits - dropped) + (rest >> dropped) | (rest & (1 << dropped) - 1 != 0)
+    dropped = max(2 * bits - numerics.power_bits, 0)
+    y = (table << bits - dropped) + (table * past_one >> dropped)
     powers = encode_array(numerics.result, np.ldexp(y.astype(np.float64), (u >> bits) - 2 * bits + dropped))
     return np.where(np.isnan(t), fp32.NAN, powers.astype(np.uint32).view(np.float32))
 
@@ -118,7 +115,7 @@ def _start(
 
 
 def _check_numerics(numerics: ExponentialNumerics | None) -> ExponentialNumerics:
-    """Return the numerics, the preset's for None; int64 carries no larger ones than the preset's."""
+    """Return the numerics, the preset's for None; int64 carries no larger ones than the preset's, nor float64 their powers."""
     largest = TRAINIUM3_EXPONENTIAL.numerics
     if numerics is None:
         return largest
@@ -128,9 +125,11 @@ def _check_numerics(numerics: ExponentialNumerics | None) -> ExponentialNumerics
         numerics.result is not FP32
         or not largest.table_bits <= numerics.table_bits <= numerics.fraction_bits <= largest.fraction_bits
         or not numerics.fraction_bits <= numerics.log2e_bits <= largest.log2e_bits
+        or not numerics.fraction_bits <= numerics.power_bits <= largest.power_bits
     ):
         raise ValueError(
             f"numerics is {numerics}; result FP32, table_bits from {largest.table_bits}, fraction_bits up to"
-            f" {largest.fraction_bits} and log2e_bits from those up to {largest.log2e_bits} are allowed"
+            f" {largest.fraction_bits}, log2e_bits from those up to {largest.log2e_bits} and power_bits up to"
+            f" {largest.power_bits} are allowed"
         )
     return numerics

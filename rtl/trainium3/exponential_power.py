@@ -14,12 +14,12 @@ from bitpath.rtl.trainium3.exponential_constants import ln2, power_table
 
 
 class ExponentialPower(wiring.Component):
-    """``o = 2**n * T[i] * p``, exactly: n is the argument's integer part, i the upper bits of its fraction, and p a
-    polynomial of the rest. Combinational.
+    """``o = 2**n * floor(T[i] * p)``: n is the argument's integer part, i the upper bits of its fraction, and p a polynomial of
+    the rest. Combinational.
 
     Parameters
     ----------
-    numerics : of which ``fraction_bits`` and ``table_bits`` are used.
+    numerics : of which ``fraction_bits``, ``table_bits`` and ``power_bits`` are used.
 
     Members
     -------
@@ -33,8 +33,9 @@ class ExponentialPower(wiring.Component):
     def __init__(self, numerics: ExponentialNumerics):
         self.numerics = numerics
         bits = numerics.fraction_bits
-        # T and p are below 2; of their product's 2 * bits fraction bits none is dropped.
-        power = raw_sum(2 * (bits + 1), INTEGER_BITS + 1)
+        # T and p are below 2; their product has 2 * bits fraction bits.
+        self.dropped = max(0, 2 * bits - numerics.power_bits)
+        power = raw_sum(2 * (bits + 1) - self.dropped, INTEGER_BITS + 1)
         super().__init__({"i": In(signed(INTEGER_BITS + bits)), "o": Out(power)})
 
     def elaborate(self, platform):
@@ -55,8 +56,8 @@ class ExponentialPower(wiring.Component):
             read.addr.eq(index),
             linear.eq((rest * ln2(self.numerics)) >> bits),
             past_one.eq(linear + ((linear * linear) >> (bits + 1))),
-            self.o.magnitude.eq(Cat(Const(0, bits), entry) + entry * past_one),
-            self.o.exponent.eq(integer - 2 * bits),
+            self.o.magnitude.eq(Cat(Const(0, bits - self.dropped), entry) + (entry * past_one)[self.dropped :]),
+            self.o.exponent.eq(integer - (2 * bits - self.dropped)),
             self.o.sign.eq(0),
         ]
         return m

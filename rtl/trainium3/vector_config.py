@@ -115,3 +115,4 @@ class ExponentialConfig:
         require_range("exponential", "table_bits", numerics.table_bits, 1, 10)
         require_range("exponential", "fraction_bits", numerics.fraction_bits, 2 * numerics.table_bits, 40)
         require_range("exponential", "log2e_bits", numerics.log2e_bits, numerics.fraction_bits, 48)
+        require_range("exponential", "power_bits", numerics.power_bits, numerics.fraction_bits, 80)

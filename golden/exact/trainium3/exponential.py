@@ -68,7 +68,8 @@ def power(numerics: ExponentialNumerics, t: Unpacked) -> Fraction:
     p = (1 << bits) + v + (v * v >> bits + 1)
     # T and p are below 2, so that whatever lies outside these exponents overflows or rounds to zero as their ends do.
     n = min(max(n, numerics.result.emin - numerics.result.fraction_bits - 4), numerics.result.emax + 1)
-    return power_table(numerics)[i] * p * Fraction(2) ** (n - 2 * bits)
+    dropped = max(0, 2 * bits - numerics.power_bits)
+    return (power_table(numerics)[i] * p >> dropped) * Fraction(2) ** (n - 2 * bits + dropped)
 
 
 def _floor_root(value: int, square_roots: int) -> int:

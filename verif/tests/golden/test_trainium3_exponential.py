@@ -19,7 +19,7 @@ from bitpath.golden.spec.trainium3_vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3 import exponential
 
 NUMERICS = TRAINIUM3_EXPONENTIAL.numerics
-SMALLER = replace(NUMERICS, fraction_bits=24, table_bits=9, log2e_bits=30)
+SMALLER = replace(NUMERICS, fraction_bits=24, table_bits=9, log2e_bits=30, power_bits=40)
 INF, NAN = 0x7F800000, 0x7FC00000
 GRID = 160
 

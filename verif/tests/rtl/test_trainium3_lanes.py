@@ -152,7 +152,7 @@ def test_xorwow_volume():
     bench("xorwow", XorwowConfig(lanes=4), "verilator", cases=50_000, min_tests=6, min_compared=300_000)
 
 
-COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, sum_before_cast=False)
+COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, power_bits=40, sum_before_cast=False)
 """A coarser algorithm with a larger table, whose sums are of what is stored."""
 
 
