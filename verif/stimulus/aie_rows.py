@@ -65,13 +65,15 @@ def row_kinds(numerics: AieNumerics) -> list[RowKind]:
     ]
 
 
-def random_tiles(source: np.random.Generator, kind: RowKind, side: int, shape: tuple[int, ...]) -> Tiles:
+def random_tiles(
+    source: np.random.Generator, kind: RowKind, side: int, shape: tuple[int, ...], special: float = SPECIAL_SHARE
+) -> Tiles:
     """Tiles of X (side 0), [..., m, k], or of Y (side 1), [..., n, k]; blocks [..., m or n, 1].
 
-    Numbers near 1; a few tiles have any code.
+    Numbers near 1; a share of the tiles has any code.
     """
     rows = kind.tile.n if side else kind.tile.m
-    anything = source.random((*shape, 1, 1)) < SPECIAL_SHARE
+    anything = source.random((*shape, 1, 1)) < special
     if kind.mx:
         return _blocks(source, kind.mx, (*shape, rows, 1), anything)
     whole = (*shape, rows, kind.tile.k)

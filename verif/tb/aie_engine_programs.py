@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.verif.stimulus.aie_rows import RowKind, random_tiles, row_kinds
+from bitpath.verif.stimulus.aie_rows import SPECIAL_SHARE, RowKind, random_tiles, row_kinds
 from bitpath.verif.tb.aie_engine_model import RowCommand, tile_words
 
 RELATIONS = ("the same accumulators", "some of them", "others")
@@ -17,10 +17,16 @@ ENDS = ("stored", "left")
 
 
 def random_command(
-    kind: RowKind, source: np.random.Generator, *, steps: int, tiles: int, **fields: object
+    kind: RowKind,
+    source: np.random.Generator,
+    *,
+    steps: int,
+    tiles: int,
+    special: float = SPECIAL_SHARE,
+    **fields: object,
 ) -> RowCommand:
-    """A command on random tiles."""
-    x, y = random_tiles(source, kind, 0, (steps,)), random_tiles(source, kind, 1, (steps, tiles))
+    """A command on random tiles, a share of which has any code."""
+    x, y = (random_tiles(source, kind, side, shape, special) for side, shape in enumerate(((steps,), (steps, tiles))))
     return RowCommand(kind=kind, x=x, y=y, **fields)
 
 

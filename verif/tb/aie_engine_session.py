@@ -9,7 +9,7 @@ import numpy as np
 from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.rtl.aie_ml_v2.aie_engine import AieEngine, AieMemory, host_write_layout
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
-from bitpath.rtl.aie_ml_v2.layouts import word_bits
+from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS, word_bits
 from bitpath.verif.host.aie_images import x_words, y_words
 from bitpath.verif.host.memory_image import image_words, write_payloads
 from bitpath.verif.host.player import MemoryPlayer, Segment
@@ -19,8 +19,8 @@ from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tb.aie_engine_model import EngineModel, RowCommand, command_bits, register_words
 from bitpath.verif.tb.engine_host import expect_rest, source_of
 
-SPARE_TILES = 2
-"""Tiles of Y that may lie between a command's tiles of a step and those of the next."""
+SPARE_WORDS = 4
+"""Words of Y that may lie between a command's tiles of a step and those of the next, but where tiles are spread."""
 
 
 class Session:
@@ -34,10 +34,14 @@ class Session:
     frame : of the test.
     config : of the engine.
     gap, stall : how often commands and answers pause.
+    spread : tiles begin anywhere in the operand memories, behind whose ends their beginnings follow, and steps of Y lie as
+        far apart as there is room.
     """
 
-    def __init__(self, frame: Bench, config: AieEngineConfig, *, gap: float = 0.0, stall: float = 0.0):
-        self.config, self.dut = config, frame.dut
+    def __init__(
+        self, frame: Bench, config: AieEngineConfig, *, gap: float = 0.0, stall: float = 0.0, spread: bool = False
+    ):
+        self.config, self.dut, self.spread = config, frame.dut, spread
         self.player = MemoryPlayer(
             frame,
             gaps=pauses.scattered(gap, pauses.rng("command")),
@@ -75,30 +79,50 @@ class Session:
         words = image_words(lanes, word_bits(self.config.unit) // 8)
         return write_payloads(self._writes, AieMemory.ACCUMULATORS, register * register_words(self.config), words)
 
+    async def refill(self) -> None:
+        """Any codes to all accumulators, once all that is queued has run."""
+        await self.flush()
+        lanes = self._junk.integers(0, 1 << LANE_BITS, self.model.accumulators.shape, dtype=np.uint32)
+        self.model.accumulators[:] = lanes
+        await self.player.play([Segment(writes=self.accumulator_writes(0, lanes))])
+
     async def run(self, commands: Iterable[RowCommand]) -> None:
         """Queue commands, then run what is queued and compare."""
         for command in commands:
             await self.queue(command)
         await self.flush()
 
-    async def queue(self, command: RowCommand) -> None:
-        """Place the tiles and queue the command; what was queued before runs first where there is no room."""
-        x, y = x_words(command.x, command.kind.mode), y_words(command.y, command.kind.mode)
-        room = self.config.y_depth // (command.steps * y.shape[-2]) - command.tiles
-        spare = min(int(self._junk.integers(0, SPARE_TILES + 1)), room)
-        y = np.pad(y, [(0, 0), (0, spare), (0, 0), (0, 0)], constant_values=0xA5)
-        x_count, y_count = (int(np.prod(image.shape[:-1])) for image in (x, y))
-        if self._next_x + x_count > self.config.x_depth or self._next_y + y_count > self.config.y_depth:
-            await self.flush()
-        for memory, address, image in ((AieMemory.X, self._next_x, x), (AieMemory.Y, self._next_y, y)):
-            self._segment.writes += write_payloads(self._writes, memory, address, image_words(image, image.shape[-1]))
-        stride = y.shape[1] * y.shape[2]
-        self._segment.commands.append(
-            command_bits(self.config, command, self._next_x, self._next_y, stride, self._junk)
+    async def queue(self, command: RowCommand) -> int:
+        """Place the tiles and queue the command; what was queued before runs first where there is no room. Returns its bits."""
+        config = self.config
+        x, y = (
+            image.reshape(command.steps, -1, image.shape[-1])
+            for image in (x_words(command.x, command.kind.mode), y_words(command.y, command.kind.mode))
         )
-        self._next_x += x_count
-        self._next_y += y_count
+        gaps, depth = command.steps - 1, y.shape[1]  # between steps; words of a step
+        # Without gaps between steps, nothing reads how long they are.
+        room = (config.y_depth - command.steps * depth) // gaps if gaps else config.y_depth - 1
+        spare = int(self._junk.integers(0, (room if self.spread else min(SPARE_WORDS, room)) + 1))
+        y = np.pad(y, [(0, 0), (0, spare if gaps else 0), (0, 0)], constant_values=0xA5)
+        x, y = x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1])[: command.steps * depth + gaps * spare]
+        if self._used_x + len(x) > config.x_depth or self._used_y + len(y) > config.y_depth:
+            await self.flush()
+        x_address = (self._origin_x + self._used_x) % config.x_depth
+        y_address = (self._origin_y + self._used_y) % config.y_depth
+        self._write(AieMemory.X, config.x_depth, x_address, x)
+        self._write(AieMemory.Y, config.y_depth, y_address, y)
+        bits = command_bits(config, command, x_address, y_address, depth + spare, self._junk)
+        self._segment.commands.append(bits)
+        self._used_x += len(x)
+        self._used_y += len(y)
         self.model.execute(command)
+        return bits
+
+    def _write(self, memory: AieMemory, depth: int, address: int, image: np.ndarray) -> None:
+        """Words to a memory, on from its beginning behind its end."""
+        words = image_words(image, image.shape[-1])
+        for at, part in ((address, words[: depth - address]), (0, words[depth - address :])):
+            self._segment.writes += write_payloads(self._writes, memory, at, part)
 
     def take_segment(self) -> Segment:
         """What is queued, for a test that drives it itself."""
@@ -108,7 +132,11 @@ class Session:
 
     def _begin(self) -> None:
         self._segment = Segment()
-        self._next_x = self._next_y = 0
+        self._used_x = self._used_y = 0
+        self._origin_x, self._origin_y = (
+            int(self._junk.integers(0, depth)) if self.spread else 0
+            for depth in (self.config.x_depth, self.config.y_depth)
+        )
 
     async def flush(self) -> np.ndarray:
         """Run what is queued and compare the result memory, which is returned, uint32 [words, lanes]."""
@@ -135,12 +163,10 @@ class Session:
 
 
 @asynccontextmanager
-async def engine(
-    dut: Any, config: AieEngineConfig, *, gap: float = 0.0, stall: float = 0.0
-) -> AsyncIterator[tuple[Bench, Session]]:
-    """The frame of a bench around an engine at rest, whose accumulators hold random numbers."""
+async def engine(dut: Any, config: AieEngineConfig, **how: object) -> AsyncIterator[tuple[Bench, Session]]:
+    """The frame of a bench around an engine at rest, whose accumulators hold random numbers; ``how`` is the session's."""
     async with bench(dut, AieEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
         await expect_rest(dut)
-        session = Session(frame, config, gap=gap, stall=stall)
+        session = Session(frame, config, **how)
         await session.preset()
         yield frame, session

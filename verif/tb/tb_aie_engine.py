@@ -7,14 +7,14 @@ import os
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, FallingEdge
 
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.spec.aie_ml_v2_modes import INT8
 from bitpath.rtl.aie_ml_v2.aie_engine import AieEngine
 from bitpath.rtl.aie_ml_v2.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.layouts import LANE_BITS
-from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac_mode import INTEGER_MODES, MacMode
 from bitpath.verif.host.aie_images import native_matmul
 from bitpath.verif.host.aie_lowering import lower, result_lanes, result_words
 from bitpath.verif.host.player import MemoryPlayer, Segment
@@ -23,6 +23,7 @@ from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_e
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.stimulus.aie_rows import row_kinds
+from bitpath.verif.tb.aie_engine_filling import NUMBERS, PLACES, SHAPES, filling_program, numbers_of, places_of
 from bitpath.verif.tb.aie_engine_model import tile_words
 from bitpath.verif.tb.aie_engine_pace import BEGIN, Pace
 from bitpath.verif.tb.aie_engine_programs import ENDS, RELATIONS, STARTS, any_address, program, random_command
@@ -39,6 +40,8 @@ STEPS = (1, 2, 3, 5)
 FIXED_SEED = 2026
 SAMPLES = ("int8_ss", "bf16_fp16", "mx6", "mx9")
 """A kind of each datapath."""
+KINDS_OF_A_MODE = 2
+"""For which the memories are filled."""
 
 
 @cocotb.test(**LIMIT)
@@ -204,6 +207,39 @@ async def host_traffic(dut):
         await session.flush()
         fields = {"steps": 2, "tiles": half, "accumulator": half, "clear": False, "address": 0}
         await session.run([random_command(mx6, source, **fields)])
+
+
+@cocotb.test(**LIMIT)
+async def filled(dut):
+    """Commands that fill memories and queue, their tiles anywhere, of any codes onto any accumulators, in all modes."""
+    async with engine(dut, CONFIG, spread=True) as (frame, session):
+        source, rng = source_of("operands"), pauses.rng("filled")
+        modes = [mode.name for mode in MacMode]
+        coverage = frame.coverage(
+            [*cross(modes, SHAPES), *PLACES, *cross(("changed to",), NUMBERS), "a command waits for the queue"]
+        )
+        frame.start("watch", watch_queue(dut, coverage))
+        for mode in MacMode:
+            kinds = [kind for kind in KINDS.values() if MacMode.of(kind.mode) is mode]
+            for kind in rng.sample(kinds, min(KINDS_OF_A_MODE, len(kinds))):
+                await session.refill()
+                before = session.model.results.copy()
+                for shape, each in filling_program(CONFIG, kind, source, rng):
+                    coverage.hit(mode.name, shape)
+                    for place in places_of(CONFIG, each, await session.queue(each)):
+                        coverage.hit(place)
+                results = await session.flush()
+                if mode not in INTEGER_MODES:
+                    for number in numbers_of(results[results != before]):
+                        coverage.hit("changed to", number)
+
+
+async def watch_queue(dut, coverage):
+    """Count that the queue is full, for ever."""
+    while True:
+        await FallingEdge(dut.clk)
+        if resolved(dut.command__valid) and not resolved(dut.command__ready):
+            coverage.hit("a command waits for the queue")
 
 
 @cocotb.test(**LIMIT)

@@ -11,7 +11,7 @@ from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
-ALL = 22
+ALL = 23
 """Tests of the bench."""
 SAME = "same_on_every_engine"
 LANES = 64 + 32 + 64 + 64
@@ -41,7 +41,7 @@ def result(file, config, simulator):
 
 
 def test_16_lanes_on_verilator():
-    """All modes, programs, whole matmuls, pace, host traffic, resets."""
+    """All modes, programs, whole matmuls, pace, host traffic, full memories, resets."""
     bench(FAST, "verilator", cases=4, min_compared=30 * WORDS)
 
 
