@@ -15,6 +15,8 @@ from bitpath.golden.spec.formats import FloatFormat
 Tiles = np.ndarray | MxBlocks
 SPECIAL_SHARE = 1 / 64
 """Of tiles that have any code or exponent, NaN too; the others' numbers lie near 1, so that sums say something."""
+EDGE_SHARE = 1 / 16
+"""Of the codes of such tiles of floats that are zero or infinity, which hardly meet otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,8 @@ def random_tiles(
     near = source.standard_normal(whole, dtype=np.float32).astype(dtype)
     code_dtype = np.dtype(f"u{near.itemsize}")
     any_codes = source.integers(0, 1 << fmt.width, whole).astype(code_dtype)
+    edges = source.choice((0, fmt.infinity_code or 0), whole).astype(code_dtype)
+    any_codes = np.where(source.random(whole) < EDGE_SHARE, edges, any_codes)
     return np.where(anything, any_codes, near.view(code_dtype)).view(dtype)
 
 
