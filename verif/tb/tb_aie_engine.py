@@ -40,7 +40,7 @@ STEPS = (1, 2, 3, 5)
 FIXED_SEED = 2026
 SAMPLES = ("int8_ss", "bf16_fp16", "mx6", "mx9")
 """A kind of each datapath."""
-KINDS_OF_A_MODE = 2
+KINDS_OF_A_MODE = 4
 """For which the memories are filled."""
 
 
