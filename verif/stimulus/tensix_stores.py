@@ -1,15 +1,19 @@
 """Ways to store a Dst tile: few that meet every format and flag, for benches around the packer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 
 from bitpath.golden.spec.tensix import EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.early_conversion import INTEGERS
+from bitpath.rtl.tensix.layouts import EXPONENT_BITS
 from bitpath.verif.stimulus.tensix_pack import ALL_PACKINGS, Packing
+from bitpath.verif.stimulus.tensix_pack_random import COMBINATIONS
 
 THRESHOLD_EXPONENTS = range(-2, 7)
 """Of thresholds, about where sums of 32 products near 1 lie."""
+THRESHOLD_BITS = 15
+"""Of ReLU's, which is not negative."""
 
 
 def _holds(packing: Packing, *, dst32: bool, five: bool, integer: bool) -> bool:
@@ -18,43 +22,58 @@ def _holds(packing: Packing, *, dst32: bool, five: bool, integer: bool) -> bool:
     return in_32_bits and (dst32 or (mid in EXPONENT5_FORMATS) == five)
 
 
-PACKINGS = {
-    kind: tuple(each for each in ALL_PACKINGS if _holds(each, dst32=dst32, five=five, integer=integer))
-    for kind, (dst32, five, integer) in {
-        "BF16": (False, False, False),
-        "FP16": (False, True, False),
-        "FP32": (True, False, False),
-        "INT32": (True, False, True),
-    }.items()
-}
+def _by_kind(packings: Iterable[Packing]) -> dict[str, tuple[Packing, ...]]:
+    packings = tuple(packings)
+    return {
+        kind: tuple(each for each in packings if _holds(each, dst32=dst32, five=five, integer=integer))
+        for kind, (dst32, five, integer) in {
+            "BF16": (False, False, False),
+            "FP16": (False, True, False),
+            "FP32": (True, False, False),
+            "INT32": (True, False, True),
+        }.items()
+    }
+
+
+PACKINGS = _by_kind(ALL_PACKINGS)
 """Every combination that golden allows, by what Dst holds."""
+RARER = _by_kind(
+    each.packing
+    for each in COMBINATIONS
+    if each.packing.edge_minus_infinity or each.packing.round_10b or each.packing.descale_shift
+)
+"""Those with a step that few stores have, by what Dst holds."""
 AS_IT_IS = {kind: Packing(Format[kind], Format[kind], kind.endswith("32"), raw=True) for kind in PACKINGS}
 """What keeps the bits of Dst, by what it holds."""
 
 
 def packing_bins(packing: Packing) -> list[str]:
     """What coverage counts of a packing."""
-    bins = [
-        f"to {packing.out_format.name}",
-        f"{'raw' if packing.raw else 'rounded'} {packing.mid_format.name}",
-        f"relu {packing.relu}",
-    ]
-    bins += ["unsigned"] if packing.unsigned else []
-    return bins + ([f"onto {packing.out_format.name}"] if packing.accumulate else [])
+    early = f"{'raw' if packing.raw else 'rounded'} {packing.mid_format.name}"
+    bins = [f"to {packing.out_format.name}", early, f"relu {packing.relu}"]
+    for has, name in (
+        (packing.unsigned, "unsigned"),
+        (packing.accumulate, f"onto {packing.out_format.name}"),
+        (packing.edge_minus_infinity, f"{early}, minus infinity where masked"),
+        (packing.round_10b, f"{early}, to 10 bits"),
+        (packing.descale_shift, f"divided by 2**{packing.descale_shift}"),
+    ):
+        bins += [name] if has else []
+    return bins
 
 
-def every_bin(kind: str) -> list[str]:
-    """The bins of all packings of a kind."""
-    return list(dict.fromkeys(name for packing in PACKINGS[kind] for name in packing_bins(packing)))
+def every_bin(packings: Iterable[Packing]) -> list[str]:
+    """The bins of all packings."""
+    return list(dict.fromkeys(name for packing in packings for name in packing_bins(packing)))
 
 
-def covering(kind: str, rng: Random) -> Iterable[Packing]:
-    """Packings of a kind in any order, each with a bin that none before it had, until there are none left."""
-    missing = set(every_bin(kind))
-    for packing in rng.sample(PACKINGS[kind], len(PACKINGS[kind])):
+def covering(packings: Sequence[Packing], rng: Random) -> Iterable[Packing]:
+    """Packings in any order, each with a bin that none before it had, until there are none left."""
+    missing = set(every_bin(packings))
+    for packing in rng.sample(packings, len(packings)):
         if missing & set(packing_bins(packing)):
             missing -= set(packing_bins(packing))
-            yield with_numbers(packing, rng)
+            yield packing
 
 
 def with_numbers(packing: Packing, rng: Random) -> Packing:
@@ -66,3 +85,11 @@ def with_numbers(packing: Packing, rng: Random) -> Packing:
     exponents = [bias + rng.choice(THRESHOLD_EXPONENTS) for _ in range(2)]
     threshold = exponents[0] << fraction_bits | rng.getrandbits(fraction_bits) if packing.relu > 1 else 0
     return replace(packing, relu_threshold=threshold, exponent_threshold=rng.choice((0, exponents[1])))
+
+
+def with_any_numbers(packing: Packing, rng: Random) -> Packing:
+    """The packing, of floats with any thresholds."""
+    if packing.mid_format in INTEGERS:
+        return packing
+    threshold = rng.getrandbits(THRESHOLD_BITS) if packing.relu > 1 else 0
+    return replace(packing, relu_threshold=threshold, exponent_threshold=rng.getrandbits(EXPONENT_BITS))

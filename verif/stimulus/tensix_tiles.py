@@ -61,16 +61,22 @@ class Tile:
         return words.reshape(-1, FACE)
 
 
-def random_tile(source: np.random.Generator, conversion: Conversion) -> Tile:
-    """A tile of an L1 format."""
+def random_tile(
+    source: np.random.Generator, conversion: Conversion, moved: np.ndarray | int = 0, *, rare: float = RARE
+) -> Tile:
+    """A tile of an L1 format; the exponents of floats are moved by as much, for each datum [64, 16] or for all.
+
+    ``rare`` is how often one is anything.
+    """
     fmt = conversion.l1_format
+    moved = np.broadcast_to(moved, (DATUMS // FACE, FACE))
     if fmt in BLOCK_FLOATS:
-        return Tile(conversion, _blocks(source, fmt))
+        return Tile(conversion, _blocks(source, fmt, moved[:, 0], rare))
     if fmt in FLOATS:
-        codes = _floats(source, FLOATS[fmt])
+        codes = _floats(source, FLOATS[fmt], moved.ravel(), rare)
     elif fmt is Format.INT16:
         # Opaque: its low byte stands in the exponent's place.
-        codes = source.integers(0, 1 << 16, DATUMS) & ~0xFF | _exponents(source, BF16)
+        codes = source.integers(0, 1 << 16, DATUMS) & ~0xFF | _exponents(source, BF16, moved.ravel(), rare)
     else:
         codes = _integers(source, unsigned=conversion.unsigned)
     return Tile(conversion, codes.astype(f"<u{L1_BYTES[fmt]}").view(np.uint8))
@@ -83,27 +89,31 @@ def _integers(source: np.random.Generator, *, unsigned: bool) -> np.ndarray:
     return magnitudes if unsigned else source.integers(0, 2, DATUMS) << 7 | magnitudes
 
 
-def _exponents(source: np.random.Generator, fmt: FloatFormat) -> np.ndarray:
-    near = fmt.bias + source.integers(-SPREAD, SPREAD + 1, DATUMS)
+def _exponents(source: np.random.Generator, fmt: FloatFormat, moved: np.ndarray, rare: float) -> np.ndarray:
+    near = (fmt.bias + moved + source.integers(-SPREAD, SPREAD + 1, DATUMS)).clip(0, fmt.exponent_mask)
     anything = source.integers(0, 1 << fmt.exponent_bits, DATUMS)
     choice = source.random(DATUMS)
-    return np.where(choice < ZERO, 0, np.where(choice > 1 - RARE, anything, near))
+    return np.where(choice < ZERO, 0, np.where(choice > 1 - rare, anything, near))
 
 
-def _floats(source: np.random.Generator, fmt: FloatFormat) -> np.ndarray:
+def _floats(source: np.random.Generator, fmt: FloatFormat, moved: np.ndarray, rare: float) -> np.ndarray:
     signs = source.integers(0, 2, DATUMS) << fmt.width - 1
-    return signs | _exponents(source, fmt) << fmt.fraction_bits | source.integers(0, 1 << fmt.fraction_bits, DATUMS)
+    return (
+        signs
+        | _exponents(source, fmt, moved, rare) << fmt.fraction_bits
+        | source.integers(0, 1 << fmt.fraction_bits, DATUMS)
+    )
 
 
-def _blocks(source: np.random.Generator, fmt: Format) -> np.ndarray:
+def _blocks(source: np.random.Generator, fmt: Format, moved: np.ndarray, rare: float) -> np.ndarray:
     block = BLOCK_FLOATS[fmt]
     blocks = DATUMS // BLOCK
     bias = (1 << block.exponent_bits - 1) - 1
-    near = bias + source.integers(-SPREAD, SPREAD + 1, blocks)
+    near = (bias + moved + source.integers(-SPREAD, SPREAD + 1, blocks)).clip(0, (1 << block.exponent_bits) - 1)
     anything = source.integers(0, 1 << block.exponent_bits, blocks)
-    exponents = np.where(source.random(blocks) < RARE * BLOCK, anything, near).astype(np.uint8)
+    exponents = np.where(source.random(blocks) < rare * BLOCK, anything, near).astype(np.uint8)
     datums = source.integers(0, 1 << block.datum_bits, DATUMS)
     # A zero with a sign counts as 2**128.
     minus_zero = datums == 1 << block.magnitude_bits
-    datums = np.where(minus_zero & (source.random(DATUMS) > RARE), 0, datums)
+    datums = np.where(minus_zero & (source.random(DATUMS) > rare), 0, datums)
     return np.concatenate([exponents, join_datums(block, datums)])

@@ -23,10 +23,20 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.stimulus.tensix_stores import AS_IT_IS, covering, every_bin, packing_bins
+from bitpath.verif.stimulus.tensix_stores import (
+    AS_IT_IS,
+    PACKINGS,
+    RARER,
+    covering,
+    every_bin,
+    packing_bins,
+    with_any_numbers,
+    with_numbers,
+)
 from bitpath.verif.stimulus.tensix_tiles import CONVERSIONS, random_tile
 from bitpath.verif.stimulus.tensix_unpack import Conversion
 from bitpath.verif.tb.engine_host import MEETINGS, expect_rest, source_of, watch_host
+from bitpath.verif.tb.tensix_engine_chains import CHAINS
 from bitpath.verif.tb.tensix_engine_model import TILES16, Product, Store
 from bitpath.verif.tb.tensix_engine_pace import PaceOfProducts
 from bitpath.verif.tb.tensix_engine_programs import (
@@ -95,9 +105,11 @@ async def result_formats(dut, kind):
     style, dst32 = KINDS[kind]
     async with engine(dut, CONFIG) as (frame, session):
         source, rng = source_of("operands"), pauses.rng("packings")
-        coverage = frame.coverage(every_bin(kind))
+        coverage = frame.coverage(every_bin(PACKINGS[kind] + RARER[kind]))
         fidelity = Fidelity.HIFI4 if style is Style.INT8 else Fidelity.LOFI
-        for index, packing in enumerate(covering(kind, rng)):
+        packings = [with_numbers(each, rng) for each in covering(PACKINGS[kind], rng)]
+        packings += [with_any_numbers(each, rng) for each in covering(RARER[kind], rng)]
+        for index, packing in enumerate(packings):
             for name in packing_bins(packing):
                 coverage.hit(name)
             # Every third store lies where the one before it does, whatever its format.
@@ -158,6 +170,24 @@ async def chains(dut, kind):
                 await session.queue(each)
                 if each.store and slot == slots(CONFIG)[-1]:
                     await session.flush()
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=list(CHAINS))
+async def chosen_numbers(dut, kind):
+    """Sums of any magnitude, cancelled ones, of powers of two, and integers onto words of floats."""
+    chains = CHAINS[kind]
+    async with engine(dut, CONFIG) as (frame, session):
+        coverage = frame.coverage(chains.bins)
+        for index, each in enumerate(chains.products(source_of("operands"))):
+            before = None if each.clear else session.model.present(each).copy()
+            slot = slots(CONFIG)[index % len(slots(CONFIG))]
+            await session.queue(replace(each, store=as_it_is(each.style, slot, dst32=each.dst32)))
+            for name in chains.hits(each, before, session.model.present(each)):
+                coverage.hit(*name)
+            if slot == slots(CONFIG)[-1]:
+                await session.flush()
         await session.flush()
 
 

@@ -18,7 +18,7 @@ from bitpath.rtl.tensix.command import TILE_ROWS, WORD_BYTES, command_layout
 from bitpath.rtl.tensix.config import TensixEngineConfig
 from bitpath.rtl.tensix.layouts import StyleCode
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.stimulus.tensix_pack import Packing
+from bitpath.verif.stimulus.tensix_pack import ALL_COLUMNS, Packing
 from bitpath.verif.stimulus.tensix_tiles import Tile
 
 TILES16 = DST16_ROWS // TILE_ROWS
@@ -134,6 +134,7 @@ class EngineModel:
         data = tensix.pack(
             dst.reshape(-1),
             **packing.arguments,
+            edge_mask=ALL_COLUMNS,
             l1=self.results[start:] if packing.accumulate else None,
             numerics=self.numerics,
         )

@@ -11,7 +11,7 @@ from bitpath.sim.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251122
-ALL = 25
+ALL = 29
 """Tests of the bench."""
 SAME = "same_on_every_engine"
 WORDS = 256
@@ -27,7 +27,7 @@ bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
 
 @pytest.mark.parametrize("config", [FAST, pytest.param(DEFAULT, marks=pytest.mark.deep)], ids=["4x8", "2x4"])
 def test_on_verilator(config):
-    """Formats on both sides and of results, chains through all of Dst, programs, whole matmuls, pace, resets."""
+    """Formats on both sides and of results, chains through all of Dst, chosen numbers, programs, matmuls, pace, resets."""
     bench(config, "verilator", cases=4, min_compared=50 * WORDS)
 
 
