@@ -49,6 +49,9 @@ def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
     magnitude = claim.value(first.i.value + first.i.sign, "magnitude", FLOAT_BITS + 1)
     # A sum of 16 products and Dst is below 2**29.
     claim.assume(magnitude >> FLOAT_BITS == 0)
+    if fmt is FP16:
+        # The largest of a product in style FP16.
+        claim.assume(first.exponent <= 2 * FP16.exponent_mask - FP16.bias)
     # Wormhole makes of -1 unit -1.0, four binades up.
     quirk = first.i.sign & (magnitude == 1) & int(dst32)
     place = leading_place(claim, magnitude, "place")
