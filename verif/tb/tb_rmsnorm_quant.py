@@ -149,9 +149,9 @@ def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
 
 @cocotb.test(**LIMIT, skip=LONGEST < 2)
 async def one_bit(dut):
-    """One bit decides a comparison, or what a number is rounded to."""
+    """One bit decides a comparison, or what a number is rounded to; also while nothing comes."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        play = Play(frame)
+        play = Play(frame, "gaps")
         for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
             play.send_case(case)
         await play.settle()
