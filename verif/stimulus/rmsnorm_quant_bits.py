@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 
 from bitpath.golden.codec import DTYPES
-from bitpath.golden.spec.formats import BF16, FP32
+from bitpath.golden.spec.formats import BF16, FP16, FP32
 from bitpath.golden.spec.trainium3_vector import ROW_TILE, TRAINIUM3_RMSNORM_QUANT, EpsPlacement
 from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows
 from bitpath.verif.stimulus.rmsnorm_quant import MODES, Case
@@ -22,6 +22,8 @@ NEAREST = 4
 """Commands of rows that come nearest to a tie."""
 CANDIDATES = 1 << 16
 """Rows of which those are taken that come nearest to a tie: about one of them is a tie but for a unit in FP32."""
+LONE_ELEMENTS = 32
+"""Commands of rows of one."""
 UNREACHED = 3e38
 """A bound above all rows."""
 Codes = Sequence[int]
@@ -37,6 +39,7 @@ def cases_of_one_bit(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
             yield Case(Rows(hidden=hidden, gamma=None, in_scale=in_scale, options=options), kind)
     yield from _in_scales(rng, lanes)
     yield from _squares(lanes)
+    yield from _nearly_ones(rng, lanes)
     yield from _next_to_ties(rng, lanes, longest)
 
 
@@ -131,6 +134,16 @@ def _squares(lanes: int) -> Iterator[Case]:
                 hidden = np.array(rows, np.float32).astype(DTYPES[BF16])
                 gamma, in_scale = np.ones(1 + zeros, DTYPES[BF16]), np.ones((ROW_TILE, 1), np.float32)
                 yield Case(Rows(hidden=hidden, gamma=gamma, in_scale=in_scale, options=options), "squares of one bit")
+
+
+def _nearly_ones(rng: Random, lanes: int) -> Iterator[Case]:
+    """Rows of one element, which without eps becomes 1 but for a unit or so, by a gamma half-way between two numbers of BF16."""
+    half = 1 << FP16.fraction_bits - BF16.fraction_bits - 1
+    for _ in range(LONE_ELEMENTS):
+        above_one = rng.randrange(1 << BF16.fraction_bits) << FP16.fraction_bits - BF16.fraction_bits
+        gamma = np.array([FP16.bias << FP16.fraction_bits | above_one | half], np.uint16).view(DTYPES[FP16])
+        hidden = np.array([[rng.randrange(ONE, ONE + 512)] for _ in range(lanes)], np.uint16).view(DTYPES[BF16])
+        yield Case(Rows(hidden=hidden, gamma=gamma, in_scale=None, options=Options(eps=0.0)), "nearly one")
 
 
 def _next_to_ties(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
