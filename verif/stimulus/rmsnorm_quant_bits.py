@@ -124,16 +124,16 @@ def _in_scales(rng: Random, lanes: int) -> Iterator[Case]:
 
 
 def _squares(lanes: int) -> Iterator[Case]:
-    """Squares of one bit, most of them subnormal, alone in their sum; with eps they would be nothing."""
+    """Squares of one bit, most of them subnormal, alone in their sum, which the scale shows; with eps they would be nothing."""
     roots = [np.float32(2.0 ** (bit / 2)) for bit in range(FP32.emin - FP32.fraction_bits, FP32.emin + 2)]
     for placement in EpsPlacement:
-        options = Options(quant_type="static", eps=0.0, eps_placement=placement.value)
+        options = Options(eps=0.0, eps_placement=placement.value)
         for zeros in (0, 1):
             for first in range(0, len(roots), lanes):
                 rows = [[0] * zeros + [roots[(first + k) % len(roots)]] for k in range(lanes)]
                 hidden = np.array(rows, np.float32).astype(DTYPES[BF16])
-                gamma, in_scale = np.ones(1 + zeros, DTYPES[BF16]), np.ones((ROW_TILE, 1), np.float32)
-                yield Case(Rows(hidden=hidden, gamma=gamma, in_scale=in_scale, options=options), "squares of one bit")
+                gamma = np.ones(1 + zeros, DTYPES[BF16])
+                yield Case(Rows(hidden=hidden, gamma=gamma, in_scale=None, options=options), "squares of one bit")
 
 
 def _nearly_ones(rng: Random, lanes: int) -> Iterator[Case]:
