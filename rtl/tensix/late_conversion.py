@@ -3,7 +3,7 @@
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0.
 """
 
-from amaranth import Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -69,7 +69,12 @@ class LateConversion(wiring.Component):
             with m.If(zero & ~to_full):
                 m.d.comb += [converted.fraction.eq(0), converted.sign.eq(0)]
         with m.Elif(to_short & ~from_short):
-            m.d.comb += converted.eq(narrow.o)
+            # No format with so short an exponent has a longer fraction than FP16.
+            kept = narrow.o.fraction[FP32.fraction_bits - FP16.fraction_bits :]
+            m.d.comb += [
+                converted.eq(narrow.o),
+                converted.fraction.eq(Cat(Const(0, FP32.fraction_bits - FP16.fraction_bits), kept)),
+            ]
         with m.Elif(zero & ~to_full & self.mid_format.matches(*FULL_FORMATS)):
             m.d.comb += converted.fraction.eq(0)
         with m.Elif(zero & from_short & (self.out_format == Format.FP8)):

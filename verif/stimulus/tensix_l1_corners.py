@@ -116,6 +116,10 @@ def _l1_fp16(*, saturates: bool) -> Iterator[Corner]:
         ("zeros", 0, minus, 0),
         ("denormals are zero", 0x3FF, 0x3FF, 0),
         ("cancel below exponent 30", 29 << 10 | 3, minus | 29 << 10 | 3, 0),
+        *(
+            (f"cancel at exponent {31 ^ 1 << bit}", (31 ^ 1 << bit) << 10, minus | (31 ^ 1 << bit) << 10, 0)
+            for bit in (2, 3, 4)
+        ),
         ("cancel at exponent 30", 30 << 10 | 3, minus | 30 << 10 | 3, largest if saturates else 0),
         ("cancel at exponent 31", minus | 31 << 10, 31 << 10, largest if saturates else 0),
         ("underflow to exponent 0", least | 0x200, minus | least * 2, minus),
