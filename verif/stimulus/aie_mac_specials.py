@@ -34,9 +34,9 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
         yield from _infinities(case)
         # A zero beside the other's largest exponent, above a small product.
         low = 1 << x_format.fraction_bits, 1 << y_format.fraction_bits
-        yield replace(
-            _with(case, {2: (0, y_format.max_code), 3: low}), acc1=_near_one(rng) if rng.getrandbits(1) else 0
-        )
+        for place in range(depth):
+            apart = _with(case, {place: (0, y_format.max_code), (place + 1) % depth: low})
+            yield replace(apart, acc1=_near_one(rng) if rng.getrandbits(1) else 0)
         # One bit of a product is enough for it to count.
         lone = {i + k: (x, y) for (i, x), (k, y) in product(*map(enumerate, map(_lone_bits, case.formats)))}
         for pair, place in product(lone.values(), range(depth)):
