@@ -28,7 +28,10 @@ def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> 
 
 
 def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
-    """Rows that hold all corners, single words of one kind side by side, and which corner stands at which place."""
+    """Rows that hold all corners, single words of one kind side by side, and which corner stands at which place.
+
+    What is added to L1 stands at every place in turn: the places add by themselves.
+    """
     whole, groups = defaultdict(dict), defaultdict(list)
     for each in table:
         if len(each.words) == BLOCK:
@@ -40,6 +43,8 @@ def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
         for start in range(0, len(group), BLOCK):
             part = group[start : start + BLOCK]
             rest = (0,) * (BLOCK - len(part))
-            words, old = tuple(each.words[0] for each in part), tuple(each.old for each in part)
-            rows.append((PackRow(packing, words + rest, old + rest), dict(enumerate(part))))
+            words, old = tuple(each.words[0] for each in part) + rest, tuple(each.old for each in part) + rest
+            for turn in range(BLOCK if packing.accumulate else 1):
+                row = PackRow(packing, words[turn:] + words[:turn], old[turn:] + old[:turn])
+                rows.append((row, {(k - turn) % BLOCK: each for k, each in enumerate(part)}))
     return rows
