@@ -1,6 +1,6 @@
 """Products of floats as terms: the fourth stage, for floats."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,9 +8,6 @@ from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.products import ProductWords
 from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, TermPlan
-
-TINY_BITS = 6
-"""A sum with an exponent of no more bits is below 2**-180, and flushed: a product of a zero may keep them."""
 
 
 class FloatTerms(wiring.Component):
@@ -42,11 +39,10 @@ class FloatTerms(wiring.Component):
             # Never negative, and so without its sign bit.
             magnitude = i.wide[k][: plan.narrow_bits]
             # Its highest bit is never alone: two significands of 11 bits do not make 2**21.
-            upper = i.exponents[k][TINY_BITS:] & counts[k].replicate(EXPONENT_BITS - TINY_BITS)
             m.d.comb += [
                 counts[k].eq(i.control.multiplies if self.numerics.float_zero_term else magnitude[:-1].any()),
                 slots[k].eq(magnitude),
-                o.exponents[k].eq(Cat(i.exponents[k][:TINY_BITS], upper)),
+                o.exponents[k].eq(i.exponents[k] & counts[k].replicate(EXPONENT_BITS)),
             ]
         m.d.comb += [slot.eq(0) for slot in slots[DEPTH:]]
         m.d.comb += [

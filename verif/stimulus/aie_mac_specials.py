@@ -15,6 +15,8 @@ from bitpath.verif.stimulus.aie_mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.stimulus.aie_mac_bins import ENDS
 from bitpath.verif.stimulus.aie_mac_random import near_codes, random_block
 
+TINY_EXPONENTS = (126, 127)
+"""Biased ones, so that a product has all seven lower bits; sums there are flushed."""
 _EMPTY = LaneCase(mode=MacMode.FLOAT16, x=(0,) * DEPTH, y=(0,) * DEPTH, formats=(BF16, BF16))
 
 
@@ -37,6 +39,11 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
         for place in range(depth):
             apart = _with(case, {place: (0, y_format.max_code), (place + 1) % depth: low})
             yield replace(apart, acc1=_near_one(rng) if rng.getrandbits(1) else 0)
+            # Beside the smallest product, whose sign stays where it is flushed, a zero with any of the lower exponent bits.
+            smallest = low[0] | x_format.sign_mask, low[1]
+            for exponent in TINY_EXPONENTS:
+                zero = 0, min(exponent, y_format.exponent_mask - 1) << y_format.fraction_bits
+                yield replace(_with(case, {place: zero, (place + 1) % depth: smallest}), acc1=0)
         # One bit of a product is enough for it to count.
         lone = {i + k: (x, y) for (i, x), (k, y) in product(*map(enumerate, map(_lone_bits, case.formats)))}
         for pair, place in product(lone.values(), range(depth)):
