@@ -15,8 +15,8 @@ from bitpath.verif.stimulus.aie_mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.stimulus.aie_mac_bins import ENDS
 from bitpath.verif.stimulus.aie_mac_random import near_codes, random_block
 
-TINY_EXPONENTS = (126, 127)
-"""Biased ones, so that a product has all seven lower bits; sums there are flushed."""
+TINY_EXPONENTS = (31, 40, 62, 63, 95, 126, 127)
+"""Biased ones of zeros, beside which the smallest product is shifted out if they count; sums there are flushed."""
 _EMPTY = LaneCase(mode=MacMode.FLOAT16, x=(0,) * DEPTH, y=(0,) * DEPTH, formats=(BF16, BF16))
 
 
