@@ -1,13 +1,20 @@
 """Products of floats as terms: the fourth stage, for floats."""
 
-from amaranth import Module, Signal
+from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.aie_ml_v2.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.products import ProductWords
-from bitpath.rtl.aie_ml_v2.term_plan import EXPONENT_BITS, TermPlan
+from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
+
+KEPT_BITS = 3
+"""Lowest bits of its exponent code that the product of a zero keeps.
+
+They matter where all codes are below 8, thus of BF16's products alone. Those are multiples of 2**-14 with codes of 3 or more:
+moved down by 4 places at most, beside 7 instead of 3, they lose nothing on a grid of 20 fraction bits.
+"""
 
 
 class FloatTerms(wiring.Component):
@@ -38,11 +45,12 @@ class FloatTerms(wiring.Component):
         for k in range(DEPTH):
             # Never negative, and so without its sign bit.
             magnitude = i.wide[k][: plan.narrow_bits]
+            low, high = i.exponents[k][:KEPT_BITS], i.exponents[k][KEPT_BITS:]
             # Its highest bit is never alone: two significands of 11 bits do not make 2**21.
             m.d.comb += [
                 counts[k].eq(i.control.multiplies if self.numerics.float_zero_term else magnitude[:-1].any()),
                 slots[k].eq(magnitude),
-                o.exponents[k].eq(i.exponents[k] & counts[k].replicate(EXPONENT_BITS)),
+                o.exponents[k].eq(Cat(low, high & counts[k].replicate(len(high)))),
             ]
         m.d.comb += [slot.eq(0) for slot in slots[DEPTH:]]
         m.d.comb += [

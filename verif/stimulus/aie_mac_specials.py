@@ -15,8 +15,12 @@ from bitpath.verif.stimulus.aie_mac import LaneCase, MacOptions, mode_of, row_of
 from bitpath.verif.stimulus.aie_mac_bins import ENDS
 from bitpath.verif.stimulus.aie_mac_random import near_codes, random_block
 
-TINY_EXPONENTS = (31, 40, 62, 63, 95, 126, 127)
-"""Biased ones of zeros, beside which the smallest product is shifted out if they count; sums there are flushed."""
+TINY_EXPONENTS = (13, 14, 20, 30, 31, 40, 62, 63, 95, 126, 127)
+"""Biased ones of zeros, beside which the smallest products are shifted out if they count; sums there are flushed.
+
+A product with such a zero has an exponent code two above: the fewest lowest bits that matter together, and each bit that does
+alone.
+"""
 _EMPTY = LaneCase(mode=MacMode.FLOAT16, x=(0,) * DEPTH, y=(0,) * DEPTH, formats=(BF16, BF16))
 
 
@@ -39,10 +43,10 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
         for place in range(depth):
             apart = _with(case, {place: (0, y_format.max_code), (place + 1) % depth: low})
             yield replace(apart, acc1=_near_one(rng) if rng.getrandbits(1) else 0)
-            # Beside the smallest product, whose sign stays where it is flushed, a zero with any of the lower exponent bits.
-            smallest = low[0] | x_format.sign_mask, low[1]
-            for exponent in TINY_EXPONENTS:
+            # Beside the smallest products, whose sign stays where they are flushed, a zero with any of the lower exponent bits.
+            for exponent, code in product(TINY_EXPONENTS, ((1, 1), low)):
                 zero = 0, min(exponent, y_format.exponent_mask - 1) << y_format.fraction_bits
+                smallest = code[0] | x_format.sign_mask, code[1]
                 yield replace(_with(case, {place: zero, (place + 1) % depth: smallest}), acc1=0)
         # One bit of a product is enough for it to count.
         lone = {i + k: (x, y) for (i, x), (k, y) in product(*map(enumerate, map(_lone_bits, case.formats)))}
@@ -154,6 +158,10 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
         for shifts in ((0, 0), (all_pairs, 0), (all_pairs, all_pairs)):
             x, y = (Block(fmt, *each) for each in ((0, shifts[0], codes), (254, shifts[1], (-1 << right,) * MX_BLOCK)))
             yield case(x, y, None)
+    # Whatever stands where blocks have no term would outweigh the smallest sum, whose sign stays where it is flushed.
+    for place, exponent in product(range(MX_BLOCK), range(3)):
+        x, y = (Block(fmt, 0, all_pairs, tuple(code * (k == place) for k in range(MX_BLOCK))) for code in (-1, 1))
+        yield case(x, replace(y, exponent=exponent), None)
     one = _near_one(rng)
     pairs = [(180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)]
     # One bit of an exponent is enough for a sum of 0 to count.
