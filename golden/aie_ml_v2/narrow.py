@@ -91,7 +91,6 @@ def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, sa
     kept = np.abs(shift_round(np.where(minus, -significand, significand), distance, code))
     # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
     codes = (place + fmt.bias - 1 << fmt.fraction_bits) + kept
-    codes = np.where(significand == 0, 0, codes)
     infinite = (biased == FP32.exponent_mask) & (fraction == 0)
     beyond = overflow_code(fmt, Overflow.SATURATE if saturate else Overflow.SPECIAL)
     codes = np.where((codes > fmt.max_code) | infinite, beyond, codes)

@@ -19,8 +19,9 @@ def command(
     unit's own bench on each; into a golden TARGET, such as golden/codec.py, faults of one line, and run its tests.
 
     Prints how many died, were proved equivalent and survived, and writes build/reports/mutation.json. What is known already
-    is not worked out again. Fails where fewer than 95 % of those that are no equals die, or one lives without a reason. A row
-    of fewer mutants than there would be without --count is printed, and does not get into mutation.json.
+    is not worked out again. Fails where fewer than 95 % of those of an RTL file that are no equals die, or one of any file
+    lives without a reason. A row of fewer mutants than there would be without --count is printed, and does not get into
+    mutation.json.
     """
     from bitpath.sim import tools
     from bitpath.sim.errors import SimulationError

@@ -10,7 +10,8 @@ from bitpath.sim.mutate.reasons import read_reasons
 from bitpath.sim.mutate.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, TIMED_OUT, Judged
 
 NEEDED_PERCENT = 95.0
-"""Of the mutants that are not proved equivalent, so many must die."""
+"""Of the mutants of an RTL file that are not proved equivalent, so many must die. Of golden's ten a file none is ever proved
+equivalent, and some are: each that lives must have its reason there too."""
 COLUMNS = (
     "unit",
     "target",
@@ -70,7 +71,7 @@ def complaints(records: Sequence[dict[str, Any]]) -> list[str]:
         if not record["mutants"]:
             found.append(f"{record['target']}: there is nothing in its cells to be faulty")
         found += [f"{record['target']}: the reason of no survivor: {each}" for each in record["idle_reasons"]]
-        if (percent := score(record)) < NEEDED_PERCENT:
+        if (percent := score(record)) < NEEDED_PERCENT and not record["target"].startswith("golden/"):
             found.append(f"{record['target']}: {percent:.1f} % die, at least {NEEDED_PERCENT:g} % must")
         if without := sum(each["reason"] is None for each in record["survivors"]):
             found.append(f"{record['target']}: {without} survivors have no reason")

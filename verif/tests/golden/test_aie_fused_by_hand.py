@@ -10,9 +10,9 @@ import pytest
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.codec import DTYPES, Kind, codes_of, decode
 from bitpath.golden.exact import aie_ml_v2 as exact
-from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS
+from bitpath.golden.spec.aie_ml_v2 import MX4, MX9, MX_FORMATS
 from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8_FORMATS, FLOAT16_FORMATS
-from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, PRESETS
+from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2, PRESETS, Mx4Path
 from bitpath.golden.spec.formats import BF16, FP32, Specials
 
 BASE = AIE_ML_V2.numerics
@@ -61,6 +61,13 @@ def test_zero_codes_under_a_large_exponent_erase_an_accumulator(sign):
     empty = aie.to_mx(np.zeros(16, np.float32), "mx9")
     huge = aie.MxBlocks("mx9", np.array([254], np.uint8), one.shift, one.codes)
     assert aie.fused_dot(empty, huge, acc, fmt="mx9") == sign
+    # Exponents of 1 and 254 count: the sum's code is 256, on whose grid 2**-23 is half a unit.
+    least = aie.MxBlocks("mx9", np.array([1], np.uint8), zero.shift, zero.codes)
+    for pair in ((least, huge), (huge, least)):
+        acc = f32(sign * 2.0**-23)
+        zeros = [aie.MxBlocks("mx9", each.exponent, each.shift, zero.codes) for each in pair]
+        assert aie.fused_dot(*zeros, acc, fmt="mx9") == 0
+        assert aie.fused_dot(*zeros, acc, fmt="mx9", numerics=NO_ZERO_TERMS) == acc
 
 
 @pytest.mark.parametrize("distance", range(30))
@@ -140,6 +147,8 @@ def test_signs_of_all_operands():
         assert aie.add_accumulators(f32(1.0), f32(0.5), negate_acc1=q, negate_acc2=r) == (-1 if q else 1) + (
             -0.5 if r else 0.5
         )
+    assert aie.fused_dot(bf16(3.0), bf16(1.0), f32(1.0), f32(0.5), fmt="bf16") == 4.5
+    assert aie.add_accumulators(f32(1.0), f32(0.5)) == 1.5
 
 
 def test_leading_axes_broadcast():
@@ -197,6 +206,22 @@ def test_paths_of_mx4_give_equal_values():
     for name, factor in (("mx6", 4), ("mx9", 32)):
         wide = [aie.MxBlocks(name, each.exponent, each.shift, (each.codes * factor).astype(np.int8)) for each in (a, b)]
         assert np.array_equal(aie.fused_dot(*wide, acc, fmt=name), results[0])
+
+
+@pytest.mark.parametrize("fmt", MX_FORMATS.values(), ids=lambda fmt: fmt.name)
+def test_halves_of_mx9_are_rounded_apart(fmt):
+    """A quarter in either half, on a grid of 0.5: together they are a unit, alone each is a tie that goes to 0.
+
+    MX4 has halves where it takes MX9's path.
+    """
+    codes = np.zeros((1, 16), np.int8)
+    codes[0, [0, 8]] = 1 << fmt.magnitude_bits - 2
+    half = aie.MxBlocks(fmt, np.array([127], np.uint8), np.zeros(1, np.uint8), codes)
+    for path in Mx4Path:
+        numerics = replace(BASE, mx9_split_round=True, mx4_path=path)
+        apart = fmt is MX9 or (fmt is MX4 and path is Mx4Path.MX9)
+        got = aie.fused_dot(half, half, f32(2.0**22), fmt=fmt.name, numerics=numerics)
+        assert got == 2.0**22 + (0 if apart else 0.5)
 
 
 def test_traces_explain_themselves():

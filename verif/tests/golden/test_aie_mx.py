@@ -190,6 +190,7 @@ def test_memory_and_registers(fmt):
         packed = aie.pack_mx(blocks)
         assert packed.shape == (3, count, fmt.block_bytes)
         assert same(aie.unpack_mx(packed, fmt), blocks)
+        assert aie.from_mx(blocks).shape == (3, count * 16)
         registers = aie.to_registers(blocks)
         assert same(aie.from_registers(registers), blocks)
         bits = sum(getattr(registers, name).shape[-1] * 8 for name in ("data", "f", "g", "e"))
