@@ -6,6 +6,7 @@ Ref: the AIE API, which multiplies by an identity block; UG1639 for the value of
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.arguments import numerics_or_default
+from bitpath.golden.aie_ml_v2.axes import joined
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks, check_blocks
 from bitpath.golden.spec.aie_ml_v2 import MX_BIAS, MX_NAN_EXPONENT
 from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
@@ -32,4 +33,4 @@ def from_mx(blocks: MxBlocks, *, numerics: AieNumerics | None = None) -> np.ndar
     if numerics.mx_nan_block:
         nan = blocks.exponent == MX_NAN_EXPONENT
         bits = np.where(nan[..., np.newaxis], np.uint32(FP32.nan_code), bits)
-    return bits.reshape(*blocks.shape[:-1], -1).view(np.float32)
+    return joined(bits).view(np.float32)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.align import ABSENT, TERM_FRACTION_BITS, Terms, accumulator_terms, add_aligned
 from bitpath.golden.aie_ml_v2.arguments import check_array, check_broadcast, check_choice, numerics_or_default
+from bitpath.golden.aie_ml_v2.axes import in_groups
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks, check_blocks
 from bitpath.golden.codec import DTYPES, codes_of, format_of
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX9, MX_BLOCK, MX_FORMATS, MX_NAN_EXPONENT
@@ -136,7 +137,7 @@ def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> T
         size = 1
         if numerics.mx_post_add_first:
             size = MX_BLOCK // 2 if splits(numerics, a) else MX_BLOCK
-        total = np.moveaxis(products.reshape(*products.shape[:-1], -1, size).sum(axis=-1), -1, 0)
+        total = np.moveaxis(in_groups(products, size).sum(axis=-1), -1, 0)
     counts = total != 0
     if numerics.mx_zero_term:
         counts |= (exponents[0] > 0) & (exponents[1] > 0)

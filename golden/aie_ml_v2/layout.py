@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.arguments import check_array, mx_format
+from bitpath.golden.aie_ml_v2.axes import in_groups, joined
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks, check_blocks
 from bitpath.golden.spec.aie_ml_v2 import MX4, MX4_PADDING, MX_BLOCK, MX_FORMS, MxFormat
 
@@ -98,16 +99,15 @@ def to_registers(blocks: MxBlocks) -> MxRegisters:
         raise ValueError(f"blocks have {blocks.shape[-1]} on their last axis; {allowed} are allowed")
     words = blocks.codes.astype(np.int64) << (MX4_PADDING if blocks.fmt is MX4 else 0)
     bits = _bits(words, form.data_bits + form.msb_bits)
-    leading = blocks.shape[:-1]
     halves = MX_BLOCK // form.elements_per_byte
     shift = blocks.shift[..., np.newaxis]
     if halves == 2:
         shift = np.concatenate([shift & 0xF, shift >> 4], axis=-1)
     return MxRegisters(
         blocks.fmt,
-        data=_join(bits[..., : form.data_bits]).reshape(*leading, -1),
-        f=_join(bits[..., form.data_bits :]).reshape(*leading, -1),
-        g=shift.reshape(*leading, -1),
+        data=joined(_join(bits[..., : form.data_bits])),
+        f=joined(_join(bits[..., form.data_bits :])),
+        g=joined(shift),
         e=blocks.exponent.repeat(halves, axis=-1),
     )
 
@@ -124,11 +124,10 @@ def from_registers(registers: MxRegisters) -> MxBlocks:
     if not isinstance(registers, MxRegisters):
         raise TypeError(f"registers is {type(registers).__name__}; MxRegisters are allowed")
     fmt, form = registers.fmt, MX_FORMS[registers.fmt]
-    leading = registers.data.shape[:-1]
     numbers = _numbers(registers.data, form.data_bits)
     if form.msb_bits:
         numbers |= _numbers(registers.f, form.msb_bits) << form.data_bits
-    numbers = _signed(numbers, form.data_bits + form.msb_bits).reshape(*leading, -1, MX_BLOCK)
+    numbers = in_groups(_signed(numbers, form.data_bits + form.msb_bits), MX_BLOCK)
     exponent, shift = registers.e, registers.g
     if MX_BLOCK // form.elements_per_byte == 2:
         if np.any(exponent[..., ::2] != exponent[..., 1::2]):
@@ -150,13 +149,13 @@ def _bits(numbers: np.ndarray, width: int) -> np.ndarray:
 
 def _join(bits: np.ndarray) -> np.ndarray:
     """Return bytes from bits [..., n, width], the first the lowest; n * width is a multiple of 8."""
-    return np.packbits(bits.reshape(*bits.shape[:-2], -1), axis=-1, bitorder="little")
+    return np.packbits(joined(bits), axis=-1, bitorder="little")
 
 
 def _numbers(data: np.ndarray, width: int) -> np.ndarray:
     """Return int64 [..., n] numbers of `width` bits from bytes; the inverse of `_bits` and `_join`."""
     bits = np.unpackbits(np.ascontiguousarray(data), axis=-1, bitorder="little").astype(np.int64)
-    return (bits.reshape(*data.shape[:-1], -1, width) << np.arange(width)).sum(axis=-1)
+    return (in_groups(bits, width) << np.arange(width)).sum(axis=-1)
 
 
 def _signed(numbers: np.ndarray, width: int) -> np.ndarray:

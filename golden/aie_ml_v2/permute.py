@@ -6,6 +6,7 @@ Ref: AM027, Vector Unit; llvm-aie for the modes and for the shuffles of BFP640 a
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.arguments import check_array, check_broadcast, check_choice, check_range
+from bitpath.golden.aie_ml_v2.axes import in_groups
 from bitpath.golden.aie_ml_v2.layout import MxRegisters
 from bitpath.golden.spec.aie_ml_v2 import (
     LANE_BITS,
@@ -143,8 +144,9 @@ def _shuffle(low: np.ndarray, high: np.ndarray | None, mode: ShuffleMode) -> np.
         check_broadcast(low=low.shape[:-1], high=high.shape[:-1])
     source = low if high is None else np.concatenate(np.broadcast_arrays(low, high), axis=-1)
     width = low.shape[-1]
-    fields = source.reshape(*source.shape[:-1], -1, mode.bits * width // VECTOR_BITS)
-    grid = fields.reshape(*source.shape[:-1], -1, mode.rows, mode.cols, fields.shape[-1])
+    fields = in_groups(source, mode.bits * width // VECTOR_BITS)
+    count, size = fields.shape[-2:]
+    grid = fields.reshape(*source.shape[:-1], count // (mode.rows * mode.cols), mode.rows, mode.cols, size)
     grid = grid[..., ::-1, :] if mode.flip else grid.swapaxes(-3, -2)
     out = grid.reshape(source.shape)
     return out[..., width:].copy() if mode.half is Half.HI else out[..., :width].copy()

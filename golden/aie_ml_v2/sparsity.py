@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.arguments import check_array, check_broadcast, check_choice, check_last_axis
+from bitpath.golden.aie_ml_v2.axes import in_groups, joined
 from bitpath.golden.aie_ml_v2.fused_dot import FLOAT_MODES, fused_dot
 from bitpath.golden.aie_ml_v2.integers import integer_dot
 from bitpath.golden.spec.aie_ml_v2 import (
@@ -141,19 +142,19 @@ def to_dense(sparse: SparseVector) -> np.ndarray:
     # One place more than a group has: what an empty slot is routed to.
     dense = np.zeros((*sparse.mask.shape, SPARSE_GROUP + 1), sparse.slots.dtype)
     np.put_along_axis(dense, positions, sparse.slots, axis=-1)
-    return dense[..., :SPARSE_GROUP].reshape(*sparse.mask.shape[:-1], -1)
+    return joined(dense[..., :SPARSE_GROUP])
 
 
 def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
     """Return the entities of A that the slots multiply: [..., 4 * G] -> [..., 2 * G], 0 for an empty slot."""
     _check_sparse(sparse)
-    groups = a.reshape(*a.shape[:-1], -1, SPARSE_GROUP)
+    groups = in_groups(a, SPARSE_GROUP)
     padded = np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), a.dtype)], axis=-1)
     positions = _POSITIONS[sparse.mask]
     shape = np.broadcast_shapes(padded.shape[:-1], positions.shape[:-1])
     padded = np.broadcast_to(padded, (*shape, SPARSE_GROUP + 1))
     positions = np.broadcast_to(positions, (*shape, SPARSE_KEPT))
-    return np.take_along_axis(padded, positions, axis=-1).reshape(*shape[:-1], -1)
+    return joined(np.take_along_axis(padded, positions, axis=-1))
 
 
 def sparse_dot(
@@ -186,14 +187,14 @@ def sparse_dot(
     if b.mask.shape[-1] * SPARSE_GROUP != a.shape[-1]:
         raise ValueError(f"b has {b.mask.shape[-1]} groups; {a.shape[-1] // SPARSE_GROUP} are allowed")
     check_broadcast(a=a.shape[:-1], b=b.mask.shape[:-1])
-    dense_a, dense_b = select(a, b), b.slots.reshape(*b.mask.shape[:-1], -1)
+    dense_a, dense_b = select(a, b), joined(b.slots)
     if fmt in MODES:
         return integer_dot(dense_a, dense_b, acc1, acc2, mode=fmt, **options)
     return fused_dot(dense_a, dense_b, acc1, acc2, fmt=fmt, **options)
 
 
 def _take(name: str, entities: np.ndarray, held: np.ndarray) -> SparseVector:
-    groups = entities.reshape(*entities.shape[:-1], -1, SPARSE_GROUP)
+    groups = in_groups(entities, SPARSE_GROUP)
     bits = held.reshape(groups.shape)
     mask = (bits << np.arange(SPARSE_GROUP)).sum(axis=-1).astype(np.uint8)
     _check_masks(name, mask)

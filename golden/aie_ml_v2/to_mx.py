@@ -8,6 +8,7 @@ Ref: amd-quark 0.13; llvm-aie for what the conversion reads: crRnd, and no satur
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.arguments import check_array, member, mx_format, numerics_or_default
+from bitpath.golden.aie_ml_v2.axes import in_groups
 from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks
 from bitpath.golden.aie_ml_v2.rounding import shift_round
 from bitpath.golden.fast import backend
@@ -49,7 +50,7 @@ def to_mx(
     check_array("x", x, np.float32)
     if x.ndim < 1 or x.shape[-1] == 0 or x.shape[-1] % MX_BLOCK:
         raise ValueError(f"x has shape {x.shape}; [..., 16 * B] with B of at least 1 is allowed")
-    words = np.ascontiguousarray(x).view(np.uint32).reshape(*x.shape[:-1], -1, MX_BLOCK)
+    words = in_groups(np.ascontiguousarray(x).view(np.uint32), MX_BLOCK)
     if backend.compiled(words.size):
         from bitpath.golden.fast import aie_blocks
 
@@ -62,7 +63,7 @@ def to_mx(
     fraction = bits & FP32.fraction_mask
     significand = np.where(exponent > 0, fraction | 1 << FP32.fraction_bits, 0 if numerics.mx_flush else fraction)
     significand = np.where(bits & FP32.sign_mask, -significand, significand)
-    pairs = exponent.reshape(*exponent.shape[:-1], MX_PAIRS, 2).max(axis=-1)
+    pairs = in_groups(exponent, 2).max(axis=-1)
     lowest = fmt.min_code if numerics.mx_min_code else -fmt.max_code
 
     rounded, shared, shift = _round(fmt, significand, exponent, pairs, code)

@@ -16,7 +16,7 @@ from bitpath.golden.spec.formats import BF16, E4M3, FP16, FP32
 INT32_MAX = (1 << 31) - 1
 ONE = 0x38
 """1.0 in E4M3."""
-LARGEST_SHIFT = 62
+LARGEST_SHIFT = 8
 
 
 def bf16_to_f32(bits: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def bf16_to_int32(bits: np.ndarray, shift: int = 0) -> np.ndarray:
     significand = fraction | (biased > 0).astype(np.int64) << BF16.fraction_bits
     significand = np.where(words & BF16.sign_mask, -significand, significand)
     distance = np.maximum(biased, 1) - BF16.bias - BF16.fraction_bits + shift
-    # Significands have 8 bits: 32 places up they saturate, 62 down only the sign is left.
+    # Significands have 8 bits: 32 places up they saturate, 8 down only the sign is left.
     up, down = np.clip(distance, 0, 32), np.clip(-distance, 0, LARGEST_SHIFT)
     integers = np.clip(significand << up >> down, -INT32_MAX - 1, INT32_MAX)
     nan = (biased == BF16.exponent_mask) & (fraction > 0)

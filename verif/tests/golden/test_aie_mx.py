@@ -182,6 +182,18 @@ def same(x, y):
 
 
 @pytest.mark.parametrize("fmt", MX, **ids)
+def test_no_blocks_are_converted_to_none(fmt):
+    blocks = aie.to_mx(np.zeros((0, 64), np.float32), fmt)
+    assert blocks.codes.shape == (0, 4, 16)
+    assert aie.from_mx(blocks).shape == (0, 64)
+    for back in (aie.unpack_mx(aie.pack_mx(blocks), fmt), aie.from_registers(aie.to_registers(blocks))):
+        assert back.codes.shape == (0, 4, 16)
+    lanes = aie.MxBlocks(fmt, *(each[:, :1] for each in (blocks.exponent, blocks.shift, blocks.codes)))
+    for fields in ({}, {"mx_post_add_first": False}, {"mx9_split_round": True}, {"mx_lossless_shift": False}):
+        assert aie.fused_dot(lanes, lanes, fmt=fmt.name, numerics=replace(BASE, **fields)).shape == (0,)
+
+
+@pytest.mark.parametrize("fmt", MX, **ids)
 def test_memory_and_registers(fmt):
     """Both tiers' bytes, and back."""
     rng = np.random.default_rng(2)

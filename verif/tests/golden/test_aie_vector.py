@@ -125,6 +125,7 @@ def test_shuffles_by_hand():
     assert aie.shuffle(low, mode="T8_1x4_flip")[:5].tolist() == [3, 2, 1, 0, 7]
     assert aie.shuffle(low, mode=59)[:4].tolist() == [2, 3, 0, 1]
     assert aie.shuffle(low, mode=73)[:4].tolist() == [60, 61, 62, 63]
+    assert aie.shuffle(np.zeros((0, 64), np.uint8), mode=73).shape == (0, 64)
 
 
 @pytest.mark.parametrize("fmt", ["mx9", "mx6", "mx4"])
@@ -189,6 +190,14 @@ def test_every_mask_of_a_group():
         kept = aie.select(a, sparse).tolist()
         products = exact.pairs(a.tolist(), tuple(expected), mask)
         assert [(x, y) for x, y in zip(kept, expected, strict=True)] == products
+
+
+def test_no_rows_are_sparse():
+    none = aie.to_sparse(np.zeros((0, 16), np.uint8))
+    assert aie.to_dense(none).shape == (0, 16)
+    assert aie.select(np.zeros((0, 16), np.uint8), none).shape == (0, 8)
+    a = np.zeros((0, 16), ml_dtypes.bfloat16)
+    assert aie.sparse_dot(a, aie.to_sparse(a), fmt="bf16").shape == (0,)
 
 
 def test_single_entities_go_to_the_slot_of_their_half():
