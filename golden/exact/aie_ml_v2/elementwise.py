@@ -33,7 +33,7 @@ INTEGER_OPS: dict[VectorOp, Callable[[int, int, bool], tuple[int, bool]]] = {
 """Value before it is wrapped, and bit of the mask, of a, b and the mask given."""
 
 
-def integer_op(op: VectorOp, a: int, b: int, bits: int, signed: bool, mask: bool = False) -> tuple[int, bool]:
+def integer_op(op: VectorOp, a: int, b: int, bits: int, signed: bool, mask: bool) -> tuple[int, bool]:
     """Return a lane's value and its bit of the mask; `mask` picks b in SEL and the subtraction in ADDSUB."""
     value, flag = INTEGER_OPS[op](a, b, mask)
     return wrap(value, bits, signed), flag

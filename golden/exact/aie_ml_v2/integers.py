@@ -41,7 +41,7 @@ def wrap(value: int, bits: int, signed: bool = True) -> int:
     return low - (1 << bits) if signed and low >> bits - 1 else low
 
 
-def saturate(value: int, bits: int, saturation: Saturation, signed: bool = True) -> int:
+def saturate(value: int, bits: int, saturation: Saturation, signed: bool) -> int:
     """Bring an integer into `bits` bits."""
     if saturation is Saturation.NONE:
         return wrap(value, bits, signed)

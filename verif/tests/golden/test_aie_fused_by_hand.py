@@ -1,6 +1,7 @@
 """The floating-point multiply-accumulate by hand: alignment, signs, flushes, specials, shapes."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import ml_dtypes
@@ -230,6 +231,23 @@ def test_traces_explain_themselves():
     assert [term.kind for term in trace.terms] == [Kind.FINITE] * 2
     assert [term.aligned for term in trace.terms] == [1 << 23, 1 << 22]
     assert trace.exact == 3
+
+
+@pytest.mark.parametrize("exponent", [0, 127, 255])
+@pytest.mark.parametrize("code", [-1, 0, 1])
+def test_terms_of_blocks_are_numbers_or_nan(exponent, code):
+    block, ones = (exact.Block(MX9, each, 0, (value,) * 16) for each, value in ((exponent, code), (127, 1)))
+    trace = exact.trace_mx_lane(BASE, block, ones)
+    term = trace.terms[0]
+    if exponent == 255:
+        assert (term.kind, term.sign, term.value, term.exponent) == (Kind.NAN, 0, 0, None)
+        assert (trace.total, trace.exact) == (None, None)
+    else:
+        value = Fraction(16 * code, 1 << 12) * Fraction(2) ** (exponent - 127)
+        counts = exponent + 128 if code or exponent else None
+        assert (term.kind, term.sign, term.value, term.exponent) == (Kind.FINITE, int(code < 0), value, counts)
+        assert trace.exact == value
+        assert (trace.total == 0) is (code == 0)
 
 
 def test_fnuz_is_among_the_8_bit_floats():
