@@ -66,13 +66,14 @@ def tanh(code: int) -> int:
     # Convergents of the continued fraction x / (1 + x**2 / (3 + x**2 / (5 + ...))) lie by turns above and below.
     depth = 2
     while True:
-        codes = {round_to_format(_convergent(abs(x.value), each), BF16) for each in (depth, depth + 1)}
+        codes = {round_to_format(convergent(abs(x.value), each), BF16) for each in (depth, depth + 1)}
         if len(codes) == 1:
             return sign | codes.pop()
         depth += 1
 
 
-def _convergent(x: Fraction, depth: int) -> Fraction:
+def convergent(x: Fraction, depth: int) -> Fraction:
+    """Return the continued fraction of tanh, cut after so many partial denominators."""
     denominator = Fraction(2 * depth - 1)
     for k in range(depth - 1, 0, -1):
         denominator = 2 * k - 1 + x * x / denominator

@@ -63,8 +63,8 @@ def _add_fp16(numerics: TensixNumerics, old: int, new: int) -> int:
     sign = 0x8000 if total < 0 else 0
     exponent = floor_log2(total)
     significand = round(abs(total) / Fraction(2) ** (exponent - 10))
-    if significand == 1 << 11:
-        significand, exponent = 1 << 10, exponent + 1
+    # After a carry the fraction is 0, as it stands.
+    exponent += significand == 1 << 11
     biased = exponent + 15
     if biased > 31 or (biased < 0 and numerics.l1_fp16_underflow_saturates):
         return sign | 0x7FFF

@@ -1,6 +1,7 @@
 """exp2 and tanh: both tiers on every table entry and next to every tie."""
 
-from math import atanh
+from fractions import Fraction
+from math import atanh, tanh
 
 import ml_dtypes
 import numpy as np
@@ -66,6 +67,18 @@ def test_tanh_next_to_every_tie():
     got = aie.tanh(bits.view(np.float32)).view(np.uint16)
     assert got.tolist() == [exact.tanh(each) for each in bits.tolist()]
     assert np.array_equal(aie.tanh(-bits.view(np.float32)).view(np.uint16), got | 0x8000)
+
+
+def test_convergents_lie_by_turns_below_and_above():
+    """Of tanh(1): x, x / (1 + x**2 / 3), x / (1 + x**2 / (3 + x**2 / 5)), ..."""
+    assert [exact.nonlinear.convergent(Fraction(1), depth) for depth in (1, 2, 3)] == [
+        1,
+        Fraction(3, 4),
+        Fraction(16, 21),
+    ]
+    for x in (0.25, 1.0, 3.0):
+        errors = [float(exact.nonlinear.convergent(Fraction(x), depth)) - tanh(x) for depth in range(1, 7)]
+        assert [error > 0 for error in errors] == [True, False] * 3
 
 
 def test_small_arguments_and_specials():

@@ -74,6 +74,13 @@ def value(code):
     return decode(BF16, code).value
 
 
+@pytest.mark.parametrize("sign", [0, BF16.sign_mask])
+def test_what_is_left_of_a_cancellation_has_its_sign(sign):
+    """129 * 129 = 130 * 128 + 1: one unit of the product's last place."""
+    x, z = ONE | 1, ONE | 2
+    assert value(fma(x, x | sign, z | (sign ^ BF16.sign_mask))) == (-1 if sign else 1) * Fraction(2) ** -14
+
+
 def test_what_denormals_as_zero_cost():
     """Of operands, of what comes in, and of the result, 2**-127."""
     for x, y, z, exact in ((0x0001, ONE, 0, 0x0001), (0, 0, 0x8001, 0x8001), (0x0080, 0x3F00, 0, 0x0040)):

@@ -18,6 +18,16 @@ def trace(dst, b, a, *, style=Style.BF16, dst32=True, phase=0, numerics=WORMHOLE
     return trace_dot16(numerics, dst, b, a, style=style, dst32=dst32, phase=phase, srca_format=fmt, srcb_format=fmt)
 
 
+@pytest.mark.parametrize(("counts", "highest"), [(True, 127), (False, 0)])
+def test_the_maximum_of_a_group_whose_fields_are_empty(counts, highest):
+    """Phase 1 takes SrcA's lower bits, of which 1.0 has none."""
+    found = trace(
+        0, [ONE] * 16, [ONE] * 16, phase=1, numerics=replace(WORMHOLE.numerics, empty_terms_in_maximum=counts)
+    )
+    assert found.group_exponents == (highest, highest)
+    assert found.result == 0
+
+
 def test_the_quirk():
     """tt-metal #38306: -1.00000012 plus 1 * 1."""
     one = "0x1fc00 0.01111111.0000000000 = 1"
