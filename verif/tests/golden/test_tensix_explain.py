@@ -18,9 +18,9 @@ def trace(dst, b, a, *, style=Style.BF16, dst32=True, phase=0, numerics=WORMHOLE
     return trace_dot16(numerics, dst, b, a, style=style, dst32=dst32, phase=phase, srca_format=fmt, srcb_format=fmt)
 
 
-@pytest.mark.parametrize(("counts", "highest"), [(True, 127), (False, 0)])
+@pytest.mark.parametrize(("counts", "highest"), [(True, 122), (False, 0)])
 def test_the_maximum_of_a_group_whose_fields_are_empty(counts, highest):
-    """Phase 1 takes SrcA's lower bits, of which 1.0 has none."""
+    """Phase 1 takes SrcA's lower bits, 5 places down, of which 1.0 has none."""
     found = trace(
         0, [ONE] * 16, [ONE] * 16, phase=1, numerics=replace(WORMHOLE.numerics, empty_terms_in_maximum=counts)
     )
