@@ -141,6 +141,7 @@ def test_psum_write_by_hand():
         ((0, None, E5M2), "destination is E5M2; FP32 and BF16 are allowed"),
         ((0, None, BF16, Rounding.RTZ), "rounding is RTZ; RNE and SR are allowed"),
         ((0, None, BF16, Rounding.SR, 65536), "random_bits is 65536"),
+        ((0, None, BF16, Rounding.SR, -1), "random_bits is -1"),
     ):
         with pytest.raises(ValueError, match=sentence):
             exact_psum_write(*arguments)
