@@ -196,7 +196,9 @@ def test_table_7(name):
         assert shape.m * shape.n <= 64
         products = shape.k // (2 if shape.sparse else 1)
         assert shape.m * shape.n * products == mode.lanes * mode.depth
-        assert shape.sparse <= (mode.datapath not in (Datapath.MX6, Datapath.MX9))
+        is_mx = mode.datapath in (Datapath.MX6, Datapath.MX9)
+        assert not (shape.sparse and is_mx)
+        assert shape.transposed is (shape.sparse or is_mx)
     for outputs, depth_each in mode.elementwise:
         assert outputs * depth_each <= mode.lanes * mode.depth
 

@@ -81,6 +81,10 @@ def test_float_operations(fmt, op):
     assert got == [exact.float_op(op, i, j, fmt) for i, j in pairs]
 
 
+def test_codes_of_float_operations_are_20_to_35():
+    assert [FLOAT_OPS[op] + i for op in FLOAT_OPS for i in range(len(FLOAT_OP_FORMATS))] == list(range(20, 36))
+
+
 def test_float_operations_by_hand():
     a = np.resize(np.array([1, np.nan, 2, -0.0], ml_dtypes.bfloat16), 32)
     b = np.resize(np.array([np.nan, 3, 1, 0.0], ml_dtypes.bfloat16), 32)
