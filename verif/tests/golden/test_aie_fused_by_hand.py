@@ -71,6 +71,13 @@ def test_zero_codes_under_a_large_exponent_erase_an_accumulator(sign):
         assert aie.fused_dot(*zeros, acc, fmt="mx9", numerics=NO_ZERO_TERMS) == acc
 
 
+def test_a_product_of_a_zero_erases_no_accumulator():
+    """Its code would be 256, on whose grid 2**-23 is half a unit."""
+    acc, zero, huge = f32(2.0**-23), bf16(0.0), bf16(2.0**127)
+    assert aie.fused_dot(zero, huge, acc, fmt="bf16") == acc
+    assert aie.fused_dot(zero, huge, acc, fmt="bf16", numerics=replace(BASE, float_zero_term=True)) == 0
+
+
 @pytest.mark.parametrize("distance", range(30))
 def test_every_alignment_distance(distance):
     """1.0 in the accumulator and one product 2**-distance: kept on the grid, a tie at 24, nothing below."""

@@ -90,6 +90,11 @@ def test_derived_properties(fmt):
         assert np.isnan(values[fmt.nan_code])
 
 
+@pytest.mark.parametrize("fmt", [BF16, FP16, TF32, FP32], ids=lambda fmt: fmt.name)
+def test_nan_of_wide_formats_is_quiet_and_nothing_more(fmt):
+    assert fmt.nan_code == fmt.infinity_code | 1 << fmt.fraction_bits - 1
+
+
 @pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
 def test_every_code_survives_a_round_trip(fmt):
     """tenstorrent/tt-metal#51971: 132 of 256 E4M3 codes did not."""

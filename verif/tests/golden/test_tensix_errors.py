@@ -60,6 +60,17 @@ def pack(mid="BF16", out="BF16", dst=WORD, dst32=False, **more):
             ValueError,
             "dst32 is True; with style FP16, False is allowed",
         ),
+        (
+            lambda: tensix.elwadd(DST + np.uint32(1 << 16), SRC_B, SRC_B, style="BF16", dst32=False),
+            ValueError,
+            "dst holds words up to 0x10000; 16 bits",
+        ),
+        (
+            lambda: tensix.elwadd(DST, *(np.zeros((n, 8, 16), np.uint32) for n in (2, 3)), style="BF16", dst32=True),
+            ValueError,
+            r"leading axes do not broadcast: the shapes are dst \(8, 16\), src_b \(2, 8, 16\), src_a \(3, 8, 16\)",
+        ),
+        (lambda: tensix.broadcast_src_b(SRC_B + np.uint32(1 << 19)), ValueError, "src_b holds words up to 0x80000"),
         (lambda: tensix.broadcast_src_b(SRC_B, row=8), ValueError, "row is 8; 0 to 7 are allowed"),
         (lambda: tensix.broadcast_src_b(SRC_A), ValueError, r"src_b has shape \(16, 16\); \[..., 8, 16\] is allowed"),
         (lambda: tensix.tile_image(A, "bf16"), ValueError, r"tile has shape \(2, 2\); \(64, 16\) is allowed"),
@@ -213,6 +224,7 @@ def pack(mid="BF16", out="BF16", dst=WORD, dst32=False, **more):
         (lambda: tensix.matmul(A, A * np.float32("nan")), ValueError, "b holds NaN, which the Matrix unit"),
         (lambda: tensix.matmul(A, A, fmt="int8", dst32=False), ValueError, "dst32 is False; with style INT8"),
         (lambda: cycles.tflops("SFPMAD"), ValueError, "operation is 'SFPMAD'; 'MVMUL', 'DOTPV'"),
+        (lambda: cycles.tflops("MVMUL", 0), ValueError, "phase_count is 0; for MVMUL, 1 to 4 are allowed"),
         (lambda: cycles.tflops("GMPOOL", 2), ValueError, "phase_count is 2; for GMPOOL, 1 to 1 are allowed"),
         (lambda: cycles.board_tflops("e75", "LoFi"), ValueError, "board is 'e75'; 'n150s', 'n300s' are allowed"),
     ],
@@ -226,6 +238,7 @@ def test_errors(call, kind, says):
     ("field", "value", "says"),
     [
         ("group", 5, "group is 5; 4, 8 and 16 are allowed"),
+        ("product_guard_bits", -1, "product_guard_bits is -1; 0 to 13 are allowed"),
         ("product_guard_bits", 14, "product_guard_bits is 14; 0 to 13 are allowed"),
         ("src_a_row_step", 4, "src_a_row_step is 4; 8 and 16 are allowed"),
     ],

@@ -78,6 +78,18 @@ def test_alignment_rounding_and_fields():
     assert "result       0x3f81 = 1.0078125" in text
 
 
+def test_what_is_rounded_off():
+    """1 added to the number below 2."""
+    text = explain_dot16(trace(0x3FFFFFFF, [ONE], [ONE]))
+    assert "leading one at bit 24, exponent 128, 1 bits rounded off (AWAY): 0.5 of the last place" in text
+
+
+def test_the_overflow_code_of_fp16_is_its_largest():
+    for dst, shown in ((0x7FFF, "131008 (the overflow code)"), (0x7FFE, "130944"), (0x7C00, "65536")):
+        lines = explain_dot16(trace(dst, [0], [0], style=Style.FP16, dst32=False)).splitlines()
+        assert f"Dst          {dst:#x} = {shown}" in lines
+
+
 def test_a_term_below_the_maximum_is_moved():
     """-1.5 four binades below 1: 96 of 1024."""
     lines = explain_dot16(trace(0, [ONE, 1 << 18 | ONE - (4 << 10)], [ONE, ONE | 0x200])).splitlines()
@@ -119,7 +131,11 @@ def test_integers():
     each = trace_dot16_integer(WORMHOLE.numerics, 0x80000005, [word] * 16, [16 << 10 | 35, *[0] * 15], 3)
     text = explain_dot16(each)
     assert text.splitlines()[0] == "phase 3      style INT8, Dst INT32; SrcA bits 4..0 x SrcB bits 3..0, in place"
-    assert text.splitlines()[2].split()[-3:] == ["3", "4", "-12"]
+    assert text.splitlines()[2].split()[1:] == [
+        *("0x04023", "0.10000.0000100011", "=", "35"),
+        *("0x44064", "1.10000.0001100100", "=", "-100"),
+        *("3", "4", "-12"),
+    ]
     assert text.splitlines()[-3:] == [
         "sum          -12",
         "Dst          0x80000005 = -5",

@@ -137,6 +137,10 @@ def test_accumulation_in_l1_that_underflows(fmt, old, new, saturating, expected)
     assert packed(new, fmt, fmt, dst32=wide, raw=not wide, l1=l1, numerics=numerics) == expected
 
 
+def test_the_reference_saturates_what_underflows_in_l1():
+    assert add_to_l1(BASE, 0x7BFF, 0xFBFF, Format.FP16) == 0x7FFF
+
+
 def elementwise(operation, dst, b, a, *, style, dst32, numerics=BASE, formats=None, phase=0):
     """The Dst word of one datum, which both tiers give."""
     own = STYLE_OWN_FORMAT[style]
