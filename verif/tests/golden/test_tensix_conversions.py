@@ -199,6 +199,16 @@ def test_edge_mask_and_exponent_threshold(dst32, mid, out):
             assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
 
 
+@pytest.mark.parametrize(("fmt", "fraction_bits", "top"), [("FP16", 10, 31), ("BF16", 7, 255)])
+def test_exponents_from_the_threshold_on_stay(fmt, fraction_bits, top):
+    exponents = np.arange(16)
+    words = (exponents + top - 15 << fraction_bits).astype(np.uint32)
+    for distance in exponents:
+        threshold = top - 15 + int(distance)
+        got = tensix.pack(words, fmt, fmt, dst32=False, exponent_threshold=threshold).view(np.uint16)
+        assert got.tolist() == np.where(exponents < distance, 0, words).tolist()
+
+
 @pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
 def test_a_masked_edge_of_a_block(fmt):
     """One mask for all rows: zeros do not raise the shared exponent, minus infinity does."""
