@@ -40,7 +40,7 @@ def _checked(words: np.ndarray, layout: WordLayout | str) -> WordLayout:
         layout = LAYOUTS[layout]
     if words.dtype != np.uint32:
         raise TypeError(f"words are {words.dtype}; uint32 is allowed")
-    if layout.width < 32 and words.size and words.max() >> layout.width:
+    if words.size and int(words.max()) >> layout.width:
         raise ValueError(f"words reach {words.max():#x}; {layout.width} bits are allowed")
     return layout
 

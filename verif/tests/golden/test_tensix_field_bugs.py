@@ -67,6 +67,14 @@ def test_tt_metal_38306_minus_one_unit(quirk, expected, phase):
     assert np.all(positive.view(np.float32) == np.float32(2.0**-23))
 
 
+def test_tt_metal_38306_in_a_product_of_matrices():
+    """The second group leaves -1.00000012, the next sixteen products are 1."""
+    a, b = np.zeros((1, 32), np.float32), np.zeros((32, 1), np.float32)
+    a[0, [0, 8, 16]], b[[0, 8, 16], 0] = (-1, -(2.0**-12), 1), (1, 2.0**-11, 1)
+    assert tensix.matmul(a, b) == -16
+    assert tensix.matmul(a, b, quirk=False) == -(2.0**-23)
+
+
 def test_tt_metal_46101_16_bit_dst_rounds_twice():
     """1 + 2**-8 - 2**-12 is below BF16's tie, but not on the grid of 10 fraction bits, where it rounds up to the tie."""
     src_b, src_a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)

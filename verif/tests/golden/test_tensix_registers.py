@@ -33,6 +33,7 @@ def test_the_order_of_a_tile_product_starts_at_allowed_rows():
 @pytest.mark.parametrize(
     ("rows", "preset", "says"),
     [
+        ((-1, 0, 0), "tensix_wormhole", "src_a_row is -1; 0 to 48 are allowed"),
         ((8, 0, 0), "tensix_wormhole", "src_a_row is 8; multiples of 16 are allowed"),
         ((4, 0, 0), "tensix_wormhole_documented", "src_a_row is 4; multiples of 8 are allowed"),
         ((56, 0, 0), "tensix_wormhole_documented", "src_a_row is 56; 0 to 48 are allowed"),

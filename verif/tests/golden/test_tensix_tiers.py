@@ -1,15 +1,18 @@
 """The vectorised Matrix unit against the scalar authority, bit for bit, over numerics that nobody measured too."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.exact.tensix import add, dot16_integer, maximum, multiply_add, trace_dot16
+from bitpath.golden.exact.tensix.accumulate import round_tie
 from bitpath.golden.exact.tensix.pooling import next_index_phase
 from bitpath.golden.spec.tensix import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.spec.tensix_numerics import PRESETS, WORMHOLE, Masking, Tie
+from bitpath.golden.tensix.rounding import shift_round
 
 BASE = WORMHOLE.numerics
 NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
@@ -34,6 +37,14 @@ CONFIGURATIONS = [
     (Style.INT8, True),
 ]
 KINDS = ("uniform", "near", "cancel", "zeros", "extreme")
+
+
+@pytest.mark.parametrize("tie", Tie)
+def test_shifts_are_rounded(tie):
+    values = np.arange(-40, 41)
+    for shift in range(6):
+        expected = [round_tie(Fraction(value, 1 << shift), tie) for value in values.tolist()]
+        assert shift_round(values, shift, tie).tolist() == expected
 
 
 def sources(rng, style, kind, shape):

@@ -65,6 +65,12 @@ def test_relu_mode_3_compares_19_bits_of_fp32(word, expected):
     assert packed(word, "FP32", "FP32", dst32=True, relu=3, relu_threshold=0x3FC0) == expected
 
 
+@pytest.mark.parametrize(("fmt", "dst32"), [("INT32", True), ("INT8", True), ("FP32", True)])
+def test_relu_keeps_the_smallest_number(fmt, dst32):
+    assert packed(1, fmt, fmt, dst32=dst32, relu=1) == 1
+    assert packed(0, fmt, fmt, dst32=dst32, relu=1) == 0
+
+
 @pytest.mark.parametrize(
     ("word", "expected"), [(0x38400000, 0x0200), (0xB87FFFFF, 0x83FF), (0x37FFFFFF, 0), (0x38800000, 0x0400)]
 )
