@@ -214,6 +214,7 @@ BAD = [
     (lambda: activation([1.0], "copy"), TypeError, "data is a list; a numpy array is allowed"),
     (lambda: activation(X.astype(np.float64), "copy"), TypeError, "data is float64; float32, bfloat16, float16,"),
     (lambda: activation(X[0], "copy"), ValueError, r"data has shape \(3,\); \[P, F\] with P from 1 to 128"),
+    (lambda: activation(X[:0], "copy"), ValueError, r"data has shape \(0, 3\)"),
     (lambda: activation(X[:, :0], "copy"), ValueError, r"data has shape \(4, 0\)"),
     (lambda: activation(np.ones((129, 1), np.float32), "copy"), ValueError, r"data has shape \(129, 1\)"),
     (lambda: activation(X, "gelu"), ValueError, "op is 'gelu'; 'copy', 'square', 'sqrt', 'rsqrt', 'reciprocal', 'exp' and 'abs'"),

@@ -66,7 +66,9 @@ def test_numbers_of_numpy_mean_their_value(number):
         assert got.view(np.uint32).tolist() == expected.view(np.uint32).tolist()
 
 
-@pytest.mark.parametrize("magnitude", [0, (1 << 24) + 1, (1 << 53) + 1, TIE, TIE + (1 << 77), LIMIT, 1 << 1023])
+@pytest.mark.parametrize(
+    "magnitude", [0, (1 << 24) + 1, (1 << 53) + 1, TIE, TIE + (3 << 46), TIE + (1 << 77), LIMIT, 1 << 1023]
+)
 def test_integers_are_rounded_once(magnitude):
     for number in (magnitude - 1, magnitude, magnitude + 1):
         for signed in (number, -number):
