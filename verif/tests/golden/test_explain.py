@@ -57,7 +57,9 @@ def test_specials():
     assert "sum          a NaN or an infinity decides" in text
     assert "result       0x7fc00000 = NaN" in text
     assert "error        none" in text
-    assert "exact        none" in explain_dot_product([nan])
+    chain = explain_dot_product([nan])
+    assert chain.splitlines()[2].split()[:3] == ["0", "not", "finite"]
+    assert "exact        none" in chain
 
 
 def test_dot_product():
@@ -91,4 +93,6 @@ def test_dot_product():
 def test_exact_result():
     trace = trace_dot_step(EXACT, [0x38, 0, 0, 0], E4M3FN, [0x38] * 4, E4M3FN, 127, 127, 0)
     assert explain_dot_step(trace).endswith("error        0 ulp: exact")
-    assert "exact        0x1p+0 = 1" in explain_dot_product([trace])
+    chain = explain_dot_product([trace])
+    assert chain.splitlines()[2].split()[:4] == ["0", "0x1p+0", "0x3f800000", "="]
+    assert "exact        0x1p+0 = 1" in chain

@@ -20,6 +20,8 @@ def test_tile_by_engine(hidden_size, engines, total):
     assert tile.total == pytest.approx(total, abs=0.005)
     assert tile.dma == pytest.approx(3 * hidden_size * 128 / 362e9 * 1e6)
     assert tile.vector == pytest.approx(4 * hidden_size / 0.96e9 * 1e6)
+    assert tile.scalar == pytest.approx(hidden_size / 1.2e9 * 1e6)
+    assert tile.tensor == pytest.approx(hidden_size / 2.4e9 * 1e6)
 
 
 def test_beside_the_targets():
