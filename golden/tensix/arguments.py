@@ -70,7 +70,7 @@ def check_words(name: str, words: np.ndarray, rows: int, bits: int) -> None:
     """Raise where an array is not uint32 [..., rows, 16] of words of `bits` bits."""
     if words.dtype != np.uint32:
         raise TypeError(f"{name} is {words.dtype}; uint32 is allowed")
-    if words.ndim < 2 or words.shape[-2:] != (rows, COLUMNS):
+    if words.shape[-2:] != (rows, COLUMNS):
         raise ValueError(f"{name} has shape {words.shape}; [..., {rows}, {COLUMNS}] is allowed")
     if words.size and int(words.max()) >> bits:
         raise ValueError(f"{name} holds words up to {words.max():#x}; {bits} bits are allowed")
