@@ -12,8 +12,8 @@ from bitpath.rtl.aie_ml_v2.term_plan import TermPlan
 KEPT_BITS = 3
 """Lowest bits of its exponent code that the product of a zero keeps.
 
-They matter where all codes are below 8, thus of BF16's products alone. Those are multiples of 2**-14 with codes of 3 or more:
-moved down by 4 places at most, beside 7 instead of 3, they lose nothing on a grid of 20 fraction bits.
+They matter where all codes are below 8: of BF16's products without an accumulator. Those are multiples of 2**-14 with codes of
+3 or more: moved down by 4 places at most, beside 7 instead of 3, they lose nothing on a grid of 20 fraction bits.
 """
 
 
