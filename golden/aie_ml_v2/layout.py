@@ -63,7 +63,7 @@ def pack_mx(blocks: MxBlocks) -> np.ndarray:
     TypeError : `blocks` are no MxBlocks.
     """
     check_blocks("blocks", blocks)
-    codes = _join(_bits(blocks.codes.astype(np.int64), blocks.fmt.width))
+    codes = _bytes(_bits(blocks.codes.astype(np.int64), blocks.fmt.width))
     return np.concatenate([blocks.exponent[..., np.newaxis], blocks.shift[..., np.newaxis], codes], axis=-1)
 
 
@@ -105,8 +105,8 @@ def to_registers(blocks: MxBlocks) -> MxRegisters:
         shift = np.concatenate([shift & 0xF, shift >> 4], axis=-1)
     return MxRegisters(
         blocks.fmt,
-        data=joined(_join(bits[..., : form.data_bits])),
-        f=joined(_join(bits[..., form.data_bits :])),
+        data=joined(_bytes(bits[..., : form.data_bits])),
+        f=joined(_bytes(bits[..., form.data_bits :])),
         g=joined(shift),
         e=blocks.exponent.repeat(halves, axis=-1),
     )
@@ -147,13 +147,13 @@ def _bits(numbers: np.ndarray, width: int) -> np.ndarray:
     return (numbers[..., np.newaxis] >> np.arange(width) & 1).astype(np.uint8)
 
 
-def _join(bits: np.ndarray) -> np.ndarray:
+def _bytes(bits: np.ndarray) -> np.ndarray:
     """Return bytes from bits [..., n, width], the first the lowest; n * width is a multiple of 8."""
     return np.packbits(joined(bits), axis=-1, bitorder="little")
 
 
 def _numbers(data: np.ndarray, width: int) -> np.ndarray:
-    """Return int64 [..., n] numbers of `width` bits from bytes; the inverse of `_bits` and `_join`."""
+    """Return int64 [..., n] numbers of `width` bits from bytes; the inverse of `_bits` and `_bytes`."""
     bits = np.unpackbits(np.ascontiguousarray(data), axis=-1, bitorder="little").astype(np.int64)
     return (in_groups(bits, width) << np.arange(width)).sum(axis=-1)
 
