@@ -24,7 +24,7 @@ PROVE_SECONDS = 1800
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
 GRAPH = "candidates"
-MOST_BITS = 70_000
+MOST_BITS = 40_000
 """Driven in what is asked at once: a minute or two. Of a larger design the largest modules are left out, which give anything
 then; what is open in them stays open."""
 _FLATTEN = """read_rtlil design.il
