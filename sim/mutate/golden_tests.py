@@ -41,6 +41,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     sys.meta_path.insert(0, Replaced(module, Path(source)))
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not deep and not simulator"]
+    # The same examples each time, none from an earlier run: else chance decides of some faults.
+    options.append("--hypothesis-profile=ci")
     return int(pytest.main([*options, *tests]))
 
 
