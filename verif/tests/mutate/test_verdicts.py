@@ -186,8 +186,10 @@ reason = "Both are the same there."
     assert first["survivors"][0]["reason"] == "Both are the same there."
     assert other["survivors"][0]["reason"] is None
     assert table.complaints([first]) == []
+    # Where the machine was quick enough to prove it.
+    assert table.complaints([table.record_of(judged(EQUIVALENT))]) == []
     dead = table.record_of(judged(KILLED))
-    assert table.complaints([dead]) == [f"golden/codec.py: the reason of no survivor: {dead['idle_reasons'][0]}"]
+    assert table.complaints([dead]) == [f"golden/codec.py: a reason of nothing that lives: {dead['idle_reasons'][0]}"]
     assert "Both are the same there." in dead["idle_reasons"][0]
 
 
