@@ -90,11 +90,11 @@ def test_overflow_by_hand(fmt, saturated, overflow, nan):
     assert narrow(bits, fmt, RoundingCode.CONV_EVEN).tolist() == [overflow, overflow, nan]
 
 
-@pytest.mark.parametrize(("shift", "eight"), [(3, 0x48), (-3, 0x30)])
-def test_a_shift_scales_by_a_power_of_two(shift, eight):
+@pytest.mark.parametrize(("shift", "code"), [(3, 0x48), (-3, 0x30)])
+def test_a_shift_scales_by_a_power_of_two(shift, code):
     one = 0x3F800000
-    assert narrow(np.array([one], np.uint32), E5M2, RoundingCode.CONV_EVEN, shift=shift)[0] == eight
-    assert exact.narrow(one, E5M2, RoundingCode.CONV_EVEN, shift=shift) == eight
+    assert narrow(np.array([one], np.uint32), E5M2, RoundingCode.CONV_EVEN, shift=shift)[0] == code
+    assert exact.narrow(one, E5M2, RoundingCode.CONV_EVEN, shift=shift) == code
 
 
 def test_representations():
