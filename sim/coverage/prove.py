@@ -25,8 +25,8 @@ MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
 GRAPH = "candidates"
 MOST_BITS = 40_000
-"""Driven in what is asked at once: a minute or two. Of a larger design the largest modules are left out, which give anything
-then; what is open in them stays open."""
+"""Driven in what is asked at once: mostly a minute or two, ten and more of `exponential`. Of a larger design the largest
+modules are left out, which give anything then; what is open in them stays open."""
 _FLATTEN = """read_rtlil design.il
 {deletions}
 hierarchy -top {root}
