@@ -6,8 +6,8 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache as once
 from importlib.metadata import version
 from pathlib import Path
@@ -161,15 +161,19 @@ class _Judging:
 
     def __init__(self, target: str, module: str, source: str, tests: Sequence[Path], progress: Progress):
         self.target, self.module, self.source = target, module, source
-        self.seconds = _seconds(target, module, source, tests, progress)
-        self.limit = max(LEAST_SECONDS, TIMES_SECONDS * sum(self.seconds.values()))
+        self.runs = _real_runs(target, module, source, tests, progress)
+        self.limit = max(LEAST_SECONDS, TIMES_SECONDS * sum(run.seconds for run in self.runs.values()))
         self.killers: Counter[Path] = Counter()
         self._controls = Lock()
 
     def of(self, mutant: Sabotage) -> tuple[str, str]:
         """The verdict, and how it came."""
+        # Tests that never come to its statement run as if it were not there.
+        reaching = [file for file, run in self.runs.items() if mutant.fault.runs_in(run.lines.get(self.target, ()))]
+        if not reaching:
+            return SURVIVED, "no test runs its statement"
         # What has killed others first, for most die of the same few tests; then what is quick.
-        order = sorted(self.seconds, key=lambda file: (-self.killers[file], self.seconds[file]))
+        order = sorted(reaching, key=lambda file: (-self.killers[file], self.runs[file].seconds))
         verdict, how = _judge(self.module, apply(self.source, mutant.fault), order, self.limit)
         if verdict == KILLED and TIMED_OUT not in how:
             self._control([file for file in order if file.name in how] or order)
@@ -185,22 +189,34 @@ class _Judging:
             self.killers.update(killers)
 
 
-def _seconds(target: str, module: str, source: str, tests: Sequence[Path], progress: Progress) -> dict[Path, float]:
-    """Of each test file, with the models as they are; once for all targets."""
-    known = {each["tests"]: each["seconds"] for each in journal.read(journal_file()) if "tests" in each}
+@dataclass(frozen=True)
+class _Run:
+    """Of a test file, with the models as they are: its seconds, and by target the lines of golden that run."""
+
+    seconds: float
+    lines: Mapping[str, Sequence[int]]
+
+
+def _real_runs(target: str, module: str, source: str, tests: Sequence[Path], progress: Progress) -> dict[Path, _Run]:
+    """Of each test file; once for all targets."""
+    known = {
+        each["tests"]: _Run(each["seconds"], each["lines"]) for each in journal.read(journal_file()) if "tests" in each
+    }
     keys = {file: _digest(_files_of([file])) for file in tests}
 
-    def call(file: Path) -> float:
+    def call(file: Path) -> _Run:
         began = time.monotonic()
-        verdict, how = _judge(module, source, [file], REAL_SECONDS)
-        if verdict != SURVIVED:
-            raise SimulationError(f"{target}: its tests fail without a mutant: {how}")
-        return time.monotonic() - began
+        with scratch() as folder:
+            lines = folder / "lines.json"
+            verdict, how = _judge(module, source, [file], REAL_SECONDS, lines)
+            if verdict != SURVIVED:
+                raise SimulationError(f"{target}: its tests fail without a mutant: {how}")
+            return _Run(round(time.monotonic() - began, 1), json.loads(lines.read_text()))
 
     new = [file for file in tests if keys[file] not in known]
-    for file, seconds in side_by_side("running the tests without a mutant", new, call, progress):
-        known[keys[file]] = round(seconds, 1)
-        journal.append(journal_file(), {"tests": keys[file], "seconds": known[keys[file]]})
+    for file, run in side_by_side("running the tests without a mutant", new, call, progress):
+        known[keys[file]] = run
+        journal.append(journal_file(), {"tests": keys[file], **asdict(run)})
     return {file: known[keys[file]] for file in tests}
 
 
@@ -220,13 +236,13 @@ def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str
 def _digest(files: Sequence[Path], *more: Any) -> str:
     here = Path(__file__)
     scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
-    versions = library_versions() | {"pytest": version("pytest"), "python": sys.version}
-    parts = [cache.hash_files([*files, *scripts]), versions, settings_of_the_shell(), *more]
+    versions = library_versions() | {name: version(name) for name in ("pytest", "hypothesis", "coverage")}
+    parts = [cache.hash_files([*files, *scripts]), versions, sys.version, settings_of_the_shell(), *more]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _judge(module: str, source: str, tests: Sequence[Path], limit: float) -> tuple[str, str]:
-    """The verdict of the tests with this text in the module's place, and how it came."""
+def _judge(module: str, source: str, tests: Sequence[Path], limit: float, lines: Path | None = None) -> tuple[str, str]:
+    """The verdict of the tests with this text in the module's place, and how it came; ``lines`` gets those that ran."""
     with scratch() as folder:
         mutated, log = folder / "mutated.py", folder / "tests.log"
         mutated.write_text(source)
@@ -236,6 +252,8 @@ def _judge(module: str, source: str, tests: Sequence[Path], limit: float) -> tup
             # be left for others.
             env["NUMBA_CACHE_DIR"] = str(folder)
         command = [sys.executable, "-P", "-B", "-m", "bitpath.sim.mutate.golden_tests", module, str(mutated)]
+        if lines is not None:
+            command += ["--lines", str(lines)]
         try:
             status = process.run_logged(
                 [*command, *map(str, tests)], env=env, log=log, timeout=limit, folder=TESTS.parents[2]

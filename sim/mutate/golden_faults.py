@@ -3,7 +3,7 @@
 import ast
 import copy
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 OPERATORS = {
@@ -44,22 +44,36 @@ class Fault:
     line : where.
     what : the change, for people: "Lt -> LtE".
     node, kind : for :func:`apply`: the place in the order of the walk, and which of its changes.
+    lines : the first and the last of the statement around it.
     """
 
     line: int
     what: str
     node: int
     kind: str
+    lines: tuple[int, int]
+
+    def runs_in(self, lines: Iterable[int]) -> bool:
+        """Whether the statement is begun where these lines run: without it nothing inside it runs either."""
+        first, last = self.lines
+        return any(first <= line <= last for line in lines)
 
 
 def possible_faults(source: str) -> list[Fault]:
     """All of a module. Texts, annotations and what errors say are left alone: no result depends on them."""
     tree = ast.parse(source)
     silent = set(map(id, _silent(tree)))
+    around: dict[int, ast.stmt] = {}
     found = []
     for number, node in enumerate(ast.walk(tree)):
+        # The walk comes to each node before it comes to its parts.
+        statement = node if isinstance(node, ast.stmt) else around.get(id(node))
+        around |= {id(child): statement for child in ast.iter_child_nodes(node)}
         if id(node) not in silent:
-            found += [Fault(node.lineno, what, number, kind) for kind, what in _changes(node)]
+            found += [
+                Fault(node.lineno, what, number, kind, (statement.lineno, statement.end_lineno))
+                for kind, what in _changes(node)
+            ]
     return found
 
 

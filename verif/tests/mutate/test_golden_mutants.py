@@ -64,6 +64,18 @@ def test_the_seed_draws():
     assert draw_faults(possible, 500, 1) == sorted(possible, key=lambda each: (each.line, each.node, each.kind))
 
 
+def test_a_fault_runs_where_its_statement_is_begun():
+    whole = {fault.what: fault.lines for fault in possible_faults(SOURCE)}
+    assert whole["3 -> 4"] == (3, 3)
+    # The default stands in the statement that makes the function, the condition around what it decides of.
+    assert whole["0 -> 1"] == (6, 13)
+    assert whole["Lt -> LtE"] == whole["not (a < b and a != LIMIT)"] == (8, 9)
+    assert whole["a and b swapped"] == (10, 10)
+    several = possible_faults("def f(a):\n    return g(\n        a,\n        3,\n    )\n")
+    assert {fault.lines for fault in several if fault.line == 4} == {(2, 5)}
+    assert all(fault.runs_in([1, 3]) and not fault.runs_in([1, 6]) for fault in several)
+
+
 def test_a_model_is_judged_by_the_tests_that_import_it():
     files = [file.name for file in golden.tests_of("bitpath.golden.trainium3.xorwow")]
     assert "test_trainium3_xorwow.py" in files
@@ -109,38 +121,61 @@ def test_it():
         assert found[0] == SURVIVED, found
 
 
-def test_a_fault_dies_by_a_test_and_lives_without_one(tmp_path, monkeypatch):
-    """The tests of a model, but few: one that sees the fault of a line, and one that does not look."""
+MODULE, TARGET = "bitpath.golden.trainium3.reciprocal", "golden/trainium3/reciprocal.py"
+
+
+@pytest.fixture
+def judge_last_line(tmp_path, monkeypatch):
+    """Judge the faults of the last line of a model with more text behind it, by test files of these texts."""
     monkeypatch.chdir(tmp_path)
-    seeing, blind = tmp_path / "test_seeing.py", tmp_path / "test_blind.py"
-    module, target = "bitpath.golden.trainium3.reciprocal", "golden/trainium3/reciprocal.py"
-    seeing.write_text(f"from {module} import SABOTAGED\n\n\ndef test_it():\n    assert SABOTAGED == 1\n")
-    blind.write_text(f"from {module} import SABOTAGED\n\n\ndef test_it():\n    assert SABOTAGED >= 0\n")
-    real = golden.module_file
-
-    def with_a_line_more(name):
-        if name != module:
-            return real(name)
-        (tmp_path / "more.py").write_text(f"{real(name).read_text()}\n\nSABOTAGED = 1\n")
-        return tmp_path / "more.py"
-
-    monkeypatch.setattr(golden, "module_file", with_a_line_more)
-    # Those of the last line alone.
-    last = len(real(module).read_text().splitlines()) + 3
-    monkeypatch.setattr(golden, "draw_faults", lambda possible, *_: [each for each in possible if each.line == last])
     monkeypatch.setattr(golden, "TESTS", tmp_path)
     (tmp_path / "conftest.py").write_text("")
-    golden._tests.cache_clear()
-    told = []
-    try:
-        monkeypatch.setattr(golden, "tests_of", lambda name: [seeing, blind])
-        judged = golden.judge_golden(target, 20, 1, lambda *each: told.append(each))
-        assert [mutant.mode for mutant in judged.mutants] == ["1 -> 2", "1 -> 0"]
-        assert [each.verdict for each in judged.verdicts] == [KILLED, KILLED]
-        assert "test_it" in judged.verdicts[0].how
-        monkeypatch.setattr(golden, "tests_of", lambda name: [blind])
-        judged = golden.judge_golden(target, 20, 1, lambda *each: told.append(each))
-        assert [each.verdict for each in judged.verdicts] == [SURVIVED, SURVIVED]
-    finally:
+    real = golden.module_file
+    longer = tmp_path / "more.py"
+
+    def judge(more, **texts):
+        longer.write_text(f"{real(MODULE).read_text()}\n\n{more}\n")
+        monkeypatch.setattr(golden, "module_file", lambda name: longer if name == MODULE else real(name))
+        last = len(longer.read_text().splitlines())
+        monkeypatch.setattr(
+            golden, "draw_faults", lambda possible, *_: [each for each in possible if each.line == last]
+        )
+        files = [tmp_path / f"test_{name}.py" for name in texts]
+        for file, text in zip(files, texts.values(), strict=True):
+            # Its package has a function of the module's name.
+            file.write_text(
+                f"import sys\n\nimport {MODULE}\n\nmodule = sys.modules['{MODULE}']\n\n\ndef test_it():\n    {text}\n"
+            )
         golden._tests.cache_clear()
+        monkeypatch.setattr(golden, "tests_of", lambda name: files)
+        return golden.judge_golden(TARGET, 20, 1, lambda *_: None)
+
+    yield judge
+    golden._tests.cache_clear()
+
+
+SEEING, BLIND = "assert module.SABOTAGED == 1", "assert module.SABOTAGED >= 0"
+
+
+def test_a_fault_dies_by_a_test_that_sees_it(judge_last_line):
+    judged = judge_last_line("SABOTAGED = 1", seeing=SEEING, blind=BLIND)
+    assert [mutant.mode for mutant in judged.mutants] == ["1 -> 2", "1 -> 0"]
+    assert [each.verdict for each in judged.verdicts] == [KILLED, KILLED]
+    assert "test_it" in judged.verdicts[0].how
     assert judged.possible > 2
+
+
+def test_a_fault_lives_where_no_test_looks(judge_last_line):
+    judged = judge_last_line("SABOTAGED = 1", blind=BLIND)
+    assert [(each.verdict, each.how) for each in judged.verdicts] == [(SURVIVED, "")] * 2
+
+
+def test_what_never_comes_to_a_fault_is_not_run_on_it(judge_last_line, tmp_path):
+    function = "def sabotaged():\n    return 1"
+    idle = f"assert open({str(tmp_path / 'runs')!r}, 'a').write('.') and module.reciprocal"
+    judged = judge_last_line(function, idle=idle)
+    assert [(each.verdict, each.how) for each in judged.verdicts] == [(SURVIVED, "no test runs its statement")] * 2
+    judged = judge_last_line(function, idle=idle, calling="assert module.sabotaged() == 1")
+    assert [each.verdict for each in judged.verdicts] == [KILLED, KILLED]
+    # Once to see what it comes to.
+    assert (tmp_path / "runs").read_text() == "."
