@@ -199,8 +199,9 @@ class _Run:
 
 def _real_runs(target: str, module: str, source: str, tests: Sequence[Path], progress: Progress) -> dict[Path, _Run]:
     """Of each test file; once for all targets."""
+    # Journals of older versions have seconds alone.
     known = {
-        each["tests"]: _Run(each["seconds"], each["lines"]) for each in journal.read(journal_file()) if "tests" in each
+        each["tests"]: _Run(each["seconds"], each["lines"]) for each in journal.read(journal_file()) if "lines" in each
     }
     keys = {file: _digest(_files_of([file])) for file in tests}
 
