@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 from collections import Counter
@@ -11,6 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import cache as once
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import gettempdir
 from threading import Lock
 from typing import Any
 
@@ -32,6 +34,7 @@ from bitpath.sim.mutate.verdicts import (
     scratch,
     side_by_side,
 )
+from bitpath.sim.runner import FULL_BYTES
 
 GOLDEN_COUNT = 10
 GOLDEN = Path(bitpath.golden.__file__).parent
@@ -39,9 +42,9 @@ TESTS = GOLDEN.parent / "verif" / "tests" / "golden"
 """Where the tests stand in a checkout; a wheel has none."""
 REAL_SECONDS = 3600
 """Limit on the tests of a model as it is."""
-LEAST_SECONDS, TIMES_SECONDS = 120, 5
-"""A mutant may loop for ever: a run that takes so many times the seconds of the real model's, and more than the least, has
-failed. Two run at a time, where the real one's ran alone."""
+LEAST_SECONDS, TIMES_SECONDS = 300, 5
+"""A mutant may loop for ever: a test file that takes so many times the seconds of the real model's, and more than the least,
+has failed. Faults of the specification wait for kernels to be compiled."""
 PASSED, FAILED, UNREADABLE = 0, 1, 2
 """pytest's statuses: all passed; some failed; a test file could not even be imported."""
 
@@ -162,8 +165,8 @@ class _Judging:
     def __init__(self, target: str, module: str, source: str, tests: Sequence[Path], progress: Progress):
         self.target, self.module, self.source = target, module, source
         self.runs = _real_runs(target, module, source, tests, progress)
-        self.limit = max(LEAST_SECONDS, TIMES_SECONDS * sum(run.seconds for run in self.runs.values()))
-        self.killers: Counter[Path] = Counter()
+        self.kills: Counter[Path] = Counter()
+        self._controlled: set[Path] = set()
         self._controls = Lock()
 
     def of(self, mutant: Sabotage) -> tuple[str, str]:
@@ -172,21 +175,24 @@ class _Judging:
         reaching = [file for file, run in self.runs.items() if mutant.fault.runs_in(run.lines.get(self.target, ()))]
         if not reaching:
             return SURVIVED, "no test runs its statement"
+        source = apply(self.source, mutant.fault)
         # What has killed others first, for most die of the same few tests; then what is quick.
-        order = sorted(reaching, key=lambda file: (-self.killers[file], self.runs[file].seconds))
-        verdict, how = _judge(self.module, apply(self.source, mutant.fault), order, self.limit)
-        if verdict == KILLED and TIMED_OUT not in how:
-            self._control([file for file in order if file.name in how] or order)
-        return verdict, how
+        for file in sorted(reaching, key=lambda file: (-self.kills[file], self.runs[file].seconds)):
+            limit = max(LEAST_SECONDS, TIMES_SECONDS * self.runs[file].seconds)
+            verdict, how = _judge(self.module, source, file, limit)
+            if verdict != SURVIVED:
+                if verdict == KILLED and TIMED_OUT not in how:
+                    self._control(file)
+                return verdict, how
+        return SURVIVED, ""
 
-    def _control(self, killers: Sequence[Path]) -> None:
+    def _control(self, killer: Path) -> None:
         """What kills must pass with the model's own text in its place."""
         with self._controls:
-            if new := [file for file in killers if not self.killers[file]]:
-                verdict, how = _judge(self.module, self.source, new, REAL_SECONDS)
-                if verdict != SURVIVED:
-                    raise SimulationError(f"{self.target}: its tests fail without a mutant: {how}")
-            self.killers.update(killers)
+            self.kills[killer] += 1
+            if killer not in self._controlled:
+                _pass(self.target, self.module, self.source, killer)
+                self._controlled.add(killer)
 
 
 @dataclass(frozen=True)
@@ -209,22 +215,30 @@ def _real_runs(target: str, module: str, source: str, tests: Sequence[Path], pro
         began = time.monotonic()
         with scratch() as folder:
             lines = folder / "lines.json"
-            verdict, how = _judge(module, source, [file], REAL_SECONDS, lines)
-            if verdict != SURVIVED:
-                raise SimulationError(f"{target}: its tests fail without a mutant: {how}")
+            _pass(target, module, source, file, lines)
             return _Run(round(time.monotonic() - began, 1), json.loads(lines.read_text()))
 
     new = [file for file in tests if keys[file] not in known]
     for file, run in side_by_side("running the tests without a mutant", new, call, progress):
+        if _digest(_files_of([file])) != keys[file]:
+            raise SimulationError("sources or settings changed while tests ran; run it again")
         known[keys[file]] = run
         journal.append(journal_file(), {"tests": keys[file], **asdict(run)})
     return {file: known[keys[file]] for file in tests}
 
 
+def _pass(target: str, module: str, source: str, test: Path, lines: Path | None = None) -> None:
+    """Run tests of the model as it is, which must pass."""
+    verdict, how = _judge(module, source, test, REAL_SECONDS, lines)
+    if verdict != SURVIVED:
+        raise SimulationError(f"{target}: its tests fail without a mutant: {how}")
+
+
 def _files_of(tests: Sequence[Path]) -> list[Path]:
-    """All that decides how tests end: themselves, what they import, vectors, settings."""
+    """All that decides how tests end: themselves, what they import, vectors, known answers, settings."""
     modules = sorted(frozenset().union(*(_tests()[file] for file in tests)))
-    vectors = sorted(file for file in (TESTS.parents[1] / "vectors").glob("*") if file.is_file())
+    folders = [TESTS.parents[1] / "vectors", *map(Path, filter(None, [os.environ.get("BITPATH_KAT_DIR")]))]
+    vectors = sorted(file for folder in folders for file in folder.glob("*") if file.is_file())
     settings = [file for file in (TESTS.parents[2] / "pyproject.toml", TESTS / "conftest.py") if file.is_file()]
     return [*map(module_file, modules), *tests, *settings, *vectors]
 
@@ -242,8 +256,11 @@ def _digest(files: Sequence[Path], *more: Any) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _judge(module: str, source: str, tests: Sequence[Path], limit: float, lines: Path | None = None) -> tuple[str, str]:
-    """The verdict of the tests with this text in the module's place, and how it came; ``lines`` gets those that ran."""
+def _judge(module: str, source: str, test: Path, limit: float, lines: Path | None = None) -> tuple[str, str]:
+    """The verdict of a test file with this text in the module's place, and how it came; ``lines`` gets those that ran.
+
+    Each file has a process of its own: hypothesis chooses its examples by the modules that are there too.
+    """
     with scratch() as folder:
         mutated, log = folder / "mutated.py", folder / "tests.log"
         mutated.write_text(source)
@@ -252,19 +269,20 @@ def _judge(module: str, source: str, tests: Sequence[Path], limit: float, lines:
             # Compiled loops hold numbers of the specification: neither real ones are to judge a mutant, nor a mutant's to
             # be left for others.
             env["NUMBA_CACHE_DIR"] = str(folder)
-        command = [sys.executable, "-P", "-B", "-m", "bitpath.sim.mutate.golden_tests", module, str(mutated)]
+        command = [sys.executable, "-P", "-B", "-m", "bitpath.sim.mutate.golden_tests", module, str(mutated), str(test)]
         if lines is not None:
             command += ["--lines", str(lines)]
         try:
-            status = process.run_logged(
-                [*command, *map(str, tests)], env=env, log=log, timeout=limit, folder=TESTS.parents[2]
-            )
+            status = process.run_logged(command, env=env, log=log, timeout=limit, folder=TESTS.parents[2])
         except TimeoutError as error:
             return KILLED, f"{TIMED_OUT}: {error}"
-        lines = log.read_text(errors="replace").splitlines() or [f"status {status}"]
         if status == PASSED:
             return SURVIVED, ""
+        for place in (folder, gettempdir()):
+            if shutil.disk_usage(place).free < FULL_BYTES:
+                raise SimulationError(f"{place} has no room left, which fails tests; make room and run it again")
+        said = log.read_text(errors="replace").splitlines() or [f"status {status}"]
         if status not in (FAILED, UNREADABLE):
             # Killed by the system, say: the tests have not spoken.
-            return BROKEN, f"status {status}: {lines[-1]}"
-        return KILLED, next((line for line in lines if line.startswith(("FAILED", "ERROR"))), lines[-1])
+            return BROKEN, f"status {status}: {said[-1]}"
+        return KILLED, next((line for line in said if line.startswith(("FAILED", "ERROR"))), said[-1])

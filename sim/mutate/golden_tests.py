@@ -1,6 +1,7 @@
-"""``python -m bitpath.sim.mutate.golden_tests MODULE SOURCE TEST...``: tests with another source in a module's place.
+"""``python -m bitpath.sim.mutate.golden_tests MODULE SOURCE TEST``: a test file with another source in a module's place.
 
-With ``--lines FILE`` the file gets the lines of golden that run. In a process of its own, so that no module that holds something of the real one is left over.
+With ``--lines FILE`` the file gets the lines of golden that run. In a process of its own, so that no module that holds
+something of the real one is left over.
 """
 
 import argparse
@@ -55,11 +56,11 @@ def kept_lines(file: Path) -> Iterator[None]:
 
 
 def main() -> int:
-    """Run the tests up to the first failure, and return pytest's status."""
+    """Run the file's tests up to the first failure, and return pytest's status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("module")
     parser.add_argument("source", type=Path)
-    parser.add_argument("tests", nargs="+")
+    parser.add_argument("test")
     parser.add_argument("--lines", type=Path)
     given = parser.parse_args()
     # A shift turned round makes integers that fill a machine.
@@ -69,7 +70,7 @@ def main() -> int:
     # The same examples each time, none from an earlier run: else chance decides of some faults.
     options.append("--hypothesis-profile=ci")
     with kept_lines(given.lines) if given.lines else nullcontext():
-        return int(pytest.main([*options, *given.tests]))
+        return int(pytest.main([*options, given.test]))
 
 
 if __name__ == "__main__":

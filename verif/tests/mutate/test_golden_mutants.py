@@ -91,7 +91,7 @@ def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium
     monkeypatch.chdir(tmp_path)
     test = tmp_path / "test_alone.py"
     test.write_text(text)
-    return golden._judge(module, golden.module_file(module).read_text(), [test], limit)
+    return golden._judge(module, golden.module_file(module).read_text(), test, limit)
 
 
 def test_verdicts_without_a_word_of_the_tests(tmp_path, monkeypatch):
