@@ -31,7 +31,7 @@ setup: ## make .venv with the pinned packages (at once when nothing changed)
 icarus: setup
 	@$(BITPATH) tools --need icarus --install
 
-run: setup ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SIM=verilator|icarus
+run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SIM=verilator|icarus
 	@$(BITPATH) run $(run_options)
 
 test: icarus ## every test but the deep ones, two at a time
@@ -51,7 +51,7 @@ test-deep: icarus ## the long tests that `make test` leaves out
 deep: setup ## units against golden: 10^8 random vectors a machine and whole ranges; NAME= SEED= QUICK=1
 	@$(BITPATH) deep $(NAME) $(deep_options)
 
-sim: setup ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
+sim: $(if $(filter verilator,$(SIM)),setup,icarus) ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
 	@$(BITPATH) test-sim "$(UNIT)" $(sim_options)
 
 waves: setup ## open GTKWave on the unit's last wave: UNIT=
@@ -84,7 +84,7 @@ mutate: ## small faults in datapaths and golden, which their tests must notice: 
 	@$(PYTHON) -I sim/bootstrap.py formal
 	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)")
 
-agree: ## every simulator and the netlist of gates give the same bits: UNIT=
+agree: icarus ## every simulator and the netlist of gates give the same bits: UNIT=
 	@$(PYTHON) -I sim/bootstrap.py synth
 	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)")
 

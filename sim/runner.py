@@ -222,7 +222,10 @@ def _check_bins(built: Built, tests: str | None, result: SimResult, env: Mapping
     measured = RUNS.get(built.unit)
     if measured is None or int(env.get(CASES, 0)) < measured.cases or not measured.env.items() <= env.items():
         return
-    lost = bins.lost(built.unit, built.digest, tests, bins.gathered(result.tests, result.records))
+    try:
+        lost = bins.lost(built.unit, built.digest, tests, bins.gathered(result.tests, result.records))
+    except ValueError as error:
+        raise SimulationError(str(error)) from None
     if lost:
         raise SimulationError(
             f"{len(lost)} functional bins that were hit once were not declared or not hit: {'; '.join(lost[:10])}"

@@ -164,6 +164,16 @@ def simulator_versions(simulator: str) -> dict[str, str]:
     return versions | {"cocotb": package_version("cocotb"), "python": sys.version, "prefix": sys.prefix}
 
 
+def library_versions() -> dict[str, str]:
+    """Of the libraries that golden and stimulus compute with."""
+    from importlib.metadata import version as package_version
+
+    from bitpath.golden.fast.backend import NUMBA, backend
+
+    names = ("numpy", "ml_dtypes", *(["numba"] if backend() == NUMBA else []))
+    return {name: package_version(name) for name in names}
+
+
 def require_extra(name: str) -> None:
     """Raise :class:`MissingToolError` with what installs an extra where a part of it is not there."""
     for module, what in EXTRAS[name].items():

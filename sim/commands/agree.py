@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bitpath.sim import paths, results
-from bitpath.sim.bench.report import merge
 from bitpath.sim.errors import SimulationError
+from bitpath.sim.reports import began_since, merge
 
 REPORT = "agreement"
 AGREES, FAILED = "agrees", "failed"
@@ -64,7 +64,7 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> 
             console.print(f"{unit.name}: {found.values:,} values in {found.steps:,} steps agree")
         records.append(record)
         # What is complete is not lost when a later unit fails.
-        merge([record], paths.reports() / f"{REPORT}.json", "unit", since)
+        merge([record], paths.reports() / f"{REPORT}.json", "unit", began_since(since))
     table = Table("unit", "engines", "steps", "values each", "seed", title="Agreement of engines")
     for record in records:
         if record["status"] == AGREES:

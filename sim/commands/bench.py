@@ -1,5 +1,6 @@
 """``bitpath bench``: what golden and the engines' simulations cost in time, with yardsticks in the same run."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,7 @@ def command(
     from bitpath.sim import paths
     from bitpath.sim.bench import report
     from bitpath.sim.flows.results import console as make_console
+    from bitpath.sim.reports import merge
 
     if not large and (size is not None or machine is not None):
         raise ValueError("--size and --machine go with --large")
@@ -55,7 +57,7 @@ def command(
         raise ValueError("--largest goes with --scaling")
     if large + scaling > 1 or ((units or quick or rounds) and (large or scaling)) or (quick and rounds):
         raise ValueError("--large, --scaling, --quick and --rounds go one at a time, --unit with the last two")
-    console = make_console()
+    console, began = make_console(), time.time()
     if scaling:
         groups = [("scaling", _scaling(console, largest or LARGEST))]
     elif large:
@@ -73,7 +75,7 @@ def command(
         for record in group:
             found.append(record)
             # What is complete is not lost when a later one fails.
-            report.merge([record], file)
+            merge([record | {"began": began}], file)
         report.show(console, title, found)
     console.print(f"records: {paths.shown(file)}")
 

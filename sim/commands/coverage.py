@@ -1,6 +1,7 @@
 """``bitpath coverage``: what the benches reach of their units."""
 
 import sys
+import time
 from typing import Any
 
 import click
@@ -26,13 +27,15 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     from bitpath.sim.coverage.waivers import load
     from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows import results
-    from bitpath.sim.tools import require_extra
+    from bitpath.sim.reports import merge
+    from bitpath.sim.tools import require_extra, require_simulator
 
     for unit in units:
         find_unit(unit)
     for extra in ("synth", "plot"):
         require_extra(extra)
-    waivers, console = load(), results.console()
+    require_simulator("verilator")
+    waivers, console, began = load(), results.console(), time.time()
     file = paths.reports() / report.REPORT
     found: dict[str, dict[str, Any]] = {}
     failed: list[str] = []
@@ -43,10 +46,12 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
         except (SimulationError, ValueError, OSError) as error:
             # The others are measured all the same: this may have been running for long.
             failed.append(str(error) if unit in str(error) else f"{unit}: {error}")
-            records = report.merge(file, unit, None)
+            records = merge(
+                [], file, "unit", lambda record, unit=unit: record["unit"] != unit and report.is_whole(record)
+            )
             continue
-        found[unit] = coverage.record
-        records = report.merge(file, unit, coverage.record)
+        found[unit] = coverage.record | {"began": began}
+        records = merge([found[unit]], file, "unit", report.is_whole)
         failed += report.failures(coverage.record)
         gone = bins.missing(unit, coverage.bins)
         said: list[str] = []
@@ -63,7 +68,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
             console.print(f"{unit}: {line}", markup=False, highlight=False)
     if found:
         report.show(console, list(found.values()))
-        report.draw(records, paths.reports() / report.PICTURE)
+        report.draw(sorted(records, key=lambda record: record["unit"]), paths.reports() / report.PICTURE)
         console.print(f"records: {paths.shown(file)}; picture: {report.PICTURE} beside them")
     for line in failed:
         console.print(line, markup=False, highlight=False)

@@ -43,13 +43,13 @@ def command(
     with fewer vectors than the default build/reports/deep_quick.json.
     """
     from bitpath.sim import paths, results
-    from bitpath.sim.bench.report import merge
     from bitpath.sim.deep.report import show, show_mismatches, show_tasks
     from bitpath.sim.deep.run import run_task
     from bitpath.sim.deep.table import chosen
     from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows.progress import counted_progress
     from bitpath.sim.flows.results import console as make_console
+    from bitpath.sim.reports import began_since, merge
 
     if quick and vectors is not None:
         raise click.UsageError("--quick and --vectors go one at a time")
@@ -76,7 +76,7 @@ def command(
             )
         records.append(found | {"began": began})
         # What is complete is not lost when a later one fails.
-        merge(records[-1:], file, since=since)
+        merge(records[-1:], file, keep=began_since(since))
     show(console, records)
     show_mismatches(console, records)
     console.print(f"records: {paths.shown(file)}")

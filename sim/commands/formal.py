@@ -1,4 +1,6 @@
-"""``bitpath formal``: properties proved, and their sabotages caught; README's table is what ``--list`` prints."""
+"""``bitpath formal``: properties proved, and their sabotages caught; verif/README.md's table is what ``--list`` prints."""
+
+import time
 
 import click
 
@@ -19,24 +21,26 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     from bitpath.sim.errors import SimulationError
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.formal.run import failed_record, others, prove, select
+    from bitpath.sim.formal.run import failed_record, prove, select
     from bitpath.sim.formal.table import listing, result_line
+    from bitpath.sim.reports import merge
+    from bitpath.sim.tools import require_extra
     from bitpath.verif.formal.table import PROPERTIES
-    from bitpath.verif.kit.report import write_records
 
     chosen = select(list(PROPERTIES.values()), units)
     if listed:
         click.echo(listing(chosen))
         return
-    report = paths.reports() / "formal.json"
-    kept = others(report, chosen)
-    # What is to be proved is not in the report until it is.
-    write_records(report, kept)
+    require_extra("formal")
+    report, began = paths.reports() / "formal.json", time.time()
+    others = PROPERTIES.keys() - {each.name for each in chosen}
+    # What is to be proved is not in the report until it is, nor what is no longer stated.
+    merge([], report, "property", lambda record: record["property"] in others)
     with counted_progress(results.console(), "proving") as progress:
         proofs, failures = prove(chosen, seconds, progress)
     whole = {proof.of.name for proof in proofs}
     failed = [failed_record(each) for each in chosen if each.name not in whole]
-    write_records(report, [*kept, *(proof.record() for proof in proofs), *failed])
+    merge([each | {"began": began} for each in (*(proof.record() for proof in proofs), *failed)], report, "property")
     for proof in proofs:
         click.echo(result_line(proof))
     proved = sum(proof.found["status"] == "proved" for proof in proofs)

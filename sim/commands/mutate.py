@@ -38,7 +38,7 @@ def command(
         tools.require_extra("formal")
         tools.require_simulator("verilator")
     usual = {task.target: task.count for task in tasks}
-    rows = Rows(usual)
+    rows = Rows(target for target, most in usual.items() if count is None or count >= most)
     try:
         for record in sweep(tasks, count, seed, console, failures):
             found.append(record)

@@ -68,11 +68,17 @@ def _file(unit: str, folder: Path | None) -> Path:
 
 
 def load(unit: str, folder: Path | None = None) -> dict[str, Any]:
-    """A unit's list: digest, filter and tests; ValueError where there is none."""
+    """A unit's list: digest, filter and tests; ValueError where there is none, or no whole one."""
     file = _file(unit, folder)
     if not file.is_file():
         raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
-    return json.loads(file.read_text())
+    try:
+        found = json.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    if not isinstance(found, dict) or not found.keys() >= {"digest", "filter", "bins"}:
+        raise ValueError(f"{file} is no list of bins; bitpath coverage {unit} --update writes it")
+    return found
 
 
 def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> None:

@@ -1,13 +1,8 @@
 """Coverage as a table, a picture and a list of records."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock
-
-from bitpath.verif.kit.report import write_records
 
 REPORT, PICTURE = "coverage.json", "coverage.png"
 ALL, GOAL = 100.0, 98.0
@@ -26,15 +21,9 @@ def failures(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def merge(file: Path, unit: str, record: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """Put a unit's record, or that it has none, into the report, and return the whole of it, by unit."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{file}.lock"):
-        others = json.loads(file.read_text()) if file.is_file() else []
-        found = [each for each in others if each["unit"] != unit] + ([] if record is None else [record])
-        found.sort(key=lambda each: str(each["unit"]))
-        write_records(file, found)
-    return found
+def is_whole(record: Mapping[str, Any]) -> bool:
+    """Whether a record has what the picture shows."""
+    return record.keys() >= KINDS.keys()
 
 
 def show(console: Any, records: Sequence[Mapping[str, Any]]) -> None:

@@ -55,7 +55,10 @@ def load(file: Path = FILE) -> tuple[Waiver, ...]:
     ------
     ValueError : a field is missing, unknown, of the wrong type or empty, a unit or kind is unknown, or no expression.
     """
-    table = tomllib.loads(file.read_text())
+    try:
+        table = tomllib.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
     if set(table) - {"waiver"}:
         raise ValueError(f"{file.name}: a list of [[waiver]] and nothing else, found {', '.join(sorted(table))}")
     return tuple(

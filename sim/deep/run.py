@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import fields
 from functools import cache as once
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ import bitpath.golden
 import bitpath.verif.host
 import bitpath.verif.kit
 import bitpath.verif.stimulus
-from bitpath.golden.fast.backend import NUMBA, backend
-from bitpath.sim import cache, journal, model_program, paths
+from bitpath.sim import cache, journal, model_program, paths, tools
 from bitpath.sim.build import rtl_emitter
 from bitpath.sim.deep.table import TASKS, AnyTask
 from bitpath.sim.deep.task import Found, clear_scratch
@@ -43,9 +41,11 @@ def _sources() -> dict[str, Any]:
     folders = [*(Path(package.__file__).parent for package in packages), *rtl_emitter().sources]
     own = sorted(file for file in Path(__file__).parent.glob("*.py") if file.name not in AROUND)
     own.append(Path(model_program.__file__))
-    packages = ("numpy", "ml_dtypes", *(["numba"] if backend() == NUMBA else []))
-    versions = {package: version(package) for package in packages}
-    return {"sources": cache.hash_files([*folders, *own]), "packages": versions, "python": sys.version}
+    return {
+        "sources": cache.hash_files([*folders, *own]),
+        "packages": tools.library_versions(),
+        "python": sys.version,
+    }
 
 
 def digest(task: AnyTask, seed: int) -> str:

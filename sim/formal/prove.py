@@ -103,8 +103,12 @@ def versions() -> dict[str, str]:
 
 @once
 def _sources() -> str:
+    return cache.hash_files(_source_files())
+
+
+def _source_files() -> list[Path]:
     here, statements = Path(__file__).parent, Path(bitpath.verif.formal.__file__).parent
-    return cache.hash_files([*rtl_emitter().sources, statements, here / "emission.py", here / "sabotage.py"])
+    return [*rtl_emitter().sources, statements, here / "emission.py", here / "sabotage.py"]
 
 
 @once
@@ -123,6 +127,8 @@ def _emit(task: Task, sabotage: Mapping[str, str] | None, folder: Path) -> dict[
         raise SimulationError(
             f"{task.name} cannot be emitted; log: {paths.shown(log)}, which ends:\n{process.tail(log, 1)}"
         )
+    if cache.hash_files(_source_files()) != _sources():
+        raise SimulationError(f"{task.name}: sources changed while it was emitted; run it again")
     return {}
 
 

@@ -17,11 +17,11 @@ from threading import Lock
 from typing import Any
 
 import bitpath.golden
-from bitpath.sim import cache, journal, process
+from bitpath.sim import cache, journal, process, tools
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate.golden_faults import Fault, apply, draw_faults, possible_faults
 from bitpath.sim.mutate.imports import imported_by, module_file
-from bitpath.sim.mutate.traffic import library_versions, settings_of_the_shell
+from bitpath.sim.mutate.traffic import settings_of_the_shell
 from bitpath.sim.mutate.verdicts import (
     BROKEN,
     KILLED,
@@ -251,7 +251,7 @@ def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str
 def _digest(files: Sequence[Path], *more: Any) -> str:
     here = Path(__file__)
     scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
-    versions = library_versions() | {name: version(name) for name in ("pytest", "hypothesis", "coverage")}
+    versions = tools.library_versions() | {name: version(name) for name in ("pytest", "hypothesis", "coverage")}
     parts = [cache.hash_files([*files, *scripts]), versions, sys.version, settings_of_the_shell(), *more]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

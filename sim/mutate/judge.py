@@ -127,7 +127,7 @@ class _Session:
         # The same ones in a run that goes on where an earlier one was stopped.
         chosen = random.Random(self.seed).sample(of["compared"], min(CONFIRMED, len(of["compared"])))
         self._bench(traffic, chosen, found, confirmed=True)
-        if any(self._passes(number) for number in of["compared"]):
+        if any(self._passes(number) for number in of["compared"]) or not all(map(self._confirmed, chosen)):
             # Where the bench does not see what the replay saw, no kill of the replay counts unless the bench finds it.
             self._bench(traffic, of["compared"], found)
         else:
@@ -135,10 +135,10 @@ class _Session:
                 self.ledger.keep(number, KILLED, f"replay: {_where(traffic, found[number])}")
         self._bench(traffic, of["other"], found)
         if self.ledger.missing:
-            killed = {number for number, entry in self.ledger.entries.items() if entry["verdict"] == KILLED}
+            killed = [number for number, entry in sorted(self.ledger.entries.items()) if entry["verdict"] == KILLED]
             with scratch() as folder:
                 prover = self._prover(folder)
-                self._contradict(prover, [number for number in chosen if number in killed])
+                self._contradict(prover, random.Random(self.seed).sample(killed, min(CONFIRMED, len(killed))))
                 for number, proof in self._proofs("proving", prover.prove, self.ledger.missing):
                     self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
 
@@ -149,6 +149,10 @@ class _Session:
     def _passes(self, number: int) -> bool:
         """Whether the bench is known to pass on it."""
         return "bench" in self.ledger.steps[number]
+
+    def _confirmed(self, number: int) -> bool:
+        """Whether the bench itself has killed it."""
+        return "confirmed" in self.ledger.entries.get(number, ())
 
     def _replayed(self, traffic: Traffic) -> dict[int, Difference]:
         """The first difference of each; raises where the design without a mutant is not what was recorded."""
@@ -194,7 +198,9 @@ class _Session:
             if verdict is None:
                 self.ledger.note(number, bench="passes")
             else:
-                self.ledger.keep(number, *verdict, **({"confirmed": True} if confirmed else {}))
+                self.ledger.keep(
+                    number, *verdict, **({"confirmed": True} if confirmed and verdict[0] == KILLED else {})
+                )
 
     def _control(self, tests: Sequence[str]) -> None:
         """The tests that judge, each by itself and all, must pass on the same netlist without a mutant."""

@@ -1,6 +1,6 @@
 """build/reports/mutation.json: a row for each target, all of the sources as they are."""
 
-import json
+import time
 from collections.abc import Iterable
 from functools import cache as once
 from pathlib import Path
@@ -11,7 +11,7 @@ import bitpath.rtl
 import bitpath.sim
 import bitpath.verif
 from bitpath.sim import cache, paths
-from bitpath.verif.kit.report import write_records
+from bitpath.sim.reports import Record, merge
 
 
 def rows_file() -> Path:
@@ -28,22 +28,16 @@ class Rows:
     """
 
     def __init__(self, targets: Iterable[str]):
-        self._sources = _sources()
+        self._sources, self._began = _sources(), time.time()
         anew = set(targets)
-        self._rows = {
-            row["target"]: row
-            for row in _read(rows_file())
-            if row.get("sources") == self._sources and row["target"] not in anew
-        }
-        self._write()
+        merge([], rows_file(), "target", lambda row: self._keeps(row) and row["target"] not in anew)
 
     def add(self, record: dict[str, Any]) -> None:
         """A target's row, at once: what is complete is not lost when a later one fails."""
-        self._rows[record["target"]] = record | {"sources": self._sources}
-        self._write()
+        merge([record | {"sources": self._sources, "began": self._began}], rows_file(), "target", self._keeps)
 
-    def _write(self) -> None:
-        write_records(rows_file(), list(self._rows.values()))
+    def _keeps(self, row: Record) -> bool:
+        return row.get("sources") == self._sources
 
 
 @once
@@ -52,11 +46,3 @@ def _sources() -> str:
     packages = (bitpath.golden, bitpath.rtl, bitpath.verif, bitpath.sim)
     folders = [Path(package.__file__).parent for package in packages]
     return cache.hash_files(folders, (".py", ".cpp", ".toml", ".txt"))[:16]
-
-
-def _read(file: Path) -> list[dict[str, Any]]:
-    try:
-        rows = json.loads(file.read_text())
-    except (FileNotFoundError, ValueError):
-        return []
-    return rows if isinstance(rows, list) else []

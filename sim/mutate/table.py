@@ -28,17 +28,17 @@ COLUMNS = (
 
 
 def record_of(judged: Judged) -> dict[str, Any]:
-    """The record of mutation.json; ``survivors`` lists each with its reason, which is None where there is none."""
+    """The record of mutation.json; ``survivors`` lists each, and each broken one, with its reason, None where there is none."""
     reasons = read_reasons(judged.target)
     survivors = [
         {
             "mutant": mutant.shown,
             "reason": next((reason.reason for reason in reasons if reason.holds(mutant)), None),
         }
-        for mutant in judged.those(SURVIVED)
+        for mutant in (*judged.those(SURVIVED), *judged.those(BROKEN))
     ]
     # What a slower machine leaves without a proof needs its reason there.
-    living = [*judged.those(SURVIVED), *judged.those(EQUIVALENT)]
+    living = [*judged.those(SURVIVED), *judged.those(BROKEN), *judged.those(EQUIVALENT)]
     idle = [f"{reason.line}: {reason.reason}" for reason in reasons if not any(map(reason.holds, living))]
     late = sum(each.verdict == KILLED and each.how.startswith(TIMED_OUT) for each in judged.verdicts)
     return {

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache as once
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -93,18 +92,13 @@ def bench_key(host: Host) -> dict[str, Any]:
         "settings": bench_settings(host),
         "tests": RUNS[host.unit].tests,
         "shell": settings_of_the_shell(),
-        "versions": tools.simulator_versions("verilator") | library_versions(),
+        "versions": tools.simulator_versions("verilator") | tools.library_versions(),
     }
 
 
 def settings_of_the_shell() -> dict[str, str]:
     """Variables of the environment by which a user steers benches and models."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("BITPATH_")}
-
-
-def library_versions() -> dict[str, str]:
-    """Of what benches and models compute with."""
-    return {name: version(name) for name in ("numpy", "ml_dtypes", "numba")}
 
 
 @once
@@ -233,7 +227,9 @@ def _replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> list[dic
         status = process.run_logged(command, env=os.environ, log=log, timeout=REPLAY_SECONDS)
     except TimeoutError as error:
         raise SimulationError(f"{TIMED_OUT}: the replay of {traffic.file}: {error}") from None
-    found = [json.loads(line) for line in log.read_text(errors="replace").splitlines() if line.startswith("{")]
-    if status or [each["mutant"] for each in found] != list(mutants):
+    found = []
+    if not status:
+        found = [json.loads(line) for line in log.read_text(errors="replace").splitlines() if line.startswith("{")]
+    if [each["mutant"] for each in found] != list(mutants):
         raise SimulationError(f"the replay of {traffic.file} ended with status {status}: {process.tail(log)}")
     return found

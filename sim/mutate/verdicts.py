@@ -163,7 +163,7 @@ class Ledger:
 
 
 def _undecided(entry: dict[str, Any]) -> bool:
-    return entry["verdict"] in (SURVIVED, BROKEN) and TIMED_OUT in entry["how"]
+    return entry["verdict"] == BROKEN or TIMED_OUT in entry["how"]
 
 
 def side_by_side(

@@ -226,14 +226,6 @@ def test_a_percentage_is_rounded_down():
     ]
 
 
-def test_a_report_keeps_other_units_and_loses_what_failed(tmp_path):
-    file = tmp_path / "coverage.json"
-    report.merge(file, "psum", {"unit": "psum", "bins": 1})
-    report.merge(file, "dot16", {"unit": "dot16", "bins": 2})
-    assert [each["unit"] for each in report.merge(file, "psum", {"unit": "psum", "bins": 3})] == ["dot16", "psum"]
-    assert report.merge(file, "dot16", None) == json.loads(file.read_text()) == [{"unit": "psum", "bins": 3}]
-
-
 @pytest.fixture
 def bitpath(tmp_path, monkeypatch, capsys):
     """The command, in a folder of its own: status, stdout and stderr."""

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from bitpath.rtl.units import UNITS
+from bitpath.sim import tools
 from bitpath.sim.coverage.configurations import RUNS
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.mutate import hosts, netlist, traffic
@@ -146,7 +147,7 @@ def test_a_key_has_what_decides(monkeypatch):
     monkeypatch.setenv("BITPATH_SHIFTS", "1")
     assert traffic.bench_key(HOSTS[0]) != own
     monkeypatch.delenv("BITPATH_SHIFTS")
-    monkeypatch.setattr(traffic, "library_versions", lambda: {"numpy": "0"})
+    monkeypatch.setattr(tools, "library_versions", lambda: {"numpy": "0"})
     assert traffic.bench_key(HOSTS[0]) != own
     monkeypatch.undo()
     assert traffic.bench_key(HOSTS[0]) == own

@@ -35,7 +35,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def mutant(line):
-    return Sabotage(TARGET, Fault(line, "Lt -> LtE", 0, "comparison"))
+    return Sabotage(TARGET, Fault(line, "Lt -> LtE", 0, "comparison", (line, line)))
 
 
 def ledger(key, count, again=False):
@@ -108,6 +108,15 @@ def test_a_proof_that_ran_out_of_time_is_tried_again_when_asked_for():
     assert ledger("key", 2).missing == []
 
 
+def test_what_another_machine_may_judge_otherwise_is_judged_again_when_asked_for():
+    first = ledger("key", 4)
+    first.keep(1, KILLED, f"{TIMED_OUT}: no end after 300 s")
+    first.keep(2, BROKEN, "status -9: killed")
+    first.keep(3, KILLED, "bench: random_dot")
+    first.keep(4, SURVIVED, "")
+    assert ledger("key", 4, again=True).missing == [1, 2]
+
+
 def test_an_interruption_ends_what_runs_side_by_side(tmp_path):
     started = tmp_path / "started"
 
@@ -165,8 +174,10 @@ def test_the_record_has_every_count(monkeypatch):
     ]
     assert table.complaints([table.record_of(judged(KILLED, EQUIVALENT))]) == []
     assert table.score(table.record_of(judged(EQUIVALENT))) == 100.0
-    # What the simulator cannot run is not dead.
-    assert table.score(table.record_of(judged(KILLED, BROKEN))) == 50.0
+    # What the simulator cannot run is not dead, and wants a reason like what lives.
+    broken = table.record_of(judged(KILLED, BROKEN))
+    assert table.score(broken) == 50.0
+    assert table.complaints([broken]) == [f"golden/codec.py: {without}"]
     assert table.complaints([table.record_of(judged())]) == [
         "golden/codec.py: there is nothing in its cells to be faulty"
     ]
