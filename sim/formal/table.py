@@ -19,7 +19,7 @@ def listing(properties: Sequence[Property]) -> str:
 def _engine(each: Property) -> str:
     if each.engine is Engine.INDUCTION:
         return f"z3, {each.depth}-induction"
-    return "bitwuzla" if each.depth == 0 else f"bitwuzla, {each.depth} cycles"
+    return "bitwuzla" + (f", {each.depth} cycle{'s' * (each.depth > 1)}" if each.depth else "")
 
 
 def result_line(proof: Proof) -> str:

@@ -1,4 +1,4 @@
-"""A pipelined unit, full and flowing, gives what the same unit gives with its register ranks as wires."""
+"""A pipelined unit, filled and unstalled, gives what the same unit gives with its register ranks as wires."""
 
 from collections.abc import Callable
 from functools import partial
@@ -93,6 +93,10 @@ def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
     claim.ensure(same)
 
 
+def _says(stages: int) -> str:
+    return f"{stages} pipeline stage{'s' * (stages > 1)}, filled and unstalled: the combinational unit's result"
+
+
 def _lane(mode: MacMode) -> Property:
     # Floats go through one rank more.
     latency = 5 if mode in FLOAT_MODES else 4
@@ -101,7 +105,7 @@ def _lane(mode: MacMode) -> Property:
     return Property(
         f"mac_lane_{mode.name}_pipeline".lower(),
         "aie_ml_v2.mac_lane",
-        f"{mode.name}: its {latency} ranks, full and flowing, give what wires in their place give{of_beats}",
+        f"{mode.name}: {_says(latency)}{of_beats}",
         partial(lane_pipeline, mode=mode, latency=latency),
         Sabotage(
             "aie_ml_v2/mac_lane.py",
@@ -118,7 +122,7 @@ def _stages(unit: str, cls: type, config: Callable, state: Callable, rest: str =
         Property(
             f"{unit}{rest}_{stages}_stages",
             UNITS[unit],
-            f"{stages} ranks, full and flowing, give what wires in their place give",
+            _says(stages),
             partial(state, make=partial(_make, cls, config, stages), latency=stages),
             _EARLY,
             depth=stages,
@@ -135,7 +139,7 @@ def _fixed(unit: str, make: Callable[[], wiring.Component], latency: int) -> Pro
     return Property(
         f"{unit}_pipeline",
         UNITS[unit],
-        f"its {latency} ranks, full and flowing, give what wires in their place give",
+        _says(latency),
         partial(stream_pipeline, make=make, latency=latency),
         _EARLY,
         depth=latency,
@@ -175,7 +179,7 @@ PROPERTIES = (
     Property(
         "ups_stalled",
         "aie_ml_v2.ups",
-        "two moves of its ranks in four cycles, with any stalls and gaps between: what wires give of the request two moves ago",
+        "2 pipeline stages that move twice in four cycles, any stalls and gaps: the combinational unit's result",
         partial(stalled_pipeline, make=partial(Ups, IntegerLanesConfig()), latency=2, cycles=4, clear_overflow=0),
         Sabotage("common/ranks.py", "with self._m.If(self.advance):", "with self._m.If(1):"),
         depth=4,

@@ -189,8 +189,7 @@ def _stay(unit: str, name: str, make: Callable, sabotage: Sabotage = _MOVES, *, 
     return Property(
         f"{name}_offer_stays",
         unit,
-        "a result is offered unchanged until it is taken"
-        + ("; the unit is ready but while one waits" if whole else ""),
+        "a result is offered unchanged until it is taken" + ("; the unit is ready unless one waits" if whole else ""),
         partial(offer_stays, make=make, whole=whole),
         sabotage,
         depth=1,
@@ -201,8 +200,8 @@ def _still(unit: str, name: str, make: Callable, **quiet: int) -> Property:
     return Property(
         f"{name}_stands_still",
         unit,
-        "a cycle in which its result waits changes no register, so that it is as if it had not been"
-        + "".join(f"; {port} is {value}" for port, value in quiet.items()),
+        "no register changes in a cycle in which the result waits"
+        + "".join(f", with {port} at {value}" for port, value in quiet.items()),
         partial(stands_still, make=make, **quiet),
         _MOVES,
         depth=1,
@@ -234,7 +233,7 @@ PROPERTIES = (
         Property(
             f"ranks_{stages}_tokens",
             "common.ranks",
-            f"{stages} ranks: numbered tokens stay until taken, none lost, doubled or overtaken",
+            f"{stages} pipeline stage{'s' * (stages > 1)}: numbered tokens stay until taken, none lost, doubled or overtaken",
             partial(tokens_through_ranks, stages=stages),
             _ADVANCES,
             Engine.INDUCTION,

@@ -1,4 +1,4 @@
-"""The README's generated parts are what the commands print."""
+"""The READMEs' generated parts are what the commands print."""
 
 import re
 from pathlib import Path
@@ -12,24 +12,25 @@ from bitpath.sim.flows import aie_matmul, layer, rmsnorm_quant, tensix_matmul, t
 from bitpath.sim.synth import configurations
 
 README = Path(__file__).parents[3] / "README.md"
+VERIFICATION = README.parent / "verif" / "README.md"
 STEP = "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --partial 3f800001"
 QUIRK = "tensix --src-a 1 --src-b 1 --dst 0xbf800001 --phase 0"
 BLOCKS = "aie_ml_v2 --x 7f/02/64,0,-96 --y 84/01/64,0,3 --acc1 0x41000001"
 
 
 @pytest.mark.parametrize(
-    ("part", "command", "arguments"),
+    ("file", "part", "command", "arguments"),
     [
-        ("numerics", numerics.command, ""),
-        ("explain", explain.command, STEP),
-        ("explain tensix", explain.command, QUIRK),
-        ("explain aie_ml_v2", explain.command, BLOCKS),
-        ("formal", formal.command, "--list"),
+        (README, "numerics", numerics.command, ""),
+        (README, "explain", explain.command, STEP),
+        (README, "explain tensix", explain.command, QUIRK),
+        (README, "explain aie_ml_v2", explain.command, BLOCKS),
+        (VERIFICATION, "formal", formal.command, "--list"),
     ],
 )
-def test_part_is_up_to_date(part, command, arguments):
-    found = re.search(rf"<!-- {part} -->\n(.*?)\n<!-- /{part} -->", README.read_text(), re.DOTALL)
-    assert found, f"README.md has no part {part}"
+def test_part_is_up_to_date(file, part, command, arguments):
+    found = re.search(rf"<!-- {part} -->\n(.*?)\n<!-- /{part} -->", file.read_text(), re.DOTALL)
+    assert found, f"{file} has no part {part}"
     printed = CliRunner().invoke(command, arguments.split())
     assert printed.exit_code == 0, printed.output
     assert found[1].strip().strip("`").strip() == printed.output.strip()
