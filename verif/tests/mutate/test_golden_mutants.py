@@ -101,6 +101,12 @@ def test_verdicts_without_a_word_of_the_tests(tmp_path, monkeypatch):
     assert judged_alone(tmp_path, monkeypatch, dying)[0] == BROKEN
 
 
+def test_a_full_disk_kills_no_mutant(tmp_path, monkeypatch):
+    monkeypatch.setattr(golden, "FULL_BYTES", 1 << 62)
+    with pytest.raises(SimulationError, match="has no room left, which fails tests"):
+        judged_alone(tmp_path, monkeypatch, "def test_it():\n    assert 1 == 2\n")
+
+
 def test_the_shell_does_not_steer_the_tests(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
     verdict, how = judged_alone(tmp_path, monkeypatch, "def test_it():\n    assert 1 == 2\n")
