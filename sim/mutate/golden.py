@@ -176,14 +176,15 @@ class _Judging:
         if not reaching:
             return SURVIVED, "no test runs its statement"
         source = apply(self.source, mutant.fault)
-        # What has killed others first, for most die of the same few tests; then what is quick.
-        for file in sorted(reaching, key=lambda file: (-self.kills[file], self.runs[file].seconds)):
-            limit = max(LEAST_SECONDS, TIMES_SECONDS * self.runs[file].seconds)
-            verdict, how = _judge(self.module, source, file, limit)
-            if verdict != SURVIVED:
-                if verdict == KILLED and TIMED_OUT not in how:
-                    self._control(file)
-                return verdict, how
+        with scratch() as kernels:
+            # What has killed others first, for most die of the same few tests; then what is quick.
+            for file in sorted(reaching, key=lambda file: (-self.kills[file], self.runs[file].seconds)):
+                limit = max(LEAST_SECONDS, TIMES_SECONDS * self.runs[file].seconds)
+                verdict, how = _judge(self.module, source, file, limit, kernels)
+                if verdict != SURVIVED:
+                    if verdict == KILLED and TIMED_OUT not in how:
+                        self._control(file)
+                    return verdict, how
         return SURVIVED, ""
 
     def _control(self, killer: Path) -> None:
@@ -229,7 +230,8 @@ def _real_runs(target: str, module: str, source: str, tests: Sequence[Path], pro
 
 def _pass(target: str, module: str, source: str, test: Path, lines: Path | None = None) -> None:
     """Run tests of the model as it is, which must pass."""
-    verdict, how = _judge(module, source, test, REAL_SECONDS, lines)
+    with scratch() as kernels:
+        verdict, how = _judge(module, source, test, REAL_SECONDS, kernels, lines)
     if verdict != SURVIVED:
         raise SimulationError(f"{target}: its tests fail without a mutant: {how}")
 
@@ -256,10 +258,13 @@ def _digest(files: Sequence[Path], *more: Any) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _judge(module: str, source: str, test: Path, limit: float, lines: Path | None = None) -> tuple[str, str]:
+def _judge(
+    module: str, source: str, test: Path, limit: float, kernels: Path, lines: Path | None = None
+) -> tuple[str, str]:
     """The verdict of a test file with this text in the module's place, and how it came; ``lines`` gets those that ran.
 
-    Each file has a process of its own: hypothesis chooses its examples by the modules that are there too.
+    ``kernels`` is a folder for loops compiled with this text. Each file has a process of its own: hypothesis chooses its
+    examples by the modules that are there too.
     """
     with scratch() as folder:
         mutated, log = folder / "mutated.py", folder / "tests.log"
@@ -268,7 +273,7 @@ def _judge(module: str, source: str, test: Path, limit: float, lines: Path | Non
         if module.startswith(_SPEC):
             # Compiled loops hold numbers of the specification: neither real ones are to judge a mutant, nor a mutant's to
             # be left for others.
-            env["NUMBA_CACHE_DIR"] = str(folder)
+            env["NUMBA_CACHE_DIR"] = str(kernels)
         command = [sys.executable, "-P", "-B", "-m", "bitpath.sim.mutate.golden_tests", module, str(mutated), str(test)]
         if lines is not None:
             command += ["--lines", str(lines)]

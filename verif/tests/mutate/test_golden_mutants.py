@@ -1,6 +1,7 @@
 """Faults of one line in Python, and tests that run with one in a module's place."""
 
 import ast
+from collections import Counter
 
 import pytest
 
@@ -91,7 +92,7 @@ def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium
     monkeypatch.chdir(tmp_path)
     test = tmp_path / "test_alone.py"
     test.write_text(text)
-    return golden._judge(module, golden.module_file(module).read_text(), test, limit)
+    return golden._judge(module, golden.module_file(module).read_text(), test, limit, tmp_path / "kernels")
 
 
 def test_verdicts_without_a_word_of_the_tests(tmp_path, monkeypatch):
@@ -119,11 +120,11 @@ def test_a_fault_of_the_specification_has_kernels_of_its_own(tmp_path, monkeypat
 
 
 def test_it():
-    assert {} == os.environ.get("NUMBA_CACHE_DIR", "").startswith({!r})
+    assert {} == (os.environ.get("NUMBA_CACHE_DIR") == {!r})
 """
-    scratch = str(tmp_path / "build" / "mutate")
+    kernels = str(tmp_path / "kernels")
     for module, own in (("bitpath.golden.spec.formats", True), ("bitpath.golden.codec", False)):
-        found = judged_alone(tmp_path, monkeypatch, text.format(own, scratch), module=module)
+        found = judged_alone(tmp_path, monkeypatch, text.format(own, kernels), module=module)
         assert found[0] == SURVIVED, found
 
 
@@ -185,3 +186,12 @@ def test_what_never_comes_to_a_fault_is_not_run_on_it(judge_last_line, tmp_path)
     assert [each.verdict for each in judged.verdicts] == [KILLED, KILLED]
     # Once to see what it comes to.
     assert (tmp_path / "runs").read_text() == "."
+
+
+def test_the_tests_of_a_fault_share_its_kernels(judge_last_line, tmp_path, monkeypatch):
+    monkeypatch.setattr(golden, "_SPEC", "bitpath.golden.")
+    folders = tmp_path / "folders"
+    text = f"print(__import__('os').environ['NUMBA_CACHE_DIR'], file=open({str(folders)!r}, 'a')); {BLIND}"
+    judge_last_line("SABOTAGED = 1", one=text, other=text)
+    # Both files on the real model, each with kernels of its own; then both faults, each on both files.
+    assert sorted(Counter(folders.read_text().splitlines()).values()) == [1, 1, 2, 2]
