@@ -4,6 +4,7 @@ A corner that misses its mark shows up as a bin not hit.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -179,7 +180,8 @@ def _mx_hits(numerics: AieNumerics, case: LaneCase, trace: LaneTrace) -> Iterato
         yield "most negative codes"
     if not any(trace.products) and case.acc1 is not None and case.acc2 is None and trace.exponent is not None:
         exponents = (case.x.exponent, case.y.exponent)
-        kept = trace.result & FP32.sign_mask - 1 == case.acc1 & FP32.sign_mask - 1
+        # Not acc1 itself, of which a grid coarser than FP32's takes bits.
+        kept = trace.result == replace(case, options=replace(case.options, multiplies=False)).result(numerics)
         above = sum(exponents) > (case.acc1 >> FP32.fraction_bits & FP32.exponent_mask) + FP32.bias + FP32.precision
         if 0 in exponents and kept:
             yield "zero sum/ignored"
