@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from cocotb.triggers import Event, FallingEdge, RisingEdge, ValueChange
+from cocotb.triggers import Event, FallingEdge, First, RisingEdge, ValueChange
 
 from bitpath.verif.kit import looks
 from bitpath.verif.kit.handshakes import Handshakes, Received, Sent
@@ -69,7 +69,7 @@ class StreamDriver(_End):
         self._filled = Event()
         self._emptied = Event()
         self._shown: bool | None = None
-        self._drops = 0
+        self._withdrawn = Event()
         self._offer(None)
 
     @property
@@ -96,7 +96,7 @@ class StreamDriver(_End):
         """Withdraw what is offered, and forget what is queued: for a reset."""
         self._queue.clear()
         self._emptied.set()
-        self._drops += 1
+        self._withdrawn.set()
         self._offer(None)
 
     async def drained(self) -> None:
@@ -124,21 +124,24 @@ class StreamDriver(_End):
                 # Dropped in a pause.
                 continue
             self._offer(self._queue[0])
-            drops = self._drops
+            self._withdrawn.clear()
             late = await self._taken()
-            if drops == self._drops:
+            if not self._withdrawn.is_set():
                 self._queue.popleft()
                 self.handshakes.taken(gap=paused, late=late)
 
     async def _taken(self) -> bool:
-        """Return after the rising edge at which the payload went over: whether it had to wait."""
+        """Return after the rising edge at which the payload went over, or once it is withdrawn: whether it had to wait."""
         late = False
         if self.ready is not None:
             await FallingEdge(self.clock)
             while not resolved(self.ready):
                 late = True
                 # An engine may take nothing for thousands of cycles; to look in each of them costs more than to simulate.
-                await ValueChange(self.ready)
+                await First(ValueChange(self.ready), self._withdrawn.wait())
+                if self._withdrawn.is_set():
+                    # An end that looks at what is offered may never be ready for nothing.
+                    return late
                 await FallingEdge(self.clock)
         await RisingEdge(self.clock)
         return late

@@ -9,7 +9,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
-from bitpath.verif.host.player import MemoryPlayer, Segment
+from bitpath.verif.host.player import EnginePlayer, MemoryPlayer, Segment
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.coverage import Coverage
@@ -33,10 +33,10 @@ def source_of(name: str) -> np.random.Generator:
     return np.random.default_rng(pauses.rng(name).getrandbits(64))
 
 
-async def expect_rest(dut: Any) -> None:
-    """An engine with nothing to do takes words and commands, counts nothing, answers nothing."""
+async def expect_rest(dut: Any, streams: Iterable[str] = ("write", "command", "read")) -> None:
+    """An engine with nothing to do takes what comes in these streams, counts nothing, answers nothing."""
     await FallingEdge(dut.clk)
-    seen = {name: resolved(getattr(dut, name)) for name in ("write__ready", "command__ready", "read__ready")}
+    seen = {name: resolved(getattr(dut, f"{name}__ready")) for name in streams}
     assert all(seen.values()), f"an engine at rest is not ready: {seen}"
     seen = {name: resolved(getattr(dut, name)) for name in ("busy", "retired", "busy_cycles", "data__valid")}
     assert not any(seen.values()), f"an engine at rest shows {seen}"
@@ -80,11 +80,8 @@ async def reset_amid(
         segment = session.take_segment()
         await player.play([Segment(writes=segment.writes)])
         player.send(Segment(commands=segment.commands))
-        # As often in the first few cycles as later; in the first nothing is taken yet.
-        await ClockCycles(dut.clk, 1 + rng.randint(1, 1 << rng.randint(0, LONGEST)))
-        await FallingEdge(dut.clk)
-        if resolved(dut.busy) and player.waiting_commands < len(segment.commands):
-            coverage.hit(MOMENTS[not player.waiting_commands])
+        if moment := await some_moment(player, len(segment.commands), rng):
+            coverage.hit(moment)
             broken += 1
         storing = bisect_right(products, resolved(dut.retired)) - 1
         await session.begin_on(await _reset(dut, player, board, np.stack(history), storing, rng))
@@ -92,6 +89,15 @@ async def reset_amid(
         if broken == count:
             return
     raise AssertionError(f"of {TRIES * count} programs {broken} were broken off, {count} were to be")
+
+
+async def some_moment(player: EnginePlayer, commands: int, rng: Random) -> str:
+    """Wait for any moment of that many commands that were just sent; which of `MOMENTS` it is, "" for none of them."""
+    # As often in the first few cycles as later; in the first nothing is taken yet.
+    await ClockCycles(player.dut.clk, 1 + rng.randint(1, 1 << rng.randint(0, LONGEST)))
+    await FallingEdge(player.dut.clk)
+    busy = resolved(player.dut.busy) and player.waiting_commands < commands
+    return MOMENTS[not player.waiting_commands] if busy else ""
 
 
 async def _reset(

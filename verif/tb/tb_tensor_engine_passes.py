@@ -38,7 +38,8 @@ LENGTH = 100
 """Instructions of a random program."""
 CHECKED = PLACES + 2
 """Places of a bank that are read: behind those that programs use nothing may be written."""
-LIMIT = {"timeout_time": 5, "timeout_unit": "ms"}
+LIMIT = {"timeout_time": 1000 + 100 * CASES, "timeout_unit": "us"}
+"""Three times what so many programs take, and the start."""
 
 
 @cocotb.test(**LIMIT)

@@ -1,5 +1,6 @@
 """Short programs for the bench of the tensor engine: loads and passes in any order that the engine allows, and their model."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -138,14 +139,20 @@ class PassModel:
 
     def commands(self, tiling: Tiling, program: list[Load | Pass]) -> list[int]:
         """Execute a program, which takes nothing from the one before, and return its instructions."""
+        for _ in self.passes(tiling, program):
+            pass
+        return program_bits(self.config, tiling, program)
+
+    def passes(self, tiling: Tiling, program: list[Load | Pass]) -> Iterator[Pass]:
+        """Execute a program pass by pass."""
         loads: dict[int, Load] = {}
         chains: dict[int, list[np.ndarray]] = {}
         for each in program:
             if isinstance(each, Load):
                 loads[each.group] = each
-            else:
-                self._multiply(tiling, loads[each.group], each, chains.setdefault(each.group, []))
-        return program_bits(self.config, tiling, program)
+                continue
+            self._multiply(tiling, loads[each.group], each, chains.setdefault(each.group, []))
+            yield each
 
     def _multiply(self, tiling: Tiling, load: Load, each: Pass, chain: list[np.ndarray]) -> None:
         array = self.config.array

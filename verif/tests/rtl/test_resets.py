@@ -23,7 +23,7 @@ from bitpath.sim.deep.vectors import places
 from bitpath.sim.runner import build, run
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.tb.engine_host import EARLY_WORDS
-from bitpath.verif.tb.tensor_engine_programs import program_bits, random_program
+from bitpath.verif.tb.tensor_engine_programs import PLACES, program_bits, random_program
 
 SRAM = "SRAM has no reset; what a program reads it has written"
 QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
@@ -112,7 +112,7 @@ MANNERS = {
         cycles=200,
     ),
 }
-BROKEN_OFF = {"tensix_engine": (8, 200), "aie_engine": (20, 400)}
+BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
 """Engines whose programs a bench of their own breaks off, and how many at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",
@@ -233,7 +233,12 @@ def test_programs_broken_off(unit, deep):
     """Short ones in any order, a reset at any moment of each and a whole one behind it, at full speed and with pauses."""
     programs, config = BROKEN_OFF[unit][deep], RUNS[unit].config
     built = build(unit, config, "verilator")
-    compared = 2 * programs * (config.result_depth + EARLY_WORDS)
+    words = {
+        "tensor_engine": lambda: config.psum_banks * config.array.cols * PLACES,
+        "tensix_engine": lambda: config.result_depth + EARLY_WORDS,
+        "aie_engine": lambda: config.result_depth + EARLY_WORDS,
+    }
+    compared = 2 * programs * words[unit]()
     env = {"BITPATH_CASES": str(programs)}
     bench = f"bitpath.verif.tb.tb_{unit}_resets"
     run(built, bench, seed=SEED, min_tests=2, min_compared=compared, env=env, timeout=3600)
