@@ -1,5 +1,6 @@
 """What went wrong in the field, asked of the RTL's operators in Amaranth's simulator: answers are written out, or golden's."""
 
+from dataclasses import replace
 from itertools import chain, repeat
 
 import numpy as np
@@ -10,12 +11,16 @@ from amaranth.sim import Simulator
 from bitpath.golden.codec import Kind, decode
 from bitpath.golden.spec.aie_ml_v2 import MX9, RoundingCode
 from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2
-from bitpath.golden.spec.formats import E4M3FN, E5M2
+from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2
+from bitpath.golden.spec.rounding import Rounding
 from bitpath.golden.spec.tensix import Style
 from bitpath.golden.spec.tensix_numerics import WORMHOLE, WORMHOLE_FIXED
-from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX
+from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.tensix import phases
-from bitpath.rtl.aie_ml_v2.config import MxConvertConfig
+from bitpath.rtl.aie_ml_v2.config import MacLaneConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.layouts import DEPTH
+from bitpath.rtl.aie_ml_v2.mac_lane import FLOAT_LATENCY, MacLane
+from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
 from bitpath.rtl.common.decode import Decode
 from bitpath.rtl.common.narrow import Narrow
@@ -30,6 +35,7 @@ from bitpath.verif.host.quantize_mx_tiles import MODES
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Driven, Manners, Pace
 from bitpath.verif.stimulus import aie_convert, quantize_mx
+from bitpath.verif.stimulus.aie_mac import LaneCase
 from bitpath.verif.stimulus.quad_mx import DotCase
 from bitpath.verif.stimulus.tensix_dot import DotCase as TensixCase
 from bitpath.verif.stimulus.tensix_dot import Mode, Operation
@@ -112,7 +118,14 @@ def test_tt_metal_38306_minus_one_unit(quirk, expected):
     [
         pytest.param(1.3125, 7.96875, "HiFi2", 10.4375, id="tt-metal#12923-HiFi2"),
         pytest.param(1.3125, 7.96875, "HiFi4", 10.5, id="tt-metal#12923-HiFi4"),
-        pytest.param(-3.640625, 0.298828125, "HiFi3", -1.09375, id="tt-metal#16448"),
+        pytest.param(7.96875, 1.3125, "LoFi", 10.1875, id="tt-metal#12923-turned-LoFi"),
+        pytest.param(7.96875, 1.3125, "HiFi2", 10.5, id="tt-metal#12923-turned-HiFi2"),
+        *(
+            pytest.param(a, b, fidelity, expected, id=f"tt-metal#16448-{a}-{b}-{fidelity}")
+            for other, expected in ((0.298828125, -1.09375), (0.30078125, -1.1015625))
+            for a, b in ((-3.640625, other), (other, -3.640625))
+            for fidelity in ("HiFi3", "HiFi4")
+        ),
         pytest.param(508.0, 748.0, "HiFi4", 378880.0, id="tt-metal-PR-35077"),
         pytest.param(748.0, 508.0, "HiFi4", 380928.0, id="tt-metal-PR-35077-turned"),
         pytest.param(1.0 + 2.0**-4, 1.0, "LoFi", 1.0 + 2.0**-4, id="tt-metal#47239-SrcA-kept"),
@@ -133,11 +146,11 @@ def test_tt_metal_46101_16_bit_dst_rounds_twice():
     assert evaluate(dot16(numerics), lambda ask: ask(request)) == bf16(1.0 + 2.0**-7)
 
 
-def quad(cases):
+def quad(cases, numerics=EXACT):
     """FP32 codes of quad-MX dot steps."""
-    unit = QuadMxDot(DotConfig(numerics=EXACT, pipeline=BARE))
-    layout = dot_layout(EXACT)
-    return evaluate(unit, lambda ask: [ask(pack(layout, case.fields(EXACT))) for case in cases])
+    unit = QuadMxDot(DotConfig(numerics=numerics, pipeline=BARE))
+    layout = dot_layout(numerics)
+    return evaluate(unit, lambda ask: [ask(pack(layout, case.fields(numerics))) for case in cases])
 
 
 def step(x, y, partial):
@@ -149,6 +162,46 @@ def test_gem5_2478_the_sum_is_fused():
     """2**24 + 1 is a tie that 2**-18 more decides; a product rounded by itself would leave it."""
     cases = [step([ONE], [ONE], 0x4B800000), step([ONE, TINY], [ONE, TINY], 0x4B800000)]
     assert quad(cases) == [0x4B800000, 0x4B800001]
+
+
+def test_gemmini_199_golden_and_rtl_follow_the_numerics():
+    """2**20 + 1, which an alignment to 16 bits cuts, and 2**24 + 1 + 2**-18, which one rounding takes up."""
+    cases = [step([ONE], [ONE], 0x49800000), step([ONE, TINY], [ONE, TINY], 0x4B800000)]
+    for numerics, expected in (
+        (EXACT, [0x49800008, 0x4B800001]),
+        (replace(EXACT, accumulator_rounding=Rounding.RTZ), [0x49800008, 0x4B800000]),
+        (TRAINIUM3_QUAD_MX_ALIGNED.numerics, [0x49800000, 0x4B800000]),
+    ):
+        assert [case.trace(numerics).result for case in cases] == expected
+        assert quad(cases, numerics) == expected
+
+
+def lane(x, y, acc1):
+    """What a lane of AIE-ML v2 makes of BF16 products and an accumulator, which stand still until the result is there."""
+    unit = MacLane(MacLaneConfig(modes=(MacMode.FLOAT16,)))
+    code = int(np.float32(acc1).view(np.uint32))
+    x, y = ((*map(bf16, side), *(0,) * (DEPTH - len(side))) for side in (x, y))
+    (beat,) = LaneCase(mode=MacMode.FLOAT16, x=x, y=y, formats=(BF16, BF16), acc1=code).beats()
+    results = []
+
+    async def testbench(ctx):
+        ctx.set(Value.cast(unit.operands), beat)
+        ctx.set(unit.acc1, code)
+        ctx.set(unit.valid, 1)
+        await ctx.tick().repeat(FLOAT_LATENCY)
+        results.append(ctx.get(unit.o))
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    return float(np.uint32(results[0]).view(np.float32))
+
+
+def test_pto_isa_280_the_accumulator_is_inside_the_one_sum():
+    """As golden's test of that name: added behind the products it would leave 1 + 1 of what 2**24 takes from them."""
+    assert lane([4096.0, 1.0, 1.0], [4096.0, 1.0, 1.0], -(2.0**24)) == 0
+    assert lane([1.0, 1.0], [1.0, 1.0], -(2.0**24)) == -(2.0**24)
 
 
 def test_cvfpu_94_signs_of_zero_and_underflow():
