@@ -102,6 +102,16 @@ def missing(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
     ]
 
 
+def unlisted(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
+    """What the run has hit and the unit's list has not: no later run is held to it."""
+    listed = load(unit, folder)["bins"] if _file(unit, folder).is_file() else {}
+    return [
+        f"{group}: {name}"
+        for group, names in bins.hit.items()
+        for name in sorted(names.difference(listed.get(group, ())))
+    ]
+
+
 def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
     """What is missing; nothing where the list is not of this configuration and choice."""
     if not _file(unit, folder).is_file():

@@ -171,7 +171,12 @@ def test_bins_are_a_tests_over_its_parameters(tmp_path):
     bins.save("psum", "0123", None, found, tmp_path)
     assert bins.load("psum", tmp_path)["bins"] == {"good": ["a", "b"], "streams": ["i: gap"]}
     assert bins.missing("psum", found, tmp_path) == bins.lost("psum", "0123", None, found, tmp_path) == []
+    assert bins.unlisted("psum", found, tmp_path) == []
     less = bins.gathered(TESTS[:1], RECORDS[:1])
+    assert bins.unlisted("psum", less, tmp_path) == []
+    bins.save("xorwow", "0123", None, less, tmp_path)
+    assert bins.unlisted("xorwow", found, tmp_path) == ["streams: i: gap", "good: b"]
+    assert bins.unlisted("dot16", less, tmp_path) == ["good: a"]
     assert bins.missing("psum", less, tmp_path) == ["good: b", "streams: i: gap"]
     with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath coverage dot16 --update writes it"):
         bins.load("dot16", tmp_path)
@@ -294,6 +299,10 @@ def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch
     status, out, _ = bitpath("psum", "--update")
     assert (status, "psum: leaves the list: good: b" in out) == (0, True)
     assert bins.load("psum")["bins"] == {"good": ["a"]}
+    assert "its list does not hold" not in bitpath("psum")[1]
+    measured(bins.Bins({"good": whole}, {"good": whole}))
+    status, out, _ = bitpath("psum")
+    assert (status, "psum: bins hit that its list does not hold: 1; UPDATE=1 writes them" in out) == (0, True)
     monkeypatch.setattr("bitpath.sim.coverage.measure.measure", Mock(side_effect=OSError("the disk is full")))
     status, out, _ = bitpath("psum", "dot16")
     assert (status, out.splitlines()[-2:]) == (1, ["psum: the disk is full", "dot16: the disk is full"])

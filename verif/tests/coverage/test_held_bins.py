@@ -5,12 +5,28 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS
 from bitpath.rtl.units import UNITS
+from bitpath.sim.coverage import bins
 from bitpath.sim.coverage.configurations import RUNS, SEED
 from bitpath.sim.runner import run_bench
+from bitpath.verif.stimulus import (
+    aie_convert_corners,
+    aie_mac_bins,
+    aie_srs,
+    aie_ups,
+    exponential_corners,
+    quad_mx_corners,
+    rmsnorm_quant_corners,
+    tensix_dot_bins,
+    tensix_pack_corners,
+)
+from bitpath.verif.stimulus.aie_mac import FLOATS
+from bitpath.verif.stimulus.tensix_dot import FLOAT_MODES
 
 TESTS = Path(__file__).parents[1]
 WITHOUT_BENCHES = ("test_emit.py", "test_dead_designs.py")
@@ -36,6 +52,32 @@ def test_make_test_holds_the_bins_of_every_unit(tmp_path):
     # Tests fail, as they are to; those that could not be collected would be missed.
     assert ran.returncode == pytest.ExitCode.TESTS_FAILED, ran.stdout + ran.stderr
     assert set(json.loads(file.read_text())) == set(UNITS) - ONLY_DEEP.keys()
+
+
+def bins_of(corners):
+    return {corner.bin for corner in corners}
+
+
+DECLARED = {
+    "quad_mx_dot": lambda config: bins_of(quad_mx_corners.corners(config.numerics, Random(0))),
+    "exponential": lambda config: bins_of(exponential_corners.corners(config.numerics, Random(0))),
+    "dot16": lambda config: {name for mode in FLOAT_MODES for name in tensix_dot_bins.bins(config.numerics, mode)},
+    "packer": lambda config: bins_of(tensix_pack_corners.corners(config.numerics)),
+    "mac_lane": lambda config: {
+        name for kind in (*MX_FORMATS.values(), *FLOATS) for name in aie_mac_bins.bins(config.numerics, kind)
+    },
+    "mx_convert": lambda config: bins_of(aie_convert_corners.corners(config.numerics)),
+    "srs": lambda config: bins_of(aie_srs.srs_corners()),
+    "ups": lambda config: bins_of(aie_ups.ups_corners()),
+    "rmsnorm_quant": lambda config: {corner.name for corner in rmsnorm_quant_corners.CORNERS},
+}
+"""The bins of directed corners, of units whose benches take them from a table of the stimulus."""
+
+
+@pytest.mark.parametrize("unit", DECLARED)
+def test_every_directed_corner_is_held(unit):
+    (test,) = bins.load(unit)["bins"].keys() & {"directed_corners", "stated_corners"}
+    assert set(bins.load(unit)["bins"][test]) == DECLARED[unit](RUNS[unit].config)
 
 
 @pytest.mark.deep
