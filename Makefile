@@ -36,6 +36,7 @@ run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden a
 
 test: icarus ## every test but the deep ones, two at a time
 	@mkdir -p $(REPORTS)
+	@$(PYTHON) -I sim/bootstrap.py synth
 	@$(PYTEST) -m "not deep" --junitxml=$(REPORTS)/test.xml
 
 test-fast: setup ## the golden models, the house rules and other cheap tests; no simulator

@@ -39,8 +39,15 @@ SMALL = {
     # Its results come without a word on when they are valid.
     "mac_lane": {"tests": "random"},
 }
-"""Units compared in every run of the tests: their configuration where it is another than in the others, and the tests of
-their benches whose inputs are taken."""
+"""Units whose simulators are compared in every run of the tests: their configuration where it is another than in the
+others, and the tests of their benches whose inputs are taken."""
+SMALL_NETLISTS = ("element_map", "bf16_pe", "xorwow", "fidelity_multiplier", "unpacker", "cascade_link")
+"""Units that every run of the tests compares as gates too: each takes at most 17 s of processor time with all builds."""
+
+
+def deep_unless(condition, value):
+    """A parameter's value, whose test is deep unless the condition holds."""
+    return pytest.param(value, marks=() if condition else pytest.mark.deep)
 
 
 def hold(unit, engines, *, least, config=None, **options):
@@ -155,8 +162,7 @@ def test_every_unit_has_a_configuration():
     assert CONFIGURATIONS.keys() == UNITS.keys()
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in UNITS])
 def test_simulators_and_netlist_agree(unit):
     """What `make agree` asks for: a unit of which the answer is known is not played again."""
     found = agreement(unit, CONFIGURATIONS[unit], engines=ENGINES, steps=30, seed=0)
@@ -168,8 +174,7 @@ def test_simulators_and_netlist_agree(unit):
 OTHER = {"nand2": "nor2", "nor2": "nand2"}
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("share", [deep_unless(share == 0.5, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)])
 def test_a_gate_of_another_function_is_found(share, tmp_path):
     """One NAND is a NOR or the other way round: the one at this share of all of them."""
 
