@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from cocotb.triggers import Event, FallingEdge, First, RisingEdge, ValueChange
+from cocotb.triggers import Event, FallingEdge, RisingEdge, ValueChange, select
 
 from bitpath.verif.kit import looks
 from bitpath.verif.kit.handshakes import Handshakes, Received, Sent
@@ -138,7 +138,7 @@ class StreamDriver(_End):
             while not resolved(self.ready):
                 late = True
                 # An engine may take nothing for thousands of cycles; to look in each of them costs more than to simulate.
-                await First(ValueChange(self.ready), self._withdrawn.wait())
+                await select(ValueChange(self.ready), self._withdrawn.wait())
                 if self._withdrawn.is_set():
                     # An end that looks at what is offered may never be ready for nothing.
                     return late
