@@ -40,18 +40,20 @@ class Claim:
         self.inputs[name] = Value.cast(signal)
         return signal
 
-    def place(self, name: str, component: wiring.Component, *, wires: bool = False, **connections: Any) -> Any:
+    def place(
+        self, name: str, component: wiring.Component, *, wires: bool = False, beside: str = "", **connections: Any
+    ) -> Any:
         """Add a component; its inputs are connected as the keywords say, by their paths joined with ``__``, or are free.
 
         Parameters
         ----------
         wires : whether its register ranks are wires, which makes a pipeline combinational; ValueError where a register is left
-            outside its submodule ``flag``, which stands beside a pipeline.
+            outside its submodule ``flag``, which stands beside a pipeline, and is not the one that ``beside`` names.
         """
         if wires:
             with patch.object(Ranks, "hold", lambda self, step, **values: list(values.values())):
                 fragment = Fragment.get(component, None)
-            if _clocked(fragment):
+            if any(register.name != beside for register in _registers(fragment, FLAG)):
                 raise ValueError(f"{name} has registers that are in none of its ranks")
         else:
             fragment = Fragment.get(component, None)
@@ -117,18 +119,14 @@ class Claim:
         return self.m, {"clk": self._clock.clk, **self.inputs, "ok": ok, "assume": assume}
 
 
-def _clocked(fragment: Fragment) -> bool:
-    return bool(fragment.statements.keys() - {"comb"}) or any(
-        _clocked(inner) for inner, name, *_ in fragment.subfragments if name != FLAG
-    )
-
-
-def _registers(fragment: Fragment) -> Iterator[Signal]:
+def _registers(fragment: Fragment, without: str = "") -> Iterator[Signal]:
+    """All, but for those of submodules of a name."""
     for domain, statements in fragment.statements.items():
         if domain != "comb":
             yield from statements._lhs_signals()
-    for inner, *_ in fragment.subfragments:
-        yield from _registers(inner)
+    for inner, name, *_ in fragment.subfragments:
+        if not without or name != without:
+            yield from _registers(inner, without)
 
 
 def _all(conditions: list[Value]) -> Value:

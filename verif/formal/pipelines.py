@@ -19,10 +19,11 @@ from bitpath.rtl.tensix.config import ConversionConfig, Dot16Config
 from bitpath.rtl.tensix.dot16 import Dot16
 from bitpath.rtl.tensix.packer import Packer
 from bitpath.rtl.trainium3.config import DotConfig
+from bitpath.rtl.trainium3.exponential import Exponential
 from bitpath.rtl.trainium3.multiply_add import MultiplyAdd
 from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot
 from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
-from bitpath.rtl.trainium3.vector_config import MultiplyAddConfig, QuantizeMxConfig
+from bitpath.rtl.trainium3.vector_config import ExponentialConfig, MultiplyAddConfig, QuantizeMxConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
 
@@ -41,6 +42,15 @@ def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency:
     dut = claim.place("dut", make(), i__valid=1, o__ready=1)
     earlier = _earlier(claim, Value.cast(dut.i.p), latency, "request")
     flat = claim.place("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=earlier)
+    claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
+
+
+def summed_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
+    """As :func:`stream_pipeline`, of a unit with a running sum: it goes on from the sum of the result before."""
+    dut = claim.place("dut", make(), i__valid=1, o__ready=1)
+    earlier = _earlier(claim, Value.cast(dut.i.p), latency, "request")
+    flat = claim.place("flat", make(), wires=True, beside="accumulator", i__valid=1, o__ready=1, i__payload=earlier)
+    claim.assume(claim.inside("flat", "accumulator") == claim.register(dut.o.p.sum, "sum_before"))
     claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
 
 
@@ -131,6 +141,20 @@ def _stages(unit: str, cls: type, config: Callable, state: Callable, rest: str =
     ]
 
 
+def _exponential(stages: int) -> Property:
+    """Behind its stages stands the running sum's, which there always is."""
+    config = partial(ExponentialConfig, width=1)
+    return Property(
+        f"exponential_{stages}_stages",
+        UNITS["exponential"],
+        f"{_says(stages + 1)}, its running sum that of the sum before it",
+        partial(summed_pipeline, make=partial(_make, Exponential, config, stages), latency=stages + 1),
+        _EARLY,
+        # A cycle more, for the sum before.
+        depth=stages + 2,
+    )
+
+
 def _make(cls: type, config: Callable, stages: int) -> wiring.Component:
     return cls(config(pipeline=PipelineConfig(stages=stages)))
 
@@ -150,6 +174,7 @@ UNITS = {
     "quad_mx_dot": "trainium3.quad_mx_dot",
     "multiply_add": "trainium3.multiply_add",
     "quantize_mx": "trainium3.quantize_mx",
+    "exponential": "trainium3.exponential",
     "dot16": "tensix.dot16",
     "packer": "tensix.packer",
     "mx_convert": "aie_ml_v2.mx_convert",
@@ -171,6 +196,7 @@ PROPERTIES = (
     ),
     *_stages("multiply_add", MultiplyAdd, MultiplyAddConfig, operand_pipeline),
     *_stages("quantize_mx", QuantizeMx, QuantizeMxConfig, stream_pipeline),
+    *map(_exponential, (0, *STAGES)),
     *_stages("dot16", Dot16, Dot16Config, stream_pipeline),
     _fixed("packer", partial(Packer, ConversionConfig()), 4),
     _fixed("mx_convert", partial(MxConvert, MxConvertConfig()), 3),
