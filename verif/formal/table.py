@@ -1,7 +1,17 @@
 """All properties, by name."""
 
-from bitpath.verif.formal import aligners, floats, machines, multipliers, pipelines, quantisers, rounders, streams
+from bitpath.verif.formal import (
+    aligners,
+    conversions,
+    floats,
+    machines,
+    multipliers,
+    pipelines,
+    quantisers,
+    rounders,
+    streams,
+)
 from bitpath.verif.formal.property import Property
 
-THEMES = (multipliers, aligners, rounders, pipelines, streams, quantisers, floats, machines)
+THEMES = (multipliers, aligners, rounders, pipelines, streams, quantisers, conversions, floats, machines)
 PROPERTIES: dict[str, Property] = {each.name: each for theme in THEMES for each in theme.PROPERTIES}
