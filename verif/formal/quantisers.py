@@ -5,7 +5,7 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 
 from bitpath.golden.spec.aie_ml_v2 import RoundingCode
-from bitpath.golden.spec.formats import BF16, FP32, FloatFormat
+from bitpath.golden.spec.formats import BF16, E4M3, FP32, FloatFormat
 from bitpath.golden.spec.tensix import BLOCK_FLOATS, Format
 from bitpath.golden.spec.tensix_numerics import BfpRange
 from bitpath.golden.spec.tensix_numerics import Tie as TensixTie
@@ -17,6 +17,7 @@ from bitpath.rtl.tensix.block_encode import BlockEncode
 from bitpath.rtl.trainium3.mx_code import ELEMENTS, MxCode
 from bitpath.rtl.trainium3.mx_source import SOURCES, MxSource
 from bitpath.rtl.trainium3.quantize_mx import BLOCK, QuantizeMx, Rule
+from bitpath.rtl.trainium3.rmsnorm_quant_quantize import QuantizePass
 from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
@@ -57,25 +58,30 @@ def half_unit(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
     """Twice the distance between the quotient and its code's value is no more than the unit of the code's last place."""
     first, second = _element(claim, source, fmt, "first")
     significand, biased = _magnitude(claim, first.code, source, "x")
-    got, field = _magnitude(claim, second.o, fmt, "o")
     # Both on a grid on which the smallest quotient looked at has its last place: smaller ones are no more than that.
     grid = 48
     places = biased + FP32.bias - second.scale - (source.bias + source.fraction_bits) + grid
     shift = claim.value(places, "places", signed(12))
     claim.assume(first.code[source.fraction_bits : -1] != source.exponent_mask, shift >= 0, shift < 64)
-    x = claim.value(significand << shift[:6], "x")
+    _within_half(claim, claim.value(significand << shift[:6], "x"), second.o, fmt, grid)
+    claim.ensure(second.o[-1] == first.code[-1])
+
+
+def _within_half(claim: Claim, x: Value, code: Value, fmt: FloatFormat, grid: int) -> None:
+    """Of a magnitude in units of ``2**-grid``."""
+    got, field = _magnitude(claim, code, fmt, "o")
     unit_place = claim.value(field + (grid - fmt.bias - fmt.fraction_bits), "unit_place", 7)
     unit = claim.value(Const(1) << unit_place, "unit")
     value = claim.value(got << unit_place, "value")
     error = claim.value(Mux(x > value, x - value, value - x), "error")
-    saturated = second.o[:-1] == fmt.max_code
+    saturated = code[:-1] == fmt.max_code
     claim.ensure((saturated & (x > value)) | ((error << 1) <= unit))
     # Half a unit above the largest number and farther it is the largest code.
     top = (
         (1 << fmt.precision) - 1 if fmt.max_code & fmt.fraction_mask == fmt.fraction_mask else (1 << fmt.precision) - 2
     )
     beyond = (2 * top + 1) << (grid + fmt.emax - fmt.fraction_bits - 1)
-    claim.ensure((x < beyond) | saturated, second.o[-1] == first.code[-1])
+    claim.ensure((x < beyond) | saturated)
 
 
 def _element_value(claim: Claim, code: Value, scale: Value, fmt: FloatFormat, name: str) -> Value:
@@ -179,6 +185,60 @@ def block_float_again(claim: Claim, fmt: Format) -> None:
     claim.ensure(encode.o == decode.code)
 
 
+def _pass(claim: Claim, *, static: bool) -> tuple[QuantizePass, Signal]:
+    """RMSNorm-Quant's last pass, and the product that it rounds: any one, in its register."""
+    dut = claim.place("dut", QuantizePass())
+    claim.assume(dut.options.static == static)
+    return dut, claim.inside("dut", "product")
+
+
+def pass_half_unit(claim: Claim, *, static: bool) -> None:
+    """The product, or with a static scale the product rounded to BF16, is no more than half a unit from its code."""
+    dut, product = _pass(claim, static=static)
+    code = product[:-1]
+    if static:
+        below = FP32.fraction_bits - BF16.fraction_bits
+        code = claim.value(rounded(claim, code, Const(below), Tie.EVEN, "nearest") << below, "code", FP32.width - 1)
+    significand, biased = _magnitude(claim, Cat(code, product[-1]), FP32, "x")
+    grid = 34
+    places = claim.value(biased + grid - (FP32.bias + FP32.fraction_bits), "places", signed(10))
+    # By a row's own scale nothing is brought into the range, and half a unit above the largest number it is left.
+    last = (FP32.bias + E4M3.emax << E4M3.precision) + (1 << E4M3.precision) - 1
+    limit = FP32.infinity_code if static else last << FP32.fraction_bits - E4M3.precision
+    claim.assume(code < limit, places >= 0)
+    # With a static scale as many places as make a number beyond the range.
+    amount = claim.value(Mux(places > 31, 31, places), "amount", 5)
+    _within_half(claim, claim.value(significand << amount, "x"), dut.o, E4M3, grid)
+    claim.ensure(dut.o[-1] == Mux((product[:-1] == 0) & int(static), 0, product[-1]))
+
+
+def pass_static(claim: Claim) -> None:
+    """Any product plus 0, rounded to BF16, brought within the range, then to the code."""
+    dut, product = _pass(claim, static=True)
+    code, below = product[:-1], FP32.fraction_bits - BF16.fraction_bits
+    bf16 = claim.value(rounded(claim, code, Const(below), Tie.EVEN, "nearest") << below, "bf16", FP32.width)
+    significand, biased = _magnitude(claim, bf16, FP32, "x")
+    weight = claim.value(biased - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
+    spec = float_code(claim, significand, weight, E4M3, "spec")
+    beyond = (code >= FP32.infinity_code) | (spec > E4M3.max_code)
+    finite = claim.value(Mux(beyond, E4M3.max_code, spec), "finite", E4M3.width - 1)
+    sign = product[-1] & (code != 0)
+    claim.ensure(dut.o == Mux(code > FP32.infinity_code, E4M3.nan_code, Cat(finite, sign)))
+
+
+def pass_again(claim: Claim, *, static: bool) -> None:
+    """Every finite code comes back from its value, but -0 with a static scale."""
+    dut, product = _pass(claim, static=static)
+    code = claim.free("code", E4M3.width)
+    got, field = _magnitude(claim, code, E4M3, "of")
+    place = leading_place(claim, got, "place")
+    exponent = claim.value(field + place + (FP32.bias - E4M3.bias - E4M3.fraction_bits), "exponent", FP32.exponent_bits)
+    fraction = claim.value((got << FP32.fraction_bits) >> place, "fraction")[: FP32.fraction_bits]
+    claim.assume(code[:-1] <= E4M3.max_code)
+    claim.assume(product == Cat(Mux(got == 0, Const(0, FP32.width - 1), Cat(fraction, exponent)), code[-1]))
+    claim.ensure(dut.o == Mux((got == 0) & int(static), 0, code))
+
+
 _EXPONENT = Sabotage("trainium3/mx_code.py", "number.exponent - self.scale", "number.exponent - (self.scale | 1)")
 _GUARD = Sabotage("trainium3/mx_code.py", "number.significand[rest - 1]", "number.significand[rest]")
 _LEAVES = Sabotage("aie_ml_v2/mx_element.py", "rounded.eq(kept + decision.up)", "rounded.eq(kept | decision.up)")
@@ -258,5 +318,38 @@ PROPERTIES = (
             Sabotage("tensix/block_encode.py", "MAX_SHIFT, distance + 1", "MAX_SHIFT, distance + 2"),
         )
         for fmt in BLOCK_FLOATS
+    ),
+    Property(
+        "quantize_pass_static",
+        "trainium3.rmsnorm_quant_quantize",
+        "static scale: any product to BF16, then to E4M3; exactly the largest code beyond the range; NaN",
+        pass_static,
+        Sabotage("trainium3/rmsnorm_quant_quantize.py", "Const(RANGE,", "Const(RANGE + (1 << 19),"),
+    ),
+    *(
+        Property(
+            f"quantize_pass_half_unit_{name}",
+            "trainium3.rmsnorm_quant_quantize",
+            f"E4M3, {what}: no more than half a unit from a product of 2**-11 and more{rest}",
+            partial(pass_half_unit, static=static),
+            Sabotage("common/fp32_cast.py", "number.significand[dropped - 1]", "number.significand[dropped]"),
+        )
+        for name, static, what, rest in (
+            ("row", False, "the row's own scale", ", below 248"),
+            ("static", True, "static scale", " rounded to BF16; exactly the largest code beyond"),
+        )
+    ),
+    *(
+        Property(
+            f"quantize_pass_again_{name}",
+            "trainium3.rmsnorm_quant_quantize",
+            f"E4M3, {what}: every finite code comes back from its value{rest}",
+            partial(pass_again, static=static),
+            Sabotage("common/fp32_cast.py", "number.exponent - FP32.bias", "number.exponent - FP32.bias + 1"),
+        )
+        for name, static, what, rest in (
+            ("row", False, "the row's own scale", ""),
+            ("static", True, "static scale", ", but -0 as 0"),
+        )
     ),
 )

@@ -4,7 +4,7 @@ from functools import partial
 
 from amaranth import Cat, Const, Mux, signed
 
-from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.spec.formats import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.spec.rounding import Rounding
 from bitpath.rtl.common.fp32_cast import Fp32Cast
 from bitpath.rtl.common.move_up import MoveUp
@@ -171,6 +171,6 @@ PROPERTIES = (
             partial(cast, fmt=fmt),
             Sabotage("common/fp32_cast.py", "number.significand[: dropped - 1].any()", "number.significand[0]"),
         )
-        for fmt in (FP16, E5M2)
+        for fmt in (FP16, E5M2, E4M3)
     ),
 )
