@@ -2,9 +2,10 @@
 
 from functools import partial
 
-from amaranth import Cat, Const, Mux
+from amaranth import Cat, Const, Mux, Value
 
 from bitpath.golden.spec.formats import BF16, FP16, FP32
+from bitpath.golden.spec.tensix import Format
 from bitpath.golden.spec.tensix_numerics import WORMHOLE
 from bitpath.golden.spec.tensix_numerics import Tie as TensixTie
 from bitpath.rtl.aie_ml_v2.compare import ACCUMULATOR_OFFSET
@@ -13,6 +14,8 @@ from bitpath.rtl.aie_ml_v2.normalize import NormalizeFp32
 from bitpath.rtl.tensix.dst_align import DstAlign
 from bitpath.rtl.tensix.dst_normalize import FLOAT_BITS, DstNormalize
 from bitpath.rtl.tensix.dst_round import DstRound
+from bitpath.rtl.tensix.float_word import FIELDS
+from bitpath.rtl.tensix.l1_round import CANCELLATION_EXPONENT, L1Round
 from bitpath.rtl.tensix.layouts import StyleCode
 from bitpath.rtl.tensix.round_addend import NARROW_DROPPED, RoundAddend
 from bitpath.verif.formal.claim import Claim
@@ -111,6 +114,34 @@ def addend(claim: Claim, width: int, tie: TensixTie, twos_complement: bool) -> N
     claim.ensure(claim.value(dut.o + dut.once + (dut.twice << NARROW_DROPPED), "sum", width) == wanted)
 
 
+def l1_sum(claim: Claim, out_format: Format) -> None:
+    """A sum at a biased exponent to nearest even; the format's underflow, overflow and zeros."""
+    fmt, is_fp16 = FIELDS[out_format], out_format is Format.FP16
+    dut = claim.place("dut", L1Round(fp16_underflow_saturates=True))
+    total, special = dut.i.total, dut.i.special
+    claim.assume(dut.out_format == out_format)
+    place = leading_place(claim, total.magnitude, "place")
+    wide = claim.value(total.magnitude << fmt.precision, "wide")
+    significand = rounded(claim, wide, place + 1, Tie.EVEN, "spec")
+    field = claim.value(total.exponent + place + significand[fmt.precision], "field")
+    unused = FP32.fraction_bits - fmt.fraction_bits
+    fraction = Mux(significand[fmt.precision], 0, significand[: fmt.fraction_bits])
+    number = claim.value(Cat(Const(0, unused), fraction, field[: FP32.exponent_bits]), "number", FP32.width - 1)
+    if is_fp16:
+        largest, beyond = FP16.exponent_mask << FP32.fraction_bits | FP32.fraction_mask, field > FP16.exponent_mask
+        beyond |= field < 0
+        cancelled = dut.i.top[: FP16.exponent_bits] >= CANCELLATION_EXPONENT
+    else:
+        largest, beyond, cancelled = FP32.infinity_code, field >= FP32.exponent_mask, Const(0)
+    finite = Cat(claim.value(Mux(beyond, largest, Mux(field <= 0, 0, number)), "finite", FP32.width - 1), total.sign)
+    zero = Mux(cancelled, largest, Cat(Const(0, FP32.width - 1), special.sign))
+    value = Mux(total.magnitude == 0, zero, finite)
+    infinite = Cat(Const(FP32.infinity_code, FP32.width - 1), special.sign)
+    wanted = claim.value(Mux(special.nan, FP32.nan_code, Mux(special.inf, infinite, value)), "wanted", FP32.width)
+    # Whoever writes the format cuts off a longer fraction.
+    claim.ensure(Value.cast(dut.o)[unused:] == wanted[unused:])
+
+
 PROPERTIES = (
     Property(
         "aie_normalize",
@@ -158,5 +189,15 @@ PROPERTIES = (
             Sabotage("tensix/round_addend.py", "(dropped.all() & up & tie_up)", "(dropped.all() & tie_up)"),
         )
         for width, tie, twos_complement in ((24, TensixTie.AWAY, False), (30, TensixTie.UP, True))
+    ),
+    *(
+        Property(
+            f"l1_round_{out_format.name}".lower(),
+            "tensix.l1_round",
+            f"accumulation in L1: a sum to {out_format.name}, to even; overflow, underflow, zeros",
+            partial(l1_sum, out_format=out_format),
+            Sabotage("tensix/l1_round.py", "extended[: dropped + 1].any()", "extended[:dropped].any()"),
+        )
+        for out_format in (Format.FP32, Format.BF16, Format.FP16)
     ),
 )
