@@ -1,8 +1,10 @@
-"""What specifications are written with: long multiplication, and rounding by comparing what is dropped with half a unit."""
+"""What specifications are written with: long multiplication, rounding by comparing what is dropped with half a unit, and the
+contract of streams."""
 
 from enum import Enum
 
 from amaranth import Cat, Const, Mux, Signal, Value, signed
+from amaranth.lib import stream
 
 from bitpath.golden.spec.formats import FloatFormat
 from bitpath.verif.formal.claim import Claim
@@ -79,3 +81,15 @@ def float_code(
     significand = rounded(claim, wide, shift, tie, name, sticky=sticky)
     field = claim.value(clamped + (fmt.bias - 1), f"{name}_field", len(clamped) + 1)
     return claim.value(Mux((magnitude == 0), 0, (field << bits - 1) + significand), f"{name}_code", len(field) + bits)
+
+
+def kept(claim: Claim, offered: stream.Interface, name: str = "") -> Value:
+    """Whether what was offered a cycle ago and not taken is offered now."""
+    waited = claim.register(offered.valid & ~offered.ready, f"{name}waited")
+    before = claim.register(Value.cast(offered.p), f"{name}before")
+    return ~waited | (offered.valid & (Value.cast(offered.p) == before))
+
+
+def stays(claim: Claim, offered: stream.Interface) -> None:
+    """Claim that an offer stays until it is taken."""
+    claim.ensure(kept(claim, offered))

@@ -33,6 +33,7 @@ from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
 from bitpath.rtl.trainium3.vector_config import ExponentialConfig, QuantizeMxConfig
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.specification import stays
 
 TAG_BITS = 5
 """Of the number that a token carries: more than ever are under way."""
@@ -56,13 +57,6 @@ class TokenPipe(wiring.Component):
         return m
 
 
-def _stays(claim: Claim, offered: stream.Interface) -> None:
-    """What was offered a cycle ago and not taken is offered now."""
-    waited = claim.register(offered.valid & ~offered.ready, "waited")
-    before = claim.register(Value.cast(offered.p), "before")
-    claim.ensure(~waited | (offered.valid & (Value.cast(offered.p) == before)))
-
-
 def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
     """Tokens carry their numbers and leave in that order; how many came, and how many left."""
     came, left = Signal(TAG_BITS, name="came"), Signal(TAG_BITS, name="left")
@@ -78,7 +72,7 @@ def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
 def tokens_through_ranks(claim: Claim, stages: int) -> None:
     dut = claim.place("dut", TokenPipe(stages))
     came, left = _counted(claim, dut)
-    _stays(claim, dut.o)
+    stays(claim, dut.o)
     # The ranks hold, from the last one back, the tokens that came and have not left, without a gap in the numbers.
     number = left
     for k in reversed(range(stages)):
@@ -91,7 +85,7 @@ def tokens_through_ranks(claim: Claim, stages: int) -> None:
 def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool) -> None:
     """From any state; ``whole`` says that the unit stands still exactly while its result waits."""
     dut = claim.place("dut", make())
-    _stays(claim, dut.o)
+    stays(claim, dut.o)
     if whole:
         claim.ensure(dut.i.ready == (dut.o.ready | ~dut.o.valid))
 
@@ -171,7 +165,7 @@ def link(claim: Claim) -> None:
         claim.ensure(level <= 2, level[0] == (produce ^ consume))
         levels.append(level)
     claim.ensure(under_way == levels[0] + levels[1], dut.i.ready == (levels[0] != 2))
-    _stays(claim, dut.o)
+    stays(claim, dut.o)
 
 
 _ADVANCES = Sabotage("common/ranks.py", "self._ready | ~self.valid", "self._ready | self.valid")

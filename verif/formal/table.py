@@ -4,6 +4,7 @@ from bitpath.verif.formal import (
     aligners,
     conversions,
     floats,
+    handshakes,
     machines,
     multipliers,
     pipelines,
@@ -13,5 +14,5 @@ from bitpath.verif.formal import (
 )
 from bitpath.verif.formal.property import Property
 
-THEMES = (multipliers, aligners, rounders, pipelines, streams, quantisers, conversions, floats, machines)
+THEMES = (multipliers, aligners, rounders, pipelines, streams, handshakes, quantisers, conversions, floats, machines)
 PROPERTIES: dict[str, Property] = {each.name: each for theme in THEMES for each in theme.PROPERTIES}
