@@ -1,4 +1,4 @@
-"""AIE-ML v2's integer conversions equal division and multiplication by a power of two, rounded once and brought into range."""
+"""AIE-ML v2's integer conversions: division and multiplication by a power of two, rounded once and brought into range."""
 
 from functools import partial
 

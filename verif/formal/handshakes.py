@@ -1,5 +1,5 @@
-"""Handshakes of units that are no plain pipelines: answers to requests, steps of commands, and RMSNorm-Quant's last pass keep
-the contract of streams."""
+"""Units that are no plain pipelines keep the contract of streams: what answers requests, what steps through commands, and
+RMSNorm-Quant's last pass."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,8 +34,8 @@ from bitpath.verif.formal.specification import kept, stays
 
 
 def answers(claim: Claim, make: Callable[[], wiring.Component], asks: str, gives: str) -> None:
-    """From any state: an answer is there the cycle after its request and only then, and waits until it is taken; no request is
-    taken while one waits."""
+    """From any state: an answer is there the cycle after its request and only then, and waits until it is taken; no
+    request is taken while one waits."""
     dut = claim.place("dut", make())
     request, answer = getattr(dut, asks), getattr(dut, gives)
     arrives, waits = request.valid & request.ready, answer.valid & ~answer.ready

@@ -3,6 +3,7 @@
 from bitpath.verif.formal import (
     aligners,
     conversions,
+    exponentials,
     floats,
     handshakes,
     machines,
@@ -14,5 +15,17 @@ from bitpath.verif.formal import (
 )
 from bitpath.verif.formal.property import Property
 
-THEMES = (multipliers, aligners, rounders, pipelines, streams, handshakes, quantisers, conversions, floats, machines)
+THEMES = (
+    multipliers,
+    exponentials,
+    aligners,
+    rounders,
+    pipelines,
+    streams,
+    handshakes,
+    quantisers,
+    conversions,
+    floats,
+    machines,
+)
 PROPERTIES: dict[str, Property] = {each.name: each for theme in THEMES for each in theme.PROPERTIES}
