@@ -6,6 +6,7 @@ the states, which are stored in between and at the end. ``BITPATH_CASES`` sets t
 
 import os
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import cocotb
@@ -152,6 +153,17 @@ async def half_units_of_sums(dut):
 
 
 @cocotb.test(**LIMIT)
+async def edges_onto_edges(dut):
+    """Every edge of FP32 added to every other: NaNs, infinities, zeros and their signs."""
+    rng = pauses.rng("pairs")
+    own = [place for place in places() if place[1] % 2 == 0]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await table.fill()
+        await add_pairs(table, rng, product(fp32.EDGES, repeat=2), own, stochastic=False)
+
+
+@cocotb.test(**LIMIT)
 async def one_bit_decides(dut):
     """Sums with the random bits that just carry and just do not; BF16's ties and what is next to them; infinities and NaNs but
     for a bit."""
@@ -258,3 +270,18 @@ async def reset_in_the_middle(dut, ready, cycles):
             table.read(place)
         await table.play([])
         await compare_states(frame, sources)
+
+
+@cocotb.test(**LIMIT)
+async def writes_under_reset(dut):
+    """A write that is given in the cycle of a reset leaves its place as it was."""
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await table.fill()
+        write = stochastic_writes(pauses.rng("program"))[1][0]
+        dut.write.value, dut.rst.value = pack(WRITE, write.fields()), 1
+        await RisingEdge(dut.clk)
+        dut.write.value, dut.rst.value = 0, 0
+        await table.play([])
+        table.read((write.bank, write.index))
+        await table.play([])
