@@ -1,6 +1,7 @@
 """What tells a design from the same with another choice at some inputs, as a graph."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from bitpath.sim.aiger import Graph
 
@@ -51,14 +52,18 @@ class Differences:
         for own, gate in self._apart:
             literals[own] = self._and(_renamed(literals, gate), gates, known)
 
-        none = 1
+        same = [1]
         for output in self._graph.outputs:
             here, there = _now(self._literals, output), _now(literals, output)
             one = self._and((here, there ^ 1), gates, known)
             other = self._and((here ^ 1, there), gates, known)
-            none = self._and((none, self._and((one ^ 1, other ^ 1), gates, known)), gates, known)
+            same.append(self._and((one ^ 1, other ^ 1), gates, known))
+        # A tree: ABC goes through gates by recursion, for which a chain of thousands of outputs is too deep.
+        while len(same) > 1:
+            pairs = zip_longest(same[::2], same[1::2], fillvalue=1)
+            same = [self._and(pair, gates, known) for pair in pairs]
         latches = [_now(of, latch) for of in (self._literals, literals) for latch in self._graph.latches]
-        return _needed(self._graph.inputs, latches, none ^ 1, gates)
+        return _needed(self._graph.inputs, latches, same[0] ^ 1, gates)
 
     def _and(self, gate: Gate, gates: list[Gate], known: dict[Gate, int]) -> int:
         """The literal of an AND: a constant, one of its inputs, a gate that is there, or a new one."""

@@ -58,3 +58,13 @@ def test_what_is_alike_is_there_once(seed):
     assert len(set(difference.gates)) == len(difference.gates)
     used = {literal >> 1 for literal in (*difference.outputs, *(one for gate in difference.gates for one in gate))}
     assert set(range(difference.leaves, difference.leaves + len(difference.gates))) <= used
+
+
+def test_outputs_are_compared_in_a_tree():
+    """A thousand in a chain would be as many gates deep."""
+    literals = tuple(range(4, 2004, 2))
+    difference = Differences(Graph(1, literals, literals, (), {"a": 0}), "a").of({"a": True})
+    depths = [0] * difference.leaves
+    for low, high in difference.gates:
+        depths.append(1 + max(depths[low >> 1], depths[high >> 1]))
+    assert max(depths) < 16
