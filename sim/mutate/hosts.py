@@ -3,16 +3,18 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache as once
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import bitpath.rtl
+from bitpath.golden.spec.tensix_numerics import WORMHOLE
 from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.config import PipelineConfig
 from bitpath.rtl.emit import rtlil_text
+from bitpath.rtl.tensix.config import MatrixUnitConfig
 from bitpath.rtl.trainium3.config import DotConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim import cache, paths
@@ -41,6 +43,7 @@ def _default(unit: str) -> Host:
 
 
 _ALIGNED = DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=PipelineConfig(stages=2))
+_WRITES_ALL = MatrixUnitConfig(numerics=replace(WORMHOLE.numerics, row_broadcast_writes_all=True))
 
 HOSTS = (
     *map(_default, ("element_map", "fidelity_multiplier", "ups", "xorwow", "bf16_pe", "reciprocal", "square_root")),
@@ -48,11 +51,12 @@ HOSTS = (
     *map(_default, ("quad_mx_dot", "quad_mx_pe", "quantize_mx", "rmsnorm_quant")),
     Host("quad_mx_dot", _ALIGNED),
     *map(_default, ("systolic_array", "dot16", "packer", "mac_lane")),
+    Host("matrix_unit", _WRITES_ALL),
 )
 """From the smallest netlist to the largest: the first with cells of a file is that file's host; but the BF16 PE, to which any
 number comes, before the reciprocal, which is never halfway between two; stochastic PSUM where psum would be, which never
 rounds stochastically; and the lane alone of what post_add has too, which drops exponents and signs of floats. The aligned dot
-product has what the exact one has not.
+product has what the exact one has not; and only where a row broadcast writes the rows between does it show that they are zero.
 """
 
 OWN_BENCH = {"rtl/trainium3/pe": "quad_mx_pe"}
@@ -60,9 +64,9 @@ OWN_BENCH = {"rtl/trainium3/pe": "quad_mx_pe"}
 
 CONTROL = (
     *("dispatch", "sequencer", "tensor_engine", "write_back", "rmsnorm_quant_sequencer", "rmsnorm_quant", "group_edge"),
-    *("systolic_array", "edge_column", "operand_row", "psum", "psum_column", "stochastic_psum", "command"),
+    *("systolic_array", "edge_column", "operand_row", "psum", "stochastic_psum", "command"),
     *("tensix_engine", "tile_loader", "tile_sequencer", "tile_storer", "dst_register", "src_register", "matrix_unit"),
-    *("operand_select", "read_source", "cell_row", "dot_cell", "instruction"),
+    *("cell_row", "dot_cell", "instruction"),
     *("aie_engine", "row_sequencer", "row_storer", "cascade", "cascade_link", "cascade_stage", "issue"),
     *("accumulator_file", "vector_mac", "permute"),
 )

@@ -1,5 +1,6 @@
 """Which mutants there are, who owns their cells, and who judges them."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,8 @@ from bitpath.sim.mutate import hosts, netlist, traffic
 from bitpath.sim.mutate.hosts import HOSTS, Host
 from bitpath.sim.mutate.imports import module_file, reached
 
+ADDRESS_BITS = 12
+"""More than an address or a step of the engines' default sizes has, fewer than a significand."""
 LIST = """mutate -mode inv -module lane -cell $5 -port Y -portbit 0 -src rtl/a.py:3
 mutate -mode cnot0 -module lane -cell $5 -port A -portbit 7 -ctrlbit 2 -wire o -wirebit 3 -src rtl/a.py:3
 mutate -mode const1 -module top -cell $7 -port CLK -portbit 0 -src rtl/a.py:4
@@ -126,6 +129,22 @@ def test_what_is_left_out_is_there_and_no_operator():
     files = {file.stem: file.parent.name for file in hosts.RTL.rglob("*.py")}
     assert set(hosts.CONTROL) <= set(files)
     assert "common" not in {files[name] for name in hosts.CONTROL}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "unit", ["tensor_engine", "stochastic_psum", "rmsnorm_quant", "tensix_engine", "cascade", "aie_engine"]
+)
+def test_what_is_left_out_computes_addresses_and_counts_alone(unit):
+    """No number is negated or inverted bit by bit, and one operand of every sum and product is short."""
+    text, _ = hosts.host_rtlil(Host(unit, UNITS[unit].config_type()))
+    cells = re.findall(r'src "(\S+)\.py:\d+"\n\s*cell \$(neg|xor|add|sub|mul) \S+\n(.*?)\n\s*end$', text, re.M | re.S)
+    assert cells
+    for file, kind, body in cells:
+        if not hosts.is_target(file):
+            shortest = min(int(width) for width in re.findall(r"\\[AB]_WIDTH (\d+)", body))
+            assert kind != "neg", file
+            assert shortest <= (1 if kind == "xor" else ADDRESS_BITS), (file, kind)
 
 
 @pytest.mark.deep
