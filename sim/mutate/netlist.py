@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -34,6 +34,8 @@ mutate -list {all} -o possible.txt a:src=*{target}.py:* t:$meminit* %d t:$memrd*
 """What a memory begins with is constant, and a port that reads at once has no reset: no input can put a fault there. Where what
 is read comes from and goes to has its own.
 """
+MOST_COPIES = 32
+"""Of a module with mutants that are compiled in place: each has all of its mutants, and a hundred take a quarter of an hour."""
 _ALL = 10**8
 """More than any netlist has; Yosys then lists all there are."""
 
@@ -105,7 +107,10 @@ def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
     require_run(f"preparing {key.target}", folder, "prepare", prepare, YOSYS_SECONDS)
     possible = read_list((folder / "possible.txt").read_text(), key.target)
     drawn = draw(possible, key.count, key.seed)
-    _refuse_starts_at_one((folder / PREPARED).read_text(), drawn)
+    prepared = (folder / PREPARED).read_text()
+    _refuse_starts_at_one(prepared, drawn)
+    often = {name for name, count in copies(prepared, host.top).items() if count > MOST_COPIES}
+    no_inline = (*no_inline, *sorted(often & {mutant.module.lstrip("\\") for mutant in drawn} - {*no_inline}))
     write_records(folder / DRAWN, [{"possible": len(possible)}, *map(asdict, drawn)])
     (folder / "possible.txt").unlink()
     file = folder / f"{host.top}.v"
@@ -122,6 +127,27 @@ def mutating(drawn: Sequence[Mutant], file: str) -> str:
     # register behind whose output a mutant stands.
     same = ["pmuxtree", "setundef -init -zero"]
     return "\n".join([f"read_rtlil {PREPARED}", *lines, *same, *ends]) + "\n"
+
+
+def copies(text: str, top: str) -> Counter[str]:
+    """How often each module stands in a design in Yosys' language."""
+    inside: dict[str, list[str]] = defaultdict(list)
+    module = ""
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["module"]:
+            module = words[1].lstrip("\\")
+        elif words[:1] == ["cell"] and words[1].startswith("\\"):
+            inside[module].append(words[1].lstrip("\\"))
+    found = Counter({top: 1})
+
+    def add(module: str) -> None:
+        for name in inside[module]:
+            found[name] += 1
+            add(name)
+
+    add(top)
+    return found
 
 
 def _refuse_starts_at_one(prepared: str, drawn: Sequence[Mutant]) -> None:

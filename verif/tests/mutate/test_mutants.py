@@ -98,6 +98,29 @@ end
     ]
 
 
+def test_a_module_stands_in_all_copies_of_those_around_it():
+    text = """module \\lane
+  cell $add $1
+  end
+end
+module \\row
+  cell \\lane \\a
+  end
+  cell \\lane \\b
+  end
+end
+module \\top
+  cell \\row \\a
+  end
+  cell \\row \\b
+  end
+  cell \\lane \\c
+  end
+end
+"""
+    assert netlist.copies(text, "top") == {"top": 1, "row": 2, "lane": 5}
+
+
 def test_a_units_cells_are_counted_by_file():
     cells = hosts.cells(Host("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type()))
     assert set(cells) == {"rtl/tensix/fidelity_multiplier"}
