@@ -233,12 +233,9 @@ def test_programs_broken_off(unit, deep):
     """Short ones in any order, a reset at any moment of each and a whole one behind it, at full speed and with pauses."""
     programs, config = BROKEN_OFF[unit][deep], RUNS[unit].config
     built = build(unit, config, "verilator")
-    words = {
-        "tensor_engine": lambda: config.psum_banks * config.array.cols * PLACES,
-        "tensix_engine": lambda: config.result_depth + EARLY_WORDS,
-        "aie_engine": lambda: config.result_depth + EARLY_WORDS,
-    }
-    compared = 2 * programs * words[unit]()
+    in_psum = unit == "tensor_engine"
+    words = config.psum_banks * config.array.cols * PLACES if in_psum else config.result_depth + EARLY_WORDS
+    compared = 2 * programs * words
     env = {"BITPATH_CASES": str(programs)}
     bench = f"bitpath.verif.tb.tb_{unit}_resets"
     run(built, bench, seed=SEED, min_tests=2, min_compared=compared, env=env, timeout=3600)
