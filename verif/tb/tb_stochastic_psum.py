@@ -5,6 +5,7 @@ the states, which are stored in between and at the end. ``BITPATH_CASES`` sets t
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -141,26 +142,26 @@ def stochastic_writes(rng: Random) -> Program:
     ]
 
 
-@cocotb.test(**LIMIT)
-async def half_units_of_sums(dut):
-    """FP32's own rounding, beside which the generators stand still."""
-    rng = pauses.rng("pairs")
+async def play_sums(dut, rng: Random, pairs: Iterable[tuple[int, int]], *, stochastic: bool) -> None:
+    """Sums of pairs of FP32 codes, beside which the generators stand still."""
     own = [place for place in places() if place[1] % 2 == 0]
     async with bench(dut, SIGNATURE) as frame:
         table = Table(frame, feeds=False)
         await table.fill()
-        await add_pairs(table, rng, (fp32.half_units(rng) for _ in range(4 * CASES)), own, stochastic=True)
+        await add_pairs(table, rng, pairs, own, stochastic=stochastic)
+
+
+@cocotb.test(**LIMIT)
+async def half_units_of_sums(dut):
+    """FP32's own rounding."""
+    rng = pauses.rng("pairs")
+    await play_sums(dut, rng, (fp32.half_units(rng) for _ in range(4 * CASES)), stochastic=True)
 
 
 @cocotb.test(**LIMIT)
 async def edges_onto_edges(dut):
     """Every edge of FP32 added to every other: NaNs, infinities, zeros and their signs."""
-    rng = pauses.rng("pairs")
-    own = [place for place in places() if place[1] % 2 == 0]
-    async with bench(dut, SIGNATURE) as frame:
-        table = Table(frame, feeds=False)
-        await table.fill()
-        await add_pairs(table, rng, product(fp32.EDGES, repeat=2), own, stochastic=False)
+    await play_sums(dut, pauses.rng("pairs"), product(fp32.EDGES, repeat=2), stochastic=False)
 
 
 @cocotb.test(**LIMIT)
