@@ -1,4 +1,4 @@
-# Thin verbs; what they do is written in Python (sim/bootstrap.py for the environment, the `bitpath` command for the rest).
+# Thin verbs; what they do is written in Python (sim/engine/bootstrap.py for the environment, the `bitpath` command for the rest).
 PYTHON ?= python3
 VENV := .venv
 BITPATH := $(VENV)/bin/python -m bitpath.sim
@@ -26,7 +26,7 @@ help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## make .venv with the pinned packages (at once when nothing changed)
-	@$(PYTHON) -I sim/bootstrap.py
+	@$(PYTHON) -I sim/engine/bootstrap.py
 
 icarus: setup
 	@$(BITPATH) tools --need icarus --install
@@ -36,7 +36,7 @@ run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden a
 
 test: icarus ## every test but the deep ones, two at a time
 	@mkdir -p $(REPORTS)
-	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(PYTHON) -I sim/engine/bootstrap.py synth
 	@$(PYTEST) -m "not deep" --junitxml=$(REPORTS)/test.xml
 
 test-fast: setup ## the golden models, the house rules and other cheap tests; no simulator
@@ -45,7 +45,7 @@ test-fast: setup ## the golden models, the house rules and other cheap tests; no
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
-	@$(PYTHON) -I sim/bootstrap.py synth plot explore formal
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot explore formal
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 	@$(MAKE) --no-print-directory deep
 
@@ -66,31 +66,31 @@ verilog: setup ## write every unit's Verilog below build/verilog
 	@$(BITPATH) emit --all --out build/verilog
 
 formal: ## properties proved, and their sabotages refuted: UNIT=
-	@$(PYTHON) -I sim/bootstrap.py formal
+	@$(PYTHON) -I sim/engine/bootstrap.py formal
 	@$(BITPATH) formal $(UNIT)
 
 coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDATE=1 MISSING=1
-	@$(PYTHON) -I sim/bootstrap.py synth plot
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot
 	@$(BITPATH) coverage $(UNIT) $(if $(filter-out 0,$(UPDATE)),--update) $(if $(filter-out 0,$(MISSING)),--missing)
 
 bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (4096x4096x4096); SCALING=1
-	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/bootstrap.py plot)
+	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/engine/bootstrap.py plot)
 	@$(BITPATH) bench $(bench_options)
 
 synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
-	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(PYTHON) -I sim/engine/bootstrap.py synth
 	@$(BITPATH) synth $(UNIT) $(synth_options)
 
 mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT=
-	@$(PYTHON) -I sim/bootstrap.py formal
+	@$(PYTHON) -I sim/engine/bootstrap.py formal
 	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)")
 
 agree: icarus ## every simulator and the netlist of gates give the same bits: UNIT=
-	@$(PYTHON) -I sim/bootstrap.py synth
+	@$(PYTHON) -I sim/engine/bootstrap.py synth
 	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)")
 
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
-	@$(PYTHON) -I sim/bootstrap.py synth plot explore
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot explore
 	@$(BITPATH) explore $(explore_options)
 
 report: setup ## the testplans joined with the last results: STRICT=1 fails unless all of it passed

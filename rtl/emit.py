@@ -10,8 +10,8 @@ from amaranth import Const, Value
 from amaranth.back import rtlil, verilog
 from amaranth.lib import wiring
 
-from bitpath.rtl.common.bodies import Emission
-from bitpath.rtl.config import digest, to_dict
+from bitpath.rtl.common.config import digest, to_dict
+from bitpath.rtl.common.pipeline.shared_instances import Emission
 from bitpath.rtl.units import find_unit
 
 WAIVERS = {

@@ -10,7 +10,7 @@ import sys
 import click
 
 from bitpath.sim import commands
-from bitpath.sim.errors import SimulationError
+from bitpath.sim.engine.errors import SimulationError
 
 USER_ERRORS = (ValueError, TypeError, OSError, SimulationError)
 """What our layers raise with a sentence for the user: bad input, a missing tool or file, a simulation that failed."""

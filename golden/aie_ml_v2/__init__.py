@@ -1,26 +1,15 @@
 """AMD AIE-ML v2's vector unit, vectorised, bit-identical to `golden.exact.aie_ml_v2`."""
 
-from bitpath.golden.aie_ml_v2.cascade import Cascade
-from bitpath.golden.aie_ml_v2.cycles import (
-    MacInstruction,
-    issue_cycles,
-    macs_per_cycle,
-    mx_mode,
-    timing,
-    total_cycles,
-)
-from bitpath.golden.aie_ml_v2.elementwise import float_op, vector_op
-from bitpath.golden.aie_ml_v2.emulated_f32 import f32_dot, split_f32
-from bitpath.golden.aie_ml_v2.from_mx import from_mx
-from bitpath.golden.aie_ml_v2.fused_dot import add_accumulators, fused_dot
-from bitpath.golden.aie_ml_v2.integers import integer_dot, srs, ups
-from bitpath.golden.aie_ml_v2.layout import MxRegisters, from_registers, pack_mx, to_registers, unpack_mx
-from bitpath.golden.aie_ml_v2.matmul import MatmulPlan, matmul, plan_matmul, result_matrix, run_plan
-from bitpath.golden.aie_ml_v2.mx_blocks import MxBlocks
-from bitpath.golden.aie_ml_v2.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
-from bitpath.golden.aie_ml_v2.nonlinear import exp2, exp2_instruction, tanh
-from bitpath.golden.aie_ml_v2.permute import push, shuffle, shuffle_mx, vector_shift
-from bitpath.golden.aie_ml_v2.sparsity import (
+from bitpath.golden.aie_ml_v2.convert.from_mx import from_mx
+from bitpath.golden.aie_ml_v2.convert.integers import integer_dot, srs, ups
+from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
+from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
+from bitpath.golden.aie_ml_v2.mac.cascade import Cascade
+from bitpath.golden.aie_ml_v2.mac.elementwise import float_op, vector_op
+from bitpath.golden.aie_ml_v2.mac.emulated_f32 import f32_dot, split_f32
+from bitpath.golden.aie_ml_v2.mac.fused_dot import add_accumulators, fused_dot
+from bitpath.golden.aie_ml_v2.mac.nonlinear import exp2, exp2_instruction, tanh
+from bitpath.golden.aie_ml_v2.mac.sparsity import (
     SparseVector,
     compress,
     decompress,
@@ -30,8 +19,19 @@ from bitpath.golden.aie_ml_v2.sparsity import (
     to_dense,
     to_sparse,
 )
-from bitpath.golden.aie_ml_v2.to_mx import to_mx
-from bitpath.golden.aie_ml_v2.widen import bf16_to_f32, bf16_to_int32, fp8_to_f32, fp16_to_f32
+from bitpath.golden.aie_ml_v2.mac.widen import bf16_to_f32, bf16_to_int32, fp8_to_f32, fp16_to_f32
+from bitpath.golden.aie_ml_v2.matmul.cycles import (
+    MacInstruction,
+    issue_cycles,
+    macs_per_cycle,
+    mx_mode,
+    timing,
+    total_cycles,
+)
+from bitpath.golden.aie_ml_v2.matmul.matmul import MatmulPlan, matmul, plan_matmul, result_matrix, run_plan
+from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters, from_registers, pack_mx, to_registers, unpack_mx
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
 
 __all__ = [
     "Cascade",

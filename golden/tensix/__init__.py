@@ -1,11 +1,10 @@
 """Tenstorrent Wormhole's Tensix Matrix unit, its unpackers and packers, vectorised, bit-identical to `golden.exact`."""
 
-from bitpath.golden.spec.tensix import Format
-from bitpath.golden.tensix.broadcast import broadcast_src_b
-from bitpath.golden.tensix.elementwise import elwadd, elwmul, elwsub
-from bitpath.golden.tensix.fidelity import phases
-from bitpath.golden.tensix.host import tile_image
-from bitpath.golden.tensix.matmul import (
+from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.tensix.convert.unpack import unpack
+from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.matmul.host import tile_image
+from bitpath.golden.tensix.matmul.matmul import (
     MatmulPlan,
     MvmulInstruction,
     matmul,
@@ -14,11 +13,12 @@ from bitpath.golden.tensix.matmul import (
     run_plan,
     tile_instructions,
 )
-from bitpath.golden.tensix.mvmul import dotpv, gapool, mvmul, mvmul_row
-from bitpath.golden.tensix.pack import pack
-from bitpath.golden.tensix.pooling import gmpool
-from bitpath.golden.tensix.unpack import unpack
-from bitpath.golden.tensix.words import from_physical, to_physical
+from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
+from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
+from bitpath.golden.tensix.matrix.pooling import gmpool
+from bitpath.golden.tensix.operands.broadcast import broadcast_src_b
+from bitpath.golden.tensix.operands.fidelity import phases
+from bitpath.golden.tensix.operands.words import from_physical, to_physical
 
 __all__ = [
     "Format",

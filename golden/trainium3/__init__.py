@@ -4,18 +4,7 @@ TensorE's quad-MX and unscaled matmuls, VectorE's quantize_mx, exponential and X
 instructions of RMSNorm-Quant, and that flow.
 """
 
-from bitpath.golden.trainium3.activation import activation, activation_reduce
-from bitpath.golden.trainium3.exponential import exponential
-from bitpath.golden.trainium3.latency import flow_latency, latency_rows, latency_table, tile_latency
-from bitpath.golden.trainium3.layout import (
-    from_partitions,
-    gather_scale,
-    pack_x4,
-    scatter_scale,
-    to_partitions,
-    unpack_x4,
-)
-from bitpath.golden.trainium3.matmul import (
+from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
     matmul,
     operand_tiles,
@@ -25,16 +14,27 @@ from bitpath.golden.trainium3.matmul import (
     round_to_bfloat16,
     run_plan,
 )
-from bitpath.golden.trainium3.nc_matmul import nc_matmul
-from bitpath.golden.trainium3.nc_matmul_mx import nc_matmul_mx
-from bitpath.golden.trainium3.quantize_mx import dequantize, quantize_mx, quantize_offline
-from bitpath.golden.trainium3.reciprocal import reciprocal
-from bitpath.golden.trainium3.rmsnorm import rmsnorm
-from bitpath.golden.trainium3.rmsnorm_quant import rmsnorm_quant
-from bitpath.golden.trainium3.scalar_tensor_tensor import scalar_tensor_tensor
-from bitpath.golden.trainium3.tensor_reduce import tensor_reduce
-from bitpath.golden.trainium3.tensor_scalar import tensor_scalar, tensor_scalar_reduce
-from bitpath.golden.trainium3.xorwow import Xorwow, psum_random_bits, rand2
+from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
+from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.operands.layout import (
+    from_partitions,
+    gather_scale,
+    pack_x4,
+    scatter_scale,
+    to_partitions,
+    unpack_x4,
+)
+from bitpath.golden.trainium3.operands.quantize_mx import dequantize, quantize_mx, quantize_offline
+from bitpath.golden.trainium3.rmsnorm.rmsnorm import rmsnorm
+from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import rmsnorm_quant
+from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
+from bitpath.golden.trainium3.vector.exponential import exponential
+from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
+from bitpath.golden.trainium3.vector.reciprocal import reciprocal
+from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
+from bitpath.golden.trainium3.vector.tensor_reduce import tensor_reduce
+from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
+from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, rand2
 
 __all__ = [
     "MatmulInstruction",

@@ -9,9 +9,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bitpath.sim import paths, results
-from bitpath.sim.errors import SimulationError
-from bitpath.sim.reports import began_since, merge
+from bitpath.sim.engine import paths, results
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.reports import began_since, merge
 
 REPORT = "agreement"
 AGREES, FAILED = "agrees", "failed"
@@ -34,12 +34,11 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> 
     Prints a table, writes build/reports/agreement.json, where records of other units stay, and fails when a bit differs. Each
     unit that agreed is kept at once: called again with the same sources, tools, steps and seed it is not played again.
     """
-    from bitpath.rtl.config import digest
+    from bitpath.rtl.common.config import digest
     from bitpath.rtl.units import UNITS, find_unit
-    from bitpath.sim.agree.agree import ENGINES, NETLIST
-    from bitpath.sim.agree.configurations import CONFIGURATIONS
-    from bitpath.sim.agree.known import agreement
-    from bitpath.sim.tools import require_extra
+    from bitpath.sim.campaigns.agreement.agree import ENGINES, NETLIST
+    from bitpath.sim.campaigns.agreement.known import agreement
+    from bitpath.sim.engine.tools import require_extra
 
     chosen = [find_unit(name) for name in units or UNITS]
     engines = tuple(engine for engine in ENGINES if engine != NETLIST or not no_netlist)
@@ -50,7 +49,7 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> 
     began, since = time.time(), results.newest_source()
     records, failures = [], []
     for unit in chosen:
-        config = CONFIGURATIONS[unit.name]
+        config = unit.agreed_config
         record: dict[str, Any] = {"unit": unit.name, "digest": digest(unit.name, config), "began": began}
         try:
             found = agreement(unit.name, config, engines=engines, steps=steps, seed=seed)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.machines import MACHINES
+from bitpath.sim.flows.machines import MACHINES
 
 ENGINES = ("tensor_engine", "tensix_engine", "aie_engine")
 GOLDEN = "golden"
@@ -46,10 +46,10 @@ def command(
 
     Prints tables and writes build/reports/bench.json; what is quick goes to bench_quick.json.
     """
-    from bitpath.sim import paths
-    from bitpath.sim.bench import report
+    from bitpath.sim.engine import paths
+    from bitpath.sim.engine.reports import merge
     from bitpath.sim.flows.results import console as make_console
-    from bitpath.sim.reports import merge
+    from bitpath.sim.study.bench import report
 
     if not large and (size is not None or machine is not None):
         raise ValueError("--size and --machine go with --large")
@@ -81,8 +81,8 @@ def command(
 
 
 def _golden(console: Any, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
-    from bitpath.sim.bench import golden, measure
     from bitpath.sim.flows.progress import counted_progress
+    from bitpath.sim.study.bench import golden, measure
 
     items = golden.items(quick)
     with counted_progress(console, "timing") as progress:
@@ -91,23 +91,23 @@ def _golden(console: Any, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
 
 
 def _large(console: Any, machine: str | None, size: int) -> Iterator[dict[str, Any]]:
-    from bitpath.sim.bench.large import measured
+    from bitpath.sim.study.bench.large import measured
 
     for each in MACHINES if machine is None else (machine,):
         yield from measured(console, each, size)
 
 
 def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
-    from bitpath.sim.bench.simulation import simulation_records
+    from bitpath.sim.study.bench.simulation import simulation_records
 
     with console.status(f"{unit}: cocotb and a bare loop in turn"):
         yield from simulation_records(unit, slice_=QUICK_SLICE if quick else None, rounds=turns)
 
 
 def _scaling(console: Any, largest: int) -> Iterator[dict[str, Any]]:
-    from bitpath.sim import paths
-    from bitpath.sim.bench.scaling import SLICES, draw_scaling, scaling_records
-    from bitpath.sim.tools import require_extra
+    from bitpath.sim.engine import paths
+    from bitpath.sim.engine.tools import require_extra
+    from bitpath.sim.study.bench.scaling import SLICES, draw_scaling, scaling_records
 
     require_extra("plot")
     shapes = [shape for shape in SLICES if shape[0] <= largest]

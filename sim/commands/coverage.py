@@ -19,30 +19,29 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     Writes build/reports/coverage.json, which keeps what it has of other units, and a picture of all; fails when a unit is below
     its goal or has lost a bin. What was measured is kept: an interrupted run goes on where it stopped.
     """
-    from bitpath.rtl.units import find_unit
-    from bitpath.sim import paths
-    from bitpath.sim.coverage import bins, report
-    from bitpath.sim.coverage.configurations import RUNS
-    from bitpath.sim.coverage.measure import list_key, measure
-    from bitpath.sim.coverage.waivers import load
-    from bitpath.sim.errors import SimulationError
+    from bitpath.rtl.units import UNITS, find_unit
+    from bitpath.sim.campaigns.coverage import report
+    from bitpath.sim.campaigns.coverage.measure import list_key, measure
+    from bitpath.sim.campaigns.coverage.waivers import load_all
+    from bitpath.sim.engine import bins, paths
+    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.reports import merge
+    from bitpath.sim.engine.tools import require_extra, require_simulator
     from bitpath.sim.flows import results
-    from bitpath.sim.reports import merge
-    from bitpath.sim.tools import require_extra, require_simulator
 
     for unit in units:
         find_unit(unit)
     for extra in ("synth", "plot"):
         require_extra(extra)
     require_simulator("verilator")
-    waivers, console, began = load(), results.console(), time.time()
+    waivers, console, began = load_all(), results.console(), time.time()
     file = paths.reports() / report.REPORT
     found: dict[str, dict[str, Any]] = {}
     failed: list[str] = []
-    for unit in dict.fromkeys(units or RUNS):
+    for unit in dict.fromkeys(units or UNITS):
         try:
-            with console.status(f"{unit}: its bench, {len(found)} of {len(units or RUNS)} done"):
-                coverage = measure(unit, RUNS[unit], waivers)
+            with console.status(f"{unit}: its bench, {len(found)} of {len(units or UNITS)} done"):
+                coverage = measure(unit, UNITS[unit].covered, waivers)
         except (SimulationError, ValueError, OSError) as error:
             # The others are measured all the same: this may have been running for long.
             failed.append(str(error) if unit in str(error) else f"{unit}: {error}")
@@ -62,7 +61,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
         elif coverage.record["functional_percent"] < report.ALL:
             failed.append(f"{unit}: its list is not written while there are bins that are not hit")
         else:
-            bins.save(unit, *list_key(unit, RUNS[unit]), coverage.bins)
+            bins.save(unit, *list_key(unit, UNITS[unit].covered), coverage.bins)
             said += [f"leaves the list: {name}" for name in gone]
         if missing:
             said += [*coverage.bins.missing, *coverage.uncovered]

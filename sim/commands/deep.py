@@ -42,14 +42,14 @@ def command(
     kept, and an interrupted run goes on behind them. Writes build/reports/deep.json, where records of other tasks stay;
     with fewer vectors than the default build/reports/deep_quick.json.
     """
-    from bitpath.sim import paths, results
-    from bitpath.sim.deep.report import show, show_mismatches, show_tasks
-    from bitpath.sim.deep.run import run_task
-    from bitpath.sim.deep.table import chosen
-    from bitpath.sim.errors import SimulationError
+    from bitpath.sim.campaigns.volume.report import show, show_mismatches, show_tasks
+    from bitpath.sim.campaigns.volume.run import run_task
+    from bitpath.sim.campaigns.volume.table import chosen
+    from bitpath.sim.engine import paths, results
+    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.reports import began_since, merge
     from bitpath.sim.flows.progress import counted_progress
     from bitpath.sim.flows.results import console as make_console
-    from bitpath.sim.reports import began_since, merge
 
     if quick and vectors is not None:
         raise click.UsageError("--quick and --vectors go one at a time")
@@ -87,9 +87,9 @@ def command(
 
 
 def _replay(tasks: list[Any], seed: int, place: tuple[int, int, int], simulator: str) -> None:
-    from bitpath.sim import paths
-    from bitpath.sim.deep.replay import replay
-    from bitpath.sim.deep.task import Task
+    from bitpath.sim.campaigns.volume.replay import replay
+    from bitpath.sim.campaigns.volume.task import Task
+    from bitpath.sim.engine import paths
 
     if len(tasks) != 1 or not isinstance(tasks[0], Task):
         raise click.UsageError("--replay goes with one task that has a unit")

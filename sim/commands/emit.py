@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.unit_options import unit_options
+from bitpath.sim.engine.unit_options import unit_options
 
 
 @click.command()
@@ -17,7 +17,7 @@ def command(unit: str | None, every: bool, out: Path, **settings: Any) -> None:
     """Write the Verilog of UNIT, its file list and its manifest."""
     from bitpath.rtl.emit import emit
     from bitpath.rtl.units import UNITS
-    from bitpath.sim.configure import chosen
+    from bitpath.sim.engine.configure import chosen
 
     if every == (unit is not None):
         raise click.UsageError(f"name one unit or give --all; units are {', '.join(UNITS)}")

@@ -55,7 +55,7 @@ def trainium3(
     preset: str,
 ) -> None:
     """One step of a PE (--stationary and --moving), or a whole dot product (--output)."""
-    from bitpath.golden.spec.trainium3 import PRESETS
+    from bitpath.golden.trainium3.declarations.quad_mx import PRESETS
     from bitpath.sim.flows import operands, trainium3_explain
 
     numerics = _numerics(PRESETS, preset)
@@ -106,7 +106,7 @@ def tensix(
     preset: str,
 ) -> None:
     """One output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
-    from bitpath.golden.spec.tensix_numerics import PRESETS
+    from bitpath.golden.tensix.declarations.numerics import PRESETS
     from bitpath.sim.flows import operands, tensix_explain
 
     numerics = _numerics(PRESETS, preset)
@@ -163,7 +163,7 @@ def aie_ml_v2(
     preset: str,
 ) -> None:
     """One lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
-    from bitpath.golden.spec.aie_ml_v2_numerics import PRESETS
+    from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
     from bitpath.sim.flows import aie_ml_v2_explain, operands
 
     numerics = _numerics(PRESETS, preset)

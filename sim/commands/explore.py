@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bitpath.sim.machines import MACHINES
+from bitpath.sim.flows.machines import MACHINES
 
 
 @click.command()
@@ -42,16 +42,16 @@ def command(
     Writes build/reports/explore.json, explore.png and explore.html. Every point that is done is kept at once: called again
     after an interruption it goes on where it was.
     """
-    from bitpath.sim import paths
-    from bitpath.sim.explore.draw import draw
-    from bitpath.sim.explore.evaluate import DATA
-    from bitpath.sim.explore.points import sweep
-    from bitpath.sim.explore.run import explore
-    from bitpath.sim.explore.table import show_front
+    from bitpath.sim.engine import paths
+    from bitpath.sim.engine.tools import require_extra
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.synth.flow import Flow
-    from bitpath.sim.tools import require_extra
+    from bitpath.sim.study.explore.draw import draw
+    from bitpath.sim.study.explore.evaluate import DATA
+    from bitpath.sim.study.explore.points import sweep
+    from bitpath.sim.study.explore.run import explore
+    from bitpath.sim.study.explore.table import show_front
+    from bitpath.sim.study.synth.flow import Flow
     from bitpath.verif.kit.report import write_records
 
     if not no_area:

@@ -17,15 +17,15 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     A unit is a file of rtl/ such as common.align, or align. Writes build/reports/formal.json. Every answer is kept at once:
     called again after an interruption it goes on where it was; the report keeps what it has of other units. Status 1 unless all is proved and every sabotage caught.
     """
-    from bitpath.sim import paths
-    from bitpath.sim.errors import SimulationError
+    from bitpath.sim.campaigns.formal.run import failed_record, prove, select
+    from bitpath.sim.campaigns.formal.table import listing, result_line
+    from bitpath.sim.engine import paths
+    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.reports import merge
+    from bitpath.sim.engine.tools import require_extra
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.formal.run import failed_record, prove, select
-    from bitpath.sim.formal.table import listing, result_line
-    from bitpath.sim.reports import merge
-    from bitpath.sim.tools import require_extra
-    from bitpath.verif.formal.table import PROPERTIES
+    from bitpath.verif.properties import PROPERTIES
 
     chosen = select(list(PROPERTIES.values()), units)
     if listed:

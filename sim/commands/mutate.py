@@ -15,20 +15,20 @@ import click
 def command(
     targets: tuple[str, ...], everything: bool, golden: bool, again: bool, count: int | None, seed: int
 ) -> None:
-    """Put faults of one bit into each TARGET, an RTL file such as rtl/common/normalize or a unit, one at a time, and run the
-    unit's own bench on each; into a golden TARGET, such as golden/codec.py, faults of one line, and run its tests.
+    """Put faults of one bit into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and run the
+    unit's own bench on each; into a golden TARGET, such as golden/arrays/codec.py, faults of one line, and run its tests.
 
     Prints how many died, were proved equivalent and survived, and writes build/reports/mutation.json. What is known already
     is not worked out again. Fails where fewer than 95 % of those of an RTL file that are no equals die, or one of any file
     lives without a reason. A row of fewer mutants than there would be without --count is printed, and does not get into
     mutation.json.
     """
-    from bitpath.sim import tools
-    from bitpath.sim.errors import SimulationError
+    from bitpath.sim.campaigns.mutation.rows import Rows
+    from bitpath.sim.campaigns.mutation.sweep import chosen, sweep
+    from bitpath.sim.campaigns.mutation.table import complaints, show_mutation
+    from bitpath.sim.engine import tools
+    from bitpath.sim.engine.errors import SimulationError
     from bitpath.sim.flows import results
-    from bitpath.sim.mutate.rows import Rows
-    from bitpath.sim.mutate.sweep import chosen, sweep
-    from bitpath.sim.mutate.table import complaints, show_mutation
 
     found: list[dict[str, Any]] = []
     failures: list[str] = []

@@ -6,8 +6,12 @@ import click
 @click.command()
 def command() -> None:
     """Print the numerics of every preset, and the fixed choices, with their sources, as Markdown."""
-    from bitpath.golden.spec import aie_ml_v2_numerics, tensix_numerics, trainium3, trainium3_rates, trainium3_vector
-    from bitpath.sim.numerics_table import choices_table, presets_table
+    from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+    from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+    from bitpath.golden.trainium3.declarations import quad_mx as trainium3
+    from bitpath.golden.trainium3.declarations import rates as trainium3_rates
+    from bitpath.golden.trainium3.declarations import vector as trainium3_vector
+    from bitpath.sim.study.numerics_table import choices_table, presets_table
 
     tables = [presets_table(list(trainium3.PRESETS.values())), choices_table(trainium3.CHOICES)]
     # These are of different dataclasses, so that none shows where it differs from the first.

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bitpath.sim import paths, results
-from bitpath.sim.results import Records
+from bitpath.sim.engine import paths, results
+from bitpath.sim.engine.results import Records
 from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import load_plans
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.machines import MACHINES
+from bitpath.sim.flows.machines import MACHINES
 
 SLICES = {"icarus": {"trainium3": "8x128x8", "tensix": "32x64x32", "aie_ml_v2": "8x64x32"}}
 """What a slow simulator does of the layer's matmul when nothing is said."""
@@ -61,7 +61,7 @@ def command(
 
     Prints a table, writes build/reports/run.json, and fails when a bit differs.
     """
-    from bitpath.sim import paths
+    from bitpath.sim.engine import paths
     from bitpath.sim.flows import results
     from bitpath.verif.kit.report import write_records
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.unit_options import unit_options
+from bitpath.sim.engine.unit_options import unit_options
 
 
 @click.command()
@@ -19,14 +19,14 @@ from bitpath.sim.unit_options import unit_options
 def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> None:
     """Synthesise each UNIT in its default configuration, or one with settings; those that the README quotes when none is
     named. Prints gate equivalents and the longest path, writes build/reports/synth.json and adds to its trend."""
-    from bitpath.sim import paths
-    from bitpath.sim.configure import chosen
+    from bitpath.sim.engine import paths
+    from bitpath.sim.engine.configure import chosen
     from bitpath.sim.flows import results
     from bitpath.sim.flows.progress import counted_progress
-    from bitpath.sim.synth.configurations import QUOTED, Design
-    from bitpath.sim.synth.flow import Flow
-    from bitpath.sim.synth.records import append_trend, last_results, synth_records, trend_file
-    from bitpath.sim.synth.table import show_synth
+    from bitpath.sim.study.synth.configurations import QUOTED, Design
+    from bitpath.sim.study.synth.flow import Flow
+    from bitpath.sim.study.synth.records import append_trend, last_results, synth_records, trend_file
+    from bitpath.sim.study.synth.table import show_synth
     from bitpath.verif.kit.report import write_records
 
     if len(units) != 1 and any(value is not None for value in settings.values()):

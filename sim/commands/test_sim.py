@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from bitpath.sim import paths
-from bitpath.sim.unit_options import SIMULATOR, unit_options
+from bitpath.sim.engine import paths
+from bitpath.sim.engine.unit_options import SIMULATOR, unit_options
 
 
 @click.command()
@@ -26,8 +26,9 @@ def command(
     **settings: Any,
 ) -> None:
     """Run the bench of UNIT."""
-    from bitpath.sim.configure import chosen
-    from bitpath.sim.runner import build, run
+    from bitpath.rtl.units import find_unit
+    from bitpath.sim.engine.configure import chosen
+    from bitpath.sim.engine.runner import build, run
 
     built = build(unit, chosen(unit, **settings), simulator, waves=waves)
     click.echo(
@@ -35,7 +36,7 @@ def command(
         if built.seconds
         else f"{built.top}: build up to date"
     )
-    result = run(built, f"bitpath.verif.tb.tb_{unit}", seed=seed, tests=tests, timeout=timeout)
+    result = run(built, find_unit(unit).bench, seed=seed, tests=tests, timeout=timeout)
     skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
     click.echo(
         f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"

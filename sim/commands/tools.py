@@ -2,8 +2,8 @@
 
 import click
 
-from bitpath.sim import apt, tools
-from bitpath.sim.errors import MissingToolError
+from bitpath.sim.engine import apt, tools
+from bitpath.sim.engine.errors import MissingToolError
 
 
 @click.command()

@@ -5,7 +5,7 @@ import subprocess
 import click
 
 from bitpath.rtl.units import find_unit
-from bitpath.sim import paths, tools
+from bitpath.sim.engine import paths, tools
 from bitpath.sim.waves.save import last_wave, write_save_file
 
 

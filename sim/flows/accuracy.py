@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bitpath.golden.spec.trainium3_vector import TRAINIUM3_RMSNORM_QUANT
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_RMSNORM_QUANT
 
 
 def accuracy(result: np.ndarray, reference: np.ndarray) -> dict[str, float | None]:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import aie_ml_v2
-from bitpath.golden.aie_ml_v2.matmul import FLOAT_FORMATS
-from bitpath.golden.spec.aie_ml_v2 import MX_FORMATS
-from bitpath.rtl.aie_ml_v2.config import AieEngineConfig, VectorMacConfig
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS
+from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.flows.matmul import MatmulJob
-from bitpath.verif.host.aie_images import native_matmul
-from bitpath.verif.host.aie_job_file import save_job
+from bitpath.verif.aie_ml_v2.engine.images import native_matmul
+from bitpath.verif.aie_ml_v2.engine.job_file import save_job
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16")
 """What runs when nothing is said."""
@@ -52,7 +53,7 @@ class Matmul(MatmulJob):
 
     machine = "aie_ml_v2"
     unit = "aie_engine"
-    bench = "bitpath.verif.tb.tb_aie_engine_run"
+    bench = "bitpath.verif.aie_ml_v2.engine.tb_aie_engine_run"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: AieEngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.aie_ml_v2 import MatmulPlan, MxBlocks, plan_matmul
-from bitpath.golden.aie_ml_v2.arguments import check_choice, member
-from bitpath.golden.aie_ml_v2.explain import explain_chain, explain_lane
-from bitpath.golden.aie_ml_v2.matmul import FLOAT_FORMATS, FORMATS
-from bitpath.golden.codec import codes_of
-from bitpath.golden.exact.aie_ml_v2 import (
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, INTEGER_MODES, Mode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.exact import (
     Block,
     IntegerLaneTrace,
     LaneTrace,
@@ -20,10 +19,11 @@ from bitpath.golden.exact.aie_ml_v2 import (
     trace_integer_lane,
     trace_mx_lane,
 )
-from bitpath.golden.spec.aie_ml_v2 import MX_BLOCK, MX_FORMATS, MxFormat, RoundingCode
-from bitpath.golden.spec.aie_ml_v2_modes import FLOAT8, FLOAT16, INTEGER_MODES, Mode
-from bitpath.golden.spec.aie_ml_v2_numerics import AieNumerics
-from bitpath.golden.spec.formats import FP32, FloatFormat
+from bitpath.golden.aie_ml_v2.matmul.explain import explain_chain, explain_lane
+from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
+from bitpath.golden.aie_ml_v2.operands.arguments import check_choice, member
+from bitpath.golden.arrays.codec import codes_of
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.sim.flows.explain_arguments import float_code, output_place, read_word, whole_numbers
 
 NEGATIONS = ("products", "acc1", "acc2")

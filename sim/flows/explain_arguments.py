@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from bitpath.golden.codec import Overflow, decode
-from bitpath.golden.exact import round_to_format
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.scalar.codec import Overflow, decode
+from bitpath.golden.scalar.rounding import round_to_format
 
 
 def output_place(text: str, rows: int, columns: int) -> tuple[int, int]:

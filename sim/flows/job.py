@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from bitpath.sim import paths
-from bitpath.sim.errors import SimulationError
+from bitpath.sim.engine import paths
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.runner import Built, run
 from bitpath.sim.flows.progress import shown_progress
-from bitpath.sim.runner import Built, run
 
 RUN_SECONDS = 3600
 

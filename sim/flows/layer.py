@@ -9,18 +9,18 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.golden import trainium3
-from bitpath.golden.codec import DTYPES
-from bitpath.golden.spec.blocks import MX_FORMATS
-from bitpath.golden.spec.formats import BF16
-from bitpath.golden.spec.trainium3 import ScaleRule
-from bitpath.rtl.trainium3.config import EngineConfig
-from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.blocks import MX_FORMATS
+from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+from bitpath.sim.engine.runner import Built, build
 from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.job import Outcome, codes, differences, play
 from bitpath.sim.flows.operands import cut, normalised_layer
 from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, Matmul, engine_for
-from bitpath.sim.runner import Built, build
-from bitpath.verif.host.quantize_mx_tiles import Mode, blocks_tile, save_blocks, tile_blocks
+from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, save_blocks, tile_blocks
 
 __all__ = ["FORMATS", "SIZES", "SLICES", "Job", "engine_for", "operands"]
 
@@ -112,7 +112,9 @@ class Job(Matmul):
         def save(path: Path) -> None:
             save_blocks(path, tile_blocks(tile.view(np.uint16)), mode.name)
 
-        left = play(console, built, "bitpath.verif.tb.tb_quantize_mx_run", f"{self.format_name} elements", save)
+        left = play(
+            console, built, "bitpath.verif.trainium3.vector.tb_quantize_mx_run", f"{self.format_name} elements", save
+        )
         free = tile.shape[1]
         elements = blocks_tile(left["codes"], free).view(DTYPES[element])
         return (elements, left["scales"].reshape(-1, free)), int(left["cycles"])

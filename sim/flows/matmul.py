@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from rich.console import Console
 
-from bitpath.rtl.config import to_dict
+from bitpath.rtl.common.config import to_dict
+from bitpath.sim.engine.runner import build
 from bitpath.sim.flows.accuracy import accuracy
 from bitpath.sim.flows.job import Outcome, differences, play
-from bitpath.sim.runner import build
 
 
 class MatmulJob:

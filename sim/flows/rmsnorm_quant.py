@@ -8,15 +8,15 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.golden import trainium3
-from bitpath.golden.codec import decode_array
-from bitpath.golden.spec.trainium3_vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
-from bitpath.rtl.config import to_dict
-from bitpath.rtl.trainium3.vector_config import RmsNormQuantConfig
+from bitpath.golden.arrays.codec import decode_array
+from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
+from bitpath.rtl.common.config import to_dict
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.sim.engine.runner import build
 from bitpath.sim.flows.accuracy import accuracy, rmsnorm_reference
 from bitpath.sim.flows.job import Outcome, differences, play
 from bitpath.sim.flows.operands import extents, normalised_layer
-from bitpath.sim.runner import build
-from bitpath.verif.host.rmsnorm_quant_rows import Options, Rows, save_rows
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, save_rows
 
 FORMATS = ("row", "static")
 """Quantisation types: a scale of each row's own, or one given for each partition."""
@@ -59,7 +59,7 @@ class Job:
     """
 
     machine = "trainium3"
-    bench = "bitpath.verif.tb.tb_rmsnorm_quant_run"
+    bench = "bitpath.verif.trainium3.rmsnorm_quant.tb_rmsnorm_quant_run"
 
     def __init__(
         self, hidden: np.ndarray, gamma: np.ndarray, format_name: str, engine: RmsNormQuantConfig, simulator: str

@@ -6,13 +6,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from bitpath.golden.exact.tensix import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
-from bitpath.golden.spec.formats import FloatFormat, Specials
-from bitpath.golden.spec.tensix import BLOCK_FLOATS, BLOCK_ROWS, COLUMNS, EXPONENT5_FORMATS, FACE, TILE, Format, Style
-from bitpath.golden.spec.tensix_numerics import TensixNumerics
+from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.golden.tensix import MatmulPlan, MvmulInstruction, phases, plan_matmul
-from bitpath.golden.tensix.arguments import check_dst32, check_phase, member, source_format
-from bitpath.golden.tensix.explain import explain_chain, explain_dot16
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    BLOCK_ROWS,
+    COLUMNS,
+    EXPONENT5_FORMATS,
+    FACE,
+    TILE,
+    Format,
+    Style,
+)
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.exact import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
+from bitpath.golden.tensix.matmul.explain import explain_chain, explain_dot16
+from bitpath.golden.tensix.operands.arguments import check_dst32, check_phase, member, source_format
 from bitpath.sim.flows.explain_arguments import float_code, output_place, read_word, whole_numbers
 
 SOURCE_FRACTION_BITS = {

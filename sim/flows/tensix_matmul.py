@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.spec.tensix import COLUMNS, FIDELITY_PHASES, Fidelity
-from bitpath.golden.tensix.host import FORMATS as ELEMENT_FORMATS
-from bitpath.rtl.tensix.config import MatrixUnitConfig, TensixEngineConfig
+from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, Fidelity
+from bitpath.golden.tensix.matmul.host import FORMATS as ELEMENT_FORMATS
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.flows.matmul import MatmulJob
-from bitpath.verif.host.tensix_job_file import save_job
-from bitpath.verif.host.tensix_lowering import tile_matmul
+from bitpath.verif.tensix.engine.job_file import save_job
+from bitpath.verif.tensix.engine.lowering import tile_matmul
 
 FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 """What runs when nothing is said."""
@@ -56,7 +57,7 @@ class Matmul(MatmulJob):
 
     machine = "tensix"
     unit = "tensix_engine"
-    bench = "bitpath.verif.tb.tb_tensix_engine_run"
+    bench = "bitpath.verif.tensix.engine.tb_tensix_engine_run"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: TensixEngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bitpath.golden import exact
-from bitpath.golden.spec.formats import FP32, FloatFormat
-from bitpath.golden.spec.numerics import DotNumerics
-from bitpath.golden.spec.trainium3 import SCALE_PARTITIONS
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.trainium3 import MatmulInstruction, plan_matmul
-from bitpath.golden.trainium3.explain import explain_dot_product, explain_dot_step
-from bitpath.golden.trainium3.nc_matmul_mx import as_fp8
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
+from bitpath.golden.trainium3.matmul.explain import explain_dot_product, explain_dot_step
+from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 from bitpath.sim.flows.explain_arguments import output_place
 from bitpath.sim.flows.trainium3_matmul import formats_of
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import trainium3
-from bitpath.rtl.trainium3.config import ArrayConfig, EngineConfig
+from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.sim.flows.matmul import MatmulJob
-from bitpath.verif.host.trainium3_lowering import check_fits
-from bitpath.verif.host.trainium3_plan_file import save_plan
+from bitpath.verif.trainium3.engine.lowering import check_fits
+from bitpath.verif.trainium3.engine.plan_file import save_plan
 
 FORMATS = {
     "mxfp8_e4m3": ("mxfp8_e4m3", "mxfp8_e4m3"),
@@ -56,7 +57,7 @@ class Matmul(MatmulJob):
 
     machine = "trainium3"
     unit = "tensor_engine"
-    bench = "bitpath.verif.tb.tb_tensor_engine_run"
+    bench = "bitpath.verif.trainium3.engine.tb_tensor_engine_run"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: EngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)

@@ -2,7 +2,7 @@
 
 import sys
 
-from bitpath.golden.spec.formats import CATALOGUE, FloatFormat
+from bitpath.golden.formats.catalogue import CATALOGUE, FloatFormat
 from bitpath.verif.kit.values import number_text
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vcd.gtkw import make_translation_filter
 
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.verif.kit.values import number_text
 
 FILE_BITS = 8

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from vcd.gtkw import GTKWSave
 
-from bitpath.golden.spec.formats import CATALOGUE, E4M3FN, E5M2, FloatFormat
-from bitpath.sim import paths
-from bitpath.sim.errors import MissingToolError
+from bitpath.golden.formats.catalogue import CATALOGUE, E4M3FN, E5M2, FloatFormat
+from bitpath.sim.engine import paths
+from bitpath.sim.engine.errors import MissingToolError
 from bitpath.sim.waves.filters import FILE_BITS, write_filter_file, write_filter_process
 from bitpath.sim.waves.groups import format_of, group_of, groups_of
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH

@@ -10,7 +10,7 @@ from amaranth.hdl import Assert, Assume, Fragment
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from bitpath.rtl.common.ranks import Ranks
+from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
 
 FLAG = "flag"
 """A submodule that keeps what one of a pipeline's results was, and that no result depends on."""

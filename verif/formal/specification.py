@@ -6,7 +6,7 @@ from enum import Enum
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 from amaranth.lib import stream
 
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.verif.formal.claim import Claim
 
 

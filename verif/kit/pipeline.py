@@ -7,7 +7,7 @@ from typing import Any
 
 from cocotb.triggers import FallingEdge, Timer
 
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.streams import resolved

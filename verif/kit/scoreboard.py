@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.simtime import get_sim_time
 
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.verif.kit import looks
 from bitpath.verif.kit.packing import unpack, width
 from bitpath.verif.kit.values import number_text, ulp_distance

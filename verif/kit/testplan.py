@@ -1,12 +1,12 @@
 """Testplans: what of a unit is tested, why, and by which tests.
 
-A plan is a TOML file named after its unit:
+A plan is a TOML file beside the unit's bench, ``UNIT.testplan.toml``:
 
     [[item]]
     id = "ties"
     what = "Sums half-way between two FP32 numbers"
     why = "RNE looks at the last bit kept only here"
-    tests = ["tb_quad_mx_pe::ties", "tests/rtl/test_dot.py::test_ties"]
+    tests = ["tb_quad_mx_pe::ties", "trainium3/dot/test_dot.py::test_ties"]
 
 A test is ``bench::cocotb_test``, or a pytest function with its file's path below ``verif/``.
 """
@@ -15,7 +15,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-PLANS = Path(__file__).resolve().parents[1] / "testplans"
+VERIF = Path(__file__).resolve().parents[1]
+ENDING = ".testplan.toml"
 _FIELDS = {"id": str, "what": str, "why": str, "tests": list}
 
 
@@ -52,13 +53,15 @@ def load_plan(path: Path) -> list[Item]:
                 raise ValueError(
                     f"{where}: {name} is {entry[name]!r}, a {kind.__name__} with something in it is needed"
                 )
-        items.append(Item(path.stem, entry["id"], entry["what"], entry["why"], tuple(entry["tests"])))
+        items.append(
+            Item(path.name.removesuffix(ENDING), entry["id"], entry["what"], entry["why"], tuple(entry["tests"]))
+        )
     repeated = {item.id for item in items if [other.id for other in items].count(item.id) > 1}
     if repeated:
         raise ValueError(f"{path.name}: more than one item has the id {', '.join(sorted(repeated))}")
     return items
 
 
-def load_plans(folder: Path = PLANS) -> list[Item]:
+def load_plans(folder: Path = VERIF) -> list[Item]:
     """The items of every plan, by unit."""
-    return [item for path in sorted(folder.glob("*.toml")) for item in load_plan(path)]
+    return [item for path in sorted(folder.rglob(f"*{ENDING}"), key=lambda path: path.name) for item in load_plan(path)]

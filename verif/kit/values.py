@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from bitpath.golden.codec import Kind, decode
-from bitpath.golden.spec.formats import FloatFormat
+from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.scalar.codec import Kind, decode
 
 
 def number_text(fmt: FloatFormat, code: int) -> str:

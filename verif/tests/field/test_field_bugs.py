@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bitpath.golden.spec import formats
+from bitpath.golden.formats import catalogue as formats
 from bitpath.verif.kit.code_mutants import VERIF, mutated, named_test
 
 TABLE = tomllib.loads(Path(__file__).with_name("field_bugs.toml").read_text())["bug"]
@@ -60,6 +60,6 @@ def test_every_named_test_exists():
 def test_a_mutant_of_other_source_is_refused():
     with (
         pytest.raises(ValueError, match="has 0 times 'nosuch', once is needed"),
-        mutated("bitpath.golden.tensix.fidelity:phases", "nosuch", ""),
+        mutated("bitpath.golden.tensix.operands.fidelity:phases", "nosuch", ""),
     ):
         pass

@@ -8,37 +8,39 @@ import pytest
 from amaranth import Value
 from amaranth.sim import Simulator
 
-from bitpath.golden.codec import Kind, decode
-from bitpath.golden.spec.aie_ml_v2 import MX9, RoundingCode
-from bitpath.golden.spec.aie_ml_v2_numerics import AIE_ML_V2
-from bitpath.golden.spec.formats import BF16, E4M3FN, E5M2
-from bitpath.golden.spec.rounding import Rounding
-from bitpath.golden.spec.tensix import Style
-from bitpath.golden.spec.tensix_numerics import WORMHOLE, WORMHOLE_FIXED
-from bitpath.golden.spec.trainium3 import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.aie_ml_v2.declarations.codes import MX9, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.tensix import phases
-from bitpath.rtl.aie_ml_v2.config import MacLaneConfig, MxConvertConfig
-from bitpath.rtl.aie_ml_v2.layouts import DEPTH
-from bitpath.rtl.aie_ml_v2.mac_lane import FLOAT_LATENCY, MacLane
-from bitpath.rtl.aie_ml_v2.mac_mode import MacMode
-from bitpath.rtl.aie_ml_v2.mx_convert import MxConvert
-from bitpath.rtl.common.decode import Decode
-from bitpath.rtl.common.narrow import Narrow
-from bitpath.rtl.config import PipelineConfig
-from bitpath.rtl.tensix.config import Dot16Config
-from bitpath.rtl.tensix.dot16 import Dot16
-from bitpath.rtl.trainium3.config import DotConfig
-from bitpath.rtl.trainium3.quad_mx_dot import QuadMxDot, dot_layout
-from bitpath.rtl.trainium3.quantize_mx import QuantizeMx
-from bitpath.rtl.trainium3.vector_config import QuantizeMxConfig
-from bitpath.verif.host.quantize_mx_tiles import MODES
+from bitpath.golden.tensix.declarations.formats import Style
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_FIXED
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH
+from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY, MacLane
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.common.arithmetic.decode import Decode
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.tensix.dot.dot16 import Dot16
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, dot_layout
+from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.quantize_mx import QuantizeMx
+from bitpath.verif.aie_ml_v2.convert import mx_convert as aie_convert
+from bitpath.verif.aie_ml_v2.mac.mac import LaneCase
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Driven, Manners, Pace
-from bitpath.verif.stimulus import aie_convert, quantize_mx
-from bitpath.verif.stimulus.aie_mac import LaneCase
-from bitpath.verif.stimulus.quad_mx import DotCase
-from bitpath.verif.stimulus.tensix_dot import DotCase as TensixCase
-from bitpath.verif.stimulus.tensix_dot import Mode, Operation
+from bitpath.verif.tensix.dot.dot import DotCase as TensixCase
+from bitpath.verif.tensix.dot.dot import Mode, Operation
+from bitpath.verif.trainium3.dot.quad_mx import DotCase
+from bitpath.verif.trainium3.vector import quantize_mx
+from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES
 
 BARE = PipelineConfig(stages=0)
 EXACT = TRAINIUM3_QUAD_MX.numerics

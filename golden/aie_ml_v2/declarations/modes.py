@@ -1,0 +1,307 @@
+"""AMD AIE-ML v2's multiplier: the modes of Table 7, native shapes, sparse modes, the control word and the pipeline's cycles.
+
+The references are those of :mod:`bitpath.golden.aie_ml_v2.declarations.codes`.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MxFormat
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FloatFormat
+
+
+class Datapath(Enum):
+    """What the vector multiplier does, and so which row of the timing table holds."""
+
+    INTEGER = "integer"
+    FLOAT = "float"
+    MX6 = "mx6"
+    MX9 = "mx9"
+
+
+class AMode(IntEnum):
+    """Accumulator lanes, by the control word's field of that name."""
+
+    INT32 = 0
+    INT64 = 1
+    FP32 = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A native matrix product [m, k] @ [k, n]; lane n * row + column is its element.
+
+    Attributes
+    ----------
+    m, k, n : its dimensions; k counts zeros too where `sparse`.
+    transposed : B is given with k innermost.
+    sparse : B has at most two nonzero entities among four neighbours along k.
+    """
+
+    m: int
+    k: int
+    n: int
+    transposed: bool = False
+    sparse: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mode:
+    """A row of Table 7.
+
+    Attributes
+    ----------
+    name : of this project.
+    datapath : which units work.
+    a_bits, b_bits : of the integer operands; 0 for floats and MX.
+    formats : that either float operand may have, each by itself.
+    mx : formats of blocks; MX4 runs as MX6 or as MX9 by `AieNumerics.mx4_path`.
+    lanes, lane_bits : accumulator lanes.
+    macs_per_cycle : as the table states.
+    depth : products of a lane that one instruction sums.
+    multipliers : 9-bit by 5-bit multipliers that a product takes.
+    amode, bmode : fields of the control word.
+    shapes : matrix shapes, dense and sparse; the first is the one that `matmul` uses.
+    elementwise : (lanes, depth) of element-wise products.
+    convolutions : (outputs, taps) of convolutions, as LLVM names them.
+    """
+
+    name: str
+    datapath: Datapath
+    a_bits: int = 0
+    b_bits: int = 0
+    formats: tuple[FloatFormat, ...] = ()
+    mx: tuple[MxFormat, ...] = ()
+    lanes: int
+    lane_bits: int
+    macs_per_cycle: int
+    depth: int
+    multipliers: int
+    amode: AMode
+    bmode: int
+    shapes: tuple[Shape, ...]
+    elementwise: tuple[tuple[int, int], ...] = ()
+    convolutions: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def sparse_shapes(self) -> tuple[Shape, ...]:
+        return tuple(shape for shape in self.shapes if shape.sparse)
+
+
+FLOAT16_FORMATS = (FP16, BF16)
+"""In the order of the control word's format bits."""
+FLOAT8_FORMATS = (E4M3, E5M2, E4M3FN, E4M3FNUZ, E5M2FNUZ)
+"""The first two in the order of the control word's format bits; the others are representations of these."""
+
+INT8 = Mode(
+    name="int8",
+    datapath=Datapath.INTEGER,
+    a_bits=8,
+    b_bits=8,
+    lanes=64,
+    lane_bits=32,
+    macs_per_cycle=512,
+    depth=8,
+    multipliers=2,
+    amode=AMode.INT32,
+    bmode=0,
+    shapes=(
+        Shape(m=8, k=8, n=8),
+        Shape(m=4, k=8, n=16),
+        Shape(m=8, k=16, n=8, transposed=True, sparse=True),
+        Shape(m=4, k=16, n=16, transposed=True, sparse=True),
+    ),
+    elementwise=((64, 2),),
+    convolutions=((8, 8), (64, 8)),
+)
+INT16 = Mode(
+    name="int16",
+    datapath=Datapath.INTEGER,
+    a_bits=16,
+    b_bits=16,
+    lanes=64,
+    lane_bits=32,
+    macs_per_cycle=128,
+    depth=2,
+    multipliers=8,
+    amode=AMode.INT32,
+    bmode=1,
+    shapes=(Shape(m=8, k=2, n=8),),
+    elementwise=((64, 1),),
+)
+INT16_64 = Mode(
+    name="int16_64",
+    datapath=Datapath.INTEGER,
+    a_bits=16,
+    b_bits=16,
+    lanes=32,
+    lane_bits=64,
+    macs_per_cycle=128,
+    depth=4,
+    multipliers=8,
+    amode=AMode.INT64,
+    bmode=1,
+    shapes=(Shape(m=4, k=4, n=8), Shape(m=4, k=8, n=8, transposed=True, sparse=True)),
+    elementwise=((32, 2),),
+    convolutions=((32, 4), (4, 4)),
+)
+INT32X16 = Mode(
+    name="int32x16",
+    datapath=Datapath.INTEGER,
+    a_bits=32,
+    b_bits=16,
+    lanes=32,
+    lane_bits=64,
+    macs_per_cycle=64,
+    depth=2,
+    multipliers=16,
+    amode=AMode.INT64,
+    bmode=0,
+    shapes=(Shape(m=4, k=2, n=8),),
+)
+FLOAT16 = Mode(
+    name="float16",
+    datapath=Datapath.FLOAT,
+    formats=FLOAT16_FORMATS,
+    lanes=32,
+    lane_bits=32,
+    macs_per_cycle=256,
+    depth=8,
+    multipliers=4,
+    amode=AMode.FP32,
+    bmode=3,
+    shapes=(Shape(m=4, k=8, n=8), Shape(m=4, k=16, n=8, transposed=True, sparse=True)),
+    elementwise=((64, 1), (32, 1)),
+)
+FLOAT8 = Mode(
+    name="float8",
+    datapath=Datapath.FLOAT,
+    formats=FLOAT8_FORMATS,
+    lanes=64,
+    lane_bits=32,
+    macs_per_cycle=512,
+    depth=8,
+    multipliers=2,
+    amode=AMode.FP32,
+    bmode=2,
+    shapes=(Shape(m=8, k=8, n=8), Shape(m=4, k=16, n=16, transposed=True, sparse=True)),
+)
+MX6_MODE = Mode(
+    name="mx6",
+    datapath=Datapath.MX6,
+    mx=(MX6, MX4),
+    lanes=64,
+    lane_bits=32,
+    macs_per_cycle=1024,
+    depth=16,
+    multipliers=1,
+    amode=AMode.FP32,
+    bmode=0,
+    shapes=(Shape(m=4, k=16, n=16, transposed=True),),
+)
+MX9_MODE = Mode(
+    name="mx9",
+    datapath=Datapath.MX9,
+    mx=(MX9, MX4),
+    lanes=64,
+    lane_bits=32,
+    macs_per_cycle=512,
+    depth=16,
+    multipliers=2,
+    amode=AMode.FP32,
+    bmode=1,
+    shapes=(Shape(m=4, k=16, n=16, transposed=True),),
+)
+MODES = {mode.name: mode for mode in (INT8, INT16, INT16_64, INT32X16, FLOAT16, FLOAT8, MX6_MODE, MX9_MODE)}
+"""Table 7 with LLVM's shapes. 8 of MX9's 16 products belong to either of its two cycles, so that 8 is its depth there."""
+VARIANTS = {
+    ("mx9", "matrix"): 6,
+    ("mx6", "matrix"): 0,
+    ("float8", "matrix"): 0,
+    ("float8", "sparse"): 1,
+    ("float16", "element"): 1,
+    ("float16", "matrix"): 2,
+    ("float16", "sparse"): 3,
+}
+"""The control word's variant field for floats and MX. Ref: LLVM."""
+INTEGER_MODES = {mode.name: mode for mode in MODES.values() if mode.datapath is Datapath.INTEGER}
+MULTIPLIERS = 1024
+"""Multipliers of 9 by 5 bits. Ref: AM027, as UG1639 counts them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """Bits of the control word, from `low` up."""
+
+    low: int
+    width: int = 1
+
+
+CONTROL_WORD = {
+    "zero_acc1": Field(low=0),
+    "amode": Field(low=1, width=2),
+    "bmode": Field(low=3, width=2),
+    "variant": Field(low=5, width=3),
+    "sign_y": Field(low=8),
+    "sign_x": Field(low=9),
+    "shift16": Field(low=10),
+    "negate_products": Field(low=11),
+    "negate_acc1": Field(low=12),
+    "negate_acc2": Field(low=13),
+    "complex_negation": Field(low=16, width=8),
+    "format_x": Field(low=24),
+    "format_y": Field(low=25),
+}
+"""Ref: LLVM."""
+CONTROL_REGISTERS = {
+    name: number
+    for number, name in enumerate(
+        (
+            *("crSat", "crRnd", "crFPMask", "SCDEn", "MCDEn", "UnpackSize", "PackSize", "UPSMode", "SRSMode"),
+            *("crF2IMask", "crF2FMask"),
+        )
+    )
+} | {"crBF8conf": 21, "crFP8conf": 22, "crFPConvSat": 23}
+"""Numbers of control registers; 11 to 20 are signs, 24 to 27 masks. The first generation's differ. Ref: LLVM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """Cycles of an instruction's steps, the issue being 1. Ref: LLVM, AIE2PSGenSchedule.td.
+
+    Attributes
+    ----------
+    operand_reads : cycles in which operands are read; as many cycles the front end is taken.
+    accumulator_read : when the accumulators are read.
+    post_add : when products are summed.
+    compare : when exponents are compared and shifts set up; None for integers.
+    accumulate : when terms and accumulators are shifted and added.
+    write : when the result is normalised and written: the latency.
+    """
+
+    operand_reads: tuple[int, ...]
+    accumulator_read: int
+    post_add: int
+    compare: int | None
+    accumulate: int
+    write: int
+
+    @property
+    def issue_interval(self) -> int:
+        """Cycles from an instruction to the next that needs no result of it."""
+        return len(self.operand_reads)
+
+    @property
+    def forwarding(self) -> int:
+        """Cycles from an instruction to one of the same kind that accumulates onto its result."""
+        return self.write - self.accumulator_read + 1
+
+
+TIMINGS = {
+    Datapath.INTEGER: Timing(operand_reads=(1,), accumulator_read=4, post_add=4, compare=None, accumulate=5, write=6),
+    Datapath.MX6: Timing(operand_reads=(1,), accumulator_read=3, post_add=4, compare=4, accumulate=5, write=6),
+    Datapath.FLOAT: Timing(operand_reads=(1,), accumulator_read=4, post_add=5, compare=5, accumulate=6, write=7),
+    Datapath.MX9: Timing(operand_reads=(1, 2), accumulator_read=4, post_add=4, compare=5, accumulate=6, write=7),
+}
+FLAGS_AFTER_WRITE = 1
+"""Cycles from the write to the flags. Ref: LLVM."""

@@ -1,0 +1,69 @@
+"""AMD AIE-ML v2's vector unit on scalars, in unbounded integers and fractions."""
+
+from bitpath.golden.aie_ml_v2.exact.blocks import (
+    Block,
+    BlockTrace,
+    from_mx,
+    pack_block,
+    register_bytes,
+    to_mx,
+    trace_to_mx,
+    unpack_block,
+)
+from bitpath.golden.aie_ml_v2.exact.conversions import bf16_to_int32, narrow, piece_pairs, split_f32, widen
+from bitpath.golden.aie_ml_v2.exact.elementwise import float_op, integer_op
+from bitpath.golden.aie_ml_v2.exact.fused import LaneTrace, Term, trace_float_lane, trace_mx_lane
+from bitpath.golden.aie_ml_v2.exact.integers import (
+    IntegerLaneTrace,
+    integer_lane,
+    saturate,
+    srs,
+    trace_integer_lane,
+    ups,
+    wrap,
+)
+from bitpath.golden.aie_ml_v2.exact.nonlinear import exp2, exp2_instruction, tanh
+from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
+from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
+from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, route_group
+
+__all__ = [
+    "Block",
+    "BlockTrace",
+    "IntegerLaneTrace",
+    "LaneTrace",
+    "Term",
+    "bf16_to_int32",
+    "compress",
+    "exp2",
+    "exp2_instruction",
+    "float_op",
+    "from_mx",
+    "integer_lane",
+    "integer_op",
+    "load_group",
+    "narrow",
+    "pack_block",
+    "pairs",
+    "piece_pairs",
+    "push",
+    "register_bytes",
+    "round_float",
+    "round_value",
+    "route_group",
+    "saturate",
+    "shuffle",
+    "split_f32",
+    "srs",
+    "tanh",
+    "to_mx",
+    "trace_float_lane",
+    "trace_integer_lane",
+    "trace_mx_lane",
+    "trace_to_mx",
+    "unpack_block",
+    "ups",
+    "vector_shift",
+    "widen",
+    "wrap",
+]

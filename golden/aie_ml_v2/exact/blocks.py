@@ -1,0 +1,165 @@
+"""MX blocks on scalars: 16 FP32 codes to a block and back, and the block's bytes and registers.
+
+Ref: amd-quark 0.13 for the conversion; AM027, UG1639 and llvm-aie for the layouts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bitpath.golden.aie_ml_v2.declarations.codes import (
+    MX4,
+    MX4_PADDING,
+    MX_BIAS,
+    MX_BLOCK,
+    MX_FORMS,
+    MX_NAN_EXPONENT,
+    MX_PAIRS,
+    MxFormat,
+    RoundingCode,
+)
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
+from bitpath.golden.formats.catalogue import FP32
+
+LARGEST_EXPONENT = MX_NAN_EXPONENT - 1
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block: one exponent byte, 8 shift bits (bit j for elements 2j and 2j + 1), 16 signed codes."""
+
+    fmt: MxFormat
+    exponent: int
+    shift: int
+    codes: tuple[int, ...]
+
+    def shift_of(self, element: int) -> int:
+        """Return the shift of an element's pair, 0 or 1."""
+        return self.shift >> element // 2 & 1
+
+    def value(self, element: int) -> Fraction:
+        """Return an element's number, whatever the exponent byte says of NaN."""
+        weight = self.exponent - MX_BIAS - self.shift_of(element) + 1 - self.fmt.magnitude_bits
+        return self.codes[element] * Fraction(2) ** weight
+
+
+@dataclass(frozen=True)
+class BlockTrace:
+    """A conversion to a block, step by step.
+
+    Attributes
+    ----------
+    numerics, rounding : what was asked for.
+    inputs : FP32 codes.
+    exponents : their biased exponents.
+    pair_exponents : the largest of each pair, one higher where it was bumped.
+    rounded : the elements in units of their pair's last place, after rounding and before saturation.
+    block : the result.
+    """
+
+    numerics: AieNumerics
+    rounding: RoundingCode
+    inputs: tuple[int, ...]
+    exponents: tuple[int, ...]
+    pair_exponents: tuple[int, ...]
+    rounded: tuple[int, ...]
+    block: Block
+
+
+def trace_to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rounding: RoundingCode) -> BlockTrace:
+    """Convert 16 FP32 codes to a block."""
+    exponents = tuple(code >> FP32.fraction_bits & FP32.exponent_mask for code in inputs)
+    pairs = tuple(max(exponents[2 * j], exponents[2 * j + 1]) for j in range(MX_PAIRS))
+    if numerics.mx_nan_block and max(pairs) == MX_NAN_EXPONENT:
+        nan = Block(fmt, MX_NAN_EXPONENT, 0, (0,) * MX_BLOCK)
+        return BlockTrace(numerics, rounding, tuple(inputs), exponents, pairs, nan.codes, nan)
+    values = [_value(numerics, code) for code in inputs]
+    lowest = fmt.min_code if numerics.mx_min_code else -fmt.max_code
+    rounded, shift = _round(values, pairs, fmt, rounding)
+    if numerics.mx_bump:
+        # A pair two binades or more below the block's exponent is rounded too coarsely to leave the range.
+        leaves = [not lowest <= code <= fmt.max_code for code in rounded]
+        pairs = tuple(
+            each + 1 if each < LARGEST_EXPONENT and (leaves[2 * j] or leaves[2 * j + 1]) else each
+            for j, each in enumerate(pairs)
+        )
+        rounded, shift = _round(values, pairs, fmt, rounding)
+    codes = tuple(min(max(code, lowest), fmt.max_code) for code in rounded)
+    block = Block(fmt, max(pairs), shift, codes)
+    return BlockTrace(numerics, rounding, tuple(inputs), exponents, pairs, rounded, block)
+
+
+def to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rounding: RoundingCode) -> Block:
+    """Return the block of `trace_to_mx`."""
+    return trace_to_mx(numerics, inputs, fmt, rounding).block
+
+
+def _value(numerics: AieNumerics, code: int) -> Fraction:
+    """Return an FP32 code's number; exponent 255 is read as any other."""
+    exponent, fraction = code >> FP32.fraction_bits & FP32.exponent_mask, code & FP32.fraction_mask
+    if exponent == 0 and numerics.mx_flush:
+        return Fraction(0)
+    significand = fraction | 1 << FP32.fraction_bits if exponent else fraction
+    sign = -1 if code & FP32.sign_mask else 1
+    return sign * significand * Fraction(2) ** (max(exponent, 1) - FP32.bias - FP32.fraction_bits)
+
+
+def _round(
+    values: Sequence[Fraction], pairs: Sequence[int], fmt: MxFormat, rounding: RoundingCode
+) -> tuple[tuple[int, ...], int]:
+    """Return the codes before saturation and the shift byte, for given exponents of the pairs."""
+    shared = max(pairs)
+    shift = sum(int(shared > each) << j for j, each in enumerate(pairs))
+    codes = []
+    for i, value in enumerate(values):
+        last_place = Fraction(2) ** (shared - MX_BIAS - (shift >> i // 2 & 1) + 1 - fmt.magnitude_bits)
+        codes.append(round_value(value / last_place, rounding))
+    return tuple(codes), shift
+
+
+def from_mx(numerics: AieNumerics, block: Block) -> list[int]:
+    """Return 16 FP32 codes: exact, flushed below the normal numbers, infinity from 2**128 on."""
+    if numerics.mx_nan_block and block.exponent == MX_NAN_EXPONENT:
+        return [FP32.nan_code] * MX_BLOCK
+    codes = []
+    for i in range(MX_BLOCK):
+        value = block.value(i)
+        sign = FP32.sign_mask if value < 0 else 0
+        exact = round_float(value, FP32, RoundingCode.SYMMETRIC_FLOOR)
+        codes.append(sign if abs(value) < FP32.min_normal else exact)
+    return codes
+
+
+def pack_block(block: Block) -> bytes:
+    """Return a block's bytes in memory: exponent, shifts, codes as a little-endian bit stream."""
+    stream = 0
+    for i, code in enumerate(block.codes):
+        stream |= code % (1 << block.fmt.width) << i * block.fmt.width
+    return bytes([block.exponent, block.shift]) + stream.to_bytes(block.fmt.block_bytes - 2, "little")
+
+
+def unpack_block(data: bytes, fmt: MxFormat) -> Block:
+    """Return the block of its bytes in memory."""
+    stream = int.from_bytes(data[2:], "little")
+    codes = [stream >> i * fmt.width & (1 << fmt.width) - 1 for i in range(MX_BLOCK)]
+    return Block(fmt, data[0], data[1], tuple(code - (code > fmt.max_code) * (1 << fmt.width) for code in codes))
+
+
+def register_bytes(block: Block) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return a block's share of the vector, F, G and E registers, each as bytes."""
+    form = MX_FORMS[block.fmt]
+    padding = MX4_PADDING if block.fmt is MX4 else 0
+    data, signs = 0, 0
+    for i, code in enumerate(block.codes):
+        word = (code << padding) % (1 << form.data_bits + form.msb_bits)
+        data |= (word & (1 << form.data_bits) - 1) << i * form.data_bits
+        signs |= (word >> form.data_bits) << i * form.msb_bits
+    count = MX_BLOCK // form.elements_per_byte
+    shifts = bytes([block.shift]) if count == 1 else bytes([block.shift & 0xF, block.shift >> 4])
+    return (
+        data.to_bytes(MX_BLOCK * form.data_bits // 8, "little"),
+        signs.to_bytes(MX_BLOCK * form.msb_bits // 8, "little"),
+        shifts,
+        bytes([block.exponent] * count),
+    )

@@ -1,0 +1,75 @@
+"""Conversions of floats on scalars.
+
+Ref: FP32 to BF16 in all rounding codes and BF16 to integers as measured on first-generation silicon; llvm-aie for the
+shift operand, the emulation of FP32 and its order.
+"""
+
+from fractions import Fraction
+
+from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS, RoundingCode
+from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
+from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
+from bitpath.golden.scalar.codec import Kind, Overflow, decode
+from bitpath.golden.scalar.rounding import round_to_format
+
+INT32_MAX = (1 << 31) - 1
+
+
+def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: bool = False, shift: int = 0) -> int:
+    """Convert an FP32 code times ``2**shift`` to a narrower format."""
+    x = decode(FP32, code)
+    sign = fmt.sign_mask if x.sign else 0
+    if x.kind is Kind.NAN:
+        if fmt.specials is Specials.UNSIGNED_ZERO:
+            return fmt.nan_code
+        if fmt.specials is Specials.NAN_ONLY:
+            return sign | fmt.nan_code
+        payload = (code & FP32.fraction_mask) >> FP32.fraction_bits - fmt.fraction_bits
+        return sign | fmt.infinity_code | (payload or 1)
+    if x.kind is Kind.INFINITY:
+        if saturate:
+            return sign | fmt.max_code
+        if fmt.infinity_code is not None:
+            return sign | fmt.infinity_code
+        return fmt.nan_code | sign
+    overflow = Overflow.SATURATE if saturate else Overflow.SPECIAL
+    return round_float(x.value * Fraction(2) ** shift, fmt, rounding, overflow=overflow, zero_sign=x.sign)
+
+
+def widen(code: int, fmt: FloatFormat) -> int:
+    """Convert a BF16 or FP16 code to FP32: exact, NaN with its payload."""
+    x = decode(fmt, code)
+    sign = FP32.sign_mask if x.sign else 0
+    if x.kind is Kind.FINITE:
+        return round_float(x.value, FP32, RoundingCode.FLOOR, zero_sign=x.sign)
+    return sign | FP32.infinity_code | (code & fmt.fraction_mask) << FP32.fraction_bits - fmt.fraction_bits
+
+
+def bf16_to_int32(code: int, shift: int) -> int:
+    """Return the largest integer not above a BF16 number times ``2**shift``, saturated; NaN gives 2**31 - 1."""
+    x = decode(BF16, code)
+    if x.kind is Kind.NAN:
+        return INT32_MAX
+    if x.kind is Kind.INFINITY:
+        return -INT32_MAX - 1 if x.sign else INT32_MAX
+    integer = round_value(x.value * Fraction(2) ** shift, RoundingCode.FLOOR)
+    return min(max(integer, -INT32_MAX - 1), INT32_MAX)
+
+
+def split_f32(code: int) -> tuple[int, ...]:
+    """Return three BF16 codes, each the nearest to what the ones before left over; 0 after one that is not finite."""
+    pieces = [narrow(code, BF16, RoundingCode.CONV_EVEN)]
+    if decode(BF16, pieces[0]).kind is not Kind.FINITE:
+        return pieces[0], *(0,) * (F32_PIECES - 1)
+    left = decode(FP32, code).value
+    for _ in range(F32_PIECES - 1):
+        left -= decode(BF16, pieces[-1]).value
+        pieces.append(round_to_format(left, BF16))
+    return tuple(pieces)
+
+
+def piece_pairs(products: int) -> list[tuple[int, int]]:
+    """Return which pieces of A and B are multiplied, in order, smallest products first, for 9, 6 or 3 products."""
+    largest = F32_PRODUCTS[products]
+    pairs = [(i, j) for i in range(F32_PIECES) for j in range(F32_PIECES) if i + j <= largest]
+    return sorted(pairs, key=lambda pair: (-sum(pair), -pair[0]))

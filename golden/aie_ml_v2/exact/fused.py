@@ -1,0 +1,243 @@
+"""One lane of the floating-point multiply-accumulate, with everything it goes through.
+
+Ref: AM027, chapter 4, for the alignment to the largest exponent; its rounding is pinned by conversions and matmuls that
+were measured on first-generation silicon; llvm-aie for MX9's two cycles.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX9, MX_BIAS, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
+from bitpath.golden.aie_ml_v2.exact.blocks import Block
+from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.scalar.codec import Kind, Overflow, decode
+from bitpath.golden.scalar.rounding import floor_log2
+
+MX9_HALF = MX_BLOCK // 2
+QUARTERS = 4
+"""Of the last place of a block pair: two shifts by one each."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of a lane: a product, the sum of a block pair, or an accumulator, negation applied.
+
+    Attributes
+    ----------
+    kind : finite, infinity or NaN.
+    sign : 0 or 1.
+    value : the exact value; 0 where not finite.
+    exponent : the code p that alignment goes by; None where the term takes no part in the maximum.
+    aligned : the value on the grid, in its units.
+    """
+
+    kind: Kind
+    sign: int
+    value: Fraction
+    exponent: int | None
+    aligned: int = 0
+
+
+@dataclass(frozen=True)
+class LaneTrace:
+    """A lane's work, bit by bit.
+
+    Attributes
+    ----------
+    numerics : what was asked for.
+    a, b : float codes with their formats, or the block pair.
+    acc1, acc2 : FP32 codes; None where absent or zeroed.
+    negated : whether the products, acc1 and acc2 are negated.
+    products : the exact signed products before alignment: of floats one a term, of MX in units of the pair's last place.
+    post_add : of MX, the sums of products that are rounded together, in quarters of that place, which the two shifts
+        leave; empty for floats and NaN blocks.
+    terms : the products or block sums, then the accumulators.
+    exponent : the largest code p; None where no term counts or one is not finite.
+    total : the sum on the grid ``2**(exponent - 255 - align_fraction_bits)``; None where not finite.
+    exact : sum of the terms before alignment; None where not finite.
+    result : FP32 code.
+    """
+
+    numerics: AieNumerics
+    a: tuple[tuple[int, FloatFormat], ...] | Block
+    b: tuple[tuple[int, FloatFormat], ...] | Block
+    acc1: int | None
+    acc2: int | None
+    negated: tuple[bool, bool, bool]
+    products: tuple[Fraction, ...]
+    post_add: tuple[int, ...]
+    terms: tuple[Term, ...]
+    exponent: int | None = None
+    total: int | None = None
+    exact: Fraction | None = None
+    result: int = FP32.nan_code
+
+    @property
+    def product_terms(self) -> tuple[Term, ...]:
+        """The terms without the accumulators."""
+        accumulators = sum(each is not None for each in (self.acc1, self.acc2))
+        return self.terms[: len(self.terms) - accumulators]
+
+    @property
+    def unit(self) -> Fraction:
+        """What 1 on the grid stands for, where there is a grid."""
+        return _grid_unit(self.numerics, self.exponent)
+
+
+def trace_float_lane(
+    numerics: AieNumerics,
+    a: Sequence[tuple[int, FloatFormat]],
+    b: Sequence[tuple[int, FloatFormat]],
+    acc1: int | None = None,
+    acc2: int | None = None,
+    *,
+    negate_products: bool = False,
+    negate_acc1: bool = False,
+    negate_acc2: bool = False,
+) -> LaneTrace:
+    """Sum products of floats and up to two accumulators.
+
+    Parameters
+    ----------
+    a, b : as many (code, format) each.
+    acc1, acc2 : FP32 codes.
+    """
+    terms = [_product(numerics, x, y, negate_products) for x, y in zip(a, b, strict=True)]
+    products = tuple(term.value for term in terms)
+    terms += _accumulators((acc1, negate_acc1), (acc2, negate_acc2))
+    negated = negate_products, negate_acc1, negate_acc2
+    return _sum(LaneTrace(numerics, tuple(a), tuple(b), acc1, acc2, negated, products, (), tuple(terms)))
+
+
+def trace_mx_lane(
+    numerics: AieNumerics,
+    a: Block,
+    b: Block,
+    acc1: int | None = None,
+    acc2: int | None = None,
+    *,
+    negate_products: bool = False,
+    negate_acc1: bool = False,
+    negate_acc2: bool = False,
+) -> LaneTrace:
+    """Sum a block pair's 16 products and up to two accumulators."""
+    sign = -1 if negate_products else 1
+    products = [sign * _mx_product(numerics, a, b, i) for i in range(MX_BLOCK)]
+    exponents = a.exponent, b.exponent
+    terms, post_add = [], []
+    if numerics.mx_nan_block and MX_NAN_EXPONENT in exponents:
+        terms.append(Term(Kind.NAN, 0, Fraction(0), None))
+    else:
+        unit = Fraction(2) ** (sum(exponents) - 2 * MX_BIAS - 2 * (a.fmt.magnitude_bits - 1))
+        for group in _groups(numerics, a, products):
+            total = sum(group, Fraction(0))
+            counts = total or (numerics.mx_zero_term and 0 not in exponents)
+            exponent = sum(exponents) + 1 if counts else None
+            terms.append(Term(Kind.FINITE, int(total < 0), total * unit, exponent))
+            post_add.append(int(total * QUARTERS))
+    terms += _accumulators((acc1, negate_acc1), (acc2, negate_acc2))
+    negated = negate_products, negate_acc1, negate_acc2
+    return _sum(LaneTrace(numerics, a, b, acc1, acc2, negated, tuple(products), tuple(post_add), tuple(terms)))
+
+
+def _product(numerics: AieNumerics, x: tuple[int, FloatFormat], y: tuple[int, FloatFormat], negate: bool) -> Term:
+    (a, a_format), (b, b_format) = x, y
+    u, v = decode(a_format, a), decode(b_format, b)
+    kinds = {u.kind, v.kind}
+    sign = u.sign ^ v.sign ^ negate
+    if Kind.NAN in kinds or (Kind.INFINITY in kinds and (u.is_zero or v.is_zero)):
+        return Term(Kind.NAN, 0, Fraction(0), None)
+    if Kind.INFINITY in kinds:
+        return Term(Kind.INFINITY, sign, Fraction(0), None)
+    value = (-1) ** negate * u.value * v.value
+    # The exponents of leading places, those of the smallest normal numbers for subnormals, rebased to 127.
+    leading = u.exponent + a_format.fraction_bits + v.exponent + b_format.fraction_bits
+    counts = value or numerics.float_zero_term
+    return Term(Kind.FINITE, sign, value, leading + 2 * FP32.bias + 1 if counts else None)
+
+
+def _mx_product(numerics: AieNumerics, a: Block, b: Block, element: int) -> Fraction:
+    """Return a product in units of the block pair's last place without shifts."""
+    product = Fraction(a.codes[element] * b.codes[element], 1 << a.shift_of(element) + b.shift_of(element))
+    # MX4 is multiplied with zeros below its codes, which take what a shift moves down.
+    return product if numerics.mx_lossless_shift or a.fmt is MX4 else Fraction(round_value(product, RoundingCode.FLOOR))
+
+
+def _groups(numerics: AieNumerics, a: Block, products: Sequence[Fraction]) -> list[Sequence[Fraction]]:
+    """Return products in the groups that are rounded together."""
+    if not numerics.mx_post_add_first:
+        return [[each] for each in products]
+    as_mx9 = a.fmt is MX9 or (a.fmt is MX4 and numerics.mx4_path is Mx4Path.MX9)
+    if as_mx9 and numerics.mx9_split_round:
+        return [products[:MX9_HALF], products[MX9_HALF:]]
+    return [products]
+
+
+def _accumulators(*accumulators: tuple[int | None, bool]) -> list[Term]:
+    terms = []
+    for code, negate in accumulators:
+        if code is None:
+            continue
+        x = decode(FP32, code)
+        sign = x.sign ^ negate
+        if x.kind is not Kind.FINITE:
+            terms.append(Term(x.kind, sign, Fraction(0), None))
+            continue
+        exponent = None if x.is_zero else x.exponent + FP32.fraction_bits + 2 * FP32.bias + 1
+        terms.append(Term(Kind.FINITE, sign, (-1) ** negate * x.value, exponent))
+    return terms
+
+
+def _sum(lane: LaneTrace) -> LaneTrace:
+    """Align, add, round."""
+    special = _special(lane.terms)
+    if special is not None:
+        return replace(lane, result=special)
+    exponents = [term.exponent for term in lane.terms if term.exponent is not None]
+    if not exponents:
+        return replace(lane, total=0, exact=Fraction(0), result=0)
+    unit = _grid_unit(lane.numerics, max(exponents))
+    count = len(lane.product_terms)
+    terms = []
+    for i, term in enumerate(lane.terms):
+        code = lane.numerics.align_rounding if i < count else lane.numerics.accumulator_align_rounding
+        terms.append(replace(term, aligned=round_value(term.value / unit, code)))
+    total = sum(term.aligned for term in terms)
+    return replace(
+        lane,
+        terms=tuple(terms),
+        exponent=max(exponents),
+        total=total,
+        exact=sum((term.value for term in terms), Fraction(0)),
+        result=_normalise(lane.numerics, total * unit),
+    )
+
+
+def _grid_unit(numerics: AieNumerics, exponent: int) -> Fraction:
+    return Fraction(2) ** (exponent - 2 * FP32.bias - 1 - numerics.align_fraction_bits)
+
+
+def _special(terms: Sequence[Term]) -> int | None:
+    """Return the code of a sum with a NaN or an infinity in it; None where all terms are finite."""
+    kinds = {term.kind for term in terms}
+    signs = {term.sign for term in terms if term.kind is Kind.INFINITY}
+    if Kind.NAN in kinds or len(signs) > 1:
+        return FP32.nan_code
+    if signs:
+        return FP32.infinity_code | (FP32.sign_mask if signs == {1} else 0)
+    return None
+
+
+def _normalise(numerics: AieNumerics, value: Fraction) -> int:
+    """Round to 24 bits whatever the exponent, then flush or overflow."""
+    if value == 0:
+        return 0
+    sign = FP32.sign_mask if value < 0 else 0
+    unit = Fraction(2) ** (floor_log2(value) - FP32.fraction_bits)
+    rounded = round_value(value / unit, numerics.result_rounding) * unit
+    if abs(rounded) < FP32.min_normal:
+        return sign if numerics.flushed_zero_keeps_sign else 0
+    return round_float(rounded, FP32, RoundingCode.SYMMETRIC_FLOOR, overflow=Overflow.SPECIAL)

@@ -1,0 +1,69 @@
+"""The cascade stream between two neighbours: a FIFO on either side of the link.
+
+Ref: AM027, Register Move Functionality: 512 bits wide, two deep on both sides, so that four values are in flight.
+"""
+
+from collections import deque
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
+from bitpath.golden.aie_ml_v2.operands.arguments import check_array
+
+CASCADE_WORDS = CASCADE_BITS // 32
+
+
+class Cascade:
+    """One link, cycle by cycle.
+
+    Everything in a cycle is decided by what the FIFOs held at its start: a value that is written needs a free place in
+    the sender's FIFO, one that moves over the link a free place in the receiver's, and one that is read has to be there.
+    """
+
+    def __init__(self) -> None:
+        self._sender: deque[np.ndarray] = deque()
+        self._receiver: deque[np.ndarray] = deque()
+
+    @property
+    def can_write(self) -> bool:
+        """Whether a write in this cycle is taken."""
+        return len(self._sender) < CASCADE_DEPTH
+
+    @property
+    def can_read(self) -> bool:
+        """Whether a read in this cycle gives a value."""
+        return bool(self._receiver)
+
+    @property
+    def in_flight(self) -> int:
+        """Values in both FIFOs."""
+        return len(self._sender) + len(self._receiver)
+
+    def cycle(self, write: np.ndarray | None = None, *, read: bool = False) -> tuple[bool, np.ndarray | None]:
+        """Let one cycle pass.
+
+        Parameters
+        ----------
+        write : uint32 [16], an accumulator register to send; None sends nothing.
+        read : whether the receiver takes a value.
+
+        Returns
+        -------
+        whether `write` was taken (the sender stalls otherwise), and the value read, None where there was none.
+
+        Raises
+        ------
+        TypeError, ValueError : another dtype or shape.
+        """
+        if write is not None:
+            check_array("write", write, np.uint32)
+            if write.shape != (CASCADE_WORDS,):
+                raise ValueError(f"write has shape {write.shape}; ({CASCADE_WORDS},) is allowed")
+        taken = write is not None and self.can_write
+        moves = bool(self._sender) and len(self._receiver) < CASCADE_DEPTH
+        value = self._receiver.popleft() if read and self.can_read else None
+        if moves:
+            self._receiver.append(self._sender.popleft())
+        if taken:
+            self._sender.append(write.copy())
+        return taken, value

@@ -1,0 +1,215 @@
+"""50 % sparsity: compression in memory, the load stage's slots and mask, the MAC stage's routing, sparse products.
+
+Ref: UG1583, Compressed Sparse Load Operations; UG1603, Sparse Matrix Multiplication; llvm-aie for the sparse shapes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.convert.integers import integer_dot
+from bitpath.golden.aie_ml_v2.declarations.codes import (
+    SPARSE_ALIGNMENT_BYTES,
+    SPARSE_CHUNK_BYTES,
+    SPARSE_GROUP,
+    SPARSE_KEPT,
+    SPARSE_PAIRS,
+)
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, MODES
+from bitpath.golden.aie_ml_v2.mac.fused_dot import FLOAT_MODES, fused_dot
+from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_broadcast, check_choice, check_last_axis
+from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
+
+SPARSE_MODES = {**FLOAT_MODES, "int8": INT8, "int16_64": INT16_64}
+"""Modes with sparse shapes, by the names that `fused_dot` and `integer_dot` take. MX has none."""
+_EMPTY = SPARSE_GROUP
+"""Position of a slot that holds nothing."""
+_POSITIONS = np.full((1 << SPARSE_GROUP, SPARSE_KEPT), -1)
+for _mask, _pair in SPARSE_PAIRS.items():
+    _POSITIONS[_mask] = [_EMPTY if position is None else position for position in _pair]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseVector:
+    """Groups of four entities of which two slots are held.
+
+    Attributes
+    ----------
+    slots : [..., G, 2] of any dtype, the low slot first; an empty one is 0.
+    mask : uint8 [..., G], bit i of a group set where entity i is held: the nibbles of the Q register.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape; a mask with more than two bits.
+    """
+
+    slots: np.ndarray
+    mask: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_array("slots", self.slots)
+        check_array("mask", self.mask, np.uint8)
+        if self.slots.shape != (*self.mask.shape, SPARSE_KEPT) or self.mask.ndim < 1:
+            raise ValueError(f"slots have shape {self.slots.shape}; {(*self.mask.shape, SPARSE_KEPT)} is allowed")
+        _check_masks("mask", self.mask)
+
+
+def compress(data: np.ndarray) -> np.ndarray:
+    """Return 64 bytes as memory holds them: a mask of 64 bits, the nonzero bytes, zeros to a multiple of 4 bytes.
+
+    Parameters
+    ----------
+    data : uint8 [64].
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape.
+    """
+    check_array("data", data, np.uint8)
+    if data.shape != (SPARSE_CHUNK_BYTES,):
+        raise ValueError(f"data has shape {data.shape}; ({SPARSE_CHUNK_BYTES},) is allowed")
+    packed = np.concatenate([np.packbits(data != 0, bitorder="little"), data[data != 0]])
+    return np.pad(packed, (0, -len(packed) % SPARSE_ALIGNMENT_BYTES))
+
+
+def decompress(stream: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the 64 bytes of one compressed chunk, their mask bits (bool [64]), and the bytes that it took.
+
+    Parameters
+    ----------
+    stream : uint8 [n] that begins with the chunk.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape; too few bytes.
+    """
+    check_array("stream", stream, np.uint8)
+    head = SPARSE_CHUNK_BYTES // 8
+    if stream.ndim != 1 or len(stream) < head:
+        raise ValueError(f"stream has shape {stream.shape}; one axis of {head} or more is allowed")
+    mask = np.unpackbits(stream[:head], bitorder="little").astype(bool)
+    used = -(-(head + int(mask.sum())) // SPARSE_ALIGNMENT_BYTES) * SPARSE_ALIGNMENT_BYTES
+    if len(stream) < used:
+        raise ValueError(f"stream has {len(stream)} bytes; its mask asks for {used}")
+    data = np.zeros(SPARSE_CHUNK_BYTES, np.uint8)
+    data[mask] = stream[head : head + int(mask.sum())]
+    return data, mask, used
+
+
+def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
+    """Return what the load stage makes of one compressed chunk.
+
+    Parameters
+    ----------
+    stream : uint8 [n], as `decompress` takes it.
+    entity_bytes : 1 (8-bit entities, and pairs of int4) or 2, whose two mask bits are or-ed.
+
+    Returns
+    -------
+    slots uint8 [16, 2] or uint16 [8, 2] and their masks.
+
+    Raises
+    ------
+    TypeError, ValueError : as `decompress`; more than two entities in a group.
+    """
+    check_choice("entity_bytes", entity_bytes, (1, 2))
+    data, mask, _ = decompress(stream)
+    entities = data.view(f"<u{entity_bytes}").astype(f"u{entity_bytes}")
+    return _take("stream", entities, mask.reshape(-1, entity_bytes).any(axis=-1))
+
+
+def to_sparse(dense: np.ndarray) -> SparseVector:
+    """Take the entities whose codes are not 0 out of an array [..., 4 * G].
+
+    -0 has a code that is not 0, and counts.
+
+    Raises
+    ------
+    ValueError : more than two of four neighbours, or another shape.
+    """
+    check_array("dense", dense)
+    if dense.ndim < 1 or dense.shape[-1] % SPARSE_GROUP or not dense.shape[-1]:
+        raise ValueError(f"dense has shape {dense.shape}; [..., 4 * G] is allowed")
+    codes = np.ascontiguousarray(dense).view(f"u{dense.dtype.itemsize}")
+    return _take("dense", dense, codes != 0)
+
+
+def to_dense(sparse: SparseVector) -> np.ndarray:
+    """Route slots to the positions of their mask bits: [..., 4 * G]; the inverse of `to_sparse`."""
+    _check_sparse(sparse)
+    positions = _POSITIONS[sparse.mask]
+    # One place more than a group has: what an empty slot is routed to.
+    dense = np.zeros((*sparse.mask.shape, SPARSE_GROUP + 1), sparse.slots.dtype)
+    np.put_along_axis(dense, positions, sparse.slots, axis=-1)
+    return joined(dense[..., :SPARSE_GROUP])
+
+
+def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
+    """Return the entities of A that the slots multiply: [..., 4 * G] -> [..., 2 * G], 0 for an empty slot."""
+    _check_sparse(sparse)
+    groups = in_groups(a, SPARSE_GROUP)
+    padded = np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), a.dtype)], axis=-1)
+    positions = _POSITIONS[sparse.mask]
+    shape = np.broadcast_shapes(padded.shape[:-1], positions.shape[:-1])
+    padded = np.broadcast_to(padded, (*shape, SPARSE_GROUP + 1))
+    positions = np.broadcast_to(positions, (*shape, SPARSE_KEPT))
+    return joined(np.take_along_axis(padded, positions, axis=-1))
+
+
+def sparse_dot(
+    a: np.ndarray,
+    b: SparseVector,
+    acc1: np.ndarray | None = None,
+    acc2: np.ndarray | None = None,
+    *,
+    fmt: str,
+    **options: Any,
+) -> np.ndarray:
+    """Add the products of one lane with sparse B, and two accumulators.
+
+    Parameters
+    ----------
+    a : [..., 2 * depth] of the mode's dtypes: 16, or 8 for "int16_64".
+    b : slots [..., G, 2] with 4 * G as many entities; an empty slot multiplies nothing.
+    acc1, acc2 : as `fused_dot` or `integer_dot`.
+    fmt : "bf16", "fp16", "fp8", "int8" or "int16_64".
+    options : of `fused_dot` or `integer_dot`.
+
+    Raises
+    ------
+    TypeError, ValueError : MX or another mode without sparsity; other shapes; as the dense operation.
+    """
+    check_choice("fmt", fmt, SPARSE_MODES)
+    check_array("a", a)
+    _check_sparse(b)
+    check_last_axis("a", a, SPARSE_MODES[fmt].sparse_shapes[0].k, f"with fmt {fmt!r}")
+    if b.mask.shape[-1] * SPARSE_GROUP != a.shape[-1]:
+        raise ValueError(f"b has {b.mask.shape[-1]} groups; {a.shape[-1] // SPARSE_GROUP} are allowed")
+    check_broadcast(a=a.shape[:-1], b=b.mask.shape[:-1])
+    dense_a, dense_b = select(a, b), joined(b.slots)
+    if fmt in MODES:
+        return integer_dot(dense_a, dense_b, acc1, acc2, mode=fmt, **options)
+    return fused_dot(dense_a, dense_b, acc1, acc2, fmt=fmt, **options)
+
+
+def _take(name: str, entities: np.ndarray, held: np.ndarray) -> SparseVector:
+    groups = in_groups(entities, SPARSE_GROUP)
+    bits = held.reshape(groups.shape)
+    mask = (bits << np.arange(SPARSE_GROUP)).sum(axis=-1).astype(np.uint8)
+    _check_masks(name, mask)
+    padded = np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), groups.dtype)], axis=-1)
+    return SparseVector(np.take_along_axis(padded, _POSITIONS[mask], axis=-1), mask)
+
+
+def _check_masks(name: str, mask: np.ndarray) -> None:
+    if mask.size and mask.max() >= len(_POSITIONS):
+        raise ValueError(f"{name} reaches {mask.max()}; 4 bits are allowed")
+    wrong = mask[_POSITIONS[mask][..., 0] < 0]
+    if wrong.size:
+        raise ValueError(f"{name} has the group {wrong[0]:04b}; two of four entities are allowed")
+
+
+def _check_sparse(sparse: object) -> None:
+    if not isinstance(sparse, SparseVector):
+        raise TypeError(f"b is {type(sparse).__name__}; SparseVector is allowed")

@@ -1,0 +1,88 @@
+"""BF16, FP16 and 8-bit floats to FP32, and BF16 to integers.
+
+Ref: BF16 to FP32 and to integers as measured on first-generation silicon; the AIE API, which widens 8-bit floats by a
+multiplication.
+"""
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS
+from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
+from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_range
+from bitpath.golden.arrays.codec import DTYPES, decode_array
+from bitpath.golden.formats.catalogue import BF16, E4M3, FP16, FP32
+
+INT32_MAX = (1 << 31) - 1
+ONE = 0x38
+"""1.0 in E4M3."""
+LARGEST_SHIFT = 8
+
+
+def bf16_to_f32(bits: np.ndarray) -> np.ndarray:
+    """Convert BF16 codes, uint16 of any shape, to FP32 codes, uint32: the same bits with zeros below.
+
+    Raises
+    ------
+    TypeError : another dtype.
+    """
+    check_array("bits", bits, np.uint16)
+    return np.asarray(bits.astype(np.uint32) << 16)
+
+
+def fp16_to_f32(bits: np.ndarray) -> np.ndarray:
+    """Convert FP16 codes, uint16 of any shape, to FP32 codes, uint32: exact, NaN with its payload.
+
+    Raises
+    ------
+    TypeError : another dtype.
+    """
+    check_array("bits", bits, np.uint16)
+    words = bits.astype(np.uint32)
+    special = words & FP16.infinity_code == FP16.infinity_code
+    finite = decode_array(FP16, np.where(special, 0, words)).astype(np.float32).view(np.uint32)
+    finite |= np.where(special, 0, words & FP16.sign_mask) << 16
+    fraction = (words & FP16.fraction_mask) << FP32.fraction_bits - FP16.fraction_bits
+    return np.where(special, (words & FP16.sign_mask) << 16 | FP32.infinity_code | fraction, finite).astype(np.uint32)
+
+
+def fp8_to_f32(x: np.ndarray) -> np.ndarray:
+    """Convert 8-bit floats of any shape to float32 by a multiplication with 1.0; -0 becomes +0, NaN 0x7FC00000.
+
+    Raises
+    ------
+    TypeError : another dtype.
+    """
+    check_array("x", x, *(DTYPES[fmt] for fmt in FLOAT8_FORMATS))
+    padded = np.zeros((*x.shape, FLOAT8.depth), x.dtype)
+    padded[..., 0] = x
+    identity = np.zeros(FLOAT8.depth, np.uint8)
+    identity[0] = ONE
+    return fused_dot(padded, identity.view(DTYPES[E4M3]), fmt="fp8")
+
+
+def bf16_to_int32(bits: np.ndarray, shift: int = 0) -> np.ndarray:
+    """Convert BF16 codes, uint16 of any shape, times ``2**shift`` to int32, rounded down and saturated.
+
+    NaN gives 2**31 - 1.
+
+    Parameters
+    ----------
+    shift : -32 to 31.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shift.
+    """
+    check_array("bits", bits, np.uint16)
+    check_range("shift", shift, FLOAT_SHIFTS)
+    words = bits.astype(np.int64)
+    biased, fraction = words >> BF16.fraction_bits & BF16.exponent_mask, words & BF16.fraction_mask
+    significand = fraction | (biased > 0).astype(np.int64) << BF16.fraction_bits
+    significand = np.where(words & BF16.sign_mask, -significand, significand)
+    distance = np.maximum(biased, 1) - BF16.bias - BF16.fraction_bits + shift
+    # Significands have 8 bits: 32 places up they saturate, 8 down only the sign is left.
+    up, down = np.clip(distance, 0, 32), np.clip(-distance, 0, LARGEST_SHIFT)
+    integers = np.clip(significand << up >> down, -INT32_MAX - 1, INT32_MAX)
+    nan = (biased == BF16.exponent_mask) & (fraction > 0)
+    return np.where(nan, INT32_MAX, integers).astype(np.int32)

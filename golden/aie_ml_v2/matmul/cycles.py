@@ -1,0 +1,104 @@
+"""When multiply-accumulates issue and are done, and what throughput that makes.
+
+Ref: llvm-aie, AIE2PSGenSchedule.td, as `bitpath.golden.aie_ml_v2.declarations.modes.TIMINGS` has it; AM027, Table 7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_FORMATS
+from bitpath.golden.aie_ml_v2.declarations.modes import MODES, TIMINGS, Mode, Timing
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.operands.arguments import check_choice, numerics_or_default
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacInstruction:
+    """A multiply-accumulate, as far as cycles go.
+
+    Attributes
+    ----------
+    mode : name of a mode of Table 7.
+    destination : the accumulator register written.
+    accumulators : the accumulator registers read.
+    """
+
+    mode: str
+    destination: int
+    accumulators: tuple[int, ...] = ()
+
+
+def mx_mode(fmt: str, numerics: AieNumerics | None = None) -> Mode:
+    """Return the mode that multiplies an MX format; MX4's follows `AieNumerics.mx4_path`.
+
+    Raises
+    ------
+    ValueError : another format.
+    """
+    check_choice("fmt", fmt, MX_FORMATS)
+    name = numerics_or_default(numerics).mx4_path.value if MX_FORMATS[fmt] is MX4 else fmt
+    return MODES[name]
+
+
+def timing(mode: str) -> Timing:
+    """Return the cycles of a mode's instructions.
+
+    Raises
+    ------
+    ValueError : no mode of Table 7.
+    """
+    check_choice("mode", mode, MODES)
+    return TIMINGS[MODES[mode].datapath]
+
+
+def issue_cycles(instructions: Sequence[MacInstruction]) -> list[int]:
+    """Return the cycle in which each instruction issues, the first in cycle 0, each as early as it may.
+
+    An instruction waits for the front end, which MX9 takes for two cycles; for its accumulators, whose values are
+    forwarded from their write to a read in the next cycle; and for the write port, of which there is one.
+
+    Raises
+    ------
+    ValueError : a mode that Table 7 lacks.
+    """
+    issued: list[int] = []
+    free = 0
+    written: dict[int, int] = {}
+    writes: set[int] = set()
+    for each in instructions:
+        steps = timing(each.mode)
+        cycle = free
+        for register in each.accumulators:
+            # Both are counted from the issue, which is cycle 1.
+            cycle = max(cycle, written.get(register, -steps.write) + 1 - (steps.accumulator_read - 1))
+        while cycle + steps.write - 1 in writes:
+            cycle += 1
+        write = cycle + steps.write - 1
+        writes.add(write)
+        written[each.destination] = write
+        free = cycle + steps.issue_interval
+        issued.append(cycle)
+    return issued
+
+
+def total_cycles(instructions: Sequence[MacInstruction]) -> int:
+    """Return the cycles from the first issue to the last write, both counted; 0 without instructions.
+
+    Raises
+    ------
+    ValueError : as `issue_cycles`.
+    """
+    starts = issue_cycles(instructions)
+    ends = (cycle + timing(each.mode).write for cycle, each in zip(starts, instructions, strict=True))
+    return max(ends, default=0)
+
+
+def macs_per_cycle(mode: str) -> float:
+    """Return the multiply-accumulates of a mode that no accumulator holds back.
+
+    Raises
+    ------
+    ValueError : no mode of Table 7.
+    """
+    steps = timing(mode)
+    return MODES[mode].lanes * MODES[mode].depth / steps.issue_interval

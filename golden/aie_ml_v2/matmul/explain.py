@@ -1,0 +1,235 @@
+"""One lane of the multiply-accumulate as text: which bits come out, and why.
+
+Every number printed is taken from the scalar tier's own trace; nothing is computed a second time here but exact values,
+their sums and their distance from the result.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MX_NAN_EXPONENT, MX_PAIRS
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.exact import Block, IntegerLaneTrace, LaneTrace, Term
+from bitpath.golden.aie_ml_v2.exact.fused import QUARTERS
+from bitpath.golden.explain.text import collapsed, error_text, fields_text, result_text
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.rounding import floor_log2, ulp
+
+ALIGNMENT = f"{'value':<18}{'code':>5}{'moved':>7}{'on the grid':>13}"
+"""Head of the columns that `_alignment` fills."""
+
+
+def explain_lane(trace: LaneTrace | IntegerLaneTrace) -> str:
+    """Return lines that show one instruction's work on one lane.
+
+    Codes are hexadecimal with their fields in binary. A term's code is the exponent that it is aligned by, the largest
+    one's weight is ``2**(code - 255)``.
+    """
+    return "\n".join(_integer(trace) if isinstance(trace, IntegerLaneTrace) else _float(trace))
+
+
+def explain_chain(steps: Sequence[tuple[str, LaneTrace | IntegerLaneTrace]]) -> str:
+    """Return one line for each instruction, headed by its name, and a summary.
+
+    Raises
+    ------
+    ValueError : `steps` is empty.
+    """
+    if not steps:
+        raise ValueError("steps is empty; at least one instruction is allowed")
+    final = steps[-1][1]
+    width = max(len(name) for name, _ in steps)
+    if isinstance(final, IntegerLaneTrace):
+        lines = [f"{'':<{width}}  {'sum of products':<22}accumulator"]
+        lines += [f"{name:<{width}}  {sum(each.products):<22}{each.result}" for name, each in steps]
+        return "\n".join([*lines, f"result       {final.result}"])
+    lines = [
+        f"numerics     {_numerics(final.numerics)}",
+        f"{'':<{width}}  {'largest code':<14}{'sum of products':<18}{'accumulator':<32}error in ulp",
+    ]
+    for name, each in steps:
+        code = "-" if each.exponent is None else str(each.exponent)
+        products = "not finite" if each.exact is None else _number(_products(each))
+        error = _error(each.result, each.exact)
+        shown = "-" if error is None else f"{float(error):+.4g}"
+        lines.append(f"{name:<{width}}  {code:<14}{products:<18}{result_text(FP32, each.result):<32}{shown}")
+    lines.append(f"result       {result_text(FP32, final.result)}")
+    if any(each.exact is None for _, each in steps):
+        return "\n".join([*lines, "exact        none: a NaN or an infinity takes part"])
+    first = steps[0][1]
+    exact = first.exact - _products(first) + sum(_products(each) for _, each in steps)
+    lines.append(
+        f"exact        {float(exact):.17g}, of the products of {'codes' if isinstance(final.a, Block) else 'floats'}"
+    )
+    return "\n".join([*lines, f"error        {error_text(_error(final.result, exact))}"])
+
+
+def _float(trace: LaneTrace) -> list[str]:
+    lines = [f"numerics     {_numerics(trace.numerics)}", f"operation    {_operation(trace)}"]
+    lines += _blocks(trace) if isinstance(trace.a, Block) else []
+    lines += _terms(trace)
+    if trace.exact is None:
+        return [*lines, "sum          a NaN or an infinity decides", f"result       {result_text(FP32, trace.result)}"]
+    if trace.exponent is None:
+        return [*lines, "sum          no term that is not 0", f"result       {result_text(FP32, trace.result)}"]
+    return [
+        *lines,
+        f"maximum      code {trace.exponent}: the grid is 2**{floor_log2(trace.unit)}",
+        f"sum          {trace.total} = {_number(trace.total * trace.unit)}",
+        *_normalisation(trace),
+        f"result       {result_text(FP32, trace.result)}",
+        f"exact        {float(trace.exact):.17g}, of the terms before they were aligned",
+        f"error        {error_text(_error(trace.result, trace.exact))}",
+    ]
+
+
+def _numerics(numerics: AieNumerics) -> str:
+    roundings = (
+        f"terms {numerics.align_rounding.name}",
+        f"accumulators {numerics.accumulator_align_rounding.name}",
+        f"result {numerics.result_rounding.name}",
+    )
+    return f"{numerics.align_fraction_bits} fraction bits; {', '.join(roundings)}"
+
+
+def _operation(trace: LaneTrace) -> str:
+    products, *accumulators = ("-" if each else "+" for each in trace.negated)
+    given = [
+        f" {sign} {name}"
+        for sign, name, acc in zip(accumulators, ("acc1", "acc2"), (trace.acc1, trace.acc2), strict=True)
+        if acc is not None
+    ]
+    return f"{'-' if products == '-' else ''}products{''.join(given)}"
+
+
+def _blocks(trace: LaneTrace) -> list[str]:
+    """Return the lines of a block pair up to the sums of its products."""
+    lines = [_block(trace, name, each) for name, each in (("a", trace.a), ("b", trace.b))]
+    if not trace.post_add:
+        return lines
+    places = sum(each.exponent - MX_BIAS + 1 - each.fmt.magnitude_bits for each in (trace.a, trace.b))
+    hidden = [x == y == 0 for x, y in zip(trace.a.codes, trace.b.codes, strict=True)]
+    lines.append(f"{'k':>5}  {'a: shift, code':<26}{'b: shift, code':<26}{'shifts':>6}{'product':>10}{'in T':>10}")
+    lines += collapsed(hidden, lambda k: _pair(trace, k), lambda _: "codes 0")
+    left = trace.numerics.align_fraction_bits - 2 * trace.a.fmt.magnitude_bits
+    lines.append(
+        f"post-add     product in units of 2**{places}, T in quarters of them; T << {left} is on the grid of its code"
+    )
+    return lines
+
+
+def _block(trace: LaneTrace, name: str, block: Block) -> str:
+    start = f"block {name}      {block.fmt.name}, exponent {block.exponent:#04x}"
+    if trace.numerics.mx_nan_block and block.exponent == MX_NAN_EXPONENT:
+        return f"{start}: NaN"
+    return f"{start} = 2**{block.exponent - MX_BIAS}, shifts {block.shift:0{MX_PAIRS}b} (pair 0 last)"
+
+
+def _pair(trace: LaneTrace, k: int) -> str:
+    product = trace.products[k]
+    sides = "".join(
+        f"{f'{block.shift_of(k)} {block.codes[k]:>4} = {_number(block.value(k))}':<26}" for block in (trace.a, trace.b)
+    )
+    shifts = trace.a.shift_of(k) + trace.b.shift_of(k)
+    return f"{k:>5}  {sides}{shifts:>6}{float(product):>10.9g}{int(product * QUARTERS):>10}"
+
+
+def _terms(trace: LaneTrace) -> list[str]:
+    """Return the lines of terms and accumulators, each with its way onto the grid."""
+    accumulators = [
+        (name, fields_text(FP32, code))
+        for name, code in (("acc1", trace.acc1), ("acc2", trace.acc2))
+        if code is not None
+    ]
+    products = trace.product_terms
+    if isinstance(trace.a, Block):
+        names = [(_range(i, len(products)), f"T {total}") for i, total in enumerate(trace.post_add)]
+        names = names or [("T", "")]
+        hidden = [False] * len(products)
+    else:
+        columns = [[fields_text(fmt, code) for code, fmt in side] for side in (trace.a, trace.b)]
+        left = max((len(each) for each in columns[0]), default=0) + 2
+        names = [(str(k), f"{x:<{left}}{y}") for k, (x, y) in enumerate(zip(*columns, strict=True))]
+        hidden = [x[0] == y[0] == 0 for x, y in zip(trace.a, trace.b, strict=True)]
+    width = max(len(text) for _, text in (*names, *accumulators)) + 2
+    rows = [
+        f"{name:>5}  {text:<{width}}{_alignment(trace, term)}"
+        for (name, text), term in zip((*names, *accumulators), trace.terms, strict=True)
+    ]
+    title = "" if isinstance(trace.a, Block) else "operands a and b"
+    return [
+        f"{'k':>5}  {title:<{width}}{ALIGNMENT}",
+        *collapsed(hidden, lambda k: rows[k], lambda _: "zeros"),
+        *rows[len(products) :],
+    ]
+
+
+def _range(index: int, count: int) -> str:
+    """Name the elements of the sum with this index, of so many."""
+    size = MX_BLOCK // count
+    return str(index) if size == 1 else f"{index * size}-{index * size + size - 1}"
+
+
+def _alignment(trace: LaneTrace, term: Term) -> str:
+    """Show a term's value, its code, how far below the largest it is, and what of it is on the grid."""
+    if term.kind is not Kind.FINITE:
+        return "NaN" if term.kind is Kind.NAN else f"{'-' if term.sign else ''}infinity"
+    value = f"{_number(term.value):<18}"
+    if term.exponent is None:
+        return f"{value}{'-':>5}"
+    if trace.exponent is None:
+        return f"{value}{term.exponent:>5}"
+    lost = term.value / trace.unit - term.aligned
+    text = f"{value}{term.exponent:>5}{trace.exponent - term.exponent:>7}{term.aligned:>13}"
+    return f"{text}  rounded off {float(lost):+.6g}" if lost else text
+
+
+def _normalisation(trace: LaneTrace) -> list[str]:
+    if trace.total == 0:
+        return []
+    position = floor_log2(Fraction(trace.total))
+    field = trace.exponent + position - trace.numerics.align_fraction_bits - FP32.bias - 1
+    text = f"normalise    leading one at bit {position}, exponent field {field}"
+    dropped = position - FP32.fraction_bits
+    if dropped > 0:
+        rest = Fraction(abs(trace.total) % (1 << dropped), 1 << dropped)
+        name = trace.numerics.result_rounding.name
+        text += f", {dropped} bits rounded off ({name}): {float(rest):.6g} of the last place"
+    result = trace.result & ~FP32.sign_mask
+    if result == 0:
+        text += "; below the normal numbers, zero"
+    if result == FP32.infinity_code:
+        text += "; overflow"
+    return [text]
+
+
+def _integer(trace: IntegerLaneTrace) -> list[str]:
+    mode = trace.mode
+    hidden = [x == y == 0 for x, y in zip(trace.a, trace.b, strict=True)]
+    lines = [
+        f"mode         {mode.name}, {mode.lanes} lanes of {mode.lane_bits} bits",
+        f"{'k':>5}  {'a':>11}{'b':>11}{'product':>22}",
+        *collapsed(
+            hidden, lambda k: f"{k:>5}  {trace.a[k]:>11}{trace.b[k]:>11}{trace.products[k]:>22}", lambda _: "zeros"
+        ),
+    ]
+    for name, addend in zip(("acc1", "acc2"), trace.addends, strict=True):
+        lines.append(f"{name:>5}  {'':>22}{addend:>22}")
+    wrapped = "" if trace.result == trace.total else f", wrapped to {mode.lane_bits} bits"
+    return [*lines, f"sum          {trace.total}{wrapped}", f"result       {trace.result}"]
+
+
+def _products(trace: LaneTrace) -> Fraction:
+    return sum((term.value for term in trace.product_terms), Fraction(0))
+
+
+def _error(result: int, exact: Fraction | None) -> Fraction | None:
+    got = decode(FP32, result)
+    if exact is None or got.kind is not Kind.FINITE:
+        return None
+    return (got.value - exact) / ulp(FP32, exact)
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):.9g}"

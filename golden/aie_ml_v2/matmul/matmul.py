@@ -1,0 +1,275 @@
+"""Matrices of any size on the native products of the vector unit, steps of K in order.
+
+`plan_matmul` converts the operands and cuts them into tiles. The golden model (`run_plan`) and the RTL execute the same
+plan, so a difference between the two is never one of tiling or conversion.
+
+Ref: llvm-aie for the shapes; AM027, Table 7.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.convert.integers import integer_dot
+from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
+from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
+from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_sparse
+from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
+from bitpath.golden.aie_ml_v2.operands.arguments import (
+    check_array,
+    check_choice,
+    check_integers,
+    member,
+    numerics_or_default,
+)
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.backend import Progress, cuts
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
+
+FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
+"""Formats of floats by the names that `matmul` and the command line take."""
+FORMATS = (*MX_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
+ROW_TILES = 8
+"""Tile rows that are computed at once: enough for numpy, few enough for the cache."""
+CONVERTED_AT_ONCE = 1 << 20
+"""Elements that are converted at once."""
+Operand = np.ndarray | MxBlocks | SparseVector
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MatmulPlan:
+    """A matrix product cut into native ones.
+
+    Attributes
+    ----------
+    fmt : as `matmul` names it.
+    mode : the row of Table 7.
+    tile : the native shape.
+    a : operands [M/m, K/k, m, k]; MxBlocks of shape [M/m, K/k, m, 1].
+    b : operands [K/k, N/n, n, k], k innermost; MxBlocks of shape [K/k, N/n, n, 1]; sparse ones in groups.
+    shape : M and N before padding.
+    numerics : of the multiply-accumulate.
+    """
+
+    fmt: str
+    mode: Mode
+    tile: Shape
+    a: np.ndarray | MxBlocks
+    b: Operand
+    shape: tuple[int, int]
+    numerics: AieNumerics
+
+    @property
+    def tiles(self) -> tuple[int, int, int]:
+        """Tiles along M, K and N."""
+        b = self.b.mask if isinstance(self.b, SparseVector) else self.b
+        return (*self.a.shape[:2], b.shape[1])
+
+    @property
+    def instruction_count(self) -> int:
+        """Native products of the whole product."""
+        return int(np.prod(self.tiles))
+
+    @property
+    def mac_count(self) -> int:
+        """Multiply-accumulates of the padded product; products with sparse B's zeros are not counted."""
+        return self.instruction_count * self.mode.lanes * self.mode.depth
+
+    @property
+    def output_count(self) -> int:
+        """Elements of the result, without padding."""
+        return self.shape[0] * self.shape[1]
+
+
+def matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    fmt: str,
+    rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
+    sparse: bool = False,
+    numerics: AieNumerics | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
+
+    Parameters and errors are those of `plan_matmul`; `progress` is `run_plan`'s.
+    """
+    plan = plan_matmul(a, b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
+    return result_matrix(plan, run_plan(plan, progress=progress))
+
+
+def plan_matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    fmt: str,
+    rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
+    sparse: bool = False,
+    numerics: AieNumerics | None = None,
+) -> MatmulPlan:
+    """Convert two matrices and cut their product into native ones, all dimensions padded with zeros.
+
+    Parameters
+    ----------
+    a, b : [M, K] and [K, N], none of them 0: float32, or for integers any integer dtype within the mode's ranges.
+    fmt : "mx9", "mx6", "mx4" (blocks run along K); "bf16", "fp16"; "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2",
+        "fp8_e5m2fnuz" (saturating); "int8", "int16", "int16_64", "int32x16".
+    rounding : crRnd code of the conversion.
+    sparse : whether B has at most two nonzero numbers among four neighbours along K, and runs in a sparse shape.
+    numerics : None is `spec.aie_ml_v2_numerics.AIE_ML_V2`.
+
+    Raises
+    ------
+    TypeError, ValueError : other dtypes, shapes, names or ranges; a dense B with `sparse`, or a format without sparsity.
+    """
+    check_choice("fmt", fmt, FORMATS)
+    numerics = numerics_or_default(numerics)
+    mode = _mode(fmt, numerics)
+    for name, matrix, bits in (("a", a, mode.a_bits), ("b", b, mode.b_bits)):
+        if bits:
+            check_integers(name, matrix, bits, signed=True)
+        else:
+            check_array(name, matrix, np.float32)
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
+    if sparse and not mode.sparse_shapes:
+        allowed = [name for name in FORMATS if _mode(name, numerics).sparse_shapes]
+        raise ValueError(f"sparse is True; with fmt {fmt!r}, False is allowed, True with {', '.join(allowed)}")
+    tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
+    code = member("rounding", rounding, RoundingCode)
+    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, code, numerics)
+    return MatmulPlan(
+        fmt=fmt,
+        mode=mode,
+        tile=tile,
+        a=_convert(_tiles(a, tile.m, tile.k), fmt, code, numerics),
+        b=_to_sparse(right) if sparse else right,
+        shape=(a.shape[0], b.shape[1]),
+        numerics=numerics,
+    )
+
+
+def run_plan(plan: MatmulPlan, *, progress: Progress | None = None) -> np.ndarray:
+    """Execute a plan; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read.
+
+    `progress` is told the blocks of rows done and all of them, whenever one is done.
+    """
+    dense = not isinstance(plan.b, SparseVector) and plan.fmt not in INTEGER_MODES
+    if dense and backend.compiled(plan.mac_count):
+        from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
+
+        if aie_lanes.supports(plan.numerics, plan.a if isinstance(plan.a, MxBlocks) else None):
+            return _run_compiled(plan, progress)
+    return _run_steps(plan, progress)
+
+
+def _run_compiled(plan: MatmulPlan, progress: Progress | None) -> np.ndarray:
+    """Execute a plan in `golden.fast`; tile rows and columns of floats that hold infinity or NaN step by step."""
+    from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
+
+    rows, _, columns = plan.tiles
+    if isinstance(plan.a, MxBlocks):
+        result = aie_lanes.multiply_blocks(plan.numerics, plan.a, plan.b, progress)
+    else:
+        result = aie_lanes.multiply_floats(plan.numerics, plan.a, plan.b, progress)
+    tiles = result.reshape(rows, plan.tile.m, columns, plan.tile.n).swapaxes(1, 2)
+    if not isinstance(plan.a, MxBlocks):
+        special_rows = aie_lanes.specials(plan.a).any(axis=(1, 2, 3))
+        special_columns = aie_lanes.specials(plan.b).any(axis=(0, 2, 3))
+        if special_rows.any():
+            tiles[special_rows] = _run_steps(replace(plan, a=plan.a[special_rows]))
+        if special_columns.any():
+            tiles[:, special_columns] = _run_steps(replace(plan, b=plan.b[:, special_columns]))
+    return np.ascontiguousarray(tiles)
+
+
+def _run_steps(plan: MatmulPlan, progress: Progress | None = None) -> np.ndarray:
+    """Execute a plan step by step, for some tile rows at a time."""
+    rows, depth, columns = plan.tiles
+    parts = []
+    for start in range(0, rows, ROW_TILES):
+        a = plan.a[start : start + ROW_TILES]
+        acc = None
+        for k in range(depth):
+            acc = _step(plan, a[:, k, np.newaxis, :, np.newaxis], plan.b, k, acc)
+        parts.append(acc)
+        if progress is not None:
+            progress(min(start + ROW_TILES, rows), rows)
+    return np.concatenate(parts).reshape(rows, columns, plan.tile.m, plan.tile.n)
+
+
+def result_matrix(plan: MatmulPlan, tiles: np.ndarray) -> np.ndarray:
+    """Return accumulators [M/m, N/n, m, n] as the matrix [M, N] that they are, without padding."""
+    rows, columns, m, n = tiles.shape
+    whole = tiles.transpose(0, 2, 1, 3).reshape(rows * m, columns * n)
+    return np.ascontiguousarray(whole[: plan.shape[0], : plan.shape[1]])
+
+
+def _step(plan: MatmulPlan, a: np.ndarray | MxBlocks, b: Operand, k: int, acc: np.ndarray | None) -> np.ndarray:
+    name = "fp8" if plan.mode is FLOAT8 else plan.fmt
+    if isinstance(b, SparseVector):
+        options = {} if plan.fmt in INTEGER_MODES else {"numerics": plan.numerics}
+        right = SparseVector(b.slots[k][np.newaxis, :, np.newaxis], b.mask[k][np.newaxis, :, np.newaxis])
+        return sparse_dot(a, right, acc, fmt=name, **options)
+    right = b[k][np.newaxis, :, np.newaxis]
+    if plan.fmt in INTEGER_MODES:
+        return integer_dot(a, right, acc, mode=plan.fmt)
+    return fused_dot(a, right, acc, fmt=name, numerics=plan.numerics)
+
+
+def _mode(fmt: str, numerics: AieNumerics) -> Mode:
+    if fmt in MX_FORMATS:
+        return mx_mode(fmt, numerics)
+    if fmt in INTEGER_MODES:
+        return INTEGER_MODES[fmt]
+    return SPARSE_MODES.get(fmt, FLOAT8)
+
+
+def _tiles(matrix: np.ndarray, rows: int, depth: int) -> np.ndarray:
+    """Pad with zeros and cut: [R, K] to [R/rows, K/depth, rows, depth]."""
+    padded = np.pad(matrix, [(0, -matrix.shape[0] % rows), (0, -matrix.shape[1] % depth)])
+    return padded.reshape(-1, rows, padded.shape[1] // depth, depth).swapaxes(1, 2)
+
+
+def _to_sparse(tiles: np.ndarray) -> SparseVector:
+    """Take what is not zero out of tiles of B: -0 is, which masking leaves of negative weights."""
+    entities = np.where(tiles == 0, np.zeros_like(tiles), tiles)
+    crowded = (entities.reshape(-1, SPARSE_GROUP) != 0).sum(axis=-1)
+    if crowded.max() > SPARSE_KEPT:
+        raise ValueError(
+            f"b has {crowded.max()} nonzero numbers among four neighbours along K; {SPARSE_KEPT} are allowed"
+        )
+    return to_sparse(entities)
+
+
+def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieNumerics) -> np.ndarray | MxBlocks:
+    """Convert tiles to a format, some at a time: what lies in between takes many times the memory of one."""
+    if fmt in INTEGER_MODES:
+        return tiles.astype(np.int64)
+    step = max(CONVERTED_AT_ONCE // tiles[0].size, 1)
+    parts = [tiles[each] for each in cuts(len(tiles), step)]
+    if fmt in MX_FORMATS:
+        blocks = [to_mx(part, fmt, rounding=rounding, numerics=numerics) for part in parts]
+        fields = ("exponent", "shift", "codes")
+        return MxBlocks(fmt, *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields))
+    return np.concatenate([_narrowed(part, FLOAT_FORMATS[fmt], rounding) for part in parts])
+
+
+def _narrowed(tiles: np.ndarray, target: FloatFormat, rounding: RoundingCode) -> np.ndarray:
+    bits = np.ascontiguousarray(tiles).view(np.uint32)
+    if target is BF16:
+        codes = f32_to_bf16(bits, rounding=rounding)
+    elif target is FP16:
+        codes = f32_to_fp16(bits, rounding=rounding)
+    else:
+        codes = f32_to_fp8(bits, DTYPES[target], rounding=rounding, saturate=True)
+    return codes.view(DTYPES[target])

@@ -1,0 +1,162 @@
+"""Where a block's bits lie: in memory, and in the vector, E, F and G registers.
+
+Ref: AM027 and UG1639; llvm-aie for the registers' widths. What they leave open is in
+`bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX4_PADDING, MX_BLOCK, MX_FORMS, MxFormat
+from bitpath.golden.aie_ml_v2.operands.arguments import check_array, mx_format
+from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks, check_blocks
+
+
+@dataclass(frozen=True, eq=False)
+class MxRegisters:
+    """A register group that holds 64, 128 or 256 elements.
+
+    Attributes
+    ----------
+    fmt : the format; a name is allowed when it is made.
+    data : uint8 [..., n] of the vector register: the MX9 codes, or the low nibbles of MX6 codes, element 0 lowest.
+    f : uint8 [..., n], one bit an element, the MX6 codes' signs; no bytes with MX9.
+    g : uint8 [..., n], shift bits: four in the low nibble for 8 elements of MX9, eight for 16 elements of MX6.
+    e : uint8 [..., n], exponents for as many elements.
+
+    Raises
+    ------
+    TypeError, ValueError : another format, dtype, or sizes that do not belong together.
+    """
+
+    fmt: MxFormat
+    data: np.ndarray
+    f: np.ndarray
+    g: np.ndarray
+    e: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fmt", mx_format(self.fmt))
+        for name in ("data", "f", "g", "e"):
+            check_array(name, getattr(self, name), np.uint8)
+        form = MX_FORMS[self.fmt]
+        sizes = {elements * form.data_bits // 8: elements for elements in form.elements}
+        if self.data.ndim < 1 or self.data.shape[-1] not in sizes:
+            raise ValueError(f"data has shape {self.data.shape}; last axes of {', '.join(map(str, sizes))} are allowed")
+        elements = sizes[self.data.shape[-1]]
+        count = elements // form.elements_per_byte
+        for name, size in (("f", elements * form.msb_bits // 8), ("g", count), ("e", count)):
+            expected = (*self.data.shape[:-1], size)
+            if getattr(self, name).shape != expected:
+                raise ValueError(f"{name} has shape {getattr(self, name).shape}; {expected} is allowed")
+
+
+def pack_mx(blocks: MxBlocks) -> np.ndarray:
+    """Return blocks as memory holds them: uint8 [..., B, 18 | 12 | 8], exponent, shifts, codes.
+
+    Codes are a little-endian bit stream, element 0 lowest.
+
+    Raises
+    ------
+    TypeError : `blocks` are no MxBlocks.
+    """
+    check_blocks("blocks", blocks)
+    codes = _bytes(_bits(blocks.codes.astype(np.int64), blocks.fmt.width))
+    return np.concatenate([blocks.exponent[..., np.newaxis], blocks.shift[..., np.newaxis], codes], axis=-1)
+
+
+def unpack_mx(data: np.ndarray, fmt: MxFormat | str) -> MxBlocks:
+    """Return the blocks of their bytes in memory; the inverse of `pack_mx`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, format, or number of bytes.
+    """
+    fmt = mx_format(fmt)
+    check_array("data", data, np.uint8)
+    if data.ndim < 2 or data.shape[-1] != fmt.block_bytes:
+        raise ValueError(f"data has shape {data.shape}; [..., B, {fmt.block_bytes}] is allowed for {fmt.name}")
+    codes = _signed(_numbers(data[..., 2:], fmt.width), fmt.width)
+    return MxBlocks(fmt, data[..., 0].copy(), data[..., 1].copy(), codes.astype(np.int8))
+
+
+def to_registers(blocks: MxBlocks) -> MxRegisters:
+    """Return the registers that hold the B blocks of the last axis; B is 4, 8 or 16.
+
+    An MX9 block's exponent stands twice, for elements 0 to 7 and for 8 to 15, and four shift bits with each. MX4 codes
+    are held times four in the form of MX6.
+
+    Raises
+    ------
+    TypeError, ValueError : no MxBlocks, or another number of blocks.
+    """
+    check_blocks("blocks", blocks)
+    form = MX_FORMS[blocks.fmt]
+    if blocks.shape[-1] * MX_BLOCK not in form.elements:
+        allowed = ", ".join(str(elements // MX_BLOCK) for elements in form.elements)
+        raise ValueError(f"blocks have {blocks.shape[-1]} on their last axis; {allowed} are allowed")
+    words = blocks.codes.astype(np.int64) << (MX4_PADDING if blocks.fmt is MX4 else 0)
+    bits = _bits(words, form.data_bits + form.msb_bits)
+    halves = MX_BLOCK // form.elements_per_byte
+    shift = blocks.shift[..., np.newaxis]
+    if halves == 2:
+        shift = np.concatenate([shift & 0xF, shift >> 4], axis=-1)
+    return MxRegisters(
+        blocks.fmt,
+        data=joined(_bytes(bits[..., : form.data_bits])),
+        f=joined(_bytes(bits[..., form.data_bits :])),
+        g=joined(shift),
+        e=blocks.exponent.repeat(halves, axis=-1),
+    )
+
+
+def from_registers(registers: MxRegisters) -> MxBlocks:
+    """Return the blocks that registers hold; the inverse of `to_registers`.
+
+    Raises
+    ------
+    TypeError : no MxRegisters.
+    ValueError : two halves of an MX9 block with different exponents, G bytes above 15 there, MX4 codes whose padding is
+        not 0.
+    """
+    if not isinstance(registers, MxRegisters):
+        raise TypeError(f"registers is {type(registers).__name__}; MxRegisters are allowed")
+    fmt, form = registers.fmt, MX_FORMS[registers.fmt]
+    numbers = _numbers(registers.data, form.data_bits)
+    if form.msb_bits:
+        numbers |= _numbers(registers.f, form.msb_bits) << form.data_bits
+    numbers = in_groups(_signed(numbers, form.data_bits + form.msb_bits), MX_BLOCK)
+    exponent, shift = registers.e, registers.g
+    if MX_BLOCK // form.elements_per_byte == 2:
+        if np.any(exponent[..., ::2] != exponent[..., 1::2]):
+            raise ValueError("e holds different exponents for the halves of a block; equal ones are allowed")
+        if np.any(shift > 0xF):
+            raise ValueError(f"g reaches {shift.max():#x}; 0 to 0xf are allowed for {fmt.name}")
+        exponent, shift = exponent[..., ::2], shift[..., ::2] | shift[..., 1::2] << 4
+    if fmt is MX4:
+        if np.any(numbers & (1 << MX4_PADDING) - 1):
+            raise ValueError("data holds codes with bits below those of mx4; zeros are allowed there")
+        numbers >>= MX4_PADDING
+    return MxBlocks(fmt, exponent.copy(), shift.copy(), numbers.astype(np.int8))
+
+
+def _bits(numbers: np.ndarray, width: int) -> np.ndarray:
+    """Return the low `width` bits of int64 numbers, lowest first, as uint8 [..., width]."""
+    return (numbers[..., np.newaxis] >> np.arange(width) & 1).astype(np.uint8)
+
+
+def _bytes(bits: np.ndarray) -> np.ndarray:
+    """Return bytes from bits [..., n, width], the first the lowest; n * width is a multiple of 8."""
+    return np.packbits(joined(bits), axis=-1, bitorder="little")
+
+
+def _numbers(data: np.ndarray, width: int) -> np.ndarray:
+    """Return int64 [..., n] numbers of `width` bits from bytes; the inverse of `_bits` and `_bytes`."""
+    bits = np.unpackbits(np.ascontiguousarray(data), axis=-1, bitorder="little").astype(np.int64)
+    return (in_groups(bits, width) << np.arange(width)).sum(axis=-1)
+
+
+def _signed(numbers: np.ndarray, width: int) -> np.ndarray:
+    return numbers - ((numbers >> width - 1) << width)

@@ -1,0 +1,70 @@
+"""Arrays of MX blocks."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.aie_ml_v2.operands.arguments import check_array, mx_format
+
+
+@dataclass(frozen=True, eq=False)
+class MxBlocks:
+    """Blocks of 16 elements along the last axis of a tensor.
+
+    Attributes
+    ----------
+    fmt : the format; a name is allowed when it is made.
+    exponent : uint8 [..., B], the shared exponents, bias 127.
+    shift : uint8 [..., B]; bit j belongs to elements 2j and 2j + 1.
+    codes : int8 [..., B, 16], -2**m to 2**m - 1.
+
+    Raises
+    ------
+    TypeError, ValueError : another format, dtype, shape, or a code that does not fit.
+    """
+
+    fmt: MxFormat
+    exponent: np.ndarray
+    shift: np.ndarray
+    codes: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fmt", mx_format(self.fmt))
+        check_array("exponent", self.exponent, np.uint8)
+        check_array("shift", self.shift, np.uint8)
+        check_array("codes", self.codes, np.int8)
+        if self.shift.shape != self.exponent.shape:
+            raise ValueError(f"shift has shape {self.shift.shape}; {self.exponent.shape} is allowed, as exponent")
+        if self.exponent.ndim < 1 or self.codes.shape != (*self.exponent.shape, MX_BLOCK):
+            expected = ", ".join(map(str, (*self.exponent.shape, MX_BLOCK)))
+            raise ValueError(f"codes have shape {self.codes.shape}; [{expected}] is allowed, with at least two axes")
+        lowest, highest = self.fmt.min_code, self.fmt.max_code
+        if self.codes.size and (self.codes.min() < lowest or self.codes.max() > highest):
+            raise ValueError(
+                f"codes reach from {self.codes.min()} to {self.codes.max()}; {self.fmt.name} has {lowest} to {highest}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the arrays of exponents and shifts, the last axis being that of blocks."""
+        return self.exponent.shape
+
+    @property
+    def element_shifts(self) -> np.ndarray:
+        """The shift of every element, int64 [..., B, 16]."""
+        pairs = self.shift[..., np.newaxis] >> np.arange(MX_PAIRS, dtype=np.uint8) & 1
+        return pairs.repeat(2, axis=-1).astype(np.int64)
+
+    def __getitem__(self, key: Any) -> "MxBlocks":
+        """Index the axes of `shape`; the axis of blocks has to stay."""
+        index = key if isinstance(key, tuple) else (key,)
+        whole = index if Ellipsis in index else (*index, Ellipsis)
+        return MxBlocks(self.fmt, self.exponent[whole], self.shift[whole], self.codes[(*whole, slice(None))])
+
+
+def check_blocks(name: str, blocks: object) -> None:
+    """Raise where something is no MxBlocks."""
+    if not isinstance(blocks, MxBlocks):
+        raise TypeError(f"{name} is {type(blocks).__name__}; MxBlocks are allowed")

@@ -1,0 +1,130 @@
+"""Inlined pieces of the kernels: float64 taken apart, rounded to odd, and rounded to a format."""
+
+import os
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
+
+import numpy as np
+from numba import config, njit
+
+_HERE = Path(__file__).parent
+_GOLDEN = _HERE.parent
+_LOOPS = (*_HERE.glob("*.py"), *_GOLDEN.glob("*/*/*_loop.py"))
+_DECLARATIONS = (*_GOLDEN.glob("formats/*.py"), *_GOLDEN.glob("*/declarations/*.py"))
+_SOURCES = sorted([*_LOOPS, *_DECLARATIONS])
+_DIGEST = sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:16]
+
+
+def _roots() -> list[Path]:
+    """Return where compiled code may be kept, best first: numba's own setting, this package, the user's cache."""
+    homes = [Path(each) for each in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache"))]
+    user = [home / "bitpath" for home in homes if home.is_absolute()]
+    given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    return [*given, _HERE / "__pycache__", *user[:1]]
+
+
+def _folder(roots: Iterable[Path]) -> Path | None:
+    """Return the folder of code from these very sources, below the first root that can be written; None if none can.
+
+    Other sources' folders stay: a process that still runs on them writes there, and fails where its folder vanishes.
+    """
+    for root in roots:
+        folder = root / f"kernels-{_DIGEST}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    return None
+
+
+_FOLDER = _folder(_roots())
+_SETTING = Lock()
+"""Of numba's folder, which is the whole process's, while kernels may be imported in several threads."""
+
+
+def kernel(function: Callable[..., None]) -> Callable[..., None]:
+    """Compile a function at its first call, and keep the code for later processes.
+
+    Without fast-math: the compiler may neither reorder nor fuse what changes a bit. numba looks at a kernel's own file to
+    tell whether kept code is stale, and kernels take pieces from this file and numbers from the declarations: so the folder is named
+    by the digest of all of them, and nothing is kept where numba would have to choose another.
+    """
+    with _SETTING:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(_FOLDER or "")
+        try:
+            return njit(cache=_FOLDER is not None, nogil=True, error_model="numpy")(function)
+        finally:
+            config.CACHE_DIR = before
+
+
+@njit(forceinline=True)
+def code64(value):
+    """Return the code of a float64, int64."""
+    return np.float64(value).view(np.int64)
+
+
+@njit(forceinline=True)
+def value64(code):
+    """Return the float64 of a code."""
+    return np.int64(code).view(np.float64)
+
+
+@njit(forceinline=True)
+def two_sum(a, b):
+    """Return a + b rounded to nearest even and the exact error of that (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@njit(forceinline=True)
+def to_odd(total, error):
+    """Return total + error rounded to odd, of a float64 sum and its exact error.
+
+    The magnitude is truncated to 53 bits and, where anything was lost, its last bit set: the truncated number and the next
+    one are neighbours, one of them odd. Truncation takes the number before `total` where the error points inward, that is
+    where signs differ. An error of 0, and NaN, which infinity leaves, move nothing.
+    """
+    code = code64(total)
+    inexact = np.int64((error < 0.0) | (error > 0.0))
+    inward = np.int64(np.uint64(code ^ code64(error)) >> np.uint64(63)) & inexact
+    return value64(code - inward | inexact)
+
+
+@njit(forceinline=True)
+def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
+    """Return a format's code, without sign and its exponent unbounded above, of a float64's code, rounded once.
+
+    Parameters
+    ----------
+    code : int64; NaN and infinity give codes beyond any format's.
+    to_nearest : 1 for RNE, 0 for RTZ.
+    """
+    biased = code >> 52 & 0x7FF
+    significand = code & ((1 << 52) - 1) | np.int64(biased > 0) << 52
+    biased = max(biased, np.int64(1))
+    exponent = max(biased - 1023, emin)
+    # Bits below the format's last one. 54 suffice: they leave nothing of 53 bits, and less than half a unit.
+    shift = min(exponent - biased + 1023 + 52 - fraction_bits, np.int64(54))
+    up = (np.int64(1) << shift - 1) - 1 + (significand >> shift & 1)
+    kept = significand + up * to_nearest >> shift
+    # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
+    return (exponent + bias - 1 << fraction_bits) + kept
+
+
+@njit(forceinline=True)
+def left32(value, shift):
+    """Return int32 ``value << shift`` for a shift of 0 to 31: numba's own shifts widen to 64 bits, and vectors halve."""
+    return np.int32(value << (shift & np.int32(31)))
+
+
+@njit(forceinline=True)
+def right32(value, shift):
+    """Return int32 ``value >> shift`` for a shift of 0 to 31."""
+    return np.int32(value >> (shift & np.int32(31)))

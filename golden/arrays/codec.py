@@ -1,0 +1,189 @@
+"""Codes and what they mean: classify, decode exactly, and round exact values back to codes.
+
+The scalar functions work in unbounded Python integers. The array functions carry values in float64, which holds every
+finite number of every format of the catalogue exactly: at most 24 significant bits, exponents from -149 to 127. All
+rounding is done here, in integers; ml_dtypes only gives arrays of codes their dtype.
+"""
+
+from functools import cache
+
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden.arrays import backend
+from bitpath.golden.formats.catalogue import (
+    BF16,
+    E2M1,
+    E3M4,
+    E4M3,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    E8M0,
+    FP16,
+    FP32,
+    FloatFormat,
+    Specials,
+)
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import Overflow, overflow_code
+
+DTYPES = {
+    E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
+    E4M3: np.dtype(ml_dtypes.float8_e4m3),
+    E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    E3M4: np.dtype(ml_dtypes.float8_e3m4),
+    E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
+    E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
+    E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
+    E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
+    BF16: np.dtype(ml_dtypes.bfloat16),
+    FP16: np.dtype(np.float16),
+    FP32: np.dtype(np.float32),
+}
+"""The numpy dtype that carries codes of each format. TF32 has none."""
+
+_UNSIGNED = {width: np.dtype(f"u{width // 8}") for width in (8, 16, 32)}
+"""The dtype whose every value is a code of a format of so many bits."""
+TABLE_BITS = 16
+"""Width of the widest codes that are looked up: a table of half a megabyte."""
+_FORMATS = {dtype: fmt for fmt, dtype in DTYPES.items()}
+
+
+def codes_of(array: np.ndarray, name: str = "array") -> np.ndarray:
+    """View an array of a float dtype as its codes, uint8, uint16 or uint32; errors call it `name`.
+
+    Raises
+    ------
+    TypeError : the dtype carries no format of the catalogue.
+    ValueError : a float4_e2m1fn array has bits above the low nibble of a byte.
+    """
+    fmt = format_of(array.dtype)
+    codes = array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    if fmt is E2M1 and np.any(codes > E2M1.sign_mask + E2M1.max_code):
+        raise ValueError(f"{name} has float4_e2m1fn bytes above 15; codes are 0 to 15, in the low nibble")
+    return codes
+
+
+def format_of(dtype: np.dtype) -> FloatFormat:
+    """Return the format that a numpy dtype carries.
+
+    Raises
+    ------
+    TypeError : the dtype carries no format of the catalogue.
+    """
+    fmt = _FORMATS.get(np.dtype(dtype))
+    if fmt is None:
+        raise TypeError(f"dtype is {np.dtype(dtype)}; allowed are {', '.join(str(known) for known in _FORMATS)}")
+    return fmt
+
+
+def decode_array(fmt: FloatFormat, codes: np.ndarray) -> np.ndarray:
+    """Return the values of an array of codes as float64, exactly; NaN codes as the quiet NaN.
+
+    Raises
+    ------
+    ValueError : a code does not fit in the format's width.
+    """
+    if codes.dtype == _UNSIGNED.get(fmt.width):
+        if fmt.width <= TABLE_BITS:
+            return np.asarray(_table(fmt)[codes])
+        if fmt == FP32:
+            return _decode_fp32(codes)
+    codes = codes.astype(np.int64)
+    if np.any((codes < 0) | (codes >= 1 << fmt.width)):
+        raise ValueError(f"codes reach from {codes.min()} to {codes.max()}; {fmt.name} codes are {fmt.width} bits")
+    biased = codes >> fmt.fraction_bits & fmt.exponent_mask
+    magnitude = codes & ~fmt.sign_mask
+    subnormal = (biased == 0) & fmt.has_subnormals
+    significand = (codes & fmt.fraction_mask) + np.where(subnormal, 0, 1 << fmt.fraction_bits)
+    exponent = np.where(subnormal, fmt.emin, biased - fmt.bias) - fmt.fraction_bits
+    values = np.ldexp(significand.astype(np.float64), exponent)
+    if fmt.specials is Specials.UNSIGNED_ZERO:
+        values = np.where(codes == fmt.nan_code, np.nan, values)
+    elif fmt.specials is not Specials.FINITE:
+        values = np.where(magnitude > fmt.max_code, np.nan, values)
+    if fmt.infinity_code is not None:
+        values = np.where(magnitude == fmt.infinity_code, np.inf, values)
+    return np.where((codes & fmt.sign_mask != 0) & ~np.isnan(values), -values, values)
+
+
+@cache
+def _table(fmt: FloatFormat) -> np.ndarray:
+    """The value of every code of a format of at most `TABLE_BITS`."""
+    return decode_array(fmt, np.arange(1 << fmt.width))
+
+
+def _decode_fp32(codes: np.ndarray) -> np.ndarray:
+    """The values of uint32 codes: float64 holds every FP32 number. Every NaN becomes the quiet one."""
+    with np.errstate(invalid="ignore"):
+        values = np.asarray(codes).view(np.float32).astype(np.float64)
+    values[np.isnan(values)] = np.nan
+    return values
+
+
+def encode_array(
+    fmt: FloatFormat,
+    values: np.ndarray,
+    *,
+    rounding: Rounding = Rounding.RNE,
+    overflow: Overflow = Overflow.SPECIAL,
+) -> np.ndarray:
+    """Round exact float64 values to codes, once; the inverse of `decode_array`.
+
+    Parameters
+    ----------
+    values : float64 of any shape. NaN becomes the format's `nan_code`, infinity overflows.
+    rounding : RNE or RTZ.
+    overflow : what a magnitude becomes that exceeds the largest finite number after rounding with unbounded exponent.
+
+    Returns
+    -------
+    int64 codes of the same shape.
+
+    Raises
+    ------
+    TypeError : `values` are not float64.
+    ValueError : `rounding` is SR; or the format cannot express a value: NaN where it has none, zero, negative or below
+        the smallest number where it has neither zero nor sign, overflow where it can only saturate.
+    """
+    if values.dtype != np.float64:
+        raise TypeError(f"values are {values.dtype}; float64 is allowed")
+    if rounding is Rounding.SR:
+        raise ValueError("rounding is SR; encode_array rounds RNE or RTZ")
+    if fmt.nan_code is None and np.isnan(values).any():
+        raise ValueError(f"values hold NaN, which {fmt.name} cannot express")
+    if not fmt.signed and np.any(~np.isnan(values) & (np.signbit(values) | (values < float(fmt.min_normal)))):
+        raise ValueError(f"values go below {float(fmt.min_normal)}, the smallest number of {fmt.name}")
+    # A kernel cannot raise, which an overflow has to where there is nothing to overflow to.
+    overflows = fmt.specials is not Specials.FINITE or overflow is Overflow.SATURATE
+    if overflows and backend.compiled(values.size):
+        from bitpath.golden.arrays import codec_loops as loops
+
+        return loops.encode(fmt, values, rounding, overflow_code(fmt, overflow))
+
+    bits = values.view(np.int64)
+    negative = bits < 0
+    biased = bits >> 52 & 0x7FF
+    nan = np.isnan(values)
+    significand = (bits & (1 << 52) - 1) + np.where(biased > 0, 1 << 52, 0)
+    exponent = np.maximum(np.maximum(biased, 1) - 1023, fmt.emin)
+    # Bits below the format's last one. 54 suffice: they leave nothing of 53 bits, and less than half a unit.
+    shift = np.minimum(exponent - np.maximum(biased, 1) + 1023 + 52 - fmt.fraction_bits, 54)
+    kept = significand >> shift
+    if rounding is Rounding.RNE:
+        rest = significand - (kept << shift)
+        half = np.int64(1) << (shift - 1)
+        kept += (rest > half) | ((rest == half) & (kept & 1 == 1))
+    # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
+    codes = (exponent + fmt.bias - 1 << fmt.fraction_bits) + kept
+    beyond = (codes > fmt.max_code) & ~nan
+    if beyond.any():
+        codes = np.where(beyond, overflow_code(fmt, overflow), codes)
+    signed_zero = fmt.specials is not Specials.UNSIGNED_ZERO
+    codes = np.where(negative & (signed_zero | (codes > 0)), codes | fmt.sign_mask, codes)
+    # NaN has no sign, that of overflow included.
+    return (
+        codes if fmt.nan_code is None else np.where(nan | (codes == fmt.nan_code | fmt.sign_mask), fmt.nan_code, codes)
+    )

@@ -1,0 +1,96 @@
+"""One code and what it means: class, sign, significand and exponent, in unbounded Python integers."""
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from bitpath.golden.formats.catalogue import (
+    FloatFormat,
+    Specials,
+)
+
+
+class Kind(Enum):
+    """Class of a code. It takes precedence over the other fields: a NaN's significand says nothing."""
+
+    FINITE = "finite"
+    INFINITY = "infinity"
+    NAN = "nan"
+
+
+class Overflow(Enum):
+    """What becomes of a value beyond the largest finite number."""
+
+    SPECIAL = "special"  # infinity, or NaN in a format without infinity
+    SATURATE = "saturate"  # the largest finite number, infinity too
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A code taken apart: ``(-1)**sign * significand * 2**exponent`` where ``kind`` is finite.
+
+    Attributes
+    ----------
+    kind : class of the code.
+    sign : 0 or 1.
+    significand : integer with the hidden bit; at most ``fmt.precision`` bits, 0 for a zero.
+    exponent : weight of the significand's lowest bit; subnormals and zeros have that of the smallest normal number.
+    """
+
+    kind: Kind
+    sign: int
+    significand: int
+    exponent: int
+
+    @property
+    def value(self) -> Fraction:
+        """The exact value of a finite code."""
+        if self.kind is not Kind.FINITE:
+            raise ValueError(f"value: {self.kind.value} has no exact value")
+        return (-1) ** self.sign * self.significand * Fraction(2) ** self.exponent
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is +0 or -0."""
+        return self.kind is Kind.FINITE and self.significand == 0
+
+
+def decode(fmt: FloatFormat, code: int) -> Unpacked:
+    """Take one code apart.
+
+    Raises
+    ------
+    ValueError : the code does not fit in the format's width.
+    """
+    if not 0 <= code < 1 << fmt.width:
+        raise ValueError(f"code is {code}; {fmt.name} codes are 0 to {(1 << fmt.width) - 1}")
+    sign = int(bool(code & fmt.sign_mask))
+    biased = code >> fmt.fraction_bits & fmt.exponent_mask
+    fraction = code & fmt.fraction_mask
+    magnitude = code & ~fmt.sign_mask
+    subnormal = fmt.has_subnormals and biased == 0
+    kind = Kind.FINITE
+    if magnitude > fmt.max_code:
+        kind = Kind.INFINITY if magnitude == fmt.infinity_code else Kind.NAN
+    elif fmt.specials is Specials.UNSIGNED_ZERO and code == fmt.nan_code:
+        kind = Kind.NAN
+    return Unpacked(
+        kind=kind,
+        sign=sign,
+        significand=fraction if subnormal else fraction | 1 << fmt.fraction_bits,
+        exponent=(fmt.emin if subnormal else biased - fmt.bias) - fmt.fraction_bits,
+    )
+
+
+def overflow_code(fmt: FloatFormat, overflow: Overflow) -> int:
+    """Return the code, without sign, of a magnitude beyond the largest finite number.
+
+    Raises
+    ------
+    ValueError : the format has neither infinity nor NaN and `overflow` asks for one.
+    """
+    if overflow is Overflow.SATURATE:
+        return fmt.max_code
+    if fmt.specials is Specials.FINITE:
+        raise ValueError(f"overflow is {overflow.name}; {fmt.name} has neither infinity nor NaN and can only saturate")
+    return fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code

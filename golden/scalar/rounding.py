@@ -1,0 +1,65 @@
+"""Rounding an exact value to a code, in unbounded integers."""
+
+from fractions import Fraction
+
+from bitpath.golden.formats.catalogue import FloatFormat, Specials
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import Overflow, overflow_code
+
+
+def floor_log2(value: Fraction) -> int:
+    """Return the exponent e with ``2**e <= |value| < 2**(e + 1)``; `value` is not 0."""
+    numerator, denominator = abs(value.numerator), value.denominator
+    guess = numerator.bit_length() - denominator.bit_length()  # exact or one too large
+    return guess if abs(value) >= Fraction(2) ** guess else guess - 1
+
+
+def round_to_integer(value: Fraction, rounding: Rounding) -> int:
+    """Round to an integer, RNE or RTZ."""
+    match rounding:
+        case Rounding.RNE:
+            return round(value)  # Python rounds fractions half to even
+        case Rounding.RTZ:
+            return int(value)
+    raise ValueError(f"rounding is {rounding.name}; RNE and RTZ are allowed")
+
+
+def ulp(fmt: FloatFormat, value: Fraction) -> Fraction:
+    """Return the distance of `fmt`'s numbers at `value`, the exponent unbounded above."""
+    exponent = fmt.emin if value == 0 else max(floor_log2(value), fmt.emin)
+    return Fraction(2) ** (exponent - fmt.fraction_bits)
+
+
+def round_to_format(
+    value: Fraction,
+    fmt: FloatFormat,
+    rounding: Rounding = Rounding.RNE,
+    *,
+    overflow: Overflow = Overflow.SPECIAL,
+    zero_sign: int = 0,
+) -> int:
+    """Round an exact value to a code of `fmt`, once.
+
+    A value that rounds to zero keeps its sign where the format has one for it; `zero_sign` is the sign of a value that is zero.
+
+    Raises
+    ------
+    ValueError : the format has no code for it (below an unsigned format's smallest number; no infinity to overflow to).
+    """
+    if not fmt.signed and value < fmt.min_normal:
+        raise ValueError(f"value is {value}; the smallest number of {fmt.name} is {fmt.min_normal}")
+    sign = zero_sign if value == 0 else int(value < 0)
+    unit = ulp(fmt, value)
+    rounded = round_to_integer(abs(value) / unit, rounding) * unit
+    if rounded > fmt.max:
+        code = overflow_code(fmt, overflow)
+        if code == fmt.nan_code:
+            return code
+    elif rounded < fmt.min_normal:
+        code = int(rounded / fmt.min_subnormal)
+    else:
+        exponent = floor_log2(rounded)
+        fraction = int(rounded / Fraction(2) ** (exponent - fmt.fraction_bits)) & fmt.fraction_mask
+        code = (exponent + fmt.bias) << fmt.fraction_bits | fraction
+    signed = code or fmt.specials is not Specials.UNSIGNED_ZERO
+    return code | (fmt.sign_mask if sign and signed else 0)

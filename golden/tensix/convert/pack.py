@@ -1,0 +1,192 @@
+"""The packers: Dst to L1 by early conversion, edge mask, ReLU, exponent threshold, late conversion, and a write or an
+accumulation.
+
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 for what they leave open.
+"""
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.block_floats import encode_blocks, exponent_stream_bytes, join_datums
+from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
+from bitpath.golden.tensix.convert.edge_mask import apply_edge_mask, row_masks
+from bitpath.golden.tensix.convert.exponent_threshold import apply_exponent_threshold, check_exponent_threshold
+from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS, add_to_l1
+from bitpath.golden.tensix.convert.relu import apply_relu, check_relu
+from bitpath.golden.tensix.convert.unpack import L1_BYTES, as_bytes, fp32_to_fp16
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.operands.arguments import format_member
+
+FLOAT_OUTPUTS = (
+    Format.FP32,
+    Format.TF32,
+    Format.BF16,
+    Format.FP16,
+    Format.FP8,
+    *BLOCK_FLOATS,
+)
+"""L1 formats that any float intermediate converts to; FP32 does not become TF32."""
+LARGEST_DESCALE_SHIFT = 31
+
+
+def pack(
+    dst: np.ndarray,
+    mid_format: Format | int | str,
+    out_format: Format | int | str,
+    *,
+    dst32: bool,
+    relu: int = 0,
+    relu_threshold: int = 0,
+    l1: np.ndarray | None = None,
+    unsigned: bool = False,
+    raw: bool = False,
+    edge_mask: np.ndarray | int | None = None,
+    edge_minus_infinity: bool = False,
+    exponent_threshold: int = 0,
+    descale_shift: int = 0,
+    round_10b: bool = False,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Convert Dst words to datums in L1.
+
+    Parameters
+    ----------
+    dst : uint32 words of any shape, in order; 16-bit ones are FP16 for an intermediate format with 5 exponent bits.
+    mid_format : the intermediate format. FP32, TF32, BF16, BFP8 (8 exponent and 6 fraction bits), FP16, BFP8A (5 and 6
+        bits; 7 with `raw`), FP8 (with `raw`), INT32, INT16 or INT8.
+    out_format : a float format for a float, the intermediate format itself for an integer.
+    dst32 : whether Dst words are 32 bits wide.
+    relu : 0 none; 1 not above zero becomes zero; 2 not above the threshold becomes zero; 3 clamp to 0..threshold.
+    relu_threshold : 16-bit pattern, FP16 for an intermediate format with 5 exponent bits, else BF16; not negative.
+    l1 : uint8 bytes or uint32 words to add the result to, for FP32, BF16 and FP16; at least as long as it.
+    unsigned : whether INT8 means 0 to 255.
+    raw : convert early by copying or truncating instead of rounding: keeps denormals, NaN and -0.
+    edge_mask : 16 bits for each row of 16 datums, or for all rows: datums of a column whose bit is 0 are replaced.
+    edge_minus_infinity : whether they become minus infinity, for float intermediate formats; else +0.
+    exponent_threshold : after ReLU, floats of a biased exponent below it become +0; 0 to 255.
+    descale_shift : INT32 to INT8 divides by 2**shift, 0 to 31, and rounds before it clamps; not with `raw`.
+    round_10b : the intermediate format FP32, or BF16 on the way to FP16, is TF32 instead; without effect with `raw`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+
+    Returns
+    -------
+    uint8 bytes; block floats have their exponent bytes first, padded to 16 with zeros.
+
+    Raises
+    ------
+    TypeError, ValueError : other dtypes, formats, modes or pairs of them; words too wide; `l1` too short.
+    """
+    numerics = WORMHOLE.numerics if numerics is None else numerics
+    mid_format, out_format = format_member("mid_format", mid_format), format_member("out_format", out_format)
+    if round_10b and not raw:
+        mid_format = _rounded_to_10_bits(mid_format, out_format)
+    _check(dst, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw)
+    _check_descale_shift(descale_shift, mid_format, raw=raw)
+    check_relu(relu, relu_threshold, mid_format)
+    check_exponent_threshold(exponent_threshold, mid_format)
+    if edge_minus_infinity and (edge_mask is None or mid_format in INTEGERS):
+        given = f"mid_format {mid_format.name} and edge_mask {'None' if edge_mask is None else 'given'}"
+        raise ValueError(f"edge_minus_infinity is True; with {given}, False is allowed")
+    if l1 is not None and out_format not in ACCUMULATING_FORMATS:
+        allowed = ", ".join(each.name for each in ACCUMULATING_FORMATS)
+        raise ValueError(f"l1 is given with out_format {out_format.name}; accumulation allows {allowed}")
+
+    words = dst.astype(np.int64).reshape(-1)
+    values = convert_early(
+        numerics, words, mid_format, dst32=dst32, unsigned=unsigned, raw=raw, descale_shift=descale_shift
+    )
+    if edge_mask is not None:
+        masks = row_masks(edge_mask, dst.size)
+        values = apply_edge_mask(values, masks, mid_format, minus_infinity=edge_minus_infinity, raw=raw)
+    values = apply_relu(values, mid_format, relu, relu_threshold, unsigned=unsigned)
+    values = apply_exponent_threshold(values, mid_format, exponent_threshold)
+    if out_format in BLOCK_FLOATS:
+        return _block_bytes(numerics, values, mid_format, out_format)
+    codes = values if mid_format in INTEGERS else _convert_late(values, mid_format, out_format)
+    width = L1_BYTES[out_format]
+    if l1 is not None:
+        present = as_bytes("l1", l1)
+        if len(present) < width * len(codes):
+            raise ValueError(f"l1 has {len(present)} bytes; {width * len(codes)} and more are allowed")
+        old = np.ascontiguousarray(present[: width * len(codes)]).view(f"<u{width}").astype(np.int64)
+        codes = add_to_l1(numerics, old, codes, out_format)
+    return codes.astype(f"<u{width}").view(np.uint8)
+
+
+def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bool, unsigned: bool, raw: bool) -> None:
+    if dst.dtype != np.uint32:
+        raise TypeError(f"dst is {dst.dtype}; uint32 is allowed")
+    if not dst32 and dst.size and dst.max() >> 16:
+        raise ValueError(f"dst holds words up to {dst.max():#x}; 16 bits are allowed")
+    allowed = EARLY_FORMATS[dst32, raw]
+    if mid_format not in allowed:
+        names = ", ".join(each.name for each in allowed)
+        raise ValueError(f"mid_format is {mid_format.name}; with dst32 {dst32} and raw {raw}, {names} are allowed")
+    outputs = (mid_format,) if mid_format in INTEGERS else FLOAT_OUTPUTS
+    if out_format not in outputs or (mid_format, out_format) == (Format.FP32, Format.TF32):
+        names = ", ".join(each.name for each in outputs if (mid_format, each) != (Format.FP32, Format.TF32))
+        raise ValueError(f"out_format is {out_format.name}; from {mid_format.name}, {names} are allowed")
+    if unsigned and mid_format is not Format.INT8:
+        raise ValueError(f"unsigned is True; with mid_format {mid_format.name}, False is allowed")
+    if out_format in BLOCK_FLOATS and dst.size % BLOCK:
+        raise ValueError(
+            f"dst has {dst.size} words; with out_format {out_format.name}, multiples of {BLOCK} are allowed"
+        )
+
+
+def _rounded_to_10_bits(mid_format: Format, out_format: Format) -> Format:
+    """Return what an intermediate format becomes where 10 fraction bits are asked for."""
+    if mid_format is Format.FP32 or (mid_format is Format.BF16 and out_format is Format.FP16):
+        return Format.TF32
+    raise ValueError(
+        f"round_10b is True; with mid_format {mid_format.name} and out_format {out_format.name}, False is allowed"
+    )
+
+
+def _check_descale_shift(shift: int, mid_format: Format, *, raw: bool) -> None:
+    if not 0 <= shift <= LARGEST_DESCALE_SHIFT:
+        raise ValueError(f"descale_shift is {shift}; 0 to {LARGEST_DESCALE_SHIFT} are allowed")
+    if shift and (raw or mid_format is not Format.INT8):
+        raise ValueError(f"descale_shift is {shift}; with mid_format {mid_format.name} and raw {raw}, 0 is allowed")
+
+
+def _block_bytes(numerics: TensixNumerics, values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:
+    block = BLOCK_FLOATS[out_format]
+    if block.exponent_bits == 8:
+        words = _convert_late(values, mid_format, Format.BF16)
+    else:
+        words = _convert_late(values, mid_format, Format.FP16) & ~0b111
+    exponents, datums = encode_blocks(numerics, out_format, words.reshape(-1, BLOCK))
+    stream = np.zeros(exponent_stream_bytes(len(values)), np.uint8)
+    stream[: len(exponents)] = exponents
+    return np.concatenate([stream, join_datums(block, datums)])
+
+
+def _convert_late(values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:
+    """Convert intermediate floats, FP16 words or FP32 words, to codes of an L1 format."""
+    if mid_format in EXPONENT5_FORMATS:
+        exponent = values >> 10 & 0x1F
+        match out_format:
+            case Format.FP16:
+                return values
+            case Format.FP8:
+                return np.where(exponent == 0, values >> 15 << 7, values >> 8)
+            case Format.BF16:
+                return np.where(exponent == 0, 0, _fp16_to_fp32(values) >> 16)
+        return _fp16_to_fp32(values)
+    match out_format:
+        case Format.FP16:
+            return fp32_to_fp16(values)
+        case Format.FP8:
+            return fp32_to_fp16(values) >> 8
+        case Format.BF16 if mid_format in (Format.FP32, Format.TF32):
+            return np.where(values >> 23 & 0xFF == 0, values >> 31 << 15, values >> 16)
+        case Format.BF16:
+            return values >> 16
+    return values
+
+
+def _fp16_to_fp32(values: np.ndarray) -> np.ndarray:
+    """Widen FP16 words to FP32 words; a zero exponent stays zero, its fraction kept."""
+    exponent = values >> 10 & 0x1F
+    return values >> 15 << 31 | np.where(exponent == 0, 0, exponent + 112) << 23 | (values & 0x3FF) << 13

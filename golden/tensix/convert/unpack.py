@@ -1,0 +1,171 @@
+"""The unpackers' conversions: datums in L1 to words of SrcA, SrcB and Dst.
+
+Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion; ttsim v1.10.0 for FP32 to FP16.
+"""
+
+import numpy as np
+
+from bitpath.golden.tensix.convert.block_floats import decode_blocks, exponent_stream_bytes, split_datums
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.operands.arguments import format_member
+
+L1_BYTES = {
+    Format.FP32: 4,
+    Format.TF32: 4,
+    Format.INT32: 4,
+    Format.FP16: 2,
+    Format.BF16: 2,
+    Format.INT16: 2,
+    Format.FP8: 1,
+    Format.INT8: 1,
+}
+"""Bytes of a datum in L1, but for block floats."""
+
+CONVERSIONS = {
+    Format.FP32: (Format.FP32, Format.TF32, Format.BF16, Format.FP16),
+    Format.TF32: (Format.TF32,),
+    Format.INT32: (Format.INT32,),
+    Format.FP16: (Format.FP16,),
+    Format.BF16: (Format.BF16,),
+    Format.INT16: (Format.INT16,),
+    Format.FP8: (Format.FP8, Format.FP16),
+    Format.INT8: (Format.INT8,),
+    Format.BFP8: (Format.BFP8, Format.BF16),
+    Format.BFP4: (Format.BFP4, Format.BF16),
+    Format.BFP2: (Format.BFP2, Format.BF16),
+    Format.BFP8A: (Format.BFP8A, Format.FP16),
+    Format.BFP4A: (Format.BFP4A, Format.FP16),
+    Format.BFP2A: (Format.BFP2A, Format.FP16),
+}
+"""Register formats that each L1 format converts to. FP32 and INT32 make 32-bit Dst words, all others Src words."""
+
+
+def unpack(
+    l1: np.ndarray,
+    in_format: Format | int | str,
+    out_format: Format | int | str,
+    *,
+    unsigned: bool = False,
+    count: int = 256,
+    forced_exponent: int | None = None,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Convert datums in L1 to register words.
+
+    Parameters
+    ----------
+    l1 : uint8 bytes or uint32 little-endian words, one axis; block floats have their exponent bytes first, padded to 16.
+    in_format, out_format : a pair of `CONVERSIONS`, members, hardware codes or names.
+    unsigned : whether INT8 datums are 0 to 255 (else sign and 7 magnitude bits).
+    count : datums, a multiple of 16 for block floats.
+    forced_exponent : the unpacker's forced shared exponent, for all blocks; `l1` then holds datums without exponents.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+
+    Returns
+    -------
+    uint32 [count]: logical 19-bit Src words; 32-bit Dst words for the register formats FP32 and INT32.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape or pair of formats; too few bytes; `unsigned` without INT8; an exponent of
+        more than 5 bits in an 'a' variant; `forced_exponent` without block floats.
+    """
+    numerics = WORMHOLE.numerics if numerics is None else numerics
+    in_format, out_format = format_member("in_format", in_format), format_member("out_format", out_format)
+    if out_format not in CONVERSIONS[in_format]:
+        allowed = ", ".join(each.name for each in CONVERSIONS[in_format])
+        raise ValueError(f"out_format is {out_format.name}; from {in_format.name}, {allowed} are allowed")
+    if unsigned and in_format is not Format.INT8:
+        raise ValueError(f"unsigned is True; with in_format {in_format.name}, False is allowed")
+    data = as_bytes("l1", l1)
+    if count < 1:
+        raise ValueError(f"count is {count}; 1 and more are allowed")
+    if in_format in BLOCK_FLOATS:
+        return _block_floats(numerics, data, in_format, count, forced_exponent)
+    if forced_exponent is not None:
+        raise ValueError(f"forced_exponent is {forced_exponent}; with in_format {in_format.name}, None is allowed")
+    width = L1_BYTES[in_format]
+    words = _first_bytes(data, width * count).view(f"<u{width}").astype(np.int64)
+    return _convert(words, in_format, out_format, unsigned).astype(np.uint32)
+
+
+def as_bytes(name: str, l1: np.ndarray) -> np.ndarray:
+    """Return L1 contents as uint8, whatever the byte order of the host."""
+    if l1.dtype not in (np.uint8, np.uint32):
+        raise TypeError(f"{name} is {l1.dtype}; uint8 and uint32 are allowed")
+    if l1.ndim != 1:
+        raise ValueError(f"{name} has shape {l1.shape}; one axis is allowed")
+    return np.ascontiguousarray(l1.astype(l1.dtype.newbyteorder("<"))).view(np.uint8)
+
+
+def _first_bytes(data: np.ndarray, needed: int) -> np.ndarray:
+    if len(data) < needed:
+        raise ValueError(f"l1 has {len(data)} bytes; {needed} and more are allowed")
+    return np.ascontiguousarray(data[:needed])
+
+
+def _block_floats(
+    numerics: TensixNumerics, data: np.ndarray, fmt: Format, count: int, forced_exponent: int | None
+) -> np.ndarray:
+    if count % BLOCK:
+        raise ValueError(f"count is {count}; with in_format {fmt.name}, multiples of {BLOCK} are allowed")
+    block = BLOCK_FLOATS[fmt]
+    if forced_exponent is not None and not 0 <= forced_exponent < 1 << block.exponent_bits:
+        limit = (1 << block.exponent_bits) - 1
+        raise ValueError(f"forced_exponent is {forced_exponent}; for {fmt.name}, 0 to {limit} are allowed")
+    start = exponent_stream_bytes(count) if forced_exponent is None else 0
+    data = _first_bytes(data, start + count * block.datum_bits // 8)
+    if forced_exponent is None:
+        exponents = data[: count // BLOCK].astype(np.int64)
+    else:
+        exponents = np.full(count // BLOCK, forced_exponent, np.int64)
+    if np.any(exponents >> block.exponent_bits):
+        raise ValueError(f"l1 holds the exponent {exponents.max()}; {fmt.name} has {block.exponent_bits} exponent bits")
+    words = decode_blocks(numerics, fmt, exponents, split_datums(block, data[start:], count)).reshape(-1)
+    return (_src_of_bf16(words) if block.exponent_bits == 8 else _src_of_fp16(words)).astype(np.uint32)
+
+
+def _convert(words: np.ndarray, in_format: Format, out_format: Format, unsigned: bool) -> np.ndarray:
+    match in_format, out_format:
+        case (Format.FP32, Format.FP32) | (Format.INT32, Format.INT32):
+            return words
+        case (Format.FP32 | Format.TF32, Format.TF32):
+            return words >> 13
+        case (Format.FP32, Format.BF16):
+            denormal = words >> 23 & 0xFF == 0
+            return _src_of_bf16(np.where(denormal, words >> 31 << 15, words >> 16))
+        case (Format.FP32, Format.FP16):
+            return _src_of_fp16(fp32_to_fp16(words))
+        case (Format.BF16, _):
+            return _src_of_bf16(words)
+        case (Format.FP16, _):
+            return _src_of_fp16(words)
+        case (Format.FP8, _):
+            return _src_of_fp16(words << 8)
+        case (Format.INT16, _):
+            return words >> 15 << 18 | (words & 0xFF) << 10 | (words >> 8 & 0x7F) << 3
+    magnitude = words if unsigned else words & 0x7F
+    sign = np.zeros_like(words) if unsigned else words >> 7
+    return sign << 18 | (magnitude > 0).astype(np.int64) << 14 | magnitude
+
+
+def fp32_to_fp16(words: np.ndarray) -> np.ndarray:
+    """Convert FP32 words to FP16 words: the fraction truncated, large values all ones, small ones a zero with sign.
+
+    A value below FP16's normal range by less than one binade keeps its fraction under a zero exponent.
+    """
+    exponent = (words >> 23 & 0xFF) - 112
+    code = exponent << 10 | words >> 13 & 0x3FF
+    code = np.where(exponent < 0, 0, np.where(exponent > 31, 0x7FFF, code))
+    return words >> 31 << 15 | code
+
+
+def _src_of_bf16(words: np.ndarray) -> np.ndarray:
+    """Place BF16 words in logical Src words."""
+    return words << 3
+
+
+def _src_of_fp16(words: np.ndarray) -> np.ndarray:
+    """Place FP16 words in logical Src words."""
+    return words >> 15 << 18 | words & 0x7FFF

@@ -1,0 +1,242 @@
+"""Tenstorrent Wormhole's Tensix: what its Matrix unit, unpackers and packers compute, the presets, and the standing of
+every choice.
+
+The references are those of :mod:`bitpath.golden.tensix.declarations.formats`, which declares formats and layouts.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.sources import Choice, Source
+
+
+class Masking(Enum):
+    """By which format the low fraction bits of a source are masked."""
+
+    OWN_FORMAT = "own_format"  # each source by its own format
+    SRCA_STYLE = "srca_style"  # both by the style, which follows SrcA's format
+
+
+class Tie(Enum):
+    """Where a value halfway between two neighbours goes; every other value goes to the nearest."""
+
+    AWAY = "away"  # from zero
+    UP = "up"  # to +infinity
+    EVEN = "even"
+
+
+class BfpRange(Enum):
+    """What becomes of a block floating-point datum whose exponent leaves the field during unpacking."""
+
+    WRAP = "wrap"  # modulo the field
+    FLUSH = "flush"  # zero of its sign
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensixNumerics:
+    """What the Matrix unit and its unpackers and packers compute, where documents and simulators leave it open.
+
+    Attributes
+    ----------
+    minus_one_quirk : with a 32-bit Dst, a three-way sum of exactly -1 unit at exponent E is written as -2**(E + 4).
+    masking : by which format sources are masked.
+    group : products that share one maximum exponent, 4, 8 or 16 of consecutive index.
+    product_guard_bits : fraction bits kept below the product's 10 when products are aligned, 0 to 13.
+    product_tie : of aligned products and of the smaller operand of ELWADD.
+    sum_tie : of a group's aligned sum.
+    dst_tie : of the aligned Dst operand.
+    final_tie : of the normalised result, and of the packer's roundings, which round magnitudes.
+    pre_round : with a 16-bit Dst, round the three addends to 10 fraction bits before they are added.
+    empty_terms_in_maximum : a product whose fidelity field is 0 though its operands are not takes part in the maximum
+        exponent.
+    zero_terms_keep_bias : a product of a zero operand has the exponent max(adj, 0), with adj the style's rebias less the
+        phase's weight (else 0): 97 for FP16 style with 32-bit Dst in phase 0.
+    int8_zero_exponent_flush : an integer datum whose exponent field is 0 is 0 whatever its magnitude bits.
+    row_broadcast_writes_all : MVMUL with row broadcast adds zero to Dst rows 1, 3 and 5, and so flushes them.
+    bfp_range : 8-bit exponents of block floats below 0, when unpacked.
+    bfp_a_range : 5-bit exponents of block floats below 0, when unpacked.
+    l1_fp16_underflow_saturates : FP16 accumulation in L1 turns a biased exponent below 0, or an exact cancellation at
+        exponents of 30 and above, into 0x7FFF (else zero).
+    src_a_row_step : what an MVMUL's SrcA start row is a multiple of, 8 or 16.
+    """
+
+    minus_one_quirk: bool
+    masking: Masking
+    group: int
+    product_guard_bits: int
+    product_tie: Tie
+    sum_tie: Tie
+    dst_tie: Tie
+    final_tie: Tie
+    pre_round: bool
+    empty_terms_in_maximum: bool
+    zero_terms_keep_bias: bool
+    int8_zero_exponent_flush: bool
+    row_broadcast_writes_all: bool
+    bfp_range: BfpRange
+    bfp_a_range: BfpRange
+    l1_fp16_underflow_saturates: bool
+    src_a_row_step: int
+
+    def __post_init__(self) -> None:
+        if self.group not in (4, 8, 16):
+            raise ValueError(f"group is {self.group}; 4, 8 and 16 are allowed")
+        if not 0 <= self.product_guard_bits <= 13:
+            raise ValueError(f"product_guard_bits is {self.product_guard_bits}; 0 to 13 are allowed")
+        if self.src_a_row_step not in (8, 16):
+            raise ValueError(f"src_a_row_step is {self.src_a_row_step}; 8 and 16 are allowed")
+
+
+def _ttsim(where: str) -> Source:
+    return Source(kind="inferred", where=f"ttsim: {where}")
+
+
+def _chosen(where: str) -> Source:
+    return Source(kind="chosen", where=where)
+
+
+_SOURCES = {
+    "minus_one_quirk": Source(
+        kind="measured",
+        where="tt-metal #38306 confirms a Wormhole bug of this sign and shape; its exact form is ttsim's",
+    ),
+    "masking": _ttsim("each source by its own format; TT-ISA MVMUL reads both by SrcA's style"),
+    "group": _ttsim("two groups of eight by index"),
+    "product_guard_bits": _ttsim("none"),
+    "product_tie": _ttsim("magnitude, away from zero"),
+    "sum_tie": _ttsim("two's complement, half a unit added: to +infinity"),
+    "dst_tie": _ttsim("magnitude, away from zero"),
+    "final_tie": Source(kind="measured", where="tt-metal #46101: ties away from zero, as ttsim and TT-ISA Packers"),
+    "pre_round": Source(kind="measured", where="tt-metal #46101: 16-bit Dst rounds to 10 fraction bits, then to BF16"),
+    "empty_terms_in_maximum": _ttsim("an operand with an empty field keeps its exponent"),
+    "zero_terms_keep_bias": _ttsim("FP16 style with 32-bit Dst rounds a Dst far below exponent 97"),
+    "int8_zero_exponent_flush": _ttsim("exponent byte 0 counts as 0; TT-ISA is silent"),
+    "row_broadcast_writes_all": Source(
+        kind="documented", where="TT-ISA MVMUL: the functional model leaves the other rows"
+    ),
+    "bfp_range": _ttsim("the exponent wraps modulo 256; its comments say that silicon does"),
+    "bfp_a_range": _chosen("TT-ISA calls it undefined; wrapping is what the 8-bit variants do"),
+    "l1_fp16_underflow_saturates": _ttsim("an FP16 sum with negative biased exponent becomes 0x7FFF"),
+    "src_a_row_step": _ttsim("a multiple of 16; TT-ISA MVMUL masks with 0x38"),
+}
+
+WORMHOLE = Preset(
+    name="tensix_wormhole",
+    numerics=TensixNumerics(
+        minus_one_quirk=True,
+        masking=Masking.OWN_FORMAT,
+        group=8,
+        product_guard_bits=0,
+        product_tie=Tie.AWAY,
+        sum_tie=Tie.UP,
+        dst_tie=Tie.AWAY,
+        final_tie=Tie.AWAY,
+        pre_round=True,
+        empty_terms_in_maximum=True,
+        zero_terms_keep_bias=True,
+        int8_zero_exponent_flush=True,
+        row_broadcast_writes_all=False,
+        bfp_range=BfpRange.WRAP,
+        bfp_a_range=BfpRange.WRAP,
+        l1_fp16_underflow_saturates=True,
+        src_a_row_step=16,
+    ),
+    sources=_SOURCES,
+)
+"""The reference: Wormhole as ttsim v1.10.0 computes it, its renormalisation bug included."""
+
+WORMHOLE_FIXED = Preset(
+    name="tensix_wormhole_fixed",
+    numerics=replace(WORMHOLE.numerics, minus_one_quirk=False),
+    sources=_SOURCES
+    | {"minus_one_quirk": Source(kind="measured", where="tt-metal #38306: the next chip, Blackhole, has no such bug")},
+)
+"""The same without the renormalisation bug."""
+
+WORMHOLE_DOCUMENTED = Preset(
+    name="tensix_wormhole_documented",
+    numerics=replace(WORMHOLE.numerics, masking=Masking.SRCA_STYLE, src_a_row_step=8),
+    sources=_SOURCES
+    | {
+        "masking": Source(kind="documented", where="TT-ISA MVMUL: both sources are read by SrcA's style"),
+        "src_a_row_step": Source(kind="documented", where="TT-ISA MVMUL: the start row is masked with 0x38"),
+    },
+)
+"""The same where the vendor's documents contradict the simulator."""
+
+PRESETS = {preset.name: preset for preset in (WORMHOLE, WORMHOLE_FIXED, WORMHOLE_DOCUMENTED)}
+"""Presets by the names that the command line takes."""
+
+CHOICES = (
+    Choice(
+        statement="Stochastic rounding is left out",
+        source=_chosen("TT-ISA says it is biased by a hardware bug, and no public model computes it"),
+    ),
+    Choice(
+        statement="DOTPV computes what MVMUL computes",
+        source=Source(kind="documented", where="TT-ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"),
+    ),
+    Choice(
+        statement="FP16A_FORCE is style FP16 with 16-bit Dst",
+        source=Source(kind="documented", where="TT-ISA MVMUL; ttsim does not run it"),
+    ),
+    Choice(
+        statement="Formats with 5-bit and 8-bit exponents do not mix in one instruction",
+        source=_chosen("ttsim refuses it; TT-ISA reads SrcB's bits by SrcA's style"),
+    ),
+    Choice(
+        statement="FP8 is e5m2",
+        source=Source(
+            kind="documented", where="TT-ISA Packers/FormatConversion, tt-metal and ttsim; TT-ISA SrcASrcB contradicts"
+        ),
+    ),
+    Choice(
+        statement="ELWADD and ELWSUB run in fidelity phase 0 only",
+        source=_chosen("TT-ISA divides by 32 and 128 in other phases, ttsim refuses them"),
+    ),
+    Choice(
+        statement="GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst is left out but for argmax",
+        source=Source(
+            kind="documented", where="TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
+        ),
+    ),
+    Choice(
+        statement="The integer zero-exponent rule holds for element-wise operations too",
+        source=_chosen("by analogy with MVMUL"),
+    ),
+    Choice(
+        statement="BF16 accumulation in L1 reads every NaN as 1.m * 2**128 unless the other side is infinite; FP16 accumulation reads a zero exponent as zero",
+        source=_chosen(
+            "ttsim decides NaN plus finite and normal FP16 numbers; its rule is carried on to NaN plus NaN and to denormals"
+        ),
+    ),
+    Choice(
+        statement="FP16 denormals are flushed before they are rounded to 6 fraction bits in the packer",
+        source=_chosen("as ttsim does with BF16 denormals"),
+    ),
+    Choice(
+        statement="FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign",
+        source=Source(
+            kind="documented",
+            where="TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen",
+        ),
+    ),
+    Choice(
+        statement="A word that GMPOOL's argmax returns with FP16 has the FP16 number in its upper half, in the order of a 16-bit Dst",
+        source=_chosen("TT-ISA GMPOOL gives the physical order, for which a 32-bit Dst has no logical one"),
+    ),
+    Choice(
+        statement="The packers' edge mask writes minus infinity as 0xFF800000 or, with 5 exponent bits, as all ones",
+        source=_chosen("TT-ISA EdgeMasking says infinity; FP16's is all ones"),
+    ),
+    Choice(
+        statement="The shift from INT32 to INT8 rounds as every rounding of the packers does, ties away from zero",
+        source=_chosen("TT-ISA says that the shifted-out bits are used for rounding; ttsim refuses shifts"),
+    ),
+    Choice(
+        statement="A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign",
+        source=_ttsim("the sign is set only when the datum's own magnitude is not zero"),
+    ),
+)
+"""What stands beside the presets in the README's table."""

@@ -1,0 +1,66 @@
+"""Tenstorrent Wormhole's Tensix Matrix unit on scalars, in unbounded integers and fractions."""
+
+from bitpath.golden.tensix.exact.accumulate import Accumulation, accumulate, accumulate_integer, round_tie
+from bitpath.golden.tensix.exact.conversions import (
+    early_float,
+    early_int8,
+    edge_mask,
+    exponent_threshold,
+    late_float,
+    pack_block,
+    relu,
+    unpack_block,
+    unpack_datum,
+)
+from bitpath.golden.tensix.exact.dot import (
+    Dot16Trace,
+    IntegerDot16Trace,
+    add,
+    dot16_integer,
+    multiply_add,
+    trace_dot16,
+    trace_dot16_integer,
+)
+from bitpath.golden.tensix.exact.l1 import add_to_l1
+from bitpath.golden.tensix.exact.multiplier import (
+    IntegerProduct,
+    Product,
+    Source,
+    fields,
+    multiply,
+    multiply_integer,
+    read_source,
+)
+from bitpath.golden.tensix.exact.pooling import maximum
+
+__all__ = [
+    "Accumulation",
+    "Dot16Trace",
+    "IntegerDot16Trace",
+    "IntegerProduct",
+    "Product",
+    "Source",
+    "accumulate",
+    "accumulate_integer",
+    "add",
+    "add_to_l1",
+    "dot16_integer",
+    "early_float",
+    "early_int8",
+    "edge_mask",
+    "exponent_threshold",
+    "fields",
+    "late_float",
+    "maximum",
+    "multiply",
+    "multiply_add",
+    "multiply_integer",
+    "pack_block",
+    "read_source",
+    "relu",
+    "round_tie",
+    "trace_dot16",
+    "trace_dot16_integer",
+    "unpack_block",
+    "unpack_datum",
+]

@@ -1,0 +1,164 @@
+"""The Tensix unpackers' and packers' conversions on single datums and blocks.
+
+Ref: tt-isa-documentation 3930471, FloatBitPatterns, Unpackers and Packers; ttsim v1.10.0 for what they leave open.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics, Tie
+from bitpath.golden.tensix.exact.accumulate import round_tie
+
+
+def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_format: Format, *, unsigned: bool) -> int:
+    """Convert one datum of L1, no block float, to a register word."""
+    if in_format in (Format.FP32, Format.INT32) and out_format is in_format:
+        return code
+    if in_format is Format.INT8:
+        magnitude = code if unsigned else code % 128
+        return (0 if unsigned else code // 128 << 18) + (16 << 10 if magnitude else 0) + magnitude
+    if in_format is Format.INT16:
+        return (code >> 15) << 18 | (code % 256) << 10 | (code >> 8) % 128 << 3
+    if in_format in (Format.FP16, Format.FP8):
+        return fp16_source(code if in_format is Format.FP16 else code << 8)
+    if in_format is Format.BF16:
+        return code << 3
+    sign, exponent, fraction = code >> 31, code >> 23 & 0xFF, code & 0x7FFFFF
+    if out_format is Format.TF32:
+        return sign << 18 | exponent << 10 | fraction >> 13
+    if out_format is Format.BF16:
+        return sign << 18 | (exponent << 10 | fraction >> 16 << 3 if exponent else 0)
+    return fp16_source(fp32_to_fp16(code))
+
+
+def fp16_source(code: int) -> int:
+    """Place an FP16 code in a logical source word."""
+    return code >> 15 << 18 | code & 0x7FFF
+
+
+def fp32_to_fp16(code: int) -> int:
+    """Convert FP32 to FP16: truncate the fraction, saturate, make what is far below the range a zero of its sign."""
+    sign, exponent, fraction = code >> 31, (code >> 23 & 0xFF) - 127 + 15, code >> 13 & 0x3FF
+    if exponent < 0:
+        return sign << 15
+    return sign << 15 | (0x7FFF if exponent > 31 else exponent << 10 | fraction)
+
+
+def unpack_block(numerics: TensixNumerics, fmt: Format, exponent: int, datums: Sequence[int]) -> list[int]:
+    """Convert the datums under one exponent byte to source words."""
+    block = BLOCK_FLOATS[fmt]
+    wide = block.exponent_bits == 8
+    top = (1 << block.exponent_bits) - 1
+    words = []
+    for datum in datums:
+        sign, magnitude = datum >> block.magnitude_bits, datum & (1 << block.magnitude_bits) - 1
+        if magnitude == 0:
+            biased, fraction = (top if sign else 0), 0
+        else:
+            zeros = block.magnitude_bits - magnitude.bit_length()
+            biased = exponent - zeros
+            # The magnitude's leading 1 is hidden; 10 fraction bits.
+            fraction = (magnitude << 10 >> magnitude.bit_length() - 1) - (1 << 10)
+            if biased < 0 and (numerics.bfp_range if wide else numerics.bfp_a_range) is BfpRange.FLUSH:
+                biased, fraction = 0, 0
+        words.append(sign << 18 | biased % (top + 1) << 10 | fraction)
+    return words
+
+
+def round_field(numerics: TensixNumerics, magnitude: int, dropped: int) -> int:
+    """Round a code without its sign to fewer fraction bits, a carry going into the exponent."""
+    return round_tie(Fraction(magnitude, 1 << dropped), numerics.final_tie) << dropped
+
+
+def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst32: bool) -> int:
+    """Round one float Dst word to the intermediate format, as an FP16 code or an FP32 code."""
+    if mid_format in EXPONENT5_FORMATS:
+        magnitude = word & 0x7FFF
+        if magnitude < 1 << 10:
+            return 0
+        dropped = 4 if mid_format is Format.BFP8A else 0
+        return word & 0x8000 | min(round_field(numerics, magnitude, dropped), 0x7FFF >> dropped << dropped)
+    if mid_format is Format.FP32:
+        return word
+    if not dst32:
+        if word & 0x7F80 == 0:
+            return 0
+        word <<= 16
+    magnitude = min(word & 0x7FFFFFFF, 0x7F800000)
+    dropped = {Format.TF32: 13, Format.BF16: 16, Format.BFP8: 17}[mid_format]
+    rounded = round_field(numerics, magnitude, dropped)
+    return word & 0x80000000 | rounded if rounded >= 1 << 23 else 0
+
+
+def early_int8(word: int, *, unsigned: bool, shift: int = 0, tie: Tie = Tie.AWAY) -> int:
+    """Divide the magnitude of one INT32 Dst word by ``2**shift``, round and clamp it to 8 bits."""
+    sign, magnitude = word >> 31, round_tie(Fraction(word & 0x7FFFFFFF, 1 << shift), tie)
+    if unsigned:
+        return 0 if sign else min(magnitude, 255)
+    return sign << 7 | min(magnitude, 127)
+
+
+def relu(code: int, width: int, mode: int, threshold: int) -> int:
+    """Apply a ReLU mode to an intermediate code of 16 or 32 bits."""
+    if mode == 0:
+        return code
+    if code >> width - 1:
+        return 0
+    if mode == 1:
+        return code
+    limit = threshold << width - 16
+    if mode == 3:
+        ignored = 13 if width == 32 else 0
+        return limit if code >> ignored > limit >> ignored else code
+    return 0 if code <= limit else code
+
+
+def edge_mask(code: int, column: int, mask: int, replacement: int) -> int:
+    """Replace an intermediate code where its column's bit is not set."""
+    return code if mask >> column & 1 else replacement
+
+
+def exponent_threshold(code: int, mid_format: Format, threshold: int) -> int:
+    """Replace an intermediate float by +0 where its exponent is below the threshold."""
+    exponent = code >> 10 & 0x1F if mid_format in EXPONENT5_FORMATS else code >> 23 & 0xFF
+    return 0 if exponent < threshold else code
+
+
+def late_float(code: int, mid_format: Format, out_format: Format) -> int:
+    """Convert an intermediate float to a code of an L1 format that is no block float."""
+    if mid_format not in EXPONENT5_FORMATS:
+        match out_format:
+            case Format.FP16:
+                return fp32_to_fp16(code)
+            case Format.FP8:
+                return fp32_to_fp16(code) >> 8
+            case Format.BF16:
+                narrows = mid_format in (Format.FP32, Format.TF32)
+                return code >> 31 << 15 if narrows and code & 0x7F800000 == 0 else code >> 16
+        return code
+    sign, exponent, fraction = code >> 15, code >> 10 & 0x1F, code & 0x3FF
+    match out_format:
+        case Format.FP16:
+            return code
+        case Format.FP8:
+            return code >> 8 if exponent else sign << 7
+        case Format.BF16:
+            return sign << 15 | exponent + 112 << 7 | fraction >> 3 if exponent else 0
+    return sign << 31 | (exponent + 112 if exponent else 0) << 23 | fraction << 13
+
+
+def pack_block(numerics: TensixNumerics, fmt: Format, codes: Sequence[int]) -> tuple[int, list[int]]:
+    """Round 16 BF16 codes, or FP16 codes for an 'a' variant, to one block: its exponent and its datums."""
+    block = BLOCK_FLOATS[fmt]
+    fraction_bits = 15 - block.exponent_bits
+    exponents = [code >> fraction_bits & (1 << block.exponent_bits) - 1 for code in codes]
+    shared = max(exponents)
+    datums = []
+    for code, exponent in zip(codes, exponents, strict=True):
+        fraction = (code & (1 << fraction_bits) - 1) >> fraction_bits - 7
+        significand = fraction + (128 if exponent else 0)
+        magnitude = min(round_tie(Fraction(significand, 1 << shared - exponent + 1), numerics.final_tie), 127)
+        magnitude >>= 7 - block.magnitude_bits
+        datums.append(magnitude + (code >> 15 << block.magnitude_bits if magnitude else 0))
+    return shared, datums

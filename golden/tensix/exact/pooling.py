@@ -1,0 +1,73 @@
+"""GMPOOL on scalars: the maximum of one SrcA column and one Dst word, and where in the column it stands.
+
+Ref: tt-isa-documentation, GMPOOL.
+"""
+
+from collections.abc import Sequence
+
+from bitpath.golden.tensix.declarations.formats import Style
+
+ORDER = (*range(4, 8), *range(4), *range(8, 16))
+"""Rows of SrcA in the order of their comparisons: of equal datums the last one wins."""
+INDEXED_ROWS = 8
+
+
+def maximum(
+    dst: int, scales: Sequence[int], column: Sequence[int], *, style: Style, dst32: bool, argmax: bool = False
+) -> int:
+    """Return the new Dst word: the maximum of `dst` and 16 SrcA words, each scaled by the exponent of a SrcB word.
+
+    With `argmax`, which needs `dst32`, the word holds an index in its low 12 bits, and for BF16 and FP16 the maximum in
+    its upper half; for TF32 and INT8 the word is compared as an integer, and the index alone is returned.
+    """
+    bias = {Style.INT8: 0, Style.FP16: 15}.get(style, 127)
+    integer = style is Style.INT8 or (argmax and style is Style.TF32)
+    half = not dst32 or (argmax and not integer)
+    if integer:
+        sign, best = dst >> 31, dst & 0x7FFFF
+    else:
+        width, dropped = (16, 0) if half else (32, 13)
+        word = dst >> 16 if dst32 and half else dst
+        sign = word >> width - 1
+        best = (word & (1 << width - 1) - 1) >> dropped
+        best = (best << 3 if style is not Style.FP16 and half else best) + (bias << 10)
+    phase, index = next_index_phase(dst), dst & 0xFF
+    for row in ORDER:
+        word = column[row]
+        exponent, scale = word >> 10 & 0xFF, scales[row] >> 10 & 0xFF
+        fraction = word & (0x3F8 if style is Style.BF16 else 0x3FF)
+        if scale == 0:
+            candidate = 1, 0x7FFFF
+        elif exponent == 0:
+            candidate = 0, 0
+        else:
+            candidate = word >> 18, fraction + (0 if style is Style.INT8 else exponent + scale << 10)
+        if _ordered(candidate) >= _ordered((sign, best)):
+            sign, best = candidate
+            if row < INDEXED_ROWS:
+                index = phase >> 4 | 3 * row % 8
+    if argmax:
+        return phase | index if integer else _encode(sign, best, bias, style, half) << 16 | phase | index
+    if integer:
+        return best & 0x1FFF | sign << 31
+    return _encode(sign, best, bias, style, half)
+
+
+def next_index_phase(word: int) -> int:
+    """Return the count of instructions in bits 11 to 8 of a Dst word with an index, one higher and wrapping."""
+    return word + 0x100 & 0xF00
+
+
+def _encode(sign: int, magnitude: int, bias: int, style: Style, half: bool) -> int:
+    exponent, fraction = magnitude >> 10, magnitude & 0x3FF
+    if exponent == 0:
+        return 0
+    if style is Style.FP16:
+        return sign << 15 | (exponent - bias) % 32 << 10 | fraction
+    code = (exponent - bias) % 256 << 10 | fraction
+    return sign << 15 | code >> 3 if half else sign << 31 | code << 13
+
+
+def _ordered(datum: tuple[int, int]) -> int:
+    sign, magnitude = datum
+    return -magnitude if sign else magnitude

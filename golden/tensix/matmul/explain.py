@@ -1,0 +1,269 @@
+"""One output of the Matrix unit as text: which bits come out, and why.
+
+Every number printed is taken from the scalar tier's own trace; nothing is computed a second time here but exact values,
+their sums and their distance from the result.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from bitpath.golden.explain.text import collapsed, error_text
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
+from bitpath.golden.scalar.rounding import floor_log2, ulp
+from bitpath.golden.tensix.declarations.formats import Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.exact import Accumulation, Dot16Trace, IntegerDot16Trace, Source
+from bitpath.golden.tensix.exact.accumulate import SUM_FRACTION_BITS, dst_fields, read_dst
+from bitpath.golden.tensix.exact.multiplier import PRODUCT_FRACTION_BITS, phase_weight
+
+FIELDS_A = ("10..6", "5..1")
+"""Bits of SrcA's significand in even and in odd phases."""
+FIELDS_B = ("10..4", "3..0")
+"""Bits of SrcB's significand in phases 0 and 1, and in 2 and 3, where three zeros follow."""
+INTEGER_FIELDS_A = ("7..5", "4..0")
+INTEGER_FIELDS_B = ("9..4", "3..0")
+
+
+def explain_dot16(trace: Dot16Trace | IntegerDot16Trace) -> str:
+    """Return lines that show one instruction's work on one Dst datum.
+
+    Words are hexadecimal with their fields in binary, a source's as it is read: sign, exponent, fraction, with masked bits
+    as 0. Exponents are biased.
+    """
+    return "\n".join(_integer(trace) if isinstance(trace, IntegerDot16Trace) else _float(trace))
+
+
+def explain_chain(steps: Sequence[tuple[str, Dot16Trace | IntegerDot16Trace]]) -> str:
+    """Return one line for each instruction, headed by its name, and a summary.
+
+    Raises
+    ------
+    ValueError : `steps` is empty.
+    """
+    if not steps:
+        raise ValueError("steps is empty; at least one instruction is allowed")
+    final = steps[-1][1]
+    width = max(len(name) for name, _ in steps)
+    if isinstance(final, IntegerDot16Trace):
+        lines = [f"{'':<{width}}  {'sum of products':<17}Dst"]
+        lines += [f"{name:<{width}}  {each.total:<17}{_integer_dst(each.result)}" for name, each in steps]
+        return "\n".join([*lines, f"result       {_integer_dst(final.result)}"])
+    lines = [
+        _numerics(final.numerics, final.dst32),
+        f"{'':<{width}}  {'group maxima':<14}{'sum of groups':<18}{'Dst':<32}error in ulp",
+    ]
+    for name, each in steps:
+        maxima = " ".join(map(str, each.group_exponents))
+        total = sum(_sum_value(each, significand, exponent) for significand, exponent in each.sums)
+        error = f"{float(_error(each)):+.4g}" + (", quirk" if each.accumulation.quirk else "")
+        lines.append(f"{name:<{width}}  {maxima:<14}{_number(total):<18}{_dst(each, each.result):<32}{error}")
+    exact = _dst_value(steps[0][1], steps[0][1].dst) + sum(_products(each) for _, each in steps)
+    lines += [
+        f"result       {_dst(final, final.result)}",
+        f"exact        {float(exact):.17g}, of the products of fields",
+        f"error        {error_text((_dst_value(final, final.result) - exact) / ulp(_dst_format(final), exact))}",
+    ]
+    return "\n".join(lines)
+
+
+def _float(trace: Dot16Trace) -> list[str]:
+    phase = trace.phase
+    zeros = ", 000" if phase & 2 else ""
+    fields = (
+        f"SrcA bits {FIELDS_A[phase & 1]} x SrcB bits {FIELDS_B[phase >> 1]}{zeros}, weight 2**{-phase_weight(phase)}"
+    )
+    width = max(len(_source(*side, trace.style)) for k in range(len(trace.a)) for side in _pairs(trace, k)) + 2
+    lines = [
+        f"phase {phase}      style {trace.style.value}, Dst {_dst_format(trace).name}; {fields}",
+        _numerics(trace.numerics, trace.dst32),
+        f"{'k':>5}  {'SrcA':<{width}}{'SrcB':<{width}}{'fields':<15}{'product':>8}{'exponent':>10}{'aligned':>9}",
+        *collapsed(
+            _both_zero(trace),
+            lambda k: _term(trace, k, width),
+            lambda k: f"zero words, exponent {trace.products[k].exponent}",
+        ),
+        *_groups(trace),
+        *_addition(trace),
+    ]
+    exact = _dst_value(trace, trace.dst) + _products(trace)
+    return [
+        *lines,
+        f"result       {_dst(trace, trace.result)}",
+        f"exact        {float(exact):.17g}, of the products of fields and Dst",
+        f"error        {error_text(_error(trace))}",
+    ]
+
+
+def _term(trace: Dot16Trace, k: int, width: int) -> str:
+    product = trace.products[k]
+    fields = f"{product.field_a:05b} {product.field_b:07b}"
+    value = -product.magnitude if product.sign else product.magnitude
+    sides = (f"{_source(word, each, trace.style):<{width}}" for word, each in _pairs(trace, k))
+    return f"{k:>5}  {''.join(sides)}{fields:<15}{value:>8}{product.exponent:>10}{trace.aligned[k]:>9}"
+
+
+def _pairs(trace: Dot16Trace, k: int) -> tuple[tuple[int, Source], tuple[int, Source]]:
+    return (trace.src_a[k], trace.a[k]), (trace.src_b[k], trace.b[k])
+
+
+def _both_zero(trace: Dot16Trace | IntegerDot16Trace) -> list[bool]:
+    return [a == b == 0 for a, b in zip(trace.src_a, trace.src_b, strict=True)]
+
+
+def _groups(trace: Dot16Trace) -> list[str]:
+    size, lines = trace.numerics.group, []
+    for index, (highest, (significand, exponent)) in enumerate(zip(trace.group_exponents, trace.sums, strict=True)):
+        name = _group_name(trace, index)
+        if highest <= 0:
+            lines.append(f"{name:<13}maximum exponent {highest}: the group is 0")
+            continue
+        total = sum(trace.aligned[index * size : (index + 1) * size])
+        unit = PRODUCT_FRACTION_BITS + trace.numerics.product_guard_bits
+        value = _number(_sum_value(trace, significand, exponent))
+        lines.append(f"{name:<13}maximum exponent {highest}, sum {total} in units of 2**-{unit} there = {value}")
+    return lines
+
+
+def _group_name(trace: Dot16Trace, index: int) -> str:
+    size = trace.numerics.group
+    return f"group {index * size}-{index * size + size - 1}"
+
+
+def _addition(trace: Dot16Trace) -> list[str]:
+    each = trace.accumulation
+    if each.exponent <= 0:
+        return [f"Dst          {_dst(trace, trace.dst)}", f"addition     exponent {each.exponent}: +0"]
+    dst_exponent, dst_significand = read_dst(trace.dst, trace.style, trace.dst32)
+    rows = [(_group_name(trace, i), significand, exponent) for i, (significand, exponent) in enumerate(trace.sums)]
+    rows.append(("Dst", dst_significand, dst_exponent))
+    narrow = each.fraction_bits != SUM_FRACTION_BITS
+    lines = [
+        f"Dst          {_dst(trace, trace.dst)}",
+        f"addition     at exponent {each.exponent}, in units of 2**-{each.fraction_bits}"
+        + (f", rounded from 2**-{SUM_FRACTION_BITS}" if narrow else ""),
+    ]
+    for (name, significand, exponent), addend in zip(rows, each.addends, strict=True):
+        shift = each.exponent - exponent if significand else 0
+        lines.append(f"  {name:<11}{addend:>11}" + (f"  from {significand} moved by {shift}" if shift else ""))
+    lines.append(f"  {'sum':<11}{each.total:>11}")
+    return [*lines, *_rounding(trace, each)]
+
+
+def _rounding(trace: Dot16Trace, each: Accumulation) -> list[str]:
+    if each.total == 0:
+        return []
+    if each.quirk:
+        return ["quirk        the sum is -1 unit: Wormhole writes -1.0 at the exponent + 4 (tt-metal #38306)"]
+    _, fraction_bits = dst_fields(trace.style, trace.dst32)
+    position = floor_log2(Fraction(each.total))
+    dropped = position - fraction_bits
+    text = f"normalise    leading one at bit {position}, exponent {each.exponent + position - each.fraction_bits}"
+    if dropped > 0:
+        rest = Fraction(abs(each.total) % (1 << dropped), 1 << dropped)
+        text += f", {dropped} bits rounded off ({trace.numerics.final_tie.name}): {float(rest):.6g} of the last place"
+    if trace.result == 0:
+        text += "; too small, +0"
+    return [text]
+
+
+def _integer(trace: IntegerDot16Trace) -> list[str]:
+    phase = trace.phase
+    fields = f"SrcA bits {INTEGER_FIELDS_A[phase & 1]} x SrcB bits {INTEGER_FIELDS_B[phase >> 1]}, in place"
+    return [
+        f"phase {phase}      style INT8, Dst INT32; {fields}",
+        f"{'k':>5}  {'SrcA':<34}{'SrcB':<34}{'fields':<14}product",
+        *collapsed(
+            _both_zero(trace),
+            lambda k: _integer_term(trace, k),
+            lambda _: "zero words",
+        ),
+        f"sum          {trace.total}",
+        f"Dst          {_integer_dst(trace.dst)}",
+        f"result       {_integer_dst(trace.result)}",
+    ]
+
+
+def _integer_term(trace: IntegerDot16Trace, k: int) -> str:
+    product = trace.products[k]
+    sides = "".join(f"{_integer_source(word):<34}" for word in (trace.src_a[k], trace.src_b[k]))
+    fields = f"{product.field_a} {product.field_b}"
+    return f"{k:>5}  {sides}{fields:<14}{product.value}"
+
+
+def _integer_source(word: int) -> str:
+    sign, exponent, magnitude = word >> 18, word >> 10 & 0xFF, word & 0x3FF
+    return f"{word:#07x} {sign}.{exponent:05b}.{magnitude:010b} = {-magnitude if sign else magnitude}"
+
+
+def _integer_dst(word: int) -> str:
+    magnitude = word & 0x7FFFFFFF
+    return f"{word:#010x} = {-magnitude if word >> 31 else magnitude}"
+
+
+def _numerics(numerics: TensixNumerics, dst32: bool) -> str:
+    ties = {
+        "products": numerics.product_tie,
+        "sums": numerics.sum_tie,
+        "Dst": numerics.dst_tie,
+        "result": numerics.final_tie,
+    }
+    parts = [f"groups of {numerics.group}", f"ties {', '.join(f'{name} {tie.name}' for name, tie in ties.items())}"]
+    if numerics.product_guard_bits:
+        parts.append(f"{numerics.product_guard_bits} guard bits")
+    if dst32:
+        parts.append(f"quirk {'on' if numerics.minus_one_quirk else 'off'}")
+    return f"numerics     {', '.join(parts)}"
+
+
+def _source(word: int, each: Source, style: Style) -> str:
+    """Show a source word's fields as they are read, and its number: 0x1fc00 0.01111111.0000000000 = 1."""
+    exponent_bits = 5 if style is Style.FP16 else 8
+    fields = f"{word >> 18}.{each.exponent:0{exponent_bits}b}.{each.significand & 0x3FF:010b}"
+    return f"{word:#07x} {fields} = {_number(_source_value(each, style))}"
+
+
+def _source_value(each: Source, style: Style) -> Fraction:
+    if each.is_zero:
+        return Fraction(0)
+    signed = -each.significand if each.sign else each.significand
+    return signed * Fraction(2) ** (each.exponent - (15 if style is Style.FP16 else 127) - PRODUCT_FRACTION_BITS)
+
+
+def _dst_format(trace: Dot16Trace) -> FloatFormat:
+    return FP32 if trace.dst32 else FP16 if trace.style is Style.FP16 else BF16
+
+
+def _sum_value(trace: Dot16Trace, significand: int, exponent: int) -> Fraction:
+    """Return the number that a significand in units of 2**-23 stands for at a biased exponent of Dst."""
+    return significand * Fraction(2) ** (exponent - _dst_format(trace).bias - SUM_FRACTION_BITS)
+
+
+def _dst_value(trace: Dot16Trace, word: int) -> Fraction:
+    exponent, significand = read_dst(word, trace.style, trace.dst32)
+    return _sum_value(trace, significand, exponent)
+
+
+def _products(trace: Dot16Trace) -> Fraction:
+    """Return the exact sum of an instruction's products of fields."""
+    total = Fraction(0)
+    for each in trace.products:
+        signed = -each.magnitude if each.sign else each.magnitude
+        total += signed * Fraction(2) ** (each.exponent - _dst_format(trace).bias - PRODUCT_FRACTION_BITS)
+    return total
+
+
+def _error(trace: Dot16Trace) -> Fraction:
+    exact = _dst_value(trace, trace.dst) + _products(trace)
+    return (_dst_value(trace, trace.result) - exact) / ulp(_dst_format(trace), exact)
+
+
+def _dst(trace: Dot16Trace, word: int) -> str:
+    fmt = _dst_format(trace)
+    magnitude = word & ~fmt.sign_mask
+    code = 0x7FFF if fmt is FP16 else fmt.infinity_code
+    shown = f"0x{word:0{fmt.width // 4}x} = {_number(_dst_value(trace, word))}"
+    return f"{shown} (the overflow code)" if magnitude == code else shown
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):.9g}"

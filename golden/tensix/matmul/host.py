@@ -1,0 +1,135 @@
+"""What the host does to matrices before and after: floats to register words by way of L1, and Dst words to floats."""
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32
+from bitpath.golden.scalar.codec import Overflow
+from bitpath.golden.tensix.convert.pack import pack
+from bitpath.golden.tensix.convert.unpack import unpack
+from bitpath.golden.tensix.declarations.formats import FACE, TILE, Format, Style
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.matrix.accumulate import INT32_MAX
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatmulFormat:
+    """A format that `matmul` takes.
+
+    Attributes
+    ----------
+    register : what both sources' format fields say.
+    style : how the Matrix unit reads it.
+    """
+
+    register: Format
+    style: Style
+
+
+FORMATS = {
+    "bf16": MatmulFormat(register=Format.BF16, style=Style.BF16),
+    "tf32": MatmulFormat(register=Format.TF32, style=Style.TF32),
+    "fp16": MatmulFormat(register=Format.FP16, style=Style.FP16),
+    "fp8": MatmulFormat(register=Format.FP8, style=Style.FP16),
+    "bfp8": MatmulFormat(register=Format.BFP8, style=Style.BF16),
+    "bfp4": MatmulFormat(register=Format.BFP4, style=Style.BF16),
+    "bfp2": MatmulFormat(register=Format.BFP2, style=Style.BF16),
+    "int8": MatmulFormat(register=Format.INT8, style=Style.INT8),
+}
+"""Formats by the names that `matmul` and the command line take."""
+LARGEST_INT8 = 127
+TILE_ROWS = TILE * TILE // FACE
+"""Register rows of a tile: its faces one below the other."""
+
+
+def check_matrix(name: str, matrix: np.ndarray, fmt: str) -> None:
+    """Raise where an array is no matrix of numbers of a format."""
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+    if fmt == "int8":
+        if not np.issubdtype(matrix.dtype, np.integer):
+            raise TypeError(f"{name} is {matrix.dtype}; with fmt 'int8', integer dtypes are allowed")
+        if matrix.min() < -LARGEST_INT8 or matrix.max() > LARGEST_INT8:
+            raise ValueError(f"{name} reaches from {matrix.min()} to {matrix.max()}; -127 to 127 are allowed")
+    elif matrix.dtype != np.float32:
+        raise TypeError(f"{name} is {matrix.dtype}; with fmt {fmt!r}, float32 is allowed")
+    elif np.isnan(matrix).any():
+        raise ValueError(f"{name} holds NaN, which the Matrix unit would read as a number")
+
+
+def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
+    """Return datums in L1, rows of 16 datums (face rows) one after the other.
+
+    bf16, fp16 and fp8 are rounded to nearest even, the latter two saturating; tf32 stays FP32; block floats go through
+    bf16 and the packer's conversion.
+
+    Parameters
+    ----------
+    matrix : [..., 16] of what `check_matrix` lets pass.
+    """
+    flat = matrix.reshape(-1)
+    if fmt == "int8":
+        return (np.abs(flat) | np.where(flat < 0, 0x80, 0)).astype(np.uint8)
+    codes = np.ascontiguousarray(flat).view(np.uint32)
+    if fmt == "tf32":
+        return codes.astype("<u4").view(np.uint8)
+    values = decode_array(FP32, codes)
+    if fmt in ("fp16", "fp8"):
+        target = FP16 if fmt == "fp16" else E5M2
+        saturated = encode_array(target, values, overflow=Overflow.SATURATE)
+        return saturated.astype(f"<u{target.width // 8}").view(np.uint8)
+    rounded = encode_array(BF16, values)
+    if fmt == "bf16":
+        return rounded.astype("<u2").view(np.uint8)
+    words = rounded.astype(np.uint32)
+    return pack(words, Format.BF16, FORMATS[fmt].register, dst32=False, raw=True, numerics=numerics)
+
+
+def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = None) -> np.ndarray:
+    """Return the L1 image of one 32x32 tile, which `unpack` with a `count` of 1024 turns into its source words.
+
+    Parameters
+    ----------
+    tile : [64, 16], its faces one below the other, as `matmul.to_tiles` gives it; dtypes are `matmul`'s.
+    fmt : a format of `matmul`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+
+    Returns
+    -------
+    uint8 bytes: 1024 datums, FP32 for "tf32"; block floats have 64 exponent bytes before them.
+
+    Raises
+    ------
+    TypeError, ValueError : another format, dtype or shape; NaN; integers out of range.
+    """
+    if fmt not in FORMATS:
+        raise ValueError(f"fmt is {fmt!r}; {', '.join(map(repr, FORMATS))} are allowed")
+    if tile.shape != (TILE_ROWS, FACE):
+        raise ValueError(f"tile has shape {tile.shape}; {(TILE_ROWS, FACE)} is allowed")
+    check_matrix("tile", tile, fmt)
+    return l1_bytes(tile, fmt, WORMHOLE.numerics if numerics is None else numerics)
+
+
+def source_words(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
+    """Return logical source words, uint32 [..., 16], of a matrix [..., 16]: through L1 and the unpacker."""
+    register = FORMATS[fmt].register
+    stored = Format.FP32 if fmt == "tf32" else register
+    words = unpack(l1_bytes(matrix, fmt, numerics), stored, register, count=matrix.size, numerics=numerics)
+    return words.reshape(*matrix.shape[:-1], FACE)
+
+
+def dst_values(dst: np.ndarray, style: Style, dst32: bool) -> np.ndarray:
+    """Return Dst words as numbers, float32 or (INT8) int32; FP16's top binade is numbers too."""
+    if style is Style.INT8:
+        magnitude = (dst & INT32_MAX).astype(np.int32)
+        return np.where(dst >> 31 == 1, -magnitude, magnitude)
+    if dst32:
+        return dst.view(np.float32)
+    if style is not Style.FP16:
+        return dst.astype(np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
+    exponent = (dst >> 10 & 0x1F).astype(np.int32)
+    significand = np.where(exponent == 0, 0, dst & 0x3FF | 1 << 10).astype(np.float32)
+    return np.ldexp(np.where(dst >> 15 == 1, -significand, significand), exponent - 25)

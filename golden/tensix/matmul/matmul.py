@@ -1,0 +1,210 @@
+"""Matrices of any size on MVMUL: 32x32 tiles of four 16x16 faces, in the order of the vendor's kernel library.
+
+`plan_matmul` makes the operands' tiles and the list of instructions of a tile product. The golden model (`run_plan`) and
+the RTL execute the same list, so a difference between the two is never one of tiling or conversion.
+
+Ref: tt-llk, llk_math_matmul.h; tt-isa-documentation 3930471, MVMUL.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.matmul.host import FORMATS, TILE_ROWS, MatmulFormat, check_matrix, dst_values, source_words
+from bitpath.golden.tensix.matrix.mvmul import mvmul
+from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_with
+from bitpath.golden.tensix.operands.fidelity import phases
+
+MACS_PER_MVMUL = BLOCK_ROWS * FACE * FACE
+
+
+@dataclass(frozen=True, kw_only=True)
+class MvmulInstruction:
+    """One MVMUL of a tile product, by the first rows of its operands in the registers that hold one tile each."""
+
+    phase: int
+    src_b_row: int
+    src_a_row: int
+    dst_row: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MatmulPlan:
+    """A matrix product cut into tiles.
+
+    Attributes
+    ----------
+    fmt : format of both operands.
+    dst32 : width of Dst.
+    src_b : uint32 [M/32, K/32, 64, 16] logical words, the left operand's tiles.
+    src_a : uint32 [K/32, N/32, 64, 16], the right operand's.
+    instructions : of one tile product, the same for all; a Dst tile takes its tile products in order of K.
+    shape : M and N before padding.
+    """
+
+    fmt: MatmulFormat
+    dst32: bool
+    src_b: np.ndarray
+    src_a: np.ndarray
+    instructions: tuple[MvmulInstruction, ...]
+    shape: tuple[int, int]
+
+    @property
+    def tiles(self) -> tuple[int, int, int]:
+        """Tiles along M, K and N."""
+        return (*self.src_b.shape[:2], self.src_a.shape[1])
+
+    @property
+    def instruction_count(self) -> int:
+        """MVMULs of the whole product."""
+        return int(np.prod(self.tiles)) * len(self.instructions)
+
+    @property
+    def mac_count(self) -> int:
+        """Multiply-accumulates of the padded product, each phase of a product counted once."""
+        return self.instruction_count * MACS_PER_MVMUL
+
+    @property
+    def output_count(self) -> int:
+        """Datums of the result, without padding."""
+        return self.shape[0] * self.shape[1]
+
+
+def matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    fmt: str = "bf16",
+    fidelity: str | Fidelity = "HiFi4",
+    dst32: bool = True,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
+
+    Parameters and errors are those of `plan_matmul`; `quirk` is `mvmul`'s and `progress` `run_plan`'s.
+    """
+    plan = plan_matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    return result_matrix(plan, run_plan(plan, quirk=quirk, numerics=numerics, progress=progress))
+
+
+def plan_matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    fmt: str = "bf16",
+    fidelity: str | Fidelity = "HiFi4",
+    dst32: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> MatmulPlan:
+    """Convert two matrices and cut their product into tiles, all dimensions padded with zeros to multiples of 32.
+
+    Parameters
+    ----------
+    a, b : [M, K] and [K, N], none of them 0: float32, or for "int8" integers of -127 to 127. `a` goes to SrcB.
+    fmt : "bf16", "tf32", "fp16", "fp8" (e5m2), "bfp8", "bfp4", "bfp2" or "int8".
+    fidelity : "LoFi", "HiFi2", "HiFi3" or "HiFi4".
+    dst32 : width of Dst; "int8" needs True.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+
+    Raises
+    ------
+    TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range.
+    """
+    if fmt not in FORMATS:
+        raise ValueError(f"fmt is {fmt!r}; {', '.join(map(repr, FORMATS))} are allowed")
+    check_dst32(FORMATS[fmt].style, dst32)
+    check_matrix("a", a, fmt)
+    check_matrix("b", b, fmt)
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
+    numerics = numerics_with(True, numerics)
+    return MatmulPlan(
+        fmt=FORMATS[fmt],
+        dst32=dst32,
+        src_b=_words(to_tiles(a), fmt, numerics),
+        src_a=_words(to_tiles(b), fmt, numerics),
+        instructions=tile_instructions(fidelity),
+        shape=(a.shape[0], b.shape[1]),
+    )
+
+
+def _words(tiles: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
+    """Convert tiles row by row of them: what lies in between takes many times the memory of one."""
+    words = np.empty(tiles.shape, np.uint32)
+    for row, each in enumerate(tiles):
+        words[row] = source_words(each, fmt, numerics)
+    return words
+
+
+def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
+    """Return the MVMULs of a 32x32x32 tile product: 16 for each phase, the phases outside the faces."""
+    return tuple(
+        MvmulInstruction(
+            phase=phase,
+            src_b_row=face_b * FACE + half,
+            src_a_row=face_a * FACE,
+            dst_row=face_d * FACE + half,
+        )
+        for phase in phases(fidelity)
+        for face_b, face_a, face_d in TILE_PASS
+        for half in range(0, FACE, BLOCK_ROWS)
+    )
+
+
+def run_plan(
+    plan: MatmulPlan,
+    *,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Execute a plan; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction.
+
+    `progress` is told the instructions done and all of them, each counted once for a tile of K.
+    """
+    rows, depth, columns = plan.tiles
+    dst = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32)
+    for k in range(depth):
+        for number, each in enumerate(plan.instructions, 1):
+            target = dst[:, :, each.dst_row : each.dst_row + BLOCK_ROWS]
+            target[:] = mvmul(
+                target,
+                plan.src_b[:, k, np.newaxis, each.src_b_row : each.src_b_row + BLOCK_ROWS],
+                plan.src_a[k, np.newaxis, :, each.src_a_row : each.src_a_row + FACE],
+                style=plan.fmt.style,
+                dst32=plan.dst32,
+                phase=each.phase,
+                srca_format=plan.fmt.register,
+                srcb_format=plan.fmt.register,
+                quirk=quirk,
+                numerics=numerics,
+            )
+            if progress is not None:
+                progress(k * len(plan.instructions) + number, depth * len(plan.instructions))
+    return dst
+
+
+def result_matrix(plan: MatmulPlan, dst: np.ndarray) -> np.ndarray:
+    """Return the Dst words of a plan as the matrix of numbers they are, without padding; int32 for style INT8."""
+    values = from_tiles(dst_values(dst, plan.fmt.style, plan.dst32))
+    return np.ascontiguousarray(values[: plan.shape[0], : plan.shape[1]])
+
+
+def to_tiles(matrix: np.ndarray) -> np.ndarray:
+    """Pad a matrix with zeros and cut it: [R, C] to [R/32, C/32, 64, 16], the faces of a tile one below the other."""
+    padded = np.pad(matrix, [(0, -size % TILE) for size in matrix.shape])
+    rows, columns = padded.shape[0] // TILE, padded.shape[1] // TILE
+    faces = padded.reshape(rows, 2, FACE, columns, 2, FACE).transpose(0, 3, 1, 4, 2, 5)
+    return faces.reshape(rows, columns, TILE_ROWS, FACE)
+
+
+def from_tiles(tiles: np.ndarray) -> np.ndarray:
+    """Return the padded matrix of tiles [R/32, C/32, 64, 16]; the inverse of `to_tiles`."""
+    rows, columns = tiles.shape[:2]
+    faces = tiles.reshape(rows, columns, 2, 2, FACE, FACE).transpose(0, 2, 4, 1, 3, 5)
+    return faces.reshape(rows * TILE, columns * TILE)

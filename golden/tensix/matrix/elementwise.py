@@ -1,0 +1,175 @@
+"""ELWMUL, ELWADD and ELWSUB: one datum of SrcB and SrcA for each of Dst, 8x16 at once.
+
+Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits.
+"""
+
+import numpy as np
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers
+from bitpath.golden.tensix.matrix.mvmul import PRODUCT_FRACTION_BITS
+from bitpath.golden.tensix.operands.arguments import (
+    check_dst32,
+    check_phase,
+    check_source,
+    check_words,
+    leading_shape,
+    member,
+    numerics_with,
+    source_format,
+)
+from bitpath.golden.tensix.operands.rounding import shift_round
+from bitpath.golden.tensix.operands.sources import (
+    ANY_ZERO,
+    ZERO_EXPONENT,
+    exponent_offset,
+    field_a,
+    field_b,
+    integer_field_a,
+    integer_field_b,
+    read_integers,
+    read_sources,
+)
+
+LARGEST_SHIFT = 12
+"""Nothing is left of an 11-bit significand after this shift."""
+
+
+def elwmul(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    phase: int = 0,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Add products to Dst: ``dst + src_b * src_a`` datum by datum, in one fidelity phase.
+
+    Parameters
+    ----------
+    dst, src_b, src_a : uint32 [..., 8, 16]; words and further arguments as in `mvmul`.
+
+    Returns
+    -------
+    The new Dst, uint32 of the common shape.
+
+    Raises
+    ------
+    TypeError, ValueError : as `mvmul`.
+    """
+    numerics = numerics_with(quirk, numerics)
+    style, formats = _check(dst, src_b, src_a, style, dst32, srca_format, srcb_format)
+    check_phase(phase)
+    if style is Style.INT8:
+        a, b = (read_integers(numerics, each) for each in (src_a, src_b))
+        return accumulate_integers(dst, integer_field_a(a, phase) * integer_field_b(b, phase))
+    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
+    offset = exponent_offset(style, dst32, phase)
+    exponent = a.exponent.astype(np.int64) + b.exponent + offset
+    product = (a.sign * field_a(a.significand, phase)).astype(np.int64) * b.sign * field_b(b.significand, phase)
+    empty = (exponent < ANY_ZERO) | (exponent <= 0)
+    if not numerics.empty_terms_in_maximum:
+        empty |= product == 0
+    zero_exponent = max(offset, 0) if numerics.zero_terms_keep_bias else 0
+    total = np.where(empty, 0, product << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS)
+    return accumulate(numerics, dst, [(total, np.where(empty, zero_exponent, exponent))], style=style, dst32=dst32)
+
+
+def elwadd(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    accumulate: bool = True,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Add sums to Dst, ``dst + (src_a + src_b)``; without `accumulate` the sums replace it.
+
+    Parameters, results and errors are those of `elwmul`. Integers are added whole, without fields.
+    """
+    return _add(dst, src_b, src_a, False, style, dst32, accumulate, srca_format, srcb_format, quirk, numerics)
+
+
+def elwsub(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    accumulate: bool = True,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Add differences to Dst, ``dst + (src_a - src_b)``; everything else is as in `elwadd`."""
+    return _add(dst, src_b, src_a, True, style, dst32, accumulate, srca_format, srcb_format, quirk, numerics)
+
+
+def _add(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    subtract: bool,
+    style: str | Style,
+    dst32: bool,
+    accumulating: bool,
+    srca_format: Format | int | str | None,
+    srcb_format: Format | int | str | None,
+    quirk: bool,
+    numerics: TensixNumerics | None,
+) -> np.ndarray:
+    numerics = numerics_with(quirk, numerics)
+    style, formats = _check(dst, src_b, src_a, style, dst32, srca_format, srcb_format)
+    old = dst if accumulating else np.zeros_like(dst)
+    flip = -1 if subtract else 1
+    if style is Style.INT8:
+        return accumulate_integers(old, read_integers(numerics, src_a) + flip * read_integers(numerics, src_b))
+    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
+    exponent = np.maximum(np.maximum(a.exponent, b.exponent), 0).astype(np.int64)
+    total = np.zeros_like(exponent)
+    for each, sign in ((a, a.sign), (b, flip * b.sign)):
+        shift = np.minimum(exponent - each.exponent, LARGEST_SHIFT)
+        aligned = shift_round(sign * each.significand.astype(np.int64), shift, numerics.product_tie)
+        total += np.where(each.exponent == ZERO_EXPONENT, 0, aligned)
+    if style is Style.FP16 and dst32:
+        exponent = np.where(exponent > 0, exponent + 127 - 15, exponent_offset(style, dst32, 0))
+    return accumulate(
+        numerics,
+        old,
+        [(total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS, exponent)],
+        style=style,
+        dst32=dst32,
+    )
+
+
+def _check(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    style: str | Style,
+    dst32: bool,
+    srca_format: Format | int | str | None,
+    srcb_format: Format | int | str | None,
+) -> tuple[Style, tuple[Format, Format]]:
+    """Check what the operations share; return the style and the formats of SrcA and SrcB."""
+    style = member("style", style, Style)
+    formats = source_format("srca_format", srca_format, style), source_format("srcb_format", srcb_format, style)
+    check_dst32(style, dst32)
+    check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)
+    check_source("src_b", src_b, BLOCK_ROWS, formats[1])
+    check_source("src_a", src_a, BLOCK_ROWS, formats[0])
+    leading_shape(dst=dst, src_b=src_b, src_a=src_a)
+    return style, formats

@@ -1,0 +1,272 @@
+"""MVMUL: Dst += SrcB @ SrcA, 8x16 @ 16x16, in one fidelity phase. DOTPV and row broadcast are its variants.
+
+Ref: tt-isa-documentation 3930471, MVMUL and DOTPV; ttsim v1.10.0 for the bits. What they leave open is a field of
+`TensixNumerics`.
+"""
+
+from math import prod
+
+import numpy as np
+
+from bitpath.golden.arrays import backend
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers, dst_fields
+from bitpath.golden.tensix.operands.arguments import (
+    check_dst32,
+    check_phase,
+    check_source,
+    check_words,
+    leading_shape,
+    member,
+    numerics_with,
+    source_format,
+)
+from bitpath.golden.tensix.operands.rounding import shift_round
+from bitpath.golden.tensix.operands.sources import (
+    ANY_ZERO,
+    exponent_mask,
+    exponent_offset,
+    field_a,
+    field_b,
+    fraction_mask,
+    integer_field_a,
+    integer_field_b,
+    read_integers,
+    read_sources,
+)
+
+PRODUCT_FRACTION_BITS = 10
+"""Fraction bits of a product of two fields, a value below 4."""
+BATCH = 32
+"""Blocks computed at once: their products, 2048 a block, stay in cache."""
+ROW_BROADCAST_ROWS = (0, 2, 4, 6)
+"""Dst rows that MVMUL with row broadcast adds to."""
+
+
+def mvmul(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    phase: int,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Add SrcB @ SrcA to Dst, one rounding a datum.
+
+    Parameters
+    ----------
+    dst : uint32 [..., 8, 16] words: FP32 (INT32 for style INT8) with `dst32`, else BF16, or FP16 for style FP16.
+    src_b, src_a : uint32 [..., 8, 16] and [..., 16, 16] logical 19-bit words; leading axes broadcast.
+    style : "BF16", "FP16", "TF32" or "INT8"; the last needs `dst32`.
+    phase : fidelity phase, 0 to 3.
+    srca_format, srcb_format : data formats of the sources; None is the style's own.
+    quirk : whether Wormhole's wrong result for a sum of -1 unit is kept; False switches it off in `numerics`.
+    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+
+    Returns
+    -------
+    The new Dst, uint32 of the common shape.
+
+    Raises
+    ------
+    TypeError, ValueError : other dtypes, shapes, styles, formats, phases, or words too wide.
+    """
+    return _blocks(
+        dst, src_b, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics_with(quirk, numerics)
+    )
+
+
+def dotpv(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    phase: int,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """DOTPV: what `mvmul` computes, with its arguments; the instruction only lacks row broadcast."""
+    return _blocks(
+        dst, src_b, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics_with(quirk, numerics)
+    )
+
+
+def mvmul_row(
+    dst: np.ndarray,
+    src_b_row: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    phase: int,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """MVMUL with row broadcast: add one SrcB row @ SrcA to Dst rows 0, 2, 4 and 6.
+
+    Row 7 stays; rows 1, 3 and 5 do too, or get a product with zeros added, as `numerics.row_broadcast_writes_all` says.
+    `src_b_row` is uint32 [..., 1, 16]; everything else is as in `mvmul`.
+    """
+    numerics = numerics_with(quirk, numerics)
+    check_words("src_b_row", src_b_row, 1, 19)
+    rows = np.zeros((*src_b_row.shape[:-2], BLOCK_ROWS, COLUMNS), np.uint32)
+    rows[..., ROW_BROADCAST_ROWS, :] = src_b_row
+    new = _blocks(dst, rows, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics)
+    kept = (7,) if numerics.row_broadcast_writes_all else (1, 3, 5, 7)
+    new[..., kept, :] = dst[..., kept, :]
+    return new
+
+
+def gapool(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    phase: int = 0,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """GAPOOL: MVMUL on the upper four rows of SrcB and Dst; Dst rows 4 to 7 stay. Arguments are `mvmul`'s."""
+    numerics = numerics_with(quirk, numerics)
+    rows = BLOCK_ROWS // 2
+    check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)
+    check_words("src_b", src_b, BLOCK_ROWS, 19)
+    upper = _blocks(dst[..., :rows, :], src_b[..., :rows, :], src_a, rows, style, dst32, phase, None, None, numerics)
+    lower = np.broadcast_to(dst[..., rows:, :], upper.shape)
+    return np.concatenate([upper, lower], axis=-2)
+
+
+def _blocks(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    rows: int,
+    style: str | Style,
+    dst32: bool,
+    phase: int,
+    srca_format: Format | int | str | None,
+    srcb_format: Format | int | str | None,
+    numerics: TensixNumerics,
+) -> np.ndarray:
+    """Check the arguments and compute in batches."""
+    style = member("style", style, Style)
+    formats = source_format("srca_format", srca_format, style), source_format("srcb_format", srcb_format, style)
+    check_dst32(style, dst32)
+    check_phase(phase)
+    check_words("dst", dst, rows, 32 if dst32 else 16)
+    check_source("src_b", src_b, rows, formats[1])
+    check_source("src_a", src_a, COLUMNS, formats[0])
+    leading = leading_shape(dst=dst, src_b=src_b, src_a=src_a)
+    if style is not Style.INT8 and backend.compiled(prod(leading) * rows * COLUMNS * COLUMNS):
+        from bitpath.golden.tensix.matrix import mvmul_loop as tensix_dot
+
+        if tensix_dot.supports(numerics):
+            reading = tensix_dot.SourceFields(**_reading(numerics, style, dst32, phase, formats))
+            new = tensix_dot.mvmul(
+                numerics,
+                np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
+                src_b.reshape(-1, rows, COLUMNS),
+                src_a.reshape(-1, COLUMNS, COLUMNS),
+                tuple(_numbers(each.shape[:-2], leading) for each in (src_b, src_a)),
+                reading,
+                dst_fields(style, dst32),
+            )
+            return new.reshape(*leading, rows, COLUMNS)
+    flat = [
+        np.broadcast_to(each, (*leading, *each.shape[-2:])).reshape(-1, *each.shape[-2:])
+        for each in (dst, src_b, src_a)
+    ]
+    result = np.empty(flat[0].shape, np.uint32)
+    for start in range(0, len(result), BATCH):
+        d, b, a = (each[start : start + BATCH] for each in flat)
+        if style is Style.INT8:
+            fields = (
+                integer_field_b(read_integers(numerics, b), phase),
+                integer_field_a(read_integers(numerics, a), phase),
+            )
+            result[start : start + BATCH] = accumulate_integers(d, fields[0] @ fields[1])
+        else:
+            sums = dot_sums(numerics, b, a, style=style, dst32=dst32, phase=phase, formats=formats)
+            result[start : start + BATCH] = accumulate(numerics, d, sums, style=style, dst32=dst32)
+    return result.reshape(*leading, rows, COLUMNS)
+
+
+def _numbers(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
+    """Return, for each block of the common shape, which of an operand's blocks it takes."""
+    return np.broadcast_to(np.arange(prod(own)).reshape(own), leading).reshape(-1)
+
+
+def _reading(
+    numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
+) -> dict[str, int]:
+    """Return `golden.fast`'s fields of the sources: what `read_sources`, `field_a` and `field_b` do, as masks and shifts."""
+    offset = exponent_offset(style, dst32, phase)
+    return {
+        "offset": offset,
+        "zero_exponent": max(offset, 0) if numerics.zero_terms_keep_bias else 0,
+        "exponent_mask": exponent_mask(style),
+        "a_mask": fraction_mask(numerics, style, formats[0]),
+        "a_right": 1 if phase & 1 else 6,
+        "b_mask": fraction_mask(numerics, style, formats[1]),
+        "b_right": 0 if phase & 2 else 4,
+        "b_field": 0xF if phase & 2 else 0x7F,
+        "b_left": 3 if phase & 2 else 0,
+    }
+
+
+def dot_sums(
+    numerics: TensixNumerics,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: Style,
+    dst32: bool,
+    phase: int,
+    formats: tuple[Format, Format],
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return each group's sum in units of 2**-23 and its exponent, int64 [n, rows, 16].
+
+    Parameters
+    ----------
+    src_b, src_a : [n, rows, 16] and [n, 16, 16] logical words.
+    formats : those of SrcA and SrcB.
+    """
+    guard, offset = numerics.product_guard_bits, exponent_offset(style, dst32, phase)
+    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
+    signed_a = a.sign * field_a(a.significand, phase)
+    signed_b = b.sign * field_b(b.significand, phase) << guard
+    b_exponent = b.exponent + offset
+    zero_exponent = max(offset, 0) if numerics.zero_terms_keep_bias else 0
+    sums = []
+    for start in range(0, COLUMNS, numerics.group):
+        k = slice(start, start + numerics.group)
+        # [n, row, k, column]
+        exponent = b_exponent[:, :, k, np.newaxis] + a.exponent[:, np.newaxis, k, :]
+        product = signed_b[:, :, k, np.newaxis] * signed_a[:, np.newaxis, k, :]
+        is_zero = exponent < ANY_ZERO
+        exponent = np.where(is_zero, np.int32(zero_exponent), exponent)
+        product = np.where(is_zero, np.int32(0), product)
+        if numerics.empty_terms_in_maximum:
+            highest = exponent.max(axis=2)
+        else:
+            highest = np.where(is_zero | (product != 0), exponent, -1).max(axis=2)
+        # A product is below 2**(12 + guard): nothing is left of it after a shift of one bit more.
+        distance = np.clip(highest[:, :, np.newaxis] - exponent, 0, 13 + guard)
+        total = shift_round(product, distance, numerics.product_tie).sum(axis=2, dtype=np.int64)
+        total = np.where(highest <= 0, 0, total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS - guard)
+        sums.append((total, np.maximum(highest, 0).astype(np.int64)))
+    return sums

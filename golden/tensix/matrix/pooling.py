@@ -1,0 +1,160 @@
+"""GMPOOL: the maximum of each SrcA column and a Dst row. GAPOOL is a product and stands with `mvmul`.
+
+Ref: tt-isa-documentation, GMPOOL. Values are compared as sign and magnitude, and nothing is rounded: what is too narrow
+loses its low bits.
+"""
+
+import numpy as np
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Style
+from bitpath.golden.tensix.operands.arguments import (
+    check_dst32,
+    check_source,
+    check_words,
+    leading_shape,
+    member,
+    source_format,
+)
+
+FRACTION_BITS = 10
+LOWEST = (1 << 19) - 1
+"""All ones, with a sign below every datum: what a SrcA row becomes whose scale is zero."""
+INTEGER_INPUT_BITS = 19
+INTEGER_OUTPUT_BITS = 13
+ORDER = np.array([*range(4, 8), *range(4), *range(8, 16)])
+"""Rows of SrcA in the order of their comparisons: of equal datums the last one wins."""
+INDEXED_ROWS = 8
+INDEX_FACTOR = 3
+"""A row's index is stored times 3, modulo 8."""
+
+
+def gmpool(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    argmax: bool = False,
+) -> np.ndarray:
+    """Put into Dst row 0 the maximum of itself and each SrcA column; zero rows 1 to 3; leave rows 4 to 7.
+
+    SrcA row i is scaled by the exponent of SrcB datum i of row 0, first: 1.0 scales nothing, a zero exponent makes the row
+    minus infinity (all ones), any other may wrap the result's exponent. A Dst of 32 bits is read and written as 19 bits,
+    integers as 19 and 13 magnitude bits; a SrcA zero or denormal counts as +0.
+
+    With `argmax` the low 12 bits of Dst's words are an index: bits 11 to 8 count the instructions, the low byte says of the
+    last maximum found in a SrcA row of 0 to 7 the count (times 16) and the row (times 3, modulo 8). BF16 and FP16 keep the
+    maximum, of all 16 rows, in the upper half, in the order of a 16-bit word; TF32 and INT8 begin with the Dst word as an
+    integer and return the index alone. Rows 1 to 3 are zero but for the count.
+
+    Parameters
+    ----------
+    dst, src_b, src_a : uint32 [..., 8, 16], [..., 8, 16] and [..., 16, 16], words as in `mvmul`.
+    style : "BF16", "TF32", "FP16" (with a 16-bit Dst only) or "INT8" (with a 32-bit Dst only).
+    dst32 : width of Dst; `argmax` needs 32 bits.
+    argmax : whether to return where the maximum was found.
+
+    Returns
+    -------
+    The new Dst, uint32 of the common shape.
+
+    Raises
+    ------
+    TypeError, ValueError : as `mvmul`; FP16 with `dst32` and without `argmax`; `argmax` without `dst32`.
+    """
+    style = member("style", style, Style)
+    fmt = source_format("srca_format", None, style)
+    check_dst32(style, dst32)
+    if argmax and not dst32:
+        raise ValueError("argmax is True; with dst32 False, False is allowed: the index stands in the lower half")
+    if style is Style.FP16 and dst32 and not argmax:
+        raise ValueError("dst32 is True; with style FP16, False is allowed: no document gives the 32-bit exponent")
+    check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)
+    check_source("src_b", src_b, BLOCK_ROWS, fmt)
+    check_source("src_a", src_a, COLUMNS, fmt)
+    leading = leading_shape(dst=dst, src_b=src_b, src_a=src_a)
+
+    words = src_a.astype(np.int64)
+    scale = (src_b[..., 0, :, np.newaxis].astype(np.int64) >> FRACTION_BITS) & 0xFF
+    exponent, fraction = words >> FRACTION_BITS & 0xFF, words & 0x3FF
+    if style is Style.BF16:
+        fraction &= ~0b111
+    bias = 0 if style is Style.INT8 else 15 if style is Style.FP16 else 127
+    scaled = fraction if style is Style.INT8 else (exponent + scale << FRACTION_BITS) + fraction
+    sign = np.where(scale == 0, True, (words >> 18 == 1) & (exponent != 0))
+    scaled = np.where(scale == 0, LOWEST, np.where(exponent == 0, 0, scaled))
+
+    old = dst[..., 0, :].astype(np.int64)
+    integer = style is Style.INT8 or (argmax and style is Style.TF32)
+    half = not dst32 or (argmax and not integer)
+    read = old >> 16 if half and dst32 else old
+    negative, magnitude = _read_integer(read) if integer else _read_float(read, style, half, bias)
+    # The Dst word comes first, then SrcA's rows in their order.
+    signs = np.concatenate([_as_row(negative, leading), _as_column(sign[..., ORDER, :], leading)], axis=-2)
+    magnitudes = np.concatenate([_as_row(magnitude, leading), _as_column(scaled[..., ORDER, :], leading)], axis=-2)
+    ordered = np.where(signs, -magnitudes, magnitudes)
+    found = ordered == np.maximum.accumulate(ordered, axis=-2)
+    last = _last(found)
+    winner = (np.take_along_axis(each, last, axis=-2)[..., 0, :] for each in (magnitudes, signs))
+
+    new = np.broadcast_to(dst, (*leading, BLOCK_ROWS, COLUMNS)).copy()
+    new[..., 0, :] = _integer_word(*winner) if integer else _float_word(*winner, bias, style, half)
+    new[..., 1:4, :] = 0
+    if argmax:
+        phases = _next_phases(np.broadcast_to(dst, new.shape)[..., :4, :].astype(np.int64))
+        where = _last(found[..., : INDEXED_ROWS + 1, :])[..., 0, :]
+        row = ORDER[where - 1]
+        code = phases[..., 0, :] >> 4 | row * INDEX_FACTOR % INDEXED_ROWS
+        phases[..., 0, :] |= np.where(where == 0, np.broadcast_to(old, where.shape) & 0xFF, code)
+        new[..., 0, :] = 0 if integer else new[..., 0, :] << 16
+        new[..., :4, :] |= phases.astype(np.uint32)
+    return new
+
+
+def _next_phases(words: np.ndarray) -> np.ndarray:
+    """Return the counts in bits 11 to 8 of Dst words with an index, each one higher and wrapping."""
+    return words + 0x100 & 0xF00
+
+
+def _as_row(values: np.ndarray, leading: tuple[int, ...]) -> np.ndarray:
+    return np.broadcast_to(values[..., np.newaxis, :], (*leading, 1, COLUMNS))
+
+
+def _as_column(values: np.ndarray, leading: tuple[int, ...]) -> np.ndarray:
+    return np.broadcast_to(values, (*leading, COLUMNS, COLUMNS))
+
+
+def _last(found: np.ndarray) -> np.ndarray:
+    """Return the last position along the axis before the last that is True; position 0 always is."""
+    return found.shape[-2] - 1 - np.argmax(found[..., ::-1, :], axis=-2, keepdims=True)
+
+
+def _read_integer(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sign and 19 magnitude bits."""
+    return words >> 31 == 1, words & (1 << INTEGER_INPUT_BITS) - 1
+
+
+def _read_float(words: np.ndarray, style: Style, half: bool, bias: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return sign, and exponent and 10 fraction bits with a second bias, as a scaled SrcA datum has it."""
+    if not half:
+        return words >> 31 == 1, ((words & 0x7FFFFFFF) >> 13) + (bias << FRACTION_BITS)
+    return words >> 15 == 1, ((words & 0x7FFF) << (0 if style is Style.FP16 else 3)) + (bias << FRACTION_BITS)
+
+
+def _integer_word(magnitude: np.ndarray, sign: np.ndarray) -> np.ndarray:
+    return magnitude & (1 << INTEGER_OUTPUT_BITS) - 1 | sign.astype(np.int64) << 31
+
+
+def _float_word(magnitude: np.ndarray, sign: np.ndarray, bias: int, style: Style, half: bool) -> np.ndarray:
+    """Take the bias off an exponent, which may wrap, and place the bits in a Dst word."""
+    negative = sign.astype(np.int64)
+    exponent, fraction = magnitude >> FRACTION_BITS, magnitude & 0x3FF
+    wrapped = exponent - bias & (0x1F if style is Style.FP16 else 0xFF)
+    logical = wrapped << FRACTION_BITS | fraction
+    if style is Style.FP16:
+        word = logical | negative << 15
+    else:
+        word = logical >> 3 | negative << 15 if half else logical << 13 | negative << 31
+    # A zero of SrcA carries no exponent at all, not even the bias.
+    return np.where(exponent == 0, 0, word)

@@ -1,0 +1,172 @@
+"""AWS Trainium3: limits of the machine, the presets of its numerics, and the standing of every choice.
+
+Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01 (here ARCH3); ``nki.isa.nc_matmul_mx``
+and ``nki.isa.quantize_mx`` reference pages, NKI 0.3 to 0.5 (here ISA); "NeuronCore-v4 architecture" (here NC4); OCP
+Microscaling Formats (MX) 1.0 (here OCP MX); "MXFP matmul" deep dive with its published device log (here DD).
+"""
+
+from dataclasses import replace
+from enum import Enum, IntFlag
+
+from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.sources import Choice, Source
+from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
+
+X4 = 4
+"""Elements packed in one x4 word, and products per PE and cycle."""
+PARTITIONS = 128
+"""Rows of the array, and partitions of SBUF and PSUM."""
+QUADRANT = 32
+"""Partitions in a quadrant; the partition count of an MX operand is a multiple of it."""
+SCALE_PARTITIONS = 8
+"""Consecutive partitions whose x4 words at one free index share a scale: 8 * 4 = 32 elements."""
+SCALE_OFFSETS = (0, 4, 8, 12)
+"""Where in a quadrant the four scale rows may start."""
+MAX_STATIONARY = 128
+"""Largest stationary free size M, which must be even."""
+MAX_MOVING_FP32 = 512
+"""Largest moving free size N with an FP32 destination: one PSUM bank (2 KiB a partition)."""
+MAX_MOVING_BF16 = 1024
+"""The same with a BF16 destination."""
+TILE_SIZES = (32, 64, 128)
+"""Row sizes that tile_size may name; nc_matmul's column sizes too, while nc_matmul_mx's is always 128."""
+
+
+class ScaleRule(Enum):
+    """How quantize_mx derives a block's scale from E, the largest biased FP32 exponent in it."""
+
+    OCP = "ocp"  # E - emax: floor(log2 amax) - emax, saturating
+    NKI05 = "nki05"  # E - (emax - 1): the scale twice as large, as documented since NKI 0.5
+
+
+class AccumulateFlag(IntFlag):
+    """Bits of psum_accumulate_flag."""
+
+    FIRST_OVERWRITE = 1
+    LAST = 2
+    FIRST_ACCUMULATE = 4
+
+
+def _chosen(where: str) -> Source:
+    return Source(kind="chosen", where=where)
+
+
+_EXACT_SOURCES = {
+    "terms": Source(
+        kind="documented", where="ARCH3, Quad-MXFP8/MXFP4: four pairs multiplied and summed per PE and cycle"
+    ),
+    "element_formats": Source(
+        kind="documented",
+        where="ISA nc_matmul_mx: e4m3fn and e5m2, each operand by itself; e2m1 is mapped to FP8 before the PE (NC4)",
+    ),
+    "scale_format": Source(kind="documented", where="ISA nc_matmul_mx: E8M0 scales as uint8"),
+    "accumulator": Source(kind="documented", where="ARCH3, BF16 Matmul Results: accumulation within the array is FP32"),
+    "align_fraction_bits": _chosen(
+        "ARCH3 states FP32 accumulation and no truncation; one of 72 values in DD's log hints at one"
+    ),
+    "align_rounding": _chosen("no effect on an exact sum"),
+    "accumulator_rounding": Source(
+        kind="inferred", where="DD's device log: 71 of 72 values equal the round-to-nearest-even golden"
+    ),
+    "element_subnormals": Source(
+        kind="documented", where="OCP MX 5.3 requires FP8 and FP4 subnormals; the vendor's goldens honour them"
+    ),
+    "accumulator_subnormals": _chosen("no document speaks of flushing FP32 subnormals"),
+    "scale_nan": Source(kind="documented", where="OCP MX 5.4: E8M0 255 is NaN; the vendor's golden computes infinity"),
+    "overflow_to_infinity": _chosen("IEEE 754 round to nearest; no document says"),
+}
+
+TRAINIUM3_QUAD_MX = Preset(
+    name="trainium3_quad_mx",
+    numerics=DotNumerics(
+        terms=X4,
+        element_formats=(E4M3FN, E5M2),
+        scale_format=E8M0,
+        accumulator=FP32,
+        align_fraction_bits=None,
+        align_rounding=Rounding.RTZ,
+        accumulator_rounding=Rounding.RNE,
+        element_subnormals=True,
+        accumulator_subnormals=True,
+        scale_nan=ScaleNan.NAN,
+        overflow_to_infinity=True,
+    ),
+    sources=_EXACT_SOURCES,
+)
+"""The reference: four exact products, scaled, added to the partial sum with one rounding to FP32."""
+
+TRAINIUM3_QUAD_MX_ALIGNED = Preset(
+    name="trainium3_quad_mx_aligned",
+    numerics=replace(
+        TRAINIUM3_QUAD_MX.numerics,
+        align_fraction_bits=16,
+        align_rounding=Rounding.RTZ,
+        accumulator_rounding=Rounding.RTZ,
+    ),
+    sources=_EXACT_SOURCES
+    | {
+        "align_fraction_bits": Source(
+            kind="inferred",
+            where="DD's device log: of the five-term alignments 14 to 18 bits, 16 makes its one odd value likeliest (p = 0.36)",
+        ),
+        "align_rounding": _chosen(
+            "truncation is the cheapest hardware, and what other vendors' tensor cores are measured to do"
+        ),
+        "accumulator_rounding": _chosen("truncation, as for the alignment"),
+    },
+)
+"""For hardware study: the five terms aligned to the largest exponent, truncated, summed, truncated."""
+
+TRAINIUM3_QUAD_MX_E4M3 = Preset(
+    name="trainium3_quad_mx_e4m3",
+    numerics=replace(TRAINIUM3_QUAD_MX.numerics, element_formats=(E4M3FN,)),
+    sources=_EXACT_SOURCES
+    | {
+        "element_formats": _chosen(
+            "e4m3fn alone, and e2m1 through the map; the machine takes e5m2 too (ISA nc_matmul_mx)"
+        )
+    },
+)
+"""For hardware study: the reference for operands that are never E5M2, whose range makes the exact sum twice as wide."""
+
+PRESETS = {preset.name: preset for preset in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3)}
+"""Presets by the names that the command line takes."""
+
+
+CHOICES = (
+    Choice(
+        statement="Rows are added in order 0 to P-1, starting from +0; each row tile starts anew",
+        source=Source(kind="inferred", where="ARCH3 figures: results flow down a column into PSUM"),
+    ),
+    Choice(
+        statement="NaN results are 0x7FC00000; 0 * infinity and infinity - infinity are NaN",
+        source=_chosen("IEEE 754; documents say only that NaN and infinity propagate"),
+    ),
+    Choice(
+        statement="A zero sum is -0 where every term and the partial sum are -0, else +0",
+        source=_chosen("IEEE 754 rule for round to nearest"),
+    ),
+    Choice(
+        statement="PSUM adds in FP32 with RNE; a BF16 result is rounded a second time, just before the write",
+        source=Source(kind="documented", where="ARCH3, BF16 Matmul Results in PSUM"),
+    ),
+    Choice(
+        statement="Stochastic rounding adds 16 given bits below the BF16 fraction and truncates; infinity and NaN pass",
+        source=_chosen("ARCH3 names the mode, nothing describes it"),
+    ),
+    Choice(
+        statement="psum_accumulate_flag overwrites where bit 0 is set and bit 2 is not; bit 1 has no effect on values",
+        source=Source(kind="inferred", where="ISA nc_matmul_mx, NKI 0.3: the three bits' descriptions"),
+    ),
+    Choice(
+        statement="quantize_mx stores max(E - offset, 0) and divides by what it stored, so tiny blocks underflow gradually",
+        source=_chosen("the vendor's goldens disagree below the range; this is the consistent reading"),
+    ),
+    Choice(
+        statement="quantize_mx rounds elements RNE and saturates to the largest finite code, infinity too; NaN becomes +NaN",
+        source=Source(kind="inferred", where="the vendor's CPU golden"),
+    ),
+)
+"""What stands beside the presets in the README's table."""

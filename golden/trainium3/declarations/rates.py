@@ -1,0 +1,125 @@
+"""Rates of the engines that run RMSNorm-Quant, and the latencies that the vendor states for it.
+
+Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02, Performance Targets (here SPEC);
+"Trainium3 Architecture Guide for NKI", 2025-12-01 (here ARCH3), and that of Trainium2 (here ARCH2).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.sources import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowRates:
+    """What RMSNorm-Quant's engines do in a cycle, and their clocks.
+
+    Attributes
+    ----------
+    vector_ghz, scalar_ghz, tensor_ghz : clocks.
+    dma_gb_per_s : bytes that a core moves, in 10**9 a second.
+    cores : cores that share the rows.
+    square_cycles : of ScalarE's activation_reduce, for an element of a partition.
+    multiply_cycles : of VectorE's scalar_tensor_tensor, BF16 with FP32.
+    maximum_cycles : of VectorE's absolute maximum over BF16.
+    quantize_cycles : of VectorE's tensor_scalar, BF16 to FP8.
+    broadcast_cycles : of TensorE's matmul by ones, for a column.
+    """
+
+    vector_ghz: float
+    scalar_ghz: float
+    tensor_ghz: float
+    dma_gb_per_s: float
+    cores: int
+    square_cycles: Fraction
+    multiply_cycles: Fraction
+    maximum_cycles: Fraction
+    quantize_cycles: Fraction
+    broadcast_cycles: Fraction
+
+
+def _documented(where: str) -> Source:
+    return Source(kind="documented", where=where)
+
+
+def _inferred(where: str) -> Source:
+    return Source(kind="inferred", where=where)
+
+
+_TENSOR_SOURCES = {
+    "scalar_ghz": _documented("ARCH2, ARCH3: 1.2 GHz"),
+    "tensor_ghz": _inferred("ARCH2, ARCH3: the peak rates in FP8 and BF16 are those of 128 x 128 PEs at 2.4 GHz"),
+    "broadcast_cycles": _documented("the NKI cost model: a matmul takes a cycle for each column of its moving operand"),
+}
+TRAINIUM2 = Preset(
+    name="trainium2_rates",
+    numerics=FlowRates(
+        vector_ghz=0.96,
+        scalar_ghz=1.2,
+        tensor_ghz=2.4,
+        dma_gb_per_s=362,
+        cores=2,
+        square_cycles=Fraction(1),
+        multiply_cycles=Fraction(2),
+        maximum_cycles=Fraction(1),
+        quantize_cycles=Fraction(1),
+        broadcast_cycles=Fraction(1),
+    ),
+    sources=_TENSOR_SOURCES
+    | {
+        "vector_ghz": _documented("ARCH2: 0.96 GHz"),
+        "dma_gb_per_s": _inferred("ARCH2: the HBM's 2.9 TB/s, shared by eight cores"),
+        "cores": _documented("SPEC, Performance Targets: LNC=2"),
+        "square_cycles": _documented("ARCH2: ScalarE, an element of each of 128 partitions a cycle"),
+        "multiply_cycles": _inferred("two tensor operands, one of them FP32 in PSUM, at an operand a cycle"),
+        "maximum_cycles": _inferred("an element a cycle"),
+        "quantize_cycles": _inferred("an element a cycle"),
+    },
+)
+"""The machine of SPEC's performance targets."""
+
+TRAINIUM3 = Preset(
+    name="trainium3_rates",
+    numerics=FlowRates(
+        vector_ghz=1.2,
+        scalar_ghz=1.2,
+        tensor_ghz=2.4,
+        dma_gb_per_s=587.5,
+        cores=2,
+        square_cycles=Fraction(1),
+        multiply_cycles=Fraction(1, 2),
+        maximum_cycles=Fraction(1, 4),
+        quantize_cycles=Fraction(1, 4),
+        broadcast_cycles=Fraction(1),
+    ),
+    sources=_TENSOR_SOURCES
+    | {
+        "vector_ghz": _documented("ARCH3: 1.2 GHz"),
+        "dma_gb_per_s": _inferred("ARCH3: the HBM's 4.7 TB/s, shared by eight cores"),
+        "cores": Source(kind="chosen", where="as in SPEC's targets"),
+        "square_cycles": _documented("ARCH3: ScalarE, 128 elements a cycle where one is FP32"),
+        "multiply_cycles": _documented("ARCH3: VectorE, 256 elements a cycle where one is FP32"),
+        "maximum_cycles": _documented("ARCH3: VectorE, 512 elements of 16 or 8 bits a cycle"),
+        "quantize_cycles": _documented("ARCH3: VectorE, 512 elements of 16 or 8 bits a cycle"),
+    },
+)
+"""The same kernel at Trainium3's documented rates, for which no target is published."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A latency that SPEC states, for one batch of so many tokens."""
+
+    tokens: int
+    hidden_size: int
+    microseconds: float
+
+
+TARGETS = (
+    Target(tokens=2048, hidden_size=8192, microseconds=458.2),
+    Target(tokens=32768, hidden_size=8192, microseconds=6287.0),
+    Target(tokens=2048, hidden_size=16384, microseconds=866.81),
+    Target(tokens=32768, hidden_size=16384, microseconds=13214.4),
+)
+"""SPEC, Performance Targets: Llama 3.3 70B and Llama 3.1 405B on Trainium2, LNC=2."""

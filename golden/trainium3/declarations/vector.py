@@ -1,0 +1,273 @@
+"""AWS Trainium3 besides the MX matmul: RMSNorm-Quant, TensorE's other modes, XORWOW and exp, as numerics and limits.
+
+Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02 (here SPEC), and the kernel that it
+describes (nki-library, ``rmsnorm_quant.py`` with its constants and test, 2026-04; here RQ); "Trainium3 Architecture Guide
+for NKI", 2025-12-01 (here ARCH3); ``nki.isa`` reference pages, NKI 0.3 to 0.5 (here ISA).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.formats.sources import Choice, Source
+
+MAX_BATCH = 2
+"""Largest B of a [B, S, H] input of RMSNorm-Quant."""
+MAX_SEQUENCE = 32768
+"""Largest S."""
+MAX_HIDDEN = 16384
+"""Largest H."""
+ROW_TILE = 128
+"""Rows of the collapsed input in a tile: one a partition; the last tile may have fewer."""
+COLUMN_TILE = 512
+"""Columns of a gamma broadcast: the FP32 numbers of a PSUM bank."""
+SCALE_BYTES = 4
+"""FP8 elements that the FP32 dequantisation scale takes at the end of a row, lowest byte first."""
+
+
+class EpsPlacement(Enum):
+    """Where eps is added in the reciprocal of the root mean square."""
+
+    KERNEL = "kernel"  # 1 / sqrt(mean + eps): the kernel, and SPEC's formula
+    GOLDEN = "golden"  # 1 / (sqrt(mean) + eps): SPEC's CPU golden, and the kernel's test
+
+
+class QuantType(Enum):
+    """Where the quantisation scale comes from."""
+
+    ROW = "row"  # the row's absolute maximum
+    STATIC = "static"  # given, one for each partition
+
+
+class SumOrder(Enum):
+    """How the squares of a row are added."""
+
+    SERIAL = "serial"  # in FP32 from the first element on, rounding every sum
+    EXACT = "exact"  # exactly, rounded once
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmsNormQuantNumerics:
+    """Formats, constants and order of RMSNorm-Quant.
+
+    Every instruction reads its operands as ``statistics``, rounds each operation's result to it, and its last result to
+    the format of its destination, all RNE.
+
+    Attributes
+    ----------
+    compute : format of the row between instructions, and of eps.
+    statistics : format of arithmetic, of sums and of scales.
+    output : format of quantised elements.
+    output_range : magnitude to which the absolute maximum is mapped; static quantisation clamps to it.
+    min_dequant_scale : smallest dequantisation scale, rounded to ``statistics``; also what ``lower_bound`` must exceed
+        to have an effect.
+    eps : default of the argument, rounded to ``compute``.
+    eps_placement, sum_order : defaults of the arguments.
+    root_rounding : of reciprocal, square root and reciprocal square root, each rounded once from its exact value.
+    """
+
+    compute: FloatFormat
+    statistics: FloatFormat
+    output: FloatFormat
+    output_range: int
+    min_dequant_scale: Fraction
+    eps: Fraction
+    eps_placement: EpsPlacement
+    sum_order: SumOrder
+    root_rounding: Rounding
+
+
+def _documented(where: str) -> Source:
+    return Source(kind="documented", where=where)
+
+
+def _inferred(where: str) -> Source:
+    return Source(kind="inferred", where=where)
+
+
+def _chosen(where: str) -> Source:
+    return Source(kind="chosen", where=where)
+
+
+TRAINIUM3_RMSNORM_QUANT = Preset(
+    name="trainium3_rmsnorm_quant",
+    numerics=RmsNormQuantNumerics(
+        compute=BF16,
+        statistics=FP32,
+        output=E4M3,
+        output_range=240,
+        min_dequant_scale=Fraction(1, 10**6),
+        eps=Fraction(1, 10**6),
+        eps_placement=EpsPlacement.KERNEL,
+        sum_order=SumOrder.SERIAL,
+        root_rounding=Rounding.RNE,
+    ),
+    sources={
+        "compute": _documented("RQ's constants: BF16 tiles, the one with eps too"),
+        "statistics": _documented("ISA: engines compute in FP32; RQ's constants for the scales"),
+        "output": _documented("SPEC: float8_e4m3; that it is the IEEE-like one follows from the range 240"),
+        "output_range": _documented("SPEC, Quantization"),
+        "min_dequant_scale": _documented("RQ's constants; absent from both of the vendor's goldens"),
+        "eps": _documented("RQ: the default"),
+        "eps_placement": _documented("SPEC's formula and RQ; SPEC's CPU golden and RQ's test add eps to the root"),
+        "sum_order": _inferred("ISA activation_reduce: its pseudo code adds element after element"),
+        "root_rounding": _chosen("ISA gives accuracies in words only; one rounding is the result that needs no table"),
+    },
+)
+"""The kernel's instruction sequence in BF16, with FP32 statistics."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatmulNumerics:
+    """One step of TensorE's unscaled matmul: partial sum in, one product, partial sum out.
+
+    Attributes
+    ----------
+    narrow_formats : formats of elements that may meet each other.
+    wide_formats : formats of elements that meet only each other.
+    accumulator : format to which product plus partial sum is rounded.
+    product_rounding : rounding of the product to ``accumulator`` before it is added; None adds it exactly.
+    accumulator_rounding : of the sum.
+    tf32_rounding : of FP32 operands to TF32, where they are used as such.
+    """
+
+    narrow_formats: tuple[FloatFormat, ...]
+    wide_formats: tuple[FloatFormat, ...]
+    accumulator: FloatFormat
+    product_rounding: Rounding | None
+    accumulator_rounding: Rounding
+    tf32_rounding: Rounding
+
+
+TRAINIUM3_MATMUL = Preset(
+    name="trainium3_matmul",
+    numerics=MatmulNumerics(
+        narrow_formats=(E4M3, E4M3FN, E5M2, E3M4, BF16, FP16),
+        wide_formats=(TF32, FP32),
+        accumulator=FP32,
+        product_rounding=None,
+        accumulator_rounding=Rounding.RNE,
+        tf32_rounding=Rounding.RNE,
+    ),
+    sources={
+        "narrow_formats": _documented("ISA nc_matmul: they mix, but for float8_e4m3 with float8_e4m3fn"),
+        "wide_formats": _documented("ISA nc_matmul: FP32 and TF32 mix only with each other"),
+        "accumulator": _documented("ARCH3, BF16 Matmul Results: accumulation within the array is FP32"),
+        "product_rounding": _chosen("as for the MX modes: one rounding for product and sum"),
+        "accumulator_rounding": _inferred("the device log of the MX modes"),
+        "tf32_rounding": _chosen("no document says whether FP32 is rounded or truncated to TF32"),
+    },
+)
+"""One exact product, added to the partial sum with one rounding to FP32."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialNumerics:
+    """VectorE's exp(src - max), as a fixed-point algorithm.
+
+    ``t = fp32(src - max)``; NaN gives NaN, +infinity gives infinity, -infinity gives 0. Otherwise, on grids of
+    ``2**-fraction_bits`` unless it is said otherwise:
+
+    1. ``u = floor(|t| * L)`` with ``L`` = log2(e) to nearest on the grid of ``2**-log2e_bits``. Where t has a minus sign, -0
+       too, all bits of u are inverted, which is ``floor(t * L)`` wherever ``t * L`` is not on the grid. Then
+       ``u = n + i * 2**-table_bits + r`` with an integer n, ``0 <= i < 2**table_bits`` and ``0 <= r < 2**-table_bits``.
+    2. ``v = floor(r * ln2)``, ln2 to nearest.
+    3. ``p = 1 + floor(v + v * v / 2)``, one floor.
+    4. ``y = 2**n * floor(T[i] * p)``, on the grid of ``2**-power_bits``, with ``T[i] = 2**(i * 2**-table_bits)`` to nearest.
+    5. The result is y, rounded once, RNE, to ``result``, subnormals and infinity included.
+
+    Attributes
+    ----------
+    fraction_bits, table_bits, log2e_bits, power_bits : as above; ``power_bits`` is ``fraction_bits`` at least.
+    result : format of the result before the cast to the destination.
+    sum_before_cast : whether the running sum adds results before the cast to the destination (True) or after it.
+    """
+
+    fraction_bits: int
+    table_bits: int
+    log2e_bits: int
+    power_bits: int
+    result: FloatFormat
+    sum_before_cast: bool
+
+
+TRAINIUM3_EXPONENTIAL = Preset(
+    name="trainium3_exponential",
+    numerics=ExponentialNumerics(
+        fraction_bits=32, table_bits=8, log2e_bits=38, power_bits=51, result=FP32, sum_before_cast=True
+    ),
+    sources={
+        "fraction_bits": _chosen("errors well below an FP32 half ulp: no document states the accuracy"),
+        "table_bits": _chosen("so that a polynomial of degree two suffices"),
+        "log2e_bits": _chosen("so that the largest argument that does not overflow loses no accuracy"),
+        "power_bits": _chosen("the fewest with which every result is that of the exact product"),
+        "result": _documented("ISA exponential: FP32 internally"),
+        "sum_before_cast": _chosen("ISA's pseudo code adds dst and does not say whether before or after its rounding"),
+    },
+)
+"""A table of 256 powers and a polynomial of degree two: within 0.6 ulp of FP32."""
+
+XORWOW_STATES = 4
+"""XORWOW states of a lane; element j of a request comes from state j mod 4."""
+XORWOW_WORDS = 6
+"""uint32 words of a state, in the order x, y, z, w, v, d."""
+XORWOW_INCREMENT = 362437
+"""What d grows by with every number (Marsaglia 2003)."""
+
+PRESETS = {preset.name: preset for preset in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
+"""Presets by name. They are of three numerics dataclasses."""
+
+CHOICES = (
+    Choice(
+        statement="Engines keep FP32 subnormals; NaN is 0x7FC00000, and 0x7F in float8_e4m3; casts do not saturate",
+        source=_chosen("IEEE 754; ISA range_select says that FP32's minimum becomes -infinity on a cast down"),
+    ),
+    Choice(
+        statement="Maximum and minimum are NaN where an operand is, and order -0 below +0",
+        source=_chosen("IEEE 754-2019 maximum and minimum; no document says"),
+    ),
+    Choice(
+        statement="Activation rounds scale times data, then the sum with bias, which turns -0 into +0 where it is zero",
+        source=Source(kind="inferred", where="ISA activation: func(data * scale + bias), in FP32"),
+    ),
+    Choice(
+        statement="ScalarE's exp is VectorE's exponential with a maximum of 0",
+        source=_chosen("ISA's valid ranges speak of piecewise polynomials, whose coefficients are not public"),
+    ),
+    Choice(
+        statement="Gamma goes through a matmul by ones onto a partial sum of +0, so that its -0 becomes +0",
+        source=Source(kind="inferred", where="RQ: nc_matmul of ones and gamma, depth 1"),
+    ),
+    Choice(
+        statement="Static quantisation computes x * q + 0, so that -0 becomes +0; it ignores lower_bound",
+        source=_documented("RQ: tensor_scalar multiply, add"),
+    ),
+    Choice(
+        statement="Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards",
+        source=_chosen("so that sharding changes no byte; in RQ it is the partition that the row lies in"),
+    ),
+    Choice(
+        statement="Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale",
+        source=_chosen("what the declared operations give"),
+    ),
+    Choice(
+        statement="XORWOW's six words are x, y, z, w, v, d; element j of a request comes from state j mod 4",
+        source=_chosen("ARCH3 gives four states of six words per lane and no order"),
+    ),
+    Choice(
+        statement="An all-zero XORWOW state is taken as it is: only d moves, by 362437 a number",
+        source=_chosen("Marsaglia excludes it; no document says what the machine does"),
+    ),
+    Choice(
+        statement="Column c of a stochastically rounded PSUM write takes half-word c mod 8 of XORWOW lane c div 8, low half first",
+        source=_chosen("ARCH3 names the generator's use for rounding, nothing describes it"),
+    ),
+    Choice(
+        statement="rand2 is min + (max - min) * (number >> 8) * 2**-24, three operations rounded to FP32",
+        source=_chosen("ISA rand2: uniform between min and max; the map is not described"),
+    ),
+)
+"""What stands beside the presets in the README's table."""

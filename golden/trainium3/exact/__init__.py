@@ -1,0 +1,31 @@
+"""Trainium3's TensorE, PSUM and VectorE on scalars, in unbounded integers and fractions."""
+
+from bitpath.golden.trainium3.exact.exponential import exponential
+from bitpath.golden.trainium3.exact.multiply_add import check_formats, multiply_add
+from bitpath.golden.trainium3.exact.psum import psum_write
+from bitpath.golden.trainium3.exact.quantize import quantize_block
+from bitpath.golden.trainium3.exact.rmsnorm_quant import (
+    load_row,
+    quantize_row,
+    quantize_row_static,
+    rmsnorm_row,
+    row_bytes,
+)
+from bitpath.golden.trainium3.exact.xorwow import column_bits, uniform, xorwow_lane, xorwow_step
+
+__all__ = [
+    "check_formats",
+    "column_bits",
+    "exponential",
+    "load_row",
+    "multiply_add",
+    "psum_write",
+    "quantize_block",
+    "quantize_row",
+    "quantize_row_static",
+    "rmsnorm_row",
+    "row_bytes",
+    "uniform",
+    "xorwow_lane",
+    "xorwow_step",
+]

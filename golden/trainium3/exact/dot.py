@@ -1,0 +1,269 @@
+"""One step of a scaled dot product, and a chain of them, with everything they go through.
+
+Whatever `DotNumerics` says is computed here literally: decode, multiply, align where asked, sum, round once. `bitpath
+explain` prints these values, so what it shows is the reference itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
+from bitpath.golden.scalar.rounding import round_to_format, round_to_integer, ulp
+from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of a dot step: a product with both scales, or the partial sum.
+
+    Attributes
+    ----------
+    kind : finite, infinity or NaN.
+    sign : 0 or 1; a zero has one too.
+    value : the exact value; 0 where not finite.
+    exponent : the exponent that alignment goes by, before normalisation; None for a zero and where not finite.
+    """
+
+    kind: Kind
+    sign: int
+    value: Fraction
+    exponent: int | None
+
+
+@dataclass(frozen=True)
+class DotTrace:
+    """A dot step and all it went through.
+
+    Attributes
+    ----------
+    numerics : what was asked for.
+    stationary_format, moving_format : formats of the elements.
+    stationary_codes, moving_codes, stationary_scale, moving_scale, partial_sum : the operands' codes.
+    stationary, moving : the elements taken apart, after flushing.
+    terms : the scaled products, then the partial sum.
+    align_exponent : E of the aligned mode; None in the exact mode and where all terms are zero or one is not finite.
+    aligned : the terms as they are summed; empty where one is not finite.
+    total : sum of `aligned`; None where not finite.
+    exact : sum of the terms before alignment; None where not finite.
+    result : FP32 code.
+    error_ulp : (result - exact) in units of the accumulator's last place at `exact`; None where either is not finite.
+    """
+
+    numerics: DotNumerics
+    stationary_format: FloatFormat
+    moving_format: FloatFormat
+    stationary_codes: tuple[int, ...]
+    moving_codes: tuple[int, ...]
+    stationary_scale: int
+    moving_scale: int
+    partial_sum: int
+    stationary: tuple[Unpacked, ...]
+    moving: tuple[Unpacked, ...]
+    terms: tuple[Term, ...]
+    align_exponent: int | None
+    aligned: tuple[Fraction, ...]
+    total: Fraction | None
+    exact: Fraction | None
+    result: int
+    error_ulp: Fraction | None
+
+
+def dot_step(
+    numerics: DotNumerics,
+    stationary_codes: Sequence[int],
+    stationary_format: FloatFormat,
+    moving_codes: Sequence[int],
+    moving_format: FloatFormat,
+    stationary_scale: int,
+    moving_scale: int,
+    partial_sum: int,
+) -> int:
+    """Return the FP32 code after one step of a scaled dot product; see `trace_dot_step`."""
+    return trace_dot_step(
+        numerics,
+        stationary_codes,
+        stationary_format,
+        moving_codes,
+        moving_format,
+        stationary_scale,
+        moving_scale,
+        partial_sum,
+    ).result
+
+
+def trace_dot_step(
+    numerics: DotNumerics,
+    stationary_codes: Sequence[int],
+    stationary_format: FloatFormat,
+    moving_codes: Sequence[int],
+    moving_format: FloatFormat,
+    stationary_scale: int,
+    moving_scale: int,
+    partial_sum: int,
+) -> DotTrace:
+    """Compute one step as `DotNumerics` defines it, and keep every intermediate value.
+
+    Parameters
+    ----------
+    stationary_codes, moving_codes : ``numerics.terms`` element codes each.
+    stationary_scale, moving_scale : codes of ``numerics.scale_format``.
+    partial_sum : FP32 code, on the grid of ``numerics.accumulator``.
+
+    Raises
+    ------
+    ValueError : a wrong number of codes, a format the numerics do not name, a code out of range, or a partial sum with
+        bits below the accumulator's.
+    """
+    for name, fmt, codes in (
+        ("stationary", stationary_format, stationary_codes),
+        ("moving", moving_format, moving_codes),
+    ):
+        if fmt not in numerics.element_formats:
+            allowed = ", ".join(known.name for known in numerics.element_formats)
+            raise ValueError(f"{name}_format is {fmt.name}; allowed are {allowed}")
+        if len(codes) != numerics.terms:
+            raise ValueError(f"{name}_codes has {len(codes)} elements; {numerics.terms} are allowed")
+    stationary = tuple(_read(stationary_format, code, numerics.element_subnormals) for code in stationary_codes)
+    moving = tuple(_read(moving_format, code, numerics.element_subnormals) for code in moving_codes)
+    scales = tuple(_read_scale(numerics, code) for code in (stationary_scale, moving_scale))
+
+    terms = [
+        _product(x, y, scales, stationary_format.fraction_bits + moving_format.fraction_bits)
+        for x, y in zip(stationary, moving, strict=True)
+    ]
+    terms.append(_partial_sum_term(numerics, partial_sum))
+    align_exponent, aligned, total, exact = None, (), None, None
+    special = special_result(terms)
+    if special is None:
+        align_exponent, aligned = _align(numerics, terms)
+        total, exact = sum(aligned, Fraction(0)), sum((term.value for term in terms), Fraction(0))
+        result = _round_sum(numerics, total, negative_zero=all(term.sign for term in terms))
+    else:
+        result = special
+    error = None
+    if exact is not None and (final := decode(FP32, result)).kind is Kind.FINITE:
+        error = (final.value - exact) / ulp(numerics.accumulator, exact)
+    return DotTrace(
+        numerics=numerics,
+        stationary_format=stationary_format,
+        moving_format=moving_format,
+        stationary_codes=tuple(stationary_codes),
+        moving_codes=tuple(moving_codes),
+        stationary_scale=stationary_scale,
+        moving_scale=moving_scale,
+        partial_sum=partial_sum,
+        stationary=stationary,
+        moving=moving,
+        terms=tuple(terms),
+        align_exponent=align_exponent,
+        aligned=aligned,
+        total=total,
+        exact=exact,
+        result=result,
+        error_ulp=error,
+    )
+
+
+def _read(fmt: FloatFormat, code: int, subnormals: bool) -> Unpacked:
+    """Take a code apart; where `subnormals` is False a subnormal becomes zero of its sign."""
+    unpacked = decode(fmt, code)
+    if not subnormals and unpacked.significand <= fmt.fraction_mask:
+        return Unpacked(unpacked.kind, unpacked.sign, 0, unpacked.exponent)
+    return unpacked
+
+
+def _read_scale(numerics: DotNumerics, code: int) -> Unpacked:
+    scale = decode(numerics.scale_format, code)
+    if scale.kind is Kind.NAN and numerics.scale_nan is ScaleNan.INFINITY:
+        return Unpacked(Kind.INFINITY, 0, scale.significand, scale.exponent)
+    return scale
+
+
+def _product(x: Unpacked, y: Unpacked, scales: tuple[Unpacked, ...], fraction_bits: int) -> Term:
+    """Multiply two elements and both scales; `fraction_bits` are those of the elements together."""
+    factors = (x, y, *scales)
+    sign = x.sign ^ y.sign
+    kinds = {factor.kind for factor in factors}
+    has_zero = x.is_zero or y.is_zero
+    if Kind.NAN in kinds or (Kind.INFINITY in kinds and has_zero):
+        return Term(Kind.NAN, 0, Fraction(0), None)
+    if Kind.INFINITY in kinds:
+        return Term(Kind.INFINITY, sign, Fraction(0), None)
+    value = x.value * y.value * scales[0].value * scales[1].value
+    exponent = sum(factor.exponent for factor in factors) + fraction_bits
+    return Term(Kind.FINITE, sign, value, None if has_zero else exponent)
+
+
+def _partial_sum_term(numerics: DotNumerics, bits: int) -> Term:
+    unused = FP32.fraction_bits - numerics.accumulator.fraction_bits
+    x = _read(FP32, bits, numerics.accumulator_subnormals)
+    if x.kind is not Kind.FINITE:
+        return Term(x.kind, x.sign, Fraction(0), None)
+    if bits & (1 << unused) - 1:
+        raise ValueError(f"partial_sum is {bits:#010x}; its lowest {unused} bits are 0 on the accumulator's grid")
+    return Term(x.kind, x.sign, x.value, None if x.is_zero else x.exponent + FP32.fraction_bits)
+
+
+def special_result(terms: Sequence[Term]) -> int | None:
+    """Return the code of a sum with a NaN or an infinity in it; None where all terms are finite."""
+    kinds = {term.kind for term in terms}
+    signs = {term.sign for term in terms if term.kind is Kind.INFINITY}
+    if Kind.NAN in kinds or len(signs) > 1:
+        return FP32.nan_code
+    if signs:
+        return FP32.infinity_code | (FP32.sign_mask if signs == {1} else 0)
+    return None
+
+
+def _align(numerics: DotNumerics, terms: Sequence[Term]) -> tuple[int | None, tuple[Fraction, ...]]:
+    """Return E and the terms on the grid 2**(E - F); in the exact mode None and the terms themselves."""
+    exponents = [term.exponent for term in terms if term.exponent is not None]
+    if numerics.align_fraction_bits is None or not exponents:
+        return None, tuple(term.value for term in terms)
+    align_exponent = max(exponents)
+    unit = Fraction(2) ** (align_exponent - numerics.align_fraction_bits)
+    return align_exponent, tuple(round_to_integer(t.value / unit, numerics.align_rounding) * unit for t in terms)
+
+
+def _round_sum(numerics: DotNumerics, total: Fraction, *, negative_zero: bool) -> int:
+    """Round once to the accumulator, in an FP32 container."""
+    accumulator = numerics.accumulator
+    code = round_to_format(
+        total,
+        accumulator,
+        numerics.accumulator_rounding,
+        overflow=Overflow.SPECIAL if numerics.overflow_to_infinity else Overflow.SATURATE,
+        zero_sign=int(negative_zero),
+    )
+    if not numerics.accumulator_subnormals and code & ~accumulator.sign_mask <= accumulator.fraction_mask:
+        code &= accumulator.sign_mask
+    return code << FP32.fraction_bits - accumulator.fraction_bits
+
+
+def trace_dot_product(
+    numerics: DotNumerics,
+    stationary_codes: Sequence[Sequence[int]],
+    stationary_format: FloatFormat,
+    moving_codes: Sequence[Sequence[int]],
+    moving_format: FloatFormat,
+    stationary_scales: Sequence[int],
+    moving_scales: Sequence[int],
+    partial_sum: int = 0,
+) -> tuple[DotTrace, ...]:
+    """Chain dot steps: one per row of codes and scales, in order, from `partial_sum` (FP32 code, +0 by default).
+
+    Raises
+    ------
+    ValueError : the four sequences differ in length, or as `trace_dot_step`.
+    """
+    rows = {len(each) for each in (stationary_codes, moving_codes, stationary_scales, moving_scales)}
+    if len(rows) > 1:
+        raise ValueError(f"codes and scales have {sorted(rows)} rows; one number of rows is allowed")
+    steps = []
+    for x, y, x_scale, y_scale in zip(stationary_codes, moving_codes, stationary_scales, moving_scales, strict=True):
+        step = trace_dot_step(numerics, x, stationary_format, y, moving_format, x_scale, y_scale, partial_sum)
+        partial_sum = step.result
+        steps.append(step)
+    return tuple(steps)

@@ -1,0 +1,50 @@
+"""What Trainium3's PSUM does to one element.
+
+Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, BF16 Matmul Results in PSUM. What it
+leaves open is in `bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
+"""
+
+from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.fp32 import add, convert
+from bitpath.golden.scalar.rounding import round_to_format
+
+
+def psum_write(
+    incoming: int,
+    present: int | None,
+    destination: FloatFormat,
+    rounding: Rounding = Rounding.RNE,
+    random_bits: int = 0,
+) -> int:
+    """Return what one PSUM element holds after a write.
+
+    Parameters
+    ----------
+    incoming : FP32 code from the array.
+    present : code of `destination` to accumulate onto, or None to overwrite.
+    destination : FP32 or BF16. The sum is rounded RNE to FP32 first; BF16 is a second rounding.
+    rounding : of the second rounding, RNE or SR.
+    random_bits : 16 bits, for SR: added below the BF16 fraction before truncation. Infinity and NaN bypass it.
+
+    Raises
+    ------
+    ValueError : another destination, rounding or width of `random_bits`.
+    """
+    if destination not in (FP32, BF16):
+        raise ValueError(f"destination is {destination.name}; FP32 and BF16 are allowed")
+    if rounding is Rounding.RTZ:
+        raise ValueError(f"rounding is {rounding.name}; RNE and SR are allowed")
+    if not 0 <= random_bits < 1 << 16:
+        raise ValueError(f"random_bits is {random_bits}; 0 to 65535 are allowed")
+    incoming = convert(incoming, FP32, FP32)  # one NaN for all
+    total = incoming if present is None else add(incoming, convert(present, destination, FP32))
+    if destination is FP32:
+        return total
+    x = decode(FP32, total)
+    if x.kind is not Kind.FINITE:
+        return total >> 16
+    if rounding is Rounding.SR:
+        return total + random_bits >> 16
+    return round_to_format(x.value, BF16, zero_sign=x.sign)

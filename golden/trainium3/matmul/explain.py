@@ -1,0 +1,128 @@
+"""One dot step, or one dot product, as text: which bits come out, and why.
+
+Every number printed is taken from the scalar tier's own trace; nothing is computed a second time here but sums of exact
+values.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from bitpath.golden.explain.text import code_text, error_text, exact_text, fields_text, result_text
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.rounding import floor_log2, ulp
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.exact.dot import DotTrace, Term
+
+
+def explain_dot_step(trace: DotTrace) -> str:
+    """Return lines that show a step: decoded elements, scales, products, alignment, sum, rounding, error in ulp.
+
+    Exact numbers are written in hexadecimal with a binary exponent, as C's %a does: 0x1.8p+1 is 3.
+    """
+    titles = f"stationary {trace.stationary_format.name}", f"moving {trace.moving_format.name}"
+    lines = [
+        f"numerics     {_numerics(trace.numerics)}",
+        *_scales(trace),
+        f"lane  {titles[0]:<34}{titles[1]:<34}product with scales",
+        *_lanes(trace),
+        f"partial sum  {code_text(FP32, trace.partial_sum)} = {_term(trace.terms[-1])}",
+        *_sum(trace),
+        f"result       {result_text(FP32, trace.result)}",
+        f"error        {error_text(trace.error_ulp)}",
+    ]
+    return "\n".join(lines)
+
+
+def explain_dot_product(steps: Sequence[DotTrace]) -> str:
+    """Return one line for each step of a chain, and a summary with the exact value and the final error.
+
+    Raises
+    ------
+    ValueError : `steps` is empty.
+    """
+    if not steps:
+        raise ValueError("steps is empty; at least one step is allowed")
+    accumulator = steps[0].numerics.accumulator
+    lines = [
+        f"numerics     {_numerics(steps[0].numerics)}",
+        f"{'row':>4}  {'sum of products':<34}{'partial sum out':<46}error in ulp",
+    ]
+    for row, step in enumerate(steps):
+        products = "not finite" if step.exact is None else exact_text(_products(step))
+        error = "-" if step.error_ulp is None else f"{float(step.error_ulp):+.4g}"
+        result = result_text(FP32, step.result)
+        lines.append(f"{row:>4}  {products:<34}{result:<46}{error}")
+    final = decode(FP32, steps[-1].result)
+    lines.append(f"result       {result_text(FP32, steps[-1].result)}")
+    if any(step.exact is None for step in steps) or final.kind is not Kind.FINITE:
+        return "\n".join([*lines, "exact        none: a NaN or an infinity takes part"])
+    exact = steps[0].terms[-1].value + sum(map(_products, steps))
+    error = (final.value - exact) / ulp(accumulator, exact)
+    return "\n".join(
+        [*lines, f"exact        {exact_text(exact)} = {float(exact):.17g}", f"error        {error_text(error)}"]
+    )
+
+
+def _products(step: DotTrace) -> Fraction:
+    return sum((term.value for term in step.terms[:-1]), Fraction(0))
+
+
+def _numerics(numerics: DotNumerics) -> str:
+    bits = numerics.align_fraction_bits
+    kind = "exact sum" if bits is None else f"sum aligned to {bits} fraction bits ({numerics.align_rounding.name})"
+    return f"{kind}, one {numerics.accumulator_rounding.name} rounding to {numerics.accumulator.name}"
+
+
+def _scales(trace: DotTrace) -> list[str]:
+    sides = (("stationary", trace.stationary_scale), ("moving", trace.moving_scale))
+    scale_format = trace.numerics.scale_format
+    return [f"scale        {name:<11}{code:#04x} = {_scale(scale_format, code)}" for name, code in sides]
+
+
+def _scale(fmt: FloatFormat, code: int) -> str:
+    scale = decode(fmt, code)
+    return f"2**{scale.exponent}" if scale.kind is Kind.FINITE else "NaN code"
+
+
+def _lanes(trace: DotTrace) -> list[str]:
+    lanes = zip(trace.stationary_codes, trace.moving_codes, trace.terms[:-1], strict=True)
+    return [
+        f"{i:>4}  {fields_text(trace.stationary_format, x):<34}{fields_text(trace.moving_format, y):<34}{_term(product)}"
+        for i, (x, y, product) in enumerate(lanes)
+    ]
+
+
+def _sum(trace: DotTrace) -> list[str]:
+    """Return the lines between the terms and the result."""
+    if trace.total is None:
+        return ["sum          a NaN or an infinity decides"]
+    lines = []
+    if trace.align_exponent is not None:
+        grid = trace.align_exponent - trace.numerics.align_fraction_bits
+        lines.append(f"alignment    largest exponent {trace.align_exponent}, grid 2**{grid}")
+        for i, (term, aligned) in enumerate(zip(trace.terms, trace.aligned, strict=True)):
+            name = f"lane {i}" if i < trace.numerics.terms else "partial sum"
+            lost = term.value - aligned
+            lines.append(f"  {name:<13}{exact_text(aligned)}" + (f"  loses {exact_text(lost)}" if lost else ""))
+        lines.append(f"aligned sum  {exact_text(trace.total)}")
+    lines.append(f"exact sum    {exact_text(trace.exact)} = {float(trace.exact):.17g}")
+    return [*lines, f"rounding     {_rounding(trace.numerics, trace.total)}"]
+
+
+def _rounding(numerics: DotNumerics, total: Fraction) -> str:
+    last_place = ulp(numerics.accumulator, total)
+    remainder = abs(total) / last_place % 1
+    return f"{numerics.accumulator_rounding.name}, last place 2**{floor_log2(last_place)}, {float(remainder):.6g} of it remain"
+
+
+def _term(term: Term) -> str:
+    sign = "-" if term.sign else ""
+    match term.kind:
+        case Kind.NAN:
+            return "NaN"
+        case Kind.INFINITY:
+            return f"{sign}infinity"
+    if term.exponent is None:
+        return f"{sign}0"
+    return f"{exact_text(term.value)} = {float(term.value):.9g}, exponent {term.exponent}"

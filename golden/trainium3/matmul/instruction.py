@@ -1,0 +1,196 @@
+"""What nc_matmul_mx accepts: each documented constraint as one error.
+
+Ref: ``nki.isa.nc_matmul_mx`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
+"""
+
+from itertools import product
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import (
+    MAX_MOVING_BF16,
+    MAX_MOVING_FP32,
+    MAX_STATIONARY,
+    PARTITIONS,
+    SCALE_PARTITIONS,
+    TILE_SIZES,
+    TRAINIUM3_QUAD_MX,
+    X4,
+    AccumulateFlag,
+)
+from bitpath.golden.trainium3.operands.layout import (
+    MX_DTYPES,
+    check_array,
+    check_choice,
+    check_partitions,
+    dtype_of,
+    integer,
+    shown,
+)
+
+_ALL_FLAGS = int(AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST | AccumulateFlag.FIRST_ACCUMULATE)
+
+
+def check_operands(
+    stationary: np.ndarray, moving: np.ndarray, stationary_scale: np.ndarray, moving_scale: np.ndarray
+) -> None:
+    """Check dtypes and shapes of the four inputs against each other; N's limit is the destination's.
+
+    Raises
+    ------
+    TypeError : no array; an element dtype other than float8_e4m3fn, float8_e5m2, float4_e2m1fn; scales other than uint8.
+    ValueError : shapes other than [P, M, 4], [P, N, 4], [P/8, M], [P/8, N]; P not 32, 64, 96 or 128; M odd or over 128.
+    """
+    for name, data, scale in (("stationary", stationary, stationary_scale), ("moving", moving, moving_scale)):
+        check_array(name, data, *MX_DTYPES)
+        check_array(f"{name}_scale", scale, np.uint8)
+        if data.ndim != 3 or data.shape[2] != X4:
+            raise ValueError(
+                f"{name} has shape {data.shape}; [P, {'M' if name == 'stationary' else 'N'}, {X4}] is allowed"
+            )
+        check_partitions(name, data.shape[0])
+        expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1])
+        if scale.shape != expected:
+            raise ValueError(f"{name}_scale has shape {scale.shape}; {expected} is allowed for {name} {data.shape}")
+    if stationary.shape[0] != moving.shape[0]:
+        raise ValueError(
+            f"moving spans {moving.shape[0]} partitions; {stationary.shape[0]} are allowed, as many as stationary spans"
+        )
+    columns = stationary.shape[1]
+    if columns % 2 or not 0 < columns <= MAX_STATIONARY:
+        raise ValueError(f"stationary has free size M = {columns}; even numbers from 2 to {MAX_STATIONARY} are allowed")
+
+
+def check_tiling(
+    partitions: int,
+    tile_position: tuple[int, int] | None,
+    tile_size: tuple[int, int] | None,
+    columns: int | None = None,
+) -> None:
+    """Check the tile of the array that an instruction of so many partitions names.
+
+    Parameters
+    ----------
+    columns : stationary free size; None where only rows can be tiled, so that the column size is 128.
+
+    Raises
+    ------
+    TypeError : not a pair of integers.
+    ValueError : one of the two without the other, a size other than (128 | 64 | 32, 128) or, with `columns`, the same
+        choice of columns; more partitions or columns than the tile has; or a position that is not a multiple of the size
+        inside the array.
+    """
+    if (tile_position is None) != (tile_size is None):
+        missing, given = ("tile_position", "tile_size") if tile_position is None else ("tile_size", "tile_position")
+        raise ValueError(f"{missing} is None while {given} is not; both or neither are allowed")
+    if tile_position is None:
+        return
+    tile_size, tile_position = _integers("tile_size", tile_size), _integers("tile_position", tile_position)
+    sizes = tuple(product(TILE_SIZES, (PARTITIONS,) if columns is None else TILE_SIZES))
+    if tile_size not in sizes:
+        raise ValueError(f"tile_size is {tile_size}; {', '.join(map(str, sizes))} are allowed")
+    for name, used, size in (("partitions", partitions, tile_size[0]), ("columns", columns or 0, tile_size[1])):
+        if used > size:
+            where = f"{size} {'rows' if name == 'partitions' else name}"
+            raise ValueError(f"stationary spans {used} {name}; up to {size} are allowed in a tile of {where}")
+    positions = tuple(product(*(range(0, PARTITIONS, size) for size in tile_size)))
+    if tile_position not in positions:
+        allowed = ", ".join(map(str, positions))
+        raise ValueError(f"tile_position is {tile_position}; {allowed} are allowed with tile_size {tile_size}")
+
+
+def accumulates(psum_accumulate_flag: int) -> bool:
+    """Return whether an instruction adds onto PSUM's content (True) or overwrites it.
+
+    Bit 0 (first, overwrite) overwrites. Without it the instruction accumulates: middle (0), last (bit 1), or first onto
+    existing content (bit 2). Bit 1 closes the group and has no effect on values, so 3, the default, overwrites.
+
+    Raises
+    ------
+    TypeError : not an integer.
+    ValueError : unknown bits, or bit 0 with bit 2, which contradict each other.
+    """
+    bits = integer("psum_accumulate_flag", psum_accumulate_flag)
+    if bits & ~_ALL_FLAGS:
+        raise ValueError(f"psum_accumulate_flag is {bits}; bits 0, 1 and 2 are allowed")
+    if bits & AccumulateFlag.FIRST_OVERWRITE and bits & AccumulateFlag.FIRST_ACCUMULATE:
+        raise ValueError(
+            f"psum_accumulate_flag is {bits}; bit 0 (overwrite) or bit 2 (accumulate) is allowed, not both"
+        )
+    return not bits & AccumulateFlag.FIRST_OVERWRITE
+
+
+def check_destination(
+    shape: tuple[int, int], dst: np.ndarray | None, dst_dtype: np.dtype, accumulate: bool
+) -> np.dtype:
+    """Check the destination of an M x N result and return its dtype: that of `dst` where given, else `dst_dtype`.
+
+    Raises
+    ------
+    TypeError : `dst` is no array, or a dtype other than float32 and bfloat16.
+    ValueError : accumulating without `dst`, another shape, or N over one PSUM bank.
+    """
+    limits = {DTYPES[FP32]: MAX_MOVING_FP32, DTYPES[BF16]: MAX_MOVING_BF16}
+    if dst is None:
+        dtype = dtype_of("dst_dtype", dst_dtype, *limits)
+    else:
+        check_array("dst", dst, *limits)
+        dtype = dst.dtype
+    if accumulate and dst is None:
+        raise ValueError("dst is None; an accumulating psum_accumulate_flag needs PSUM's present content")
+    if dst is not None and dst.shape != shape:
+        raise ValueError(f"dst has shape {dst.shape}; {shape} is allowed")
+    if not 0 < shape[1] <= limits[dtype]:
+        raise ValueError(f"moving has free size N = {shape[1]}; 1 to {limits[dtype]} are allowed with a {dtype} dst")
+    return dtype
+
+
+def check_rounding(rounding: str, random_bits: np.ndarray | None, dtype: np.dtype, shape: tuple[int, int]) -> Rounding:
+    """Check the rounding of the PSUM write and return it.
+
+    Raises
+    ------
+    TypeError : `rounding` is no string, or `random_bits` no array of uint16.
+    ValueError : a rounding other than "rne" and "sr", "sr" with a float32 destination, `random_bits` missing with "sr",
+        given with "rne", or of another shape.
+    """
+    check_choice("rounding", rounding, ("rne", "sr"))
+    if rounding == "rne":
+        if random_bits is not None:
+            raise ValueError("random_bits are given; they are allowed with rounding 'sr' only")
+        return Rounding.RNE
+    if dtype != DTYPES[BF16]:
+        raise ValueError(f"rounding is 'sr' with a {dtype} dst; 'sr' is allowed with bfloat16 only")
+    if random_bits is None:
+        raise ValueError(f"random_bits is None; rounding 'sr' needs uint16 of shape {shape}")
+    check_array("random_bits", random_bits, np.uint16)
+    if random_bits.shape != shape:
+        raise ValueError(f"random_bits has shape {random_bits.shape}; {shape} is allowed")
+    return Rounding.SR
+
+
+def check_numerics(numerics: DotNumerics | None) -> DotNumerics:
+    """Return the numerics of the array, `TRAINIUM3_QUAD_MX`'s for None.
+
+    Raises
+    ------
+    TypeError : not a `DotNumerics`.
+    ValueError : other than four products per step.
+    """
+    if numerics is None:
+        return TRAINIUM3_QUAD_MX.numerics
+    if not isinstance(numerics, DotNumerics):
+        raise TypeError(f"numerics is {shown(numerics)}; a DotNumerics is allowed (preset.numerics)")
+    if numerics.terms != X4:
+        raise ValueError(f"numerics has {numerics.terms} terms; {X4} are allowed")
+    return numerics
+
+
+def _integers(name: str, pair: tuple[int, int]) -> tuple[int, ...]:
+    if not isinstance(pair, tuple | list):
+        raise TypeError(f"{name} is {shown(pair)}; a pair of integers is allowed")
+    return tuple(integer(f"{name}[{i}]", each) for i, each in enumerate(pair))

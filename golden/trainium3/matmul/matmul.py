@@ -1,0 +1,234 @@
+"""Matrices of any size on nc_matmul_mx: quantise, cut into instructions, accumulate in PSUM.
+
+`plan_matmul` makes the list of instructions. The golden model (`run_plan`) and the RTL execute the same list, so a
+difference between the two is never one of tiling or quantisation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden.arrays.backend import Progress, cuts, in_parallel
+from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
+from bitpath.golden.formats.blocks import MX_FORMATS
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import (
+    MAX_MOVING_FP32,
+    MAX_STATIONARY,
+    PARTITIONS,
+    QUADRANT,
+    X4,
+    AccumulateFlag,
+)
+from bitpath.golden.trainium3.matmul.instruction import check_numerics
+from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.operands.layout import (
+    KOrder,
+    check_array,
+    check_choice,
+    check_k_order,
+    shown,
+    to_partitions,
+)
+from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, quantize_offline
+
+K_TILE = X4 * PARTITIONS
+"""Depth of a full instruction."""
+K_STEP = X4 * QUADRANT
+"""Depth that K is padded to a multiple of."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MatmulInstruction:
+    """One nc_matmul_mx and where its FP32 result belongs.
+
+    Attributes
+    ----------
+    stationary, moving : element tiles [P, M, 4] and [P, N, 4], float8_e4m3fn, float8_e5m2 or float4_e2m1fn.
+    stationary_scale, moving_scale : uint8 [P/8, M] and [P/8, N].
+    psum_accumulate_flag : bits of `AccumulateFlag`; the instructions of one output tile stand together, in order of K.
+    output : row and column slices of the padded output, of extents M and N.
+    """
+
+    stationary: np.ndarray
+    moving: np.ndarray
+    stationary_scale: np.ndarray
+    moving_scale: np.ndarray
+    psum_accumulate_flag: AccumulateFlag
+    output: tuple[slice, slice]
+
+
+def matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    a_format: str = "mxfp8_e4m3",
+    b_format: str = "mxfp8_e4m3",
+    scale_rule: ScaleRuleName = "ocp",
+    k_order: KOrder = "interleaved",
+    numerics: DotNumerics | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
+
+    Parameters and errors are those of `plan_matmul`; `numerics` is nc_matmul_mx's, and checked first; `progress` is
+    `run_plan`'s.
+    """
+    check_numerics(numerics)
+    plan = plan_matmul(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
+    return run_plan(plan, numerics=numerics, progress=progress)[: a.shape[0], : b.shape[1]]
+
+
+def plan_matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    a_format: str = "mxfp8_e4m3",
+    b_format: str = "mxfp8_e4m3",
+    scale_rule: ScaleRuleName = "ocp",
+    k_order: KOrder = "interleaved",
+) -> list[MatmulInstruction]:
+    """Quantise two matrices and cut their product into instructions.
+
+    Elements are rounded RNE to bfloat16, then quantised. `a` is stationary and `b` moving. K is cut into tiles of 512, the
+    last one padded with zeros to a multiple of 128; M into tiles of 128, the last one padded to an even size; N into tiles
+    of 512. The tiles of K of one output tile accumulate in PSUM, in FP32.
+
+    Parameters
+    ----------
+    a, b : float32 [M, K] and [K, N], none of them 0.
+    a_format, b_format : "mxfp8_e4m3", "mxfp8_e5m2" or "mxfp4".
+    scale_rule : "ocp" or "nki05".
+    k_order : how k lies on partitions inside a tile, "interleaved" or "adjacent".
+
+    Returns
+    -------
+    Instructions, output tiles row by row. The padded output has an even number of rows, at least M, and N columns.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape, format, rule or order; NaN for mxfp4.
+    """
+    for name, matrix in (("a", a), ("b", b)):
+        check_array(name, matrix, np.float32)
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
+    check_k_order(k_order)
+    sides = {"a": (np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format), "b": (b, b_format)}
+    for name, (matrix, format_name) in sides.items():
+        check_choice(f"{name}_format", format_name, MX_FORMATS)
+        element = MX_FORMATS[format_name].element
+        if element.nan_code is None and np.isnan(matrix).any():
+            raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
+    stationary, moving = (
+        [quantize_tile(tile, format_name, scale_rule=scale_rule) for tile in operand_tiles(matrix, k_order)]
+        for matrix, format_name in sides.values()
+    )
+    return plan_tiles(stationary, moving)
+
+
+def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[np.ndarray]:
+    """Round a matrix to bfloat16 and cut it along K, as it lies in SBUF before it is quantised.
+
+    Parameters
+    ----------
+    matrix : float32 [K, F]; K is padded with zeros to a multiple of 128.
+    k_order : how k lies on partitions inside a tile.
+
+    Returns
+    -------
+    bfloat16 tiles [P, F, 4] of 512 places along K, the last one of the rest.
+    """
+    padded = np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0)))
+    return [to_partitions(round_to_bfloat16(padded[rows]), k_order) for rows in cuts(padded.shape[0], K_TILE)]
+
+
+def quantize_tile(
+    tile: np.ndarray, format_name: str, *, scale_rule: ScaleRuleName = "ocp"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quantise a tile of `operand_tiles`, bfloat16 [P, F, 4]: elements [P, F, 4] and scales [P/8, F]."""
+    dtype = DTYPES[MX_FORMATS[format_name].element]
+    data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
+    return data.reshape(tile.shape), scale
+
+
+def plan_tiles(
+    stationary: Sequence[tuple[np.ndarray, np.ndarray]], moving: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> list[MatmulInstruction]:
+    """Cut the product of operands that are quantised already into instructions, output tiles row by row.
+
+    Parameters
+    ----------
+    stationary, moving : for each tile of K, in its order, elements [P, F, 4] and scales [P/8, F]; F is the padded M, which
+        is even, or N.
+    """
+    last = len(moving) - 1
+    return [
+        MatmulInstruction(
+            stationary=x[:, rows],
+            moving=y[:, columns],
+            stationary_scale=x_scale[:, rows],
+            moving_scale=y_scale[:, columns],
+            psum_accumulate_flag=_group_flag(first=k == 0, last=k == last),
+            output=(rows, columns),
+        )
+        for rows in cuts(stationary[0][0].shape[1], MAX_STATIONARY)
+        for columns in cuts(moving[0][0].shape[1], MAX_MOVING_FP32)
+        for k, ((x, x_scale), (y, y_scale)) in enumerate(zip(stationary, moving, strict=True))
+    ]
+
+
+def run_plan(
+    plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None, progress: Progress | None = None
+) -> np.ndarray:
+    """Execute the instructions of `plan_matmul`; returns the padded output, float32.
+
+    `progress` is told the output tiles done and all of them, whenever one is done.
+
+    Raises
+    ------
+    TypeError, ValueError : `plan` is no sequence or is empty; else as `nc_matmul_mx`.
+    """
+    if not isinstance(plan, Sequence):
+        raise TypeError(f"plan is {shown(plan)}; a sequence of MatmulInstruction is allowed")
+    if not plan:
+        raise ValueError("plan is empty; at least one MatmulInstruction is allowed")
+    psum = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.float32)
+
+    def run_tile(instructions: Sequence[MatmulInstruction]) -> None:
+        for each in instructions:
+            psum[each.output] = nc_matmul_mx(
+                each.stationary,
+                each.moving,
+                each.stationary_scale,
+                each.moving_scale,
+                dst=psum[each.output],
+                psum_accumulate_flag=each.psum_accumulate_flag,
+                numerics=numerics,
+            )
+
+    # Output tiles do not see each other.
+    in_parallel(run_tile, [list(group) for _, group in groupby(plan, key=_output_corner)], progress)
+    return psum
+
+
+def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
+    """Round float32 of any shape to bfloat16, RNE."""
+    return encode_array(BF16, decode_array(FP32, x.view(np.uint32))).astype(np.uint16).view(ml_dtypes.bfloat16)
+
+
+def _output_corner(instruction: MatmulInstruction) -> tuple[int, int]:
+    rows, columns = instruction.output
+    return rows.start, columns.start
+
+
+def _group_flag(*, first: bool, last: bool) -> AccumulateFlag:
+    return (AccumulateFlag.FIRST_OVERWRITE if first else AccumulateFlag(0)) | (
+        AccumulateFlag.LAST if last else AccumulateFlag(0)
+    )

@@ -1,0 +1,140 @@
+"""nc_matmul: one matmul instruction without scales, from operands in SBUF to a result in PSUM.
+
+Bit-identical to chaining `bitpath.golden.trainium3.exact.multiply_add` from +0.
+
+Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.5, and "Trainium3 Architecture Guide for NKI" (AWS Neuron
+documentation, 2025-12-01). What they leave open is a field of `MatmulNumerics`.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
+from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
+from bitpath.golden.trainium3.exact import check_formats
+from bitpath.golden.trainium3.matmul.expansion import add_to_odd
+from bitpath.golden.trainium3.matmul.instruction import accumulates, check_destination, check_rounding, check_tiling
+from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.golden.trainium3.operands.layout import check_array, shown
+
+MATMUL_DTYPES = tuple(DTYPES[fmt] for fmt in (BF16, FP16, FP32, E4M3, E4M3FN, E5M2, E3M4))
+"""Dtypes of elements; TF32 travels as float32."""
+
+
+def nc_matmul(
+    stationary: np.ndarray,
+    moving: np.ndarray,
+    *,
+    dst: np.ndarray | None = None,
+    dst_dtype: np.dtype = np.float32,
+    tile_position: tuple[int, int] | None = None,
+    tile_size: tuple[int, int] | None = None,
+    psum_accumulate_flag: int = 3,
+    rounding: Literal["rne", "sr"] = "rne",
+    random_bits: np.ndarray | None = None,
+    stationary_tf32: bool = False,
+    moving_tf32: bool = False,
+    numerics: MatmulNumerics | None = None,
+) -> np.ndarray:
+    """Compute ``dst[m, n] (+)= sum over k of stationary[k, m] * moving[k, n]``.
+
+    Rows k are added in order from +0, each step as `numerics` says; the result is written to PSUM as FP32 or BF16.
+
+    Parameters
+    ----------
+    stationary, moving : [K, M] and [K, N]; K and M are 1 to 128, N at most 512 with a float32 destination, 1024 with
+        bfloat16. Each is bfloat16, float16, float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e3m4 or float32 by itself,
+        but float32 meets only float32, and float8_e4m3 does not meet float8_e4m3fn.
+    dst : PSUM's present content [M, N], float32 or bfloat16; its dtype decides. Needed where the flag accumulates.
+    dst_dtype : dtype of the result where `dst` is None.
+    tile_position, tile_size : the tile of the array, (row, column) and (128 | 64 | 32, 128 | 64 | 32); both or neither.
+        No effect on values.
+    psum_accumulate_flag : bit 0 first of a group, overwrite; bit 1 last; bit 2 first, but accumulate.
+    rounding : of the BF16 write: "rne", or "sr" with `random_bits`.
+    random_bits : uint16 [M, N], added below the BF16 fraction before truncation; see `psum_random_bits`.
+    stationary_tf32, moving_tf32 : whether that operand, float32, is rounded to TF32 on its way in.
+    numerics : default `TRAINIUM3_MATMUL`: exact product and partial sum, one RNE rounding to FP32.
+
+    Returns
+    -------
+    A new [M, N] array of `dst`'s dtype.
+
+    Raises
+    ------
+    TypeError, ValueError : anything outside these limits.
+    """
+    check_matrices(stationary, moving)
+    check_tiling(stationary.shape[0], tile_position, tile_size, stationary.shape[1])
+    accumulate = accumulates(psum_accumulate_flag)
+    shape = (stationary.shape[1], moving.shape[1])
+    dtype = check_destination(shape, dst, dst_dtype, accumulate)
+    mode = check_rounding(rounding, random_bits, dtype, shape)
+    numerics = _check_numerics(numerics)
+    x, x_format = _read("stationary", stationary, stationary_tf32, numerics)
+    y, y_format = _read("moving", moving, moving_tf32, numerics)
+    said = (f"{name} is {each.dtype}" for name, each in (("stationary", stationary), ("moving", moving)))
+    check_formats(numerics, x_format, y_format, *said)
+    partial = np.zeros(shape)
+    for k in range(len(x)):
+        partial = _step(numerics, x[k][:, np.newaxis], y[k], partial)
+    result = encode_array(FP32, partial).astype(np.uint32)  # exact: FP32 holds the accumulator's numbers
+    return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
+
+
+def check_matrices(stationary: np.ndarray, moving: np.ndarray) -> None:
+    """Check dtypes and shapes of the operands against each other; N's limit is the destination's.
+
+    Raises
+    ------
+    TypeError : no array, or another dtype than `MATMUL_DTYPES`.
+    ValueError : shapes other than [K, M] and [K, N], K or M not 1 to 128.
+    """
+    for name, matrix, free in (("stationary", stationary, "M"), ("moving", moving, "N")):
+        check_array(name, matrix, *MATMUL_DTYPES)
+        if matrix.ndim != 2 or not 0 < matrix.shape[0] <= PARTITIONS:
+            raise ValueError(f"{name} has shape {matrix.shape}; [K, {free}] with K from 1 to {PARTITIONS} is allowed")
+    if stationary.shape[0] != moving.shape[0]:
+        raise ValueError(f"moving has K = {moving.shape[0]}; {stationary.shape[0]} is allowed, stationary's")
+    if not 0 < stationary.shape[1] <= MAX_STATIONARY:
+        raise ValueError(f"stationary has free size M = {stationary.shape[1]}; 1 to {MAX_STATIONARY} are allowed")
+
+
+def _read(name: str, matrix: np.ndarray, tf32: bool, numerics: MatmulNumerics) -> tuple[np.ndarray, FloatFormat]:
+    """Return the exact values of an operand, float64, and its format at the array."""
+    if not isinstance(tf32, bool):
+        raise TypeError(f"{name}_tf32 is {shown(tf32)}; True and False are allowed")
+    fmt = format_of(matrix.dtype)
+    values = decode_array(fmt, codes_of(matrix, name))
+    if not tf32:
+        return values, fmt
+    if fmt is not FP32:
+        raise ValueError(f"{name}_tf32 is True with {matrix.dtype}; it is allowed with float32 only")
+    return decode_array(TF32, encode_array(TF32, values, rounding=numerics.tf32_rounding)), TF32
+
+
+def _step(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, partial: np.ndarray) -> np.ndarray:
+    """Add the products of a column [M, 1] and a row [N] to the partial sums [M, N], values on the accumulator's grid.
+
+    A product of two elements has at most 48 bits and lies between 2**-298 and 2**256, so float64 has it exactly. Its
+    sum with the partial sum is rounded to odd, then once more to the accumulator, which is as one rounding.
+    """
+    accumulator = numerics.accumulator
+    # What is not finite follows IEEE 754, which float64 arithmetic does.
+    with np.errstate(invalid="ignore"):
+        product = x * y
+        if numerics.product_rounding is not None:
+            product = decode_array(accumulator, encode_array(accumulator, product, rounding=numerics.product_rounding))
+        total = add_to_odd(product, partial)
+    return decode_array(accumulator, encode_array(accumulator, total, rounding=numerics.accumulator_rounding))
+
+
+def _check_numerics(numerics: MatmulNumerics | None) -> MatmulNumerics:
+    """Return the numerics of the array, `TRAINIUM3_MATMUL`'s for None."""
+    if numerics is None:
+        return TRAINIUM3_MATMUL.numerics
+    if not isinstance(numerics, MatmulNumerics):
+        raise TypeError(f"numerics is {shown(numerics)}; a MatmulNumerics is allowed (preset.numerics)")
+    return numerics

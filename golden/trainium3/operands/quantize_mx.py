@@ -1,0 +1,134 @@
+"""quantize_mx: BF16 or FP16 tiles to MX elements and scales, and back.
+
+Bit-identical to `bitpath.golden.exact.quantize_block` on every block of 8 partitions by 4 columns.
+
+Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule "nki05"); OCP Microscaling Formats (MX)
+1.0, section 6.3.
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
+from bitpath.golden.scalar.codec import Overflow
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
+from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_array, check_choice, check_partitions, dtype_of
+
+ScaleRuleName = Literal["ocp", "nki05"]
+
+
+def quantize_mx(
+    src: np.ndarray, dtype: np.dtype, *, scale_rule: ScaleRuleName = "ocp"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quantise a tile as VectorE's QuantizeMX does.
+
+    A block is 8 consecutive partitions by 4 columns (one x4 word). Its scale code is max(E - offset, 0), with E the
+    largest biased FP32 exponent in the block and offset the element's emax under "ocp", one less under "nki05". Elements
+    are divided by the scale that is stored, rounded RNE and saturated, infinity too; NaN becomes +NaN.
+
+    Parameters
+    ----------
+    src : [P, F] bfloat16 or float16; P is 32, 64, 96 or 128 and F a multiple of 4.
+    dtype : float8_e4m3fn or float8_e5m2.
+    scale_rule : "ocp" or "nki05".
+
+    Returns
+    -------
+    data [P, F] of `dtype`, element i of the x4 word f at column 4f + i; scale [P/8, F/4] uint8, E8M0.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape or rule.
+    """
+    check_array("src", src, DTYPES[BF16], DTYPES[FP16])
+    _check_tile("src", src)
+    dtype = dtype_of("dtype", dtype, DTYPES[E4M3FN], DTYPES[E5M2])
+    return _quantize(src, format_of(dtype), _scale_rule(scale_rule))
+
+
+def quantize_offline(
+    x: np.ndarray, dtype: np.dtype, *, scale_rule: ScaleRuleName = "ocp"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quantise on the host, with `quantize_mx`'s arithmetic: for weights, and for MXFP4.
+
+    Parameters
+    ----------
+    x : [P, F] bfloat16, float16, float32 or float64, else as `quantize_mx`. It is rounded once, to the element: not to
+        bfloat16 first. A float64 beyond FP32's range counts as E = 254, and saturates.
+    dtype : float8_e4m3fn, float8_e5m2 or float4_e2m1fn. For the last the offset is 2 under both rules, and NaN is an error.
+    scale_rule : "ocp" or "nki05".
+
+    Returns
+    -------
+    data and scale as `quantize_mx`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape or rule; NaN for float4_e2m1fn.
+    """
+    check_array("x", x, DTYPES[BF16], DTYPES[FP16], DTYPES[FP32], np.float64)
+    _check_tile("x", x)
+    dtype = dtype_of("dtype", dtype, *MX_DTYPES)
+    return _quantize(x, format_of(dtype), _scale_rule(scale_rule))
+
+
+def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the exact values of an MX tile: data [P, F], scale [P/8, F/4] uint8 -> float64 [P, F].
+
+    Scale code 255 makes its block NaN.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape.
+    """
+    check_array("data", data, *MX_DTYPES)
+    check_array("scale", scale, np.uint8)
+    _check_tile("data", data)
+    expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1] // X4)
+    if scale.shape != expected:
+        raise ValueError(f"scale has shape {scale.shape}; {expected} is allowed for data of shape {data.shape}")
+    factors = decode_array(E8M0, scale)
+    return decode_array(format_of(data.dtype), codes_of(data, "data")) * _spread(
+        factors
+    )  # a power of two: exact in float64
+
+
+def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
+    offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        if fmt.nan_code is None and np.isnan(x).any():
+            raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
+    if x.dtype != np.float64 and backend.compiled(x.size):
+        from bitpath.golden.trainium3.operands import quantize_mx_loop as mx_quantize
+
+        codes, scale = mx_quantize.quantize(x, fmt, offset)
+        return codes.view(DTYPES[fmt]), scale
+    values = x if x.dtype == np.float64 else decode_array(format_of(x.dtype), codes_of(x))
+    # The FP32 exponent field, from float64's. Below FP32's normal range it is 0 or less, which the scale's 0 absorbs.
+    exponent = (np.ascontiguousarray(values).view(np.int64) >> 52 & 0x7FF) - 1023 + FP32.bias
+    exponent = np.where(np.isfinite(values), np.minimum(exponent, FP32.exponent_mask - 1), FP32.exponent_mask)
+    blocks = exponent.reshape(x.shape[0] // SCALE_PARTITIONS, SCALE_PARTITIONS, x.shape[1] // X4, X4)
+    scale = np.maximum(blocks.max(axis=(1, 3)) - offset, 0)
+    # The stored scale is the one that divides. By a power of two within 2**+-127, exact in float64.
+    scaled = values * np.ldexp(1.0, E8M0.bias - _spread(scale))
+    codes = encode_array(fmt, scaled, overflow=Overflow.SATURATE)
+    return codes.astype(np.uint8).view(DTYPES[fmt]), scale.astype(np.uint8)
+
+
+def _spread(scale: np.ndarray) -> np.ndarray:
+    """Repeat each block's scale over its elements: [P/8, F/4] -> [P, F]."""
+    return scale.repeat(SCALE_PARTITIONS, axis=0).repeat(X4, axis=1)
+
+
+def _scale_rule(name: str) -> ScaleRule:
+    check_choice("scale_rule", name, get_args(ScaleRuleName))
+    return ScaleRule(name)
+
+
+def _check_tile(name: str, tile: np.ndarray) -> None:
+    if tile.ndim != 2 or tile.shape[1] == 0 or tile.shape[1] % X4:
+        raise ValueError(f"{name} has shape {tile.shape}; [P, F] with F a positive multiple of {X4} is allowed")
+    check_partitions(name, tile.shape[0])

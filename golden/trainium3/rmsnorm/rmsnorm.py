@@ -1,0 +1,172 @@
+"""RMSNorm as RMSNorm-Quant's kernel computes it: steps 1 to 6 of its instruction sequence, on tiles of 128 rows.
+
+Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02 (here SPEC), and the kernel that it
+describes (nki-library, ``rmsnorm_quant.py``, 2026-04; here RQ).
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES, encode_array
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.trainium3.declarations.vector import (
+    COLUMN_TILE,
+    MAX_BATCH,
+    MAX_HIDDEN,
+    MAX_SEQUENCE,
+    ROW_TILE,
+    TRAINIUM3_RMSNORM_QUANT,
+    EpsPlacement,
+)
+from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.operands.layout import check_array, check_choice, shown
+from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
+from bitpath.golden.trainium3.vector.engine import real
+from bitpath.golden.trainium3.vector.reciprocal import reciprocal
+from bitpath.golden.trainium3.vector.reduction import SumOrderName, sum_order_of
+from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
+from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar
+
+EpsPlacementName = Literal["kernel", "golden"]
+_NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
+COMPUTE = DTYPES[_NUMERICS.compute]
+"""Dtype of a row between instructions."""
+_GAMMA_BATCH = 8
+"""Column tiles whose gammas are broadcast together: one for each PSUM bank."""
+
+
+def rmsnorm(
+    hidden: np.ndarray,
+    gamma: np.ndarray,
+    *,
+    eps: float = float(_NUMERICS.eps),
+    eps_placement: EpsPlacementName = "kernel",
+    sum_order: SumOrderName = "serial",
+) -> np.ndarray:
+    """Normalise rows by their root mean square and multiply them by gamma, without quantisation.
+
+    Parameters
+    ----------
+    hidden : [B, S, H] with B up to 2, S up to 32768 and H up to 16384, or [rows, H] with up to 65536 rows; bfloat16,
+        float16 or float32, rounded to bfloat16 on its way in.
+    gamma : [H] or [1, H], bfloat16 or float16.
+    eps : not negative; rounded to bfloat16.
+    eps_placement : "kernel", ``1 / sqrt(mean + eps)``, or "golden", ``1 / (sqrt(mean) + eps)``.
+    sum_order : of the squares: "serial", from the first on, rounding every sum to FP32, or "exact" with one rounding.
+
+    Returns
+    -------
+    bfloat16 of hidden's shape.
+
+    Raises
+    ------
+    TypeError, ValueError : anything outside these limits.
+    """
+    check_hidden(hidden)
+    check_gamma(gamma, hidden.shape[-1])
+    eps = eps_of(eps)
+    check_norm_options(eps_placement, sum_order)
+    rows = hidden.reshape(-1, hidden.shape[-1])
+    tiles = [
+        normalise_tile(load_tile(rows[start : start + ROW_TILE]), gamma.reshape(1, -1), eps, eps_placement, sum_order)
+        for start in range(0, len(rows), ROW_TILE)
+    ]
+    return np.concatenate(tiles).reshape(hidden.shape)
+
+
+def load_tile(rows: np.ndarray) -> np.ndarray:
+    """Bring rows into SBUF (step 1): the DMA converts them through FP32 to bfloat16."""
+    return fp32.write(fp32.read(rows), COMPUTE)
+
+
+def normalise_tile(
+    tile: np.ndarray, gamma: np.ndarray, eps: float, eps_placement: EpsPlacementName, sum_order: SumOrderName
+) -> np.ndarray:
+    """Normalise a tile [p, H] of bfloat16 (steps 3 to 6) with gamma [1, H]; returns bfloat16."""
+    scaled = np.empty_like(tile)
+    inverse = _inverse_rms(tile, eps, eps_placement, sum_order)
+    cuts = [slice(start, start + COLUMN_TILE) for start in range(0, tile.shape[1], COLUMN_TILE)]
+    for batch in range(0, len(cuts), _GAMMA_BATCH):
+        columns = cuts[batch : batch + _GAMMA_BATCH]
+        banks = [_broadcast(gamma[:, each], len(tile)) for each in columns]
+        for each, bank in zip(columns, banks, strict=True):
+            scaled[:, each] = scalar_tensor_tensor(tile[:, each], "multiply", inverse, "multiply", bank, dtype=COMPUTE)
+    return scaled
+
+
+def _inverse_rms(tile: np.ndarray, eps: float, eps_placement: EpsPlacementName, sum_order: SumOrderName) -> np.ndarray:
+    """Return the factor of each row, float32 [p, 1] (steps 3 and 4)."""
+    _, total = activation_reduce(tile, "square", reduce_op="add", sum_order=sum_order)
+    # A reciprocal of H, rounded to FP32: float64's is within 2**-53 of it, and H has at most 15 bits, so that no quotient
+    # lies that near to a midpoint of FP32.
+    per_element = 1 / tile.shape[1]
+    eps_tile = np.full((len(tile), 1), eps_in_compute(eps))
+    if EpsPlacement(eps_placement) is EpsPlacement.KERNEL:
+        return activation(total, "rsqrt", scale=per_element, bias=eps_tile)
+    root = activation(total, "sqrt", scale=per_element)
+    return reciprocal(tensor_scalar(root, "add", eps_tile))
+
+
+def _broadcast(gamma: np.ndarray, rows: int) -> np.ndarray:
+    """Copy gamma [1, n] to all rows as a matmul by ones (step 5); float32 [rows, n], in one PSUM bank."""
+    return nc_matmul(np.ones((1, rows), COMPUTE), gamma)
+
+
+def eps_in_compute(eps: float) -> np.ndarray:
+    """Round eps once to the dtype of its tile, [1, 1]."""
+    return encode_array(_NUMERICS.compute, np.array([[eps]])).astype(np.uint16).view(COMPUTE)
+
+
+def check_hidden(hidden: np.ndarray) -> None:
+    """Check dtype and shape of the input.
+
+    Raises
+    ------
+    TypeError : no array of bfloat16, float16 or float32.
+    ValueError : a dimension of 0 or beyond its limit, or other than two or three of them.
+    """
+    check_array("hidden", hidden, *(DTYPES[fmt] for fmt in (BF16, FP16, FP32)))
+    limits = {
+        3: (("B", MAX_BATCH), ("S", MAX_SEQUENCE), ("H", MAX_HIDDEN)),
+        2: (("rows", MAX_BATCH * MAX_SEQUENCE), ("H", MAX_HIDDEN)),
+    }
+    if hidden.ndim not in limits:
+        raise ValueError(f"hidden has shape {hidden.shape}; [B, S, H] or [rows, H] is allowed")
+    for size, (name, limit) in zip(hidden.shape, limits[hidden.ndim], strict=True):
+        if not 0 < size <= limit:
+            raise ValueError(f"hidden has {name} = {size}; 1 to {limit} are allowed")
+
+
+def check_gamma(gamma: np.ndarray, hidden_size: int) -> None:
+    """Check dtype and shape of gamma.
+
+    Raises
+    ------
+    TypeError : no array of bfloat16 or float16. Ones are bfloat16, and float32 does not meet it in a matmul.
+    ValueError : another shape than [H] or [1, H].
+    """
+    check_array("gamma", gamma, DTYPES[BF16], DTYPES[FP16])
+    if gamma.shape not in ((hidden_size,), (1, hidden_size)):
+        raise ValueError(f"gamma has shape {gamma.shape}; ({hidden_size},) or (1, {hidden_size}) is allowed")
+
+
+def eps_of(eps: float) -> float:
+    """Check eps, and return it as Python's number.
+
+    Raises
+    ------
+    TypeError : no number.
+    ValueError : negative or not finite, also beyond bfloat16's range.
+    """
+    value = real("eps", eps)
+    if not (value >= 0 and np.isfinite(fp32.read(eps_in_compute(value))).all()):
+        raise ValueError(f"eps is {shown(eps)}; finite numbers of bfloat16's range from 0 are allowed")
+    return value
+
+
+def check_norm_options(eps_placement: str, sum_order: str) -> None:
+    """Raise TypeError for an option of the normalisation that is no string, ValueError for an unknown one."""
+    check_choice("eps_placement", eps_placement, get_args(EpsPlacementName))
+    sum_order_of(sum_order)

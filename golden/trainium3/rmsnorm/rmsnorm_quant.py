@@ -1,0 +1,162 @@
+"""RMSNorm-Quant: rows normalised by their root mean square, then quantised to FP8, as the kernel's instructions do it.
+
+Bit-identical to `bitpath.golden.trainium3.exact.rmsnorm_row`, `quantize_row` and `quantize_row_static`.
+
+Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02 (here SPEC), and the kernel that it
+describes (nki-library, ``rmsnorm_quant.py``, 2026-04; here RQ). Numerics are `TRAINIUM3_RMSNORM_QUANT`'s; what the
+documents leave open is in `bitpath.golden.trainium3.declarations.vector.CHOICES`.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
+from bitpath.golden.trainium3.operands.layout import check_array, check_choice, integer, shown
+from bitpath.golden.trainium3.rmsnorm.rmsnorm import (
+    COMPUTE,
+    EpsPlacementName,
+    check_gamma,
+    check_hidden,
+    check_norm_options,
+    eps_of,
+    load_tile,
+    normalise_tile,
+)
+from bitpath.golden.trainium3.vector.activation import activation
+from bitpath.golden.trainium3.vector.engine import real
+from bitpath.golden.trainium3.vector.reciprocal import reciprocal
+from bitpath.golden.trainium3.vector.reduction import SumOrderName
+from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
+
+QuantTypeName = Literal["row", "static"]
+_NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
+_OUTPUT = DTYPES[_NUMERICS.output]
+_RANGE = float(_NUMERICS.output_range)
+
+
+def rmsnorm_quant(
+    hidden: np.ndarray,
+    gamma: np.ndarray | None,
+    *,
+    eps: float = float(_NUMERICS.eps),
+    eps_placement: EpsPlacementName = "kernel",
+    quant_type: QuantTypeName = "row",
+    in_scale: np.ndarray | None = None,
+    quant_only: bool = False,
+    lower_bound: float = 0.0,
+    sum_order: SumOrderName = "serial",
+    shards: int = 1,
+) -> np.ndarray:
+    """Normalise rows, quantise them to float8_e4m3 with maximum 240, and pack each with its dequantisation scale.
+
+    The input's outer dimensions are collapsed to rows, which are cut into shards, and those into tiles of 128. Tiles do
+    not see each other, so the number of shards changes no byte.
+
+    A row's scale is ``max(absmax * (1/240), 1e-6)`` in FP32, and its elements are multiplied by the reciprocal; a row of
+    zeros gives zeros and 1e-6. NaN, or infinity where the row is normalised, makes all elements 0x7F and the scale NaN.
+    Where the squares' sum overflows, the row is zero.
+
+    Parameters
+    ----------
+    hidden : [B, S, H] with B up to 2, S up to 32768 and H up to 16384, or [rows, H] with up to 65536 rows; bfloat16,
+        float16 or float32, rounded to bfloat16 on its way in.
+    gamma : [H] or [1, H], bfloat16 or float16; may be None with `quant_only`, which does not read it.
+    eps : not negative; rounded to bfloat16.
+    eps_placement : "kernel", ``1 / sqrt(mean + eps)``, or "golden", ``1 / (sqrt(mean) + eps)``.
+    quant_type : "row", or "static" with `in_scale`, which quantises ``x * (1 / in_scale)`` clamped to 240.
+    in_scale : float32 [128, 1], dequantisation scales; row r of the collapsed input takes number r mod 128.
+    quant_only : whether the normalisation is left out.
+    lower_bound : not negative. Above 1e-6 it bounds the absolute maximum from above, and the elements to its range,
+        which are rounded to bfloat16 again; up to 1e-6, and with "static", it has no effect.
+    sum_order : of the squares: "serial", from the first on, rounding every sum to FP32, or "exact" with one rounding.
+    shards : cores that share the rows: each takes rows // shards, the last one the remainder too.
+
+    Returns
+    -------
+    uint8 [B, S, H + 4] or [rows, H + 4]: codes, then the scale as FP32, lowest byte first. With "static" [.., H].
+
+    Raises
+    ------
+    TypeError, ValueError : anything outside these limits.
+    """
+    check_hidden(hidden)
+    _check_flags(quant_only, quant_type, in_scale)
+    if gamma is not None or not quant_only:
+        check_gamma(gamma, hidden.shape[-1])
+    eps, lower_bound = eps_of(eps), _lower_bound_of(lower_bound)
+    check_norm_options(eps_placement, sum_order)
+    rows = hidden.reshape(-1, hidden.shape[-1])
+    factors = None if in_scale is None else reciprocal(in_scale)  # once, before all tiles
+
+    def run_tile(first: int, last: int) -> np.ndarray:
+        tile = load_tile(rows[first:last])
+        if not quant_only:
+            tile = normalise_tile(tile, gamma.reshape(1, -1), eps, eps_placement, sum_order)
+        if factors is not None:
+            return _quantize_static(tile, factors[np.arange(first, last) % ROW_TILE])
+        return _quantize_row(tile, lower_bound)
+
+    packed = np.concatenate([_run_shard(shard, run_tile) for shard in _shards(len(rows), shards)])
+    return packed.reshape(*hidden.shape[:-1], packed.shape[-1])
+
+
+def _shards(rows: int, shards: int) -> list[range]:
+    """Cut the rows into shards: the last one takes the remainder."""
+    count = integer("shards", shards)
+    if not 0 < count <= rows:
+        raise ValueError(f"shards is {count}; 1 to {rows} are allowed for {rows} rows")
+    nominal = rows // count
+    return [range(i * nominal, rows if i == count - 1 else (i + 1) * nominal) for i in range(count)]
+
+
+def _run_shard(shard: range, run_tile: Callable[[int, int], np.ndarray]) -> np.ndarray:
+    """Run one core: its tiles one after the other."""
+    starts = range(shard.start, shard.stop, ROW_TILE)
+    return np.concatenate([run_tile(start, min(start + ROW_TILE, shard.stop)) for start in starts])
+
+
+def _quantize_row(tile: np.ndarray, lower_bound: float) -> np.ndarray:
+    """Quantise a tile [p, H] of bfloat16 by its rows' absolute maxima (steps 7 to 13); returns uint8 [p, H + 4]."""
+    _, largest = tensor_scalar_reduce(tile, "abs", reduce_op="max", dtype=COMPUTE)
+    if Fraction(lower_bound) > _NUMERICS.min_dequant_scale:
+        largest = tensor_scalar(largest, "min", lower_bound)
+        tile = tensor_scalar(tile, "min", lower_bound, "max", -lower_bound, dtype=COMPUTE)
+    scale = activation(largest, "copy", scale=1 / _RANGE)
+    scale = tensor_scalar(scale, "max", float(_NUMERICS.min_dequant_scale))
+    codes = tensor_scalar(tile, "multiply", reciprocal(scale), dtype=_OUTPUT).view(np.uint8)
+    return np.hstack([codes, scale.astype("<f4").view(np.uint8).reshape(-1, SCALE_BYTES)])
+
+
+def _quantize_static(tile: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Quantise a tile [p, H] of bfloat16 by given factors [p, 1]; returns uint8 [p, H]."""
+    scaled = tensor_scalar(tile, "multiply", factors, "add", 0.0, dtype=COMPUTE)
+    return tensor_scalar(scaled, "min", _RANGE, "max", -_RANGE, dtype=_OUTPUT).view(np.uint8)
+
+
+def _lower_bound_of(lower_bound: float) -> float:
+    """Check the bound, and return it as Python's number: one of numpy's without a sign would wrap when negated."""
+    value = real("lower_bound", lower_bound)
+    if not 0 <= value <= float(FP32.max):
+        raise ValueError(
+            f"lower_bound is {shown(lower_bound)}; 0 and finite numbers of FP32's range above it are allowed"
+        )
+    return value
+
+
+def _check_flags(quant_only: bool, quant_type: str, in_scale: np.ndarray | None) -> None:
+    """Check the options of the quantisation."""
+    if not isinstance(quant_only, bool):
+        raise TypeError(f"quant_only is {shown(quant_only)}; True and False are allowed")
+    check_choice("quant_type", quant_type, get_args(QuantTypeName))
+    if (QuantType(quant_type) is QuantType.STATIC) is (in_scale is None):
+        allowed = "float32 [128, 1] is needed" if in_scale is None else "None is allowed"
+        raise ValueError(f"in_scale is {shown(in_scale)}; {allowed} with quant_type {quant_type!r}")
+    if in_scale is not None:
+        check_array("in_scale", in_scale, np.float32)
+        if in_scale.shape != (ROW_TILE, 1):
+            raise ValueError(f"in_scale has shape {in_scale.shape}; {(ROW_TILE, 1)} is allowed")

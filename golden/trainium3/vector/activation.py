@@ -1,0 +1,115 @@
+"""activation and activation_reduce: ScalarE's function of scaled and biased data.
+
+Bit-identical to composing `bitpath.golden.scalar.fp32` and `bitpath.golden.trainium3.exact.exponential`.
+
+Ref: ``nki.isa.activation`` and ``nki.isa.activation_reduce`` reference pages, NKI 0.3 (AWS Neuron documentation,
+2025-12-01). The machine's functions are piecewise polynomials whose coefficients are not public; here each is correctly
+rounded, but for "exp", whose algorithm is declared.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.operands.layout import check_choice
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile
+from bitpath.golden.trainium3.vector.exponential import exponential_of
+from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free, sum_order_of
+
+
+def _copy(x: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _square(x: np.ndarray) -> np.ndarray:
+    return fp32.multiply(x, x)
+
+
+def _exp(x: np.ndarray) -> np.ndarray:
+    return exponential_of(x, np.zeros((1, 1), np.float32), TRAINIUM3_EXPONENTIAL.numerics)
+
+
+FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+    "copy": _copy,
+    "square": _square,
+    "sqrt": fp32.square_root,
+    "rsqrt": fp32.reciprocal_square_root,
+    "reciprocal": fp32.reciprocal,
+    "exp": _exp,
+    "abs": fp32.absolute,
+}
+"""Functions of float32, each rounded once to FP32."""
+
+
+def activation(
+    data: np.ndarray,
+    op: str,
+    *,
+    scale: float | np.ndarray = 1.0,
+    bias: float | np.ndarray = 0.0,
+    dtype: np.dtype = np.float32,
+) -> np.ndarray:
+    """Return ``op(data * scale + bias)``.
+
+    Product, sum, function and the cast to `dtype` are rounded one after the other. A bias of +0 is added like any
+    other, so that -0 reaches no function.
+
+    Parameters
+    ----------
+    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
+    op : "copy", "square", "sqrt", "rsqrt", "reciprocal", "exp" or "abs".
+    scale, bias : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
+    dtype : of the result.
+
+    Returns
+    -------
+    [P, F] of `dtype`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape or function.
+    """
+    dtype = output_dtype(dtype)
+    return fp32.write(_activate(data, op, scale, bias), dtype)
+
+
+def activation_reduce(
+    data: np.ndarray,
+    op: str,
+    *,
+    reduce_op: str = "add",
+    scale: float | np.ndarray = 1.0,
+    bias: float | np.ndarray = 0.0,
+    dtype: np.dtype = np.float32,
+    sum_order: SumOrderName = "serial",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute `activation`, and reduce the function's values, before the cast to `dtype`, along the free dimension.
+
+    Parameters
+    ----------
+    reduce_op : "add", "max", "min" or "abs_max".
+    sum_order : of "add": "serial", from the first element on, or "exact" with one rounding.
+    data, op, scale, bias, dtype : as `activation`.
+
+    Returns
+    -------
+    the result [P, F] of `dtype`, and the reduction [P, 1], float32.
+
+    Raises
+    ------
+    TypeError, ValueError : as `activation`; another reduction or order.
+    """
+    dtype = output_dtype(dtype)
+    check_reduction("reduce_op", reduce_op)
+    order = sum_order_of(sum_order)
+    values = _activate(data, op, scale, bias)
+    return fp32.write(values, dtype), reduce_free(values, reduce_op, order)
+
+
+def _activate(data: np.ndarray, op: str, scale: float | np.ndarray, bias: float | np.ndarray) -> np.ndarray:
+    values = read_tile("data", data)
+    check_choice("op", op, FUNCTIONS)
+    scale, bias = (read_operand(name, each, len(data)) for name, each in (("scale", scale), ("bias", bias)))
+    return FUNCTIONS[op](fp32.add(fp32.multiply(values, scale), bias))

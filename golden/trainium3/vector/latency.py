@@ -1,0 +1,138 @@
+"""How long RMSNorm-Quant takes by engine, from documented rates, and how that compares with the vendor's targets.
+
+The model is serial and single-buffered: a tile of 128 rows is loaded, normalised, quantised and stored before the next
+one is loaded. An engine's time is elements of a partition times cycles for each; its partitions work side by side.
+TensorE broadcasts the next gammas while VectorE uses the present ones, and takes less time, so it adds none. Left out,
+as below a thousandth of a tile: gamma's and the scales' bytes, and instructions on one number for each partition.
+
+Ref: the rates and targets of `bitpath.golden.trainium3.declarations.rates`.
+"""
+
+from dataclasses import dataclass
+
+from bitpath.golden.trainium3.declarations.rates import TARGETS, TRAINIUM2, TRAINIUM3, FlowRates, Target
+from bitpath.golden.trainium3.declarations.vector import MAX_BATCH, MAX_HIDDEN, MAX_SEQUENCE, ROW_TILE
+from bitpath.golden.trainium3.operands.layout import integer, shown
+
+_IN_BYTES, _OUT_BYTES = 2, 1
+"""Bytes of an element on its way in, BF16, and on its way out, FP8."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileLatency:
+    """Microseconds of one tile by engine."""
+
+    dma: float
+    scalar: float
+    vector: float
+    tensor: float
+
+    @property
+    def total(self) -> float:
+        """Microseconds from load to store; TensorE works while VectorE does."""
+        return self.dma + self.scalar + max(self.vector, self.tensor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyRow:
+    """One target beside the model.
+
+    Attributes
+    ----------
+    target : what the vendor states.
+    tiles : tiles of a core.
+    tile : the model's times for one of them, at Trainium2's rates.
+    microseconds : the model's time for all.
+    ratio : the model's time by the target's; what it lacks at 2K tokens is start-up, which it does not model.
+    trainium3_microseconds : the model's time at Trainium3's rates.
+    """
+
+    target: Target
+    tiles: int
+    tile: TileLatency
+    microseconds: float
+    ratio: float
+    trainium3_microseconds: float
+
+
+def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> TileLatency:
+    """Return the times of a tile of `rows` rows of `hidden_size` elements.
+
+    Raises
+    ------
+    TypeError, ValueError : no `FlowRates`; a size out of its limits.
+    """
+    if not isinstance(rates, FlowRates):
+        raise TypeError(f"rates is {shown(rates)}; a FlowRates is allowed (TRAINIUM2.numerics)")
+    hidden_size = _limited("hidden_size", hidden_size, MAX_HIDDEN)
+    rows = _limited("rows", rows, ROW_TILE)
+    vector = rates.multiply_cycles + rates.maximum_cycles + rates.quantize_cycles
+    return TileLatency(
+        dma=(_IN_BYTES + _OUT_BYTES) * hidden_size * rows / rates.dma_gb_per_s / 1000,
+        scalar=float(hidden_size * rates.square_cycles) / rates.scalar_ghz / 1000,
+        vector=float(hidden_size * vector) / rates.vector_ghz / 1000,
+        tensor=float(hidden_size * rates.broadcast_cycles) / rates.tensor_ghz / 1000,
+    )
+
+
+def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
+    """Return the microseconds of RMSNorm-Quant over so many rows: those of the core that has the most.
+
+    Raises
+    ------
+    TypeError, ValueError : as `tile_latency`; fewer tokens than cores.
+    """
+    tile = tile_latency(rates, hidden_size).total
+    tokens = _limited("tokens", tokens, MAX_BATCH * MAX_SEQUENCE)
+    if tokens < rates.cores:
+        raise ValueError(f"tokens is {tokens}; at least {rates.cores} are allowed, one for each core")
+    # The last core takes what does not divide evenly.
+    tiles, rest = divmod(tokens - (rates.cores - 1) * (tokens // rates.cores), ROW_TILE)
+    return tiles * tile + (tile_latency(rates, hidden_size, rest).total if rest else 0)
+
+
+def latency_rows() -> list[LatencyRow]:
+    """Return the vendor's targets with the model's times beside them."""
+    rows = []
+    for target in TARGETS:
+        microseconds = flow_latency(TRAINIUM2.numerics, target.tokens, target.hidden_size)
+        rows.append(
+            LatencyRow(
+                target=target,
+                tiles=-(-target.tokens // TRAINIUM2.numerics.cores // ROW_TILE),
+                tile=tile_latency(TRAINIUM2.numerics, target.hidden_size),
+                microseconds=microseconds,
+                ratio=microseconds / target.microseconds,
+                trainium3_microseconds=flow_latency(TRAINIUM3.numerics, target.tokens, target.hidden_size),
+            )
+        )
+    return rows
+
+
+def latency_table() -> str:
+    """Return `latency_rows` as a Markdown table."""
+    lines = [
+        "| tokens | H | tiles of a core | DMA | ScalarE | VectorE | TensorE | tile | model | target | model / target | at Trainium3's rates |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in latency_rows():
+        times = (row.tile.dma, row.tile.scalar, row.tile.vector, row.tile.tensor, row.tile.total)
+        cells = (
+            f"{row.target.tokens // 1024}K",
+            str(row.target.hidden_size),
+            str(row.tiles),
+            *(f"{each:.2f} us" for each in times),
+            f"{row.microseconds:,.0f} us",
+            f"{row.target.microseconds:,.0f} us",
+            f"{row.ratio:.3f}",
+            f"{row.trainium3_microseconds:,.0f} us",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _limited(name: str, value: int, limit: int) -> int:
+    number = integer(name, value)
+    if not 0 < number <= limit:
+        raise ValueError(f"{name} is {number}; 1 to {limit} are allowed")
+    return number

@@ -1,0 +1,147 @@
+"""XORWOW: the random numbers of VectorE's lanes, and what takes them.
+
+Bit-identical to `bitpath.golden.exact.trainium3.xorwow_lane`, `column_bits` and `uniform`.
+
+Ref: "Trainium3 Architecture Guide for NKI" and the ``nki.isa.rand_*`` reference pages, NKI 0.5 (AWS Neuron
+documentation); G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003.
+"""
+
+import numpy as np
+
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
+from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.operands.layout import check_array, integer, shown
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand
+
+LANE_COLUMNS = 2 * XORWOW_STATES
+"""PSUM columns that a lane's four words serve in a write: 16 bits each."""
+
+
+class Xorwow:
+    """The generators of up to 128 lanes, four states each.
+
+    Parameters
+    ----------
+    state : uint32 [lanes, 4, 6], the words of a state in the order x, y, z, w, v, d; what `state` returned goes on from
+        there.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape.
+    """
+
+    def __init__(self, state: np.ndarray):
+        check_array("state", state, np.uint32)
+        shape = (XORWOW_STATES, XORWOW_WORDS)
+        if state.ndim != 3 or state.shape[1:] != shape or not 0 < len(state) <= PARTITIONS:
+            raise ValueError(
+                f"state has shape {state.shape}; [lanes, {XORWOW_STATES}, {XORWOW_WORDS}] with 1 to {PARTITIONS} lanes is allowed"
+            )
+        self._state = state.copy()
+
+    @property
+    def state(self) -> np.ndarray:
+        """A copy of the present state, uint32 [lanes, 4, 6]."""
+        return self._state.copy()
+
+    @property
+    def lanes(self) -> int:
+        return len(self._state)
+
+    def next(self, n: int) -> np.ndarray:
+        """Return the next n numbers of every state, uint32 [lanes, 4, n].
+
+        Raises
+        ------
+        TypeError, ValueError : no integer, or a negative one.
+        """
+        n = _count("n", n)
+        numbers = np.empty((self.lanes, XORWOW_STATES, n), np.uint32)
+        x, y, z, w, v, d = np.moveaxis(self._state, -1, 0)
+        for i in range(n):
+            t = x ^ x >> 2
+            x, y, z, w, v = y, z, w, v, v ^ v << 4 ^ t ^ t << 1
+            d = d + np.uint32(XORWOW_INCREMENT)
+            numbers[:, :, i] = v + d
+        self._state = np.stack([x, y, z, w, v, d], axis=-1)
+        return numbers
+
+    def elements(self, count: int) -> np.ndarray:
+        """Return `count` numbers for every lane, uint32 [lanes, count]: element j from state j mod 4.
+
+        Every state steps once for four elements, or a part of four; the rest of such a part is dropped.
+
+        Raises
+        ------
+        TypeError, ValueError : as `next`.
+        """
+        count = _count("count", count)
+        numbers = self.next(-(-count // XORWOW_STATES))
+        return numbers.transpose(0, 2, 1).reshape(self.lanes, -1)[:, :count]
+
+
+def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
+    """Return the `random_bits` of a stochastically rounded matmul, uint16 [M, N].
+
+    A write is one moving column n into M columns of the array. For each, every lane of the source steps once; column c
+    takes half-word c mod 8 of lane c div 8: word (c mod 8) div 2, the low half first.
+
+    Parameters
+    ----------
+    source : of at least M / 8 lanes.
+    columns : M, 1 to 128.
+    writes : N.
+
+    Raises
+    ------
+    TypeError, ValueError : no `Xorwow`, too few lanes, or other numbers.
+    """
+    if not isinstance(source, Xorwow):
+        raise TypeError(f"source is {shown(source)}; a Xorwow is allowed")
+    columns = _count("columns", columns)
+    if not 0 < columns <= MAX_STATIONARY:
+        raise ValueError(f"columns is {columns}; 1 to {MAX_STATIONARY} are allowed")
+    needed = -(-columns // LANE_COLUMNS)
+    if source.lanes < needed:
+        raise ValueError(f"source has {source.lanes} lanes; at least {needed} are allowed for {columns} columns")
+    words = source.next(_count("writes", writes))
+    halves = np.stack([words, words >> 16], axis=2).astype(np.uint16)  # [lanes, 4, 2, N]; the cast keeps the low half
+    return halves.reshape(-1, words.shape[2])[:columns]
+
+
+def rand2(
+    source: Xorwow, count: int, low: float | np.ndarray, high: float | np.ndarray, *, dtype: np.dtype = np.float32
+) -> np.ndarray:
+    """Return uniform numbers: ``low + (high - low) * u`` with the upper 24 bits of a number as u, in [0, 1).
+
+    The three operations are rounded to FP32, the last of them possibly up to `high`; then comes the cast.
+
+    Parameters
+    ----------
+    source : whose lanes are the partitions.
+    count : elements of a partition.
+    low, high : numbers, rounded to FP32, or arrays [P, 1].
+    dtype : of the result.
+
+    Returns
+    -------
+    [P, count] of `dtype`.
+
+    Raises
+    ------
+    TypeError, ValueError : no `Xorwow`, another count, dtype or shape.
+    """
+    if not isinstance(source, Xorwow):
+        raise TypeError(f"source is {shown(source)}; a Xorwow is allowed")
+    dtype = output_dtype(dtype)
+    low, high = (read_operand(name, each, source.lanes) for name, each in (("low", low), ("high", high)))
+    u = (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)  # exact
+    return fp32.write(fp32.add(low, fp32.multiply(fp32.subtract(high, low), u)), dtype)
+
+
+def _count(name: str, value: int) -> int:
+    count = integer(name, value)
+    if count < 0:
+        raise ValueError(f"{name} is {count}; 0 and more are allowed")
+    return count

@@ -1,0 +1,42 @@
+"""The units of this room."""
+
+from bitpath.rtl.aie_ml_v2.cascade.cascade import Cascade
+from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
+from bitpath.rtl.aie_ml_v2.cascade.config import CascadeConfig, CascadeLinkConfig
+from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Unit, WaveGroup
+
+UNITS = (
+    Unit(
+        name="cascade",
+        room="aie_ml_v2/cascade",
+        config_type=CascadeConfig,
+        build=Cascade,
+        summary="AIE-ML v2: multiply-accumulates in a chain, K split over them",
+        covered=Covered(CascadeConfig(), 100),
+        waves=(
+            CLOCK,
+            WaveGroup("beats", r"i_\d+__"),
+            WaveGroup("from outside", r"before__"),
+            WaveGroup("links", r"link_"),
+            WaveGroup("first stage's multiply-accumulate", r"stage_0\.mac\."),
+            WaveGroup("stages", r"stage_\d+\.(?!mac\.)"),
+            OUTPUT,
+        ),
+    ),
+    Unit(
+        name="cascade_link",
+        room="aie_ml_v2/cascade",
+        config_type=CascadeLinkConfig,
+        build=CascadeLink,
+        summary="AIE-ML v2: the cascade's two FIFOs between two neighbours",
+        covered=Covered(CascadeLinkConfig(), 2000),
+        waves=(CLOCK, INPUTS, WaveGroup("sender", r"sender\."), WaveGroup("receiver", r"receiver\."), OUTPUT),
+    ),
+)
+
+CONTROL = (
+    "cascade",
+    "cascade_link",
+    "cascade_stage",
+)
+"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""

@@ -1,0 +1,36 @@
+"""A block's bytes in memory.
+
+Ref: UG1639 for the order of exponent, shifts and codes; the bit stream is this project's choice.
+"""
+
+from amaranth import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK
+from bitpath.rtl.aie_ml_v2.convert.layouts import IMAGE_BITS, MxBlock, MxCode
+
+
+class MxImage(wiring.Component):
+    """Exponent byte, shift byte, then the codes with as many bits as the format has, element 0 lowest. Combinational.
+
+    Members
+    -------
+    i : In(MxBlock)
+    block_format : In(MxCode)
+    o : Out(144), the first byte in the lowest bits, zeros above the last
+    """
+
+    clocked = False
+    i: In(MxBlock)
+    block_format: In(MxCode)
+    o: Out(IMAGE_BITS)
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.Switch(self.block_format):
+            for code in MxCode:
+                with m.Case(code) if code is not MxCode.MX4 else m.Default():
+                    codes = [self.i.codes[k][: code.fmt.width] for k in range(MX_BLOCK)]
+                    m.d.comb += self.o.eq(Cat(self.i.exponent, self.i.shift, *codes))
+        return m

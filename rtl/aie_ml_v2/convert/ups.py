@@ -1,0 +1,113 @@
+"""UPS, upshift: a vector's lanes to accumulator lanes, one register a cycle.
+
+Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1639; llvm-aie for the flag srUPS_of.
+"""
+
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.aie_ml_v2.declarations.codes import UPS_MODES
+from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
+from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, UpsControl, acc_bits, vector_bits
+from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
+from bitpath.rtl.aie_ml_v2.convert.ups_lane import UpsLane
+from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
+from bitpath.rtl.common.pipeline.shared_instances import place
+
+STEPS = ("request", "result")
+"""After which steps a register rank stands."""
+
+
+def ups_request(lanes: int) -> data.StructLayout:
+    """A vector for so many accumulator lanes of 32 bits, its lane 0 lowest; bits above its last lane are not read."""
+    return data.StructLayout({"vector": vector_bits(lanes), "control": UpsControl})
+
+
+def ups_result(lanes: int) -> data.StructLayout:
+    """Accumulator lanes, lane 0 lowest; ``overflow`` where any is another number than its lane times ``2**shift``."""
+    return data.StructLayout({"acc": acc_bits(lanes), "overflow": 1})
+
+
+class Ups(wiring.Component):
+    """Each second lane's hardware is 64 bits wide, for one lane of 64 or, in its upper half, one of 32.
+
+    Accumulators appear LATENCY cycles after their request, one register a cycle; register ranks stand before and behind
+    the lanes, and stand still while accumulators wait.
+
+    Parameters
+    ----------
+    config : the number of lanes.
+
+    Members
+    -------
+    i : In(stream of ups_request)
+    o : Out(stream of ups_result)
+    clear_overflow : In(1)
+    overflow : Out(1), srUPS_of: set a cycle after accumulators were taken that had ``overflow``, until it is cleared
+    """
+
+    LATENCY = len(STEPS)
+    """Cycles from a request to its accumulators."""
+
+    def __init__(self, config: IntegerLanesConfig):
+        self.config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(ups_request(config.lanes))),
+                "o": Out(stream.Signature(ups_result(config.lanes))),
+                "clear_overflow": In(1),
+                "overflow": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes = self.config.lanes
+        ranks = Ranks(m, STEPS, valid=self.i.valid, ready=self.o.ready)
+        (request,) = ranks.hold("request", request=self.i.p)
+        outputs = [self._lane(m, platform, k, request) for k in range(lanes)]
+
+        result = Signal(ups_result(lanes))
+        with m.If(request.control.acc64):
+            some = outputs[::2]
+            m.d.comb += [
+                result.acc.eq(Cat(lane.o for lane in some)),
+                result.overflow.eq(Cat(lane.overflow for lane in some).any()),
+            ]
+        with m.Else():
+            m.d.comb += [
+                result.acc.eq(Cat(lane.o[-ACC_LANE_BITS:] for lane in outputs)),
+                result.overflow.eq(Cat(lane.overflow for lane in outputs).any()),
+            ]
+        (result,) = ranks.hold("result", result=result)
+        flag = place(m, platform, "flag", StickyFlag)
+        m.d.comb += [
+            self.o.p.eq(result),
+            self.o.valid.eq(ranks.valid),
+            self.i.ready.eq(ranks.finish()),
+            flag.occurs.eq(self.o.valid & self.o.ready & self.o.p.overflow),
+            flag.clear.eq(self.clear_overflow),
+            self.overflow.eq(flag.o),
+        ]
+        return m
+
+    def _lane(self, m: Module, platform: Any, k: int, request: Value) -> UpsLane:
+        """Lane k's hardware; every second is as wide as two."""
+        control = request.control
+        width = ACC_LANE_BITS if k % 2 else 2 * ACC_LANE_BITS
+        lane = place(m, platform, f"lane_{k}", UpsLane, width)
+        with m.Switch(Cat(control.wide, control.acc64)):
+            for acc64, acc in enumerate((ACC_LANE_BITS, 2 * ACC_LANE_BITS)):
+                if acc > width:
+                    continue
+                for wide, bits in enumerate(UPS_MODES[acc]):
+                    with m.Case(acc64 << 1 | wide):
+                        number = request.vector.word_select(k >> acc64, bits)
+                        m.d.comb += lane.i.eq(Cat(number, number[-1] & control.is_signed).as_signed())
+        # A lane of 32 bits in the upper half of 64 starts that much higher.
+        higher = 0 if k % 2 else Mux(control.acc64, 0, width - ACC_LANE_BITS)
+        m.d.comb += [lane.shift.eq(control.shift + higher), lane.saturation.eq(control.saturation)]
+        return lane

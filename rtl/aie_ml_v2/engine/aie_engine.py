@@ -1,0 +1,182 @@
+"""The engine: rows of native products from its own memories to its own memory.
+
+Ref: AM027, chapter 4; llvm-aie, AIE2PSGenSchedule.td, for the pace of chained instructions.
+"""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, enum, memory, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out, connect
+from amaranth.utils import ceil_log2
+
+from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD, command_layout
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.engine.row_sequencer import RowSequencer
+from bitpath.rtl.aie_ml_v2.engine.row_storer import RowStorer
+from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
+
+QUEUE_DEPTH = 4
+"""Commands that wait."""
+
+
+class AieMemory(enum.Enum, shape=2):
+    """What the host writes to: the operand memories, and the accumulators."""
+
+    X = 0
+    Y = 1
+    ACCUMULATORS = 2
+
+
+def host_write_layout(config: AieEngineConfig) -> data.StructLayout:
+    """A word for one of the memories; an accumulator's address is its `place_layout`."""
+    places = config.unit.accumulators * config.unit.parts
+    return data.StructLayout(
+        {
+            "data": max(X_WORD.size, Y_WORD.size, word_bits(config.unit)),
+            "address": ceil_log2(max(config.x_depth, config.y_depth, places)),
+            "memory": AieMemory,
+        }
+    )
+
+
+class AieEngine(wiring.Component):
+    """Memories of X and Y, the multiply-accumulate, and a storer with the result memory.
+
+    The host writes tiles, streams commands in, waits until ``busy`` is low, and reads results. Operands are read a cycle
+    ahead of their beat, and stores run behind the products of the commands that follow. What a command computes depends on
+    the operands alone, not on the number of lanes.
+
+    Throughput: a beat a cycle from two cycles after a command came to an engine at rest, without a gap between commands. A
+    native product is a beat for each group of lanes, two with MX9. Beats onto one accumulator are 4 cycles apart (3 with
+    integers), so that a command of one group of lanes needs 4 tiles for that pace. A store begins with the cycle after its
+    command's last beat, reads a word a cycle from the write of the first tile's result on, and takes a cycle more; a command
+    into its accumulators waits for them, and so does the last beat of a command that stores, for the store before.
+
+    Parameters
+    ----------
+    config : multiply-accumulate and memories.
+
+    Members
+    -------
+    command : In(stream of command_layout)
+    write : In(stream of host_write_layout); a word for accumulators waits for results that are due there
+    read : In(stream of result addresses), data : Out(stream of words), an answer for each
+    busy : Out(1), a command has come and its results are not all stored
+    retired : Out(32), native products issued since reset
+    busy_cycles : Out(32), cycles since reset in which ``busy`` was high
+    """
+
+    def __init__(self, config: AieEngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "command": In(stream.Signature(command_layout(config))),
+                "write": In(stream.Signature(host_write_layout(config))),
+                "read": In(stream.Signature(ceil_log2(config.result_depth))),
+                "data": Out(stream.Signature(word_bits(config.unit))),
+                "busy": Out(1),
+                "retired": Out(32),
+                "busy_cycles": Out(32),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.unit = unit = VectorMac(config.unit)
+        m.submodules.sequencer = sequencer = RowSequencer(config)
+        m.submodules.storer = storer = RowStorer(config)
+        m.submodules.queue = queue = SyncFIFO(width=command_layout(config).size, depth=QUEUE_DEPTH)
+        connect(m, storer.read, unit.read)
+        connect(m, unit.o, storer.word)
+        m.d.comb += [
+            queue.w_data.eq(self.command.p),
+            queue.w_en.eq(self.command.valid),
+            self.command.ready.eq(queue.w_rdy),
+            sequencer.command.p.eq(queue.r_data),
+            sequencer.command.valid.eq(queue.r_rdy),
+            queue.r_en.eq(sequencer.command.ready),
+            sequencer.released.eq(storer.released),
+        ]
+
+        held = Signal.like(sequencer.o.p, reset_less=True)
+        held_valid = Signal()
+        free, issues = Signal(), Signal()
+        x, y = self._operands(m, unit, sequencer, free)
+        beat = unit.i.p
+        m.d.comb += [
+            beat.control.eq(held.control),
+            *(index.eq(held.place.index) for index in (beat.acc1, beat.acc2, beat.dst)),
+            beat.part.eq(held.place.part),
+            beat.x.eq(x.tile),
+            beat.x_exponents.eq(x.exponents),
+            beat.x_shifts.eq(x.shifts),
+            beat.y.eq(y.tile),
+            beat.y_exponents.eq(y.exponents),
+            beat.y_shifts.eq(y.shifts),
+            # The readiness of a store does not depend on this one's validity.
+            unit.i.valid.eq(held_valid & (~held.stores | storer.store.ready)),
+            issues.eq(unit.i.valid & unit.i.ready),
+            storer.store.valid.eq(issues & held.stores),
+            storer.store.p.eq(held.store),
+            free.eq(~held_valid | issues),
+            sequencer.o.ready.eq(free),
+            self.busy.eq(self.command.valid | queue.r_rdy | held_valid | unit.busy | storer.busy),
+        ]
+        with m.If(free):
+            m.d.sync += [held_valid.eq(sequencer.o.valid), held.eq(sequencer.o.p)]
+        m.d.sync += [
+            self.retired.eq(self.retired + (issues & held.completes)),
+            self.busy_cycles.eq(self.busy_cycles + self.busy),
+        ]
+        self._results(m, storer)
+        return m
+
+    def _operands(self, m: Module, unit: VectorMac, sequencer: RowSequencer, free: Signal) -> list[data.View]:
+        """The operand memories' words for the beat that is held, and the host's words to memories and accumulators."""
+        write = self.write.p
+        words = []
+        for name, layout, depth, at in (
+            (AieMemory.X, X_WORD, self.config.x_depth, sequencer.o.p.x),
+            (AieMemory.Y, Y_WORD, self.config.y_depth, sequencer.o.p.y),
+        ):
+            m.submodules[f"memory_{name.name.lower()}"] = cells = memory.Memory(shape=layout, depth=depth, init=[])
+            port, operand = cells.write_port(), cells.read_port()
+            m.d.comb += [
+                port.addr.eq(write.address),
+                port.data.eq(write.data),
+                port.en.eq(self.write.valid & (write.memory == name)),
+                # The read port holds its word while the beat waits.
+                operand.addr.eq(at),
+                operand.en.eq(free),
+            ]
+            words.append(operand.data)
+        to_accumulators = write.memory == AieMemory.ACCUMULATORS
+        m.d.comb += [
+            unit.write.p.place.eq(write.address),
+            unit.write.p.word.eq(write.data),
+            unit.write.valid.eq(self.write.valid & to_accumulators),
+            self.write.ready.eq(Mux(to_accumulators, unit.write.ready, 1)),
+        ]
+        return words
+
+    def _results(self, m: Module, storer: RowStorer) -> None:
+        """The result memory: the storer writes, the host reads."""
+        m.submodules.results = results = memory.Memory(
+            shape=word_bits(self.config.unit), depth=self.config.result_depth, init=[]
+        )
+        write, answer = results.write_port(), results.read_port()
+        # The read port holds its word while it does not move on.
+        free = ~self.data.valid | self.data.ready
+        m.d.comb += [
+            write.addr.eq(storer.write.address),
+            write.data.eq(storer.write.data),
+            write.en.eq(storer.write.valid),
+            self.read.ready.eq(free),
+            answer.addr.eq(self.read.p),
+            answer.en.eq(free),
+            self.data.p.eq(answer.data),
+        ]
+        with m.If(free):
+            m.d.sync += self.data.valid.eq(self.read.valid)

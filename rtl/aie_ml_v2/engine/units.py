@@ -1,0 +1,37 @@
+"""The units of this room."""
+
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+
+UNITS = (
+    Unit(
+        name="aie_engine",
+        room="aie_ml_v2/engine",
+        config_type=AieEngineConfig,
+        build=AieEngine,
+        summary="AIE-ML v2: multiply-accumulate, memories and a row sequencer",
+        covered=Covered(AieEngineConfig(unit=VectorMacConfig(lanes=16)), 4),
+        agreed=AieEngineConfig(),
+        waves=(
+            CLOCK,
+            WaveGroup("commands", r"(command__|busy|retired|queue\.)"),
+            WaveGroup("host", r"(write|read|data)__"),
+            WaveGroup("sequencer", r"sequencer\."),
+            WaveGroup("beat and its operands", r"(held|free|issues|i__|operand__|memory_[xy])"),
+            WaveGroup("issue and what is on its way", r"unit\.issue\."),
+            WaveGroup("accumulators", r"unit\.(file\.|written|(read|o|write)__)"),
+            WaveGroup("first lane", r"unit\.lane_0\."),
+            WaveGroup("storer and results", r"(storer\.|store__|released|write\.|word__|answer__|results)"),
+        ),
+    ),
+)
+
+CONTROL = (
+    "row_sequencer",
+    "command",
+    "aie_engine",
+    "row_storer",
+)
+"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""

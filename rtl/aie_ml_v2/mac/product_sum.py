@@ -1,0 +1,39 @@
+"""Operands of one beat to the sum of their products, in one step."""
+
+from amaranth import Module, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, PostAddConfig
+from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
+from bitpath.rtl.aie_ml_v2.mac.post_add import SUM_BITS, PostAdd
+from bitpath.rtl.aie_ml_v2.mac.products import Products
+from bitpath.rtl.common.pipeline.shared_instances import place
+
+
+class ProductSum(wiring.Component):
+    """What decoding, multiplication and post-adder make of a beat of MX or integers. Combinational.
+
+    Parameters
+    ----------
+    config : numerics.
+
+    Members
+    -------
+    i : In(LaneOperands)
+    o : Out(signed(32)); of MX in units of 2**-14 at the block pair's exponent
+    """
+
+    clocked = False
+
+    def __init__(self, config: PostAddConfig):
+        self.config = config
+        super().__init__({"i": In(LaneOperands), "o": Out(signed(SUM_BITS))})
+
+    def elaborate(self, platform):
+        m = Module()
+        lane = MacLaneConfig(numerics=self.config.numerics)
+        multiply = place(m, platform, "multiply", Products, lane)
+        post_add = place(m, platform, "post_add", PostAdd, lane)
+        m.d.comb += [multiply.i.eq(self.i), post_add.i.eq(multiply.o), self.o.eq(post_add.o)]
+        return m

@@ -1,0 +1,57 @@
+"""The units of this room."""
+
+from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE, MacLaneConfig, PostAddConfig
+from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
+from bitpath.rtl.aie_ml_v2.mac.product_sum import ProductSum
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Synthesised, Unit, WaveGroup, YardstickConfig
+
+FLOOR = (
+    "16 bare 8x8-bit multipliers, align and normalise of an FP32 adder",
+    YardstickConfig(count=16, a_bits=8, b_bits=8, fp32_shifters=True),
+)
+AIE_MAC_GROUPS = (
+    WaveGroup("operands and decode", r"(permuted_|multiply\.(mx|float)_decode_)"),
+    WaveGroup("products and exponents", r"(multiply\.|multiplied_)"),
+    WaveGroup("post-add and terms", r"(post_add|block_terms|float_|first_)"),
+    WaveGroup("compare", r"(compare\.|compared_)"),
+    WaveGroup("align to the largest exponent", r"align\."),
+    WaveGroup("accumulate", r"(accumulate\.|added_|total)"),
+    WaveGroup("normalize", r"normalize\."),
+)
+
+UNITS = (
+    Unit(
+        name="mac_lane",
+        room="aie_ml_v2/mac",
+        config_type=MacLaneConfig,
+        build=MacLane,
+        summary="AIE-ML v2: a lane's products and two accumulators, in six modes",
+        covered=Covered(MacLaneConfig(), 300),
+        judges=(Judge(22, MacLaneConfig()),),
+        synthesised=(
+            Synthesised("mac_lane, MX9 alone, two accumulators", MX9_LANE, 8, *FLOOR),
+            Synthesised("mac_lane, six modes, two accumulators", MacLaneConfig(), 16, *FLOOR),
+        ),
+        waves=(
+            CLOCK,
+            WaveGroup("inputs", r"(valid|operands|acc[12])\b"),
+            *AIE_MAC_GROUPS,
+            WaveGroup("output", r"o$"),
+        ),
+    ),
+    Unit(
+        name="post_add",
+        room="aie_ml_v2/mac",
+        config_type=PostAddConfig,
+        build=ProductSum,
+        summary="AIE-ML v2: 16 MX products with their shifts, or integer ones, summed",
+        covered=Covered(PostAddConfig(), 500),
+        waves=(
+            WaveGroup("inputs", r"i\b"),
+            WaveGroup("decode", r"multiply\.(mx|float)_decode_"),
+            WaveGroup("products", r"multiply\."),
+            WaveGroup("sum", r"post_add\."),
+            WaveGroup("output", r"o$"),
+        ),
+    ),
+)

@@ -1,0 +1,60 @@
+"""A sum to its leading bits."""
+
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from bitpath.rtl.common.arithmetic.raw import normal_sum
+
+
+class Normalize(wiring.Component):
+    """The ``precision`` leading bits of a sum, the bit after them, and the OR of the rest. Combinational.
+
+    One level for each bit of the shift, from the largest down: where the upper part is zero, the lower part moves up.
+
+    Parameters
+    ----------
+    i : layout of the sum, as made by ``raw_sum``.
+    precision : bits of the significand.
+
+    Members
+    -------
+    i : In(raw_sum)
+    o : Out(normal_sum); ``sign`` is the sum's
+    """
+
+    clocked = False
+
+    def __init__(self, i: data.StructLayout, precision: int):
+        self.precision = precision
+        self.in_width = i["magnitude"].shape.width
+        # Room for guard and sticky below the significand, whatever the sum's own width.
+        self.width = max(self.in_width, precision + 2)
+        exponent_width = i["exponent"].shape.width + 1  # the leading bit's weight is above the lowest bit's
+        super().__init__({"i": In(i), "o": Out(normal_sum(precision, exponent_width))})
+
+    def elaborate(self, platform):
+        m = Module()
+        value = Cat(Const(0, self.width - self.in_width), self.i.magnitude)
+        zeros = []
+        for level in reversed(range(ceil_log2(self.width))):
+            amount = 1 << level
+            empty = Signal(name=f"empty_{level}")
+            shifted = Signal(self.width, name=f"shifted_{level}")
+            m.d.comb += [
+                empty.eq(~value[-amount:].any()),
+                shifted.eq(Mux(empty, value << amount, value)),
+            ]
+            value = shifted
+            zeros.insert(0, empty)
+        rest = self.width - self.precision - 1
+        m.d.comb += [
+            self.o.significand.eq(value[-self.precision :]),
+            self.o.guard.eq(value[rest]),
+            self.o.sticky.eq(value[:rest].any()),
+            self.o.zero.eq(~value[-1]),
+            self.o.sign.eq(self.i.sign),
+            self.o.exponent.eq(self.i.exponent + (self.in_width - 1) - Cat(zeros)),
+        ]
+        return m

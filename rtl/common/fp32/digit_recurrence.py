@@ -1,0 +1,158 @@
+"""What FP32 reciprocal, square root and reciprocal square root share: a bit of the result a cycle, then one rounding.
+
+Each finds the largest ``Y`` on a grid of ``2**-j``, bit after bit, that leaves no negative residue:
+
+    reciprocal of m                 1 - m * Y
+    square root of m                m - Y * Y
+    reciprocal square root of m     1 - m * Y * Y
+
+The residue is kept times ``2**j``. A bit more on ``Y`` then takes ``2 * total + step`` from twice the residue, where
+``step`` and ``total`` are what the function says: for the reciprocal ``m`` and nothing; for the square root ``2**-j`` and
+``Y``; for the reciprocal square root ``m * 2**-j`` and ``m * Y``. Nothing is ever dropped, so that what is left at the end
+says exactly whether bits below the last one are missing.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.arithmetic.decode import Decode
+from bitpath.rtl.common.arithmetic.normalize import Normalize
+from bitpath.rtl.common.arithmetic.raw import SPECIAL, raw_sum
+from bitpath.rtl.common.fp32.fp32_result import Fp32Result
+from bitpath.rtl.common.pipeline.shared_instances import place
+
+DIGITS = FP32.precision + 2
+"""Bits of a result, from weight 1 down: it may start at weight 1/2, and has a guard bit."""
+INTEGER_BITS = 3
+"""Of residue, total and step: the step is at most ``m``, less than 4, the total at most the root of ``m``, less than 2, and
+the residue less than ``2 * total + step``."""
+OFFSET = FP32.bias + FP32.fraction_bits
+"""A decoded number is ``significand * 2**(exponent - OFFSET)``."""
+EXPONENT_WIDTH = bits_for(OFFSET + FP32.precision) + 1
+"""Of an operand's leading bit: its magnitude is at most that of the smallest subnormal's; and a sign."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a recurrence starts, and what becomes of its result.
+
+    Attributes
+    ----------
+    residue, step : fixed-point numbers with the function's ``fraction_bits``; a residue of 0 gives a zero.
+    exponent : of the result's bit of weight 1.
+    sign : of the result, an infinity or a zero too.
+    inf, nan : whether the result is one.
+    """
+
+    residue: Value
+    step: Value
+    exponent: Value
+    sign: Value
+    inf: Value
+    nan: Value
+
+
+class DigitRecurrence(wiring.Component):
+    """A correctly rounded FP32 function of one operand, subnormals included.
+
+    A result appears LATENCY cycles after its operand, whatever it is; the next operand may come in the cycle in which the
+    result is taken.
+
+    Members
+    -------
+    i : In(stream of FP32 codes)
+    o : Out(stream of FP32 codes)
+    """
+
+    LATENCY = DIGITS + 1
+    """Cycles from an operand to its result: one to unpack it, one for each bit."""
+
+    fraction_bits: int
+    """Of residue, total and step, so that nothing is dropped."""
+    accumulates: bool
+    """Whether the step is halved with each bit, and added to the total with each bit that is 1."""
+
+    def __init__(self):
+        super().__init__({"i": In(stream.Signature(FP32.width)), "o": Out(stream.Signature(FP32.width))})
+
+    @abstractmethod
+    def start(self, significand: Value, exponent: Value, special: Value) -> Start:
+        """The start for the operand ``significand * 2**(exponent - fraction_bits)``.
+
+        The significand has FP32's precision, its leading bit set, or is 0. ``special`` (SPECIAL) has the operand's sign.
+        """
+
+    def elaborate(self, platform):
+        m = Module()
+        width = INTEGER_BITS + self.fraction_bits
+        residue, step, total = (Signal(width, name=name, reset_less=True) for name in ("residue", "step", "total"))
+        digits = Signal(DIGITS, reset_less=True)
+        exponent = Signal(signed(EXPONENT_WIDTH), reset_less=True)
+        special = Signal(SPECIAL, reset_less=True)
+        busy = Signal()
+        left = Signal(range(DIGITS + 1), reset_less=True)
+
+        # Twice the residue, and a sign.
+        rest = Signal(signed(width + 2))
+        fits = ~rest[-1]
+        m.d.comb += rest.eq((residue << 1) - (total << 1) - step)
+        with m.If(left.any()):
+            m.d.sync += [
+                left.eq(left - 1),
+                digits.eq(Cat(fits, digits)),
+                residue.eq(Mux(fits, rest, residue << 1)),
+            ]
+            if self.accumulates:
+                m.d.sync += [step.eq(step >> 1), total.eq(total + Mux(fits, step, 0))]
+
+        begins = self._unpack(m, platform)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [
+                busy.eq(1),
+                left.eq(DIGITS),
+                residue.eq(begins.residue),
+                step.eq(begins.step),
+                total.eq(0),
+                exponent.eq(begins.exponent),
+                special.eq(Cat(begins.sign, begins.inf, begins.nan)),
+            ]
+        with m.Elif(self.o.valid & self.o.ready):
+            m.d.sync += busy.eq(0)
+
+        # The sticky bit stands below the last digit, and so does the result's lowest exponent. While digits are missing
+        # nothing goes there, so that what stands behind rests.
+        exact = Signal(raw_sum(DIGITS + 1, EXPONENT_WIDTH + 1))
+        result = place(m, platform, "result", Fp32Result, exact.shape())
+        m.d.comb += [
+            exact.magnitude.eq(Mux(left.any(), 0, Cat(residue.any(), digits))),
+            exact.exponent.eq(exponent - DIGITS),
+            exact.sign.eq(special.sign),
+            result.i.eq(exact),
+            result.special.eq(special),
+            self.o.p.eq(result.o),
+            self.o.valid.eq(busy & ~left.any()),
+            self.i.ready.eq(~busy | (self.o.valid & self.o.ready)),
+        ]
+        return m
+
+    def _unpack(self, m: Module, platform: Any) -> Start:
+        """The start for the operand at ``i``."""
+        decode = place(m, platform, "decode", Decode, (FP32,))
+        number = Signal(raw_sum(FP32.precision, EXPONENT_WIDTH))
+        normalize = place(m, platform, "normalize", Normalize, number.shape(), FP32.precision)
+        special = Signal(SPECIAL)
+        m.d.comb += [
+            decode.code.eq(self.i.p),
+            number.magnitude.eq(decode.o.significand),
+            number.exponent.eq(decode.o.exponent - OFFSET),
+            normalize.i.eq(number),
+            special.eq(Cat(decode.o.sign, decode.o.inf, decode.o.nan)),
+        ]
+        return self.start(normalize.o.significand, normalize.o.exponent, special)

@@ -1,0 +1,75 @@
+"""FP32 codes to a narrower format."""
+
+from amaranth import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.rtl.common.arithmetic.decode import Decode
+from bitpath.rtl.common.arithmetic.raw import normal_sum
+from bitpath.rtl.common.arithmetic.round import Round
+from bitpath.rtl.common.pipeline.shared_instances import place
+
+EXPONENT_WIDTH = bits_for(FP32.bias + 1) + 1
+"""Of an FP32 exponent without its bias, infinity's included; and a sign."""
+
+
+class Fp32Cast(wiring.Component):
+    """A number rounded once to nearest even; subnormals are kept, what is too large becomes infinity. Combinational.
+
+    Parameters
+    ----------
+    fmt : an IEEE-like format of fewer fraction bits, and of a smaller range, than FP32.
+
+    Members
+    -------
+    i : In(32), FP32
+    o : Out(fmt.width)
+    """
+
+    clocked = False
+
+    def __init__(self, fmt: FloatFormat):
+        # FP32's subnormals, which have no leading bit, must lie below half of the smallest number, and round to zero.
+        if fmt.emin - fmt.precision <= FP32.emin or fmt.infinity_code is None:
+            raise ValueError(f"cast: FP32 does not go to {fmt.name} here")
+        self.fmt = fmt
+        super().__init__({"i": In(FP32.width), "o": Out(fmt.width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        fmt = self.fmt
+        decode = place(m, platform, "decode", Decode, (FP32,))
+        number = decode.o
+        normal = Signal(normal_sum(fmt.precision, EXPONENT_WIDTH))
+        rounder = place(
+            m,
+            platform,
+            "round",
+            Round,
+            normal.shape(),
+            fmt,
+            rounding=Rounding.RNE,
+            subnormals=True,
+            overflow_to_infinity=True,
+            container=fmt,
+        )
+        dropped = FP32.fraction_bits - fmt.fraction_bits
+        m.d.comb += [
+            decode.code.eq(self.i),
+            normal.significand.eq(number.significand[dropped:]),
+            normal.guard.eq(number.significand[dropped - 1]),
+            normal.sticky.eq(number.significand[: dropped - 1].any()),
+            normal.exponent.eq(number.exponent - FP32.bias),
+            normal.sign.eq(number.sign),
+            # Of FP32's subnormals too, which come to the same.
+            normal.zero.eq(~number.significand[-1]),
+            rounder.i.eq(normal),
+            rounder.special.sign.eq(number.sign),
+            rounder.special.inf.eq(number.inf),
+            rounder.special.nan.eq(number.nan),
+            self.o.eq(rounder.o),
+        ]
+        return m

@@ -1,0 +1,60 @@
+"""An FP32 function of one operand, several times side by side."""
+
+from dataclasses import dataclass
+
+from amaranth import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.config import require_range
+from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
+from bitpath.rtl.common.pipeline.shared_instances import place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fp32LanesConfig:
+    """An FP32 function of one operand, several times side by side.
+
+    Attributes
+    ----------
+    lanes : operands that are worked on in step.
+    """
+
+    lanes: int = 4
+
+    def __post_init__(self) -> None:
+        require_range("fp32 function", "lanes", self.lanes, 1, 128)
+
+
+class Fp32Lanes(wiring.Component):
+    """Lanes that work in step: they take their operands, and give their results, at the same time.
+
+    Parameters
+    ----------
+    function : the component that each lane is.
+    config : how many lanes.
+
+    Members
+    -------
+    i, o : In, Out(stream of ArrayLayout(32, lanes)), FP32 codes
+    """
+
+    def __init__(self, function: type[DigitRecurrence], config: Fp32LanesConfig):
+        self.function, self.config = function, config
+        codes = data.ArrayLayout(FP32.width, config.lanes)
+        super().__init__({"i": In(stream.Signature(codes)), "o": Out(stream.Signature(codes))})
+
+    def elaborate(self, platform):
+        m = Module()
+        for k in range(self.config.lanes):
+            lane = place(m, platform, f"lane_{k}", self.function)
+            m.d.comb += [
+                lane.i.p.eq(self.i.p[k]),
+                lane.i.valid.eq(self.i.valid),
+                lane.o.ready.eq(self.o.ready),
+                self.o.p[k].eq(lane.o.p),
+            ]
+            if k == 0:  # what it says of itself holds for all
+                m.d.comb += [self.i.ready.eq(lane.i.ready), self.o.valid.eq(lane.o.valid)]
+        return m

@@ -1,0 +1,100 @@
+"""Many components of one kind side by side, in groups of groups.
+
+A module with as many instances as an array has columns would make the Verilog grow with them. Here a module holds a few
+groups, each of them one module again, so that the Verilog grows with the logarithm of their number.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth import Module, Shape, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.rtl.common.pipeline.shared_instances import place_on, snake
+
+FAN_OUT = 4
+"""Instances in a module. With two, half of the Verilog of a wide array would be ports."""
+
+
+def repeat(
+    m: Module,
+    platform: Any,
+    name: str,
+    values: Mapping[str, Any],
+    cls: type[wiring.Component],
+    args: tuple,
+    count: int,
+    *,
+    spread: tuple[str, ...],
+    chained: tuple[tuple[str, str], ...] = (),
+) -> None:
+    """Place ``count`` components as :class:`Repeat` has them, or the one, on ``values`` as
+    :func:`bitpath.rtl.common.pipeline.shared_instances.place_on` does."""
+    if count == 1:
+        place_on(m, platform, name, values, cls, *args)
+    else:
+        place_on(m, platform, name, values, Repeat, cls, args, count, spread, chained)
+
+
+class Repeat(wiring.Component):
+    """``count`` components ``cls(*args)``, the first one's words lowest.
+
+    Parameters
+    ----------
+    cls, args : the component, whose ``ports(*args)`` are the members of ``cls(*args)``.
+    count : of components; each level of groups divides it by :data:`FAN_OUT` as long as that goes.
+    spread : members that each component has for itself.
+    chained : pairs of an input and an output; a component's input is the output of the one before it.
+
+    Members
+    -------
+    As the component's, those in ``spread`` ``count`` words wide; an input in neither goes to all.
+    """
+
+    apart = False
+    """Nothing but wires: a simulator does better without a function for it."""
+
+    def __init__(
+        self,
+        cls: type[wiring.Component],
+        args: tuple,
+        count: int,
+        spread: tuple[str, ...],
+        chained: tuple[tuple[str, str], ...] = (),
+    ):
+        self._cls, self._args, self._count, self._spread, self._chained = cls, args, count, spread, chained
+        self._ports = cls.ports(*args)
+        self.clocked = getattr(cls, "clocked", True)
+        super().__init__({name: self._member(name) for name in self._ports})
+
+    def _member(self, name: str) -> wiring.Member:
+        member = self._ports[name]
+        if name not in self._spread:
+            return member
+        return (In if member.flow is In else Out)(self._width(name) * self._count)
+
+    def _width(self, name: str) -> int:
+        return Shape.cast(self._ports[name].shape).width
+
+    def elaborate(self, platform):
+        m = Module()
+        size = self._count // FAN_OUT if self._count > FAN_OUT and self._count % FAN_OUT == 0 else 1
+        kind = snake(self._cls.__name__)
+        values = {name: Value.cast(getattr(self, name)) for name in self._ports}
+        for first in range(0, self._count, size):
+            last = first + size == self._count
+            name = f"{kind}_{first}" if size == 1 else f"{kind}s_{first}"
+            for _, out in self._chained:
+                values[out] = getattr(self, out) if last else Signal.like(getattr(self, out), name=f"{out}_{first}")
+            own = {each: self._part(each, first, size) for each in self._spread}
+            repeat(
+                m, platform, name, values | own, self._cls, self._args, size, spread=self._spread, chained=self._chained
+            )
+            values |= {into: values[out] for into, out in self._chained}
+        return m
+
+    def _part(self, name: str, first: int, size: int) -> Value:
+        """The words of a member that ``size`` components from the ``first`` on have for themselves."""
+        width = self._width(name)
+        return getattr(self, name)[first * width : (first + size) * width]

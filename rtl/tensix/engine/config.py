@@ -1,0 +1,32 @@
+"""Configuration of the Tensix engine."""
+
+from dataclasses import dataclass, field
+
+from bitpath.rtl.common.config import require_power_of_two
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.unpack.config import ConversionConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensixEngineConfig:
+    """The engine: a Matrix unit with two unpackers, a packer and memories of its own.
+
+    Attributes
+    ----------
+    unit : the Matrix unit.
+    operand_depth : 64-byte words in each of the two operand memories; a power of two.
+    result_depth : 64-byte words in the result memory; a power of two.
+    """
+
+    unit: MatrixUnitConfig = field(default_factory=MatrixUnitConfig)
+    operand_depth: int = 256
+    result_depth: int = 256
+
+    def __post_init__(self) -> None:
+        require_power_of_two("tensix_engine", "operand_depth", self.operand_depth, 64, 1 << 16)
+        require_power_of_two("tensix_engine", "result_depth", self.result_depth, 64, 1 << 16)
+
+    @property
+    def conversion(self) -> ConversionConfig:
+        """Of the unpackers and the packer."""
+        return ConversionConfig(numerics=self.unit.numerics)

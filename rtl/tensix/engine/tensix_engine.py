@@ -1,0 +1,176 @@
+"""The engine: tile products from its own memories to its own memory.
+
+Ref: tt-isa-documentation 3930471, TensixCoprocessor.
+"""
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, enum, memory, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out, connect
+from amaranth.utils import ceil_log2
+
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, command_layout
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.tile_loader import TileLoader
+from bitpath.rtl.tensix.engine.tile_sequencer import TileSequencer
+from bitpath.rtl.tensix.engine.tile_storer import TileStorer
+from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
+
+QUEUE_DEPTH = 4
+"""Loads of each side, and products, that wait."""
+
+
+class EngineMemory(enum.Enum, shape=2):
+    """The engine's memories."""
+
+    LEFT = 0
+    RIGHT = 1
+    RESULT = 2
+
+
+def host_write_layout(config: TensixEngineConfig) -> data.StructLayout:
+    """A word for one of the memories."""
+    address = ceil_log2(max(config.operand_depth, config.result_depth))
+    return data.StructLayout({"data": WORD_BITS, "address": address, "memory": EngineMemory})
+
+
+class TensixEngine(wiring.Component):
+    """Two operand memories with their unpackers, the Matrix unit, and a packer with the result memory.
+
+    The host writes tiles, streams commands in, waits until ``busy`` is low, and reads results. Loads run ahead of
+    products by a bank, packing runs behind them. What a command computes depends on the operands alone, not on the number
+    of dot products.
+
+    Throughput: the longest of 64 cycles for a tile's rows (65 for block floats), 16 instructions for each phase, after 4
+    cycles where the Dst tile is cleared (5 right behind a product into the same one), and 71 cycles and an instruction for
+    a tile that is stored. A product into the tile that is being stored waits for these 71.
+
+    Parameters
+    ----------
+    config : Matrix unit and memories.
+
+    Members
+    -------
+    command : In(stream of command_layout)
+    write : In(stream of host_write_layout)
+    read : In(stream of result addresses), data : Out(stream of 512 bits), an answer for each
+    busy : Out(1), a command has come and its results are not all stored
+    retired : Out(32), tile products completed since reset
+    busy_cycles : Out(32), cycles since reset in which ``busy`` was high
+    """
+
+    def __init__(self, config: TensixEngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "command": In(stream.Signature(command_layout(config))),
+                "write": In(stream.Signature(host_write_layout(config))),
+                "read": In(stream.Signature(ceil_log2(config.result_depth))),
+                "data": Out(stream.Signature(WORD_BITS)),
+                "busy": Out(1),
+                "retired": Out(32),
+                "busy_cycles": Out(32),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.unit = unit = MatrixUnit(config.unit)
+        m.submodules.sequencer = sequencer = TileSequencer(config)
+        m.submodules.storer = storer = TileStorer(config)
+        left = place(m, platform, "left", TileLoader, config)
+        right = place(m, platform, "right", TileLoader, config)
+        connect(m, left.o, unit.write_b)
+        connect(m, right.o, unit.write_a)
+        connect(m, sequencer.instruction, unit.instruction)
+        connect(m, sequencer.store, storer.store)
+        connect(m, storer.read_dst, unit.read_dst)
+        connect(m, unit.dst, storer.dst)
+
+        queues = self._dispatch(m, left, right, sequencer)
+        self._memories(m, left, right, storer)
+        retires = sequencer.product.valid & sequencer.product.ready
+        m.d.comb += [
+            sequencer.packing.eq(storer.packing),
+            self.busy.eq(
+                self.command.valid
+                | Cat(queue.r_rdy for queue in queues).any()
+                | ~left.idle
+                | ~right.idle
+                | unit.busy
+                | storer.packing.any()
+            ),
+        ]
+        m.d.sync += [self.retired.eq(self.retired + retires), self.busy_cycles.eq(self.busy_cycles + self.busy)]
+        return m
+
+    def _dispatch(self, m: Module, left, right, sequencer: TileSequencer) -> list[SyncFIFO]:
+        """A command to the queues of loads and products, in one cycle."""
+        p = self.command.p
+        product = Signal(sequencer.product.p.shape())
+        m.d.comb += [
+            product.style.eq(p.style),
+            product.src_a_format.eq(p.right.control.register_format),
+            product.src_b_format.eq(p.left.control.register_format),
+            product.keep_a.eq(p.keep_right),
+            product.keep_b.eq(p.keep_left),
+            product.last_phase.eq(p.last_phase),
+            product.clear.eq(p.clear),
+            product.stores.eq(p.stores),
+            product.store.eq(p.store),
+        ]
+        kept_left, kept_right = Signal(), Signal()
+        takes = self.command.valid & self.command.ready
+        with m.If(takes):
+            m.d.sync += [kept_left.eq(p.keep_left), kept_right.eq(p.keep_right)]
+        queues = []
+        for name, payload, wanted, sink in (
+            ("left", p.left, ~kept_left, left.load),
+            ("right", p.right, ~kept_right, right.load),
+            ("product", product, 1, sequencer.product),
+        ):
+            m.submodules[f"{name}_queue"] = queue = SyncFIFO(width=payload.shape().size, depth=QUEUE_DEPTH)
+            m.d.comb += [
+                queue.w_data.eq(payload),
+                queue.w_en.eq(takes & wanted),
+                sink.payload.eq(queue.r_data),
+                sink.valid.eq(queue.r_rdy),
+                queue.r_en.eq(sink.ready),
+            ]
+            queues.append(queue)
+        m.d.comb += self.command.ready.eq(Cat(queue.w_rdy for queue in queues).all())
+        return queues
+
+    def _memories(self, m: Module, left, right, storer: TileStorer) -> None:
+        """The host's words to the memories; the result memory, which the storer goes first in writing."""
+        for loader, name in ((left, EngineMemory.LEFT), (right, EngineMemory.RIGHT)):
+            m.d.comb += [
+                loader.write.data.eq(self.write.p.data),
+                loader.write.address.eq(self.write.p.address),
+                loader.write_valid.eq(self.write.valid & (self.write.p.memory == name)),
+            ]
+        layout = data.ArrayLayout(8, WORD_BYTES)
+        m.submodules.results = results = memory.Memory(shape=layout, depth=self.config.result_depth, init=[])
+        write, old, answer = results.write_port(granularity=1), results.read_port(), results.read_port()
+        storing = storer.write.bytes.any()
+        to_result = self.write.p.memory == EngineMemory.RESULT
+        m.d.comb += [
+            self.write.ready.eq(~to_result | ~storing),
+            write.addr.eq(Mux(storing, storer.write.address, self.write.p.address)),
+            write.data.eq(Mux(storing, storer.write.data, self.write.p.data)),
+            write.en.eq(Mux(storing, storer.write.bytes, (self.write.valid & to_result).replicate(WORD_BYTES))),
+            old.addr.eq(storer.old_address),
+            storer.old.eq(old.data.as_value()),
+        ]
+        # The read port holds its word while it does not move on.
+        free = ~self.data.valid | self.data.ready
+        m.d.comb += [
+            self.read.ready.eq(free),
+            answer.addr.eq(self.read.p),
+            answer.en.eq(free),
+            self.data.p.eq(answer.data.as_value()),
+        ]
+        with m.If(free):
+            m.d.sync += self.data.valid.eq(self.read.valid)

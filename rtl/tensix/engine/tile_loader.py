@@ -1,0 +1,124 @@
+"""A tile from an operand memory to SrcA or SrcB. Ref: tt-isa-documentation 3930471, UNPACR_Regular."""
+
+from amaranth import Module, Signal
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from bitpath.rtl.tensix.engine.command import (
+    MAX_ROWS_PER_WORD_LOG2,
+    TILE_ROW_BITS,
+    TILE_ROWS,
+    WORD_BITS,
+    has_exponents,
+    load_layout,
+    rows_per_word_log2,
+)
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.matrix.src_register import SrcWrite
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
+from bitpath.rtl.tensix.unpack.unpacker import Unpacker
+
+
+def operand_write_layout(config: TensixEngineConfig) -> data.StructLayout:
+    """A word for an operand memory."""
+    return data.StructLayout({"data": WORD_BITS, "address": ceil_log2(config.operand_depth)})
+
+
+class TileLoader(wiring.Component):
+    """An operand memory, its unpacker, and the addresses of a tile's rows.
+
+    A row a cycle, and a cycle more for the exponents of block floats; it stands still while the bank is not the
+    unpacker's.
+
+    Parameters
+    ----------
+    config : of the engine.
+
+    Members
+    -------
+    write : In(operand_write_layout), write_valid : In(1)
+    load : In(stream of load_layout), taken with the tile's last row
+    o : Out(stream of SrcWrite)
+    idle : Out(1), no row is on its way to the bank
+    """
+
+    def __init__(self, config: TensixEngineConfig):
+        self.config = config
+        super().__init__(
+            {
+                "write": In(operand_write_layout(config)),
+                "write_valid": In(1),
+                "load": In(stream.Signature(load_layout(config))),
+                "o": Out(stream.Signature(SrcWrite)),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        load = self.load
+        m.submodules.cells = cells = memory.Memory(shape=WORD_BITS, depth=self.config.operand_depth, init=[])
+        m.submodules.unpacker = unpacker = Unpacker(self.config.conversion)
+        write, read = cells.write_port(), cells.read_port()
+        m.d.comb += [write.addr.eq(self.write.address), write.data.eq(self.write.data), write.en.eq(self.write_valid)]
+
+        # The first rank asks for a word, the second has it.
+        row = Signal(TILE_ROW_BITS)
+        exponents_asked = Signal()  # of the tile that is being read
+        asks_exponents = Signal()
+        log = Signal(range(MAX_ROWS_PER_WORD_LOG2 + 1))
+        advance = Signal()
+        m.d.comb += [
+            log.eq(rows_per_word_log2(load.p.control.l1_format)),
+            asks_exponents.eq(has_exponents(load.p.control.l1_format) & ~exponents_asked),
+            read.addr.eq(load.p.address + (row >> log) + exponents_asked),
+            read.en.eq(advance),
+            load.ready.eq(advance & ~asks_exponents & (row == TILE_ROWS - 1)),
+        ]
+        held = Signal(data.StructLayout({"row": TILE_ROW_BITS, "log": log.shape(), "is_exponents": 1}), reset_less=True)
+        held_control = Signal.like(load.p.control, reset_less=True)
+        held_valid = Signal()
+        with m.If(advance):
+            m.d.sync += [
+                held_valid.eq(load.valid),
+                held.row.eq(row),
+                held.log.eq(log),
+                held.is_exponents.eq(asks_exponents),
+                held_control.eq(load.p.control),
+            ]
+            with m.If(load.valid):
+                with m.If(asks_exponents):
+                    m.d.sync += exponents_asked.eq(1)
+                with m.Else():
+                    m.d.sync += row.eq(row + 1)
+                with m.If(load.ready):
+                    m.d.sync += exponents_asked.eq(0)
+
+        exponents = Signal(WORD_BITS, reset_less=True)
+        request = unpacker.i
+        m.d.comb += [
+            advance.eq(~held_valid | held.is_exponents | request.ready),
+            request.valid.eq(held_valid & ~held.is_exponents),
+            request.p.exponent.eq(exponents.word_select(held.row, EXPONENT_BITS)),
+            request.p.control.eq(held_control),
+        ]
+        with m.If(held_valid & held.is_exponents):
+            m.d.sync += exponents.eq(read.data)
+        with m.Switch(held.log):
+            for log2 in range(MAX_ROWS_PER_WORD_LOG2 + 1):
+                with m.Case(log2):
+                    m.d.comb += request.p.datums.eq(read.data.word_select(held.row[:log2], WORD_BITS >> log2))
+
+        placed = Signal(TILE_ROW_BITS)
+        m.d.comb += [
+            self.o.p.row.eq(placed),
+            self.o.p.last.eq(placed == TILE_ROWS - 1),
+            *(word.eq(unpacked) for word, unpacked in zip(self.o.p.values, unpacker.o.p, strict=True)),
+            self.o.valid.eq(unpacker.o.valid),
+            unpacker.o.ready.eq(self.o.ready),
+            self.idle.eq(~self.load.valid & ~held_valid & ~unpacker.o.valid),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += placed.eq(placed + 1)
+        return m

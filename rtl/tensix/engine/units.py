@@ -1,0 +1,37 @@
+"""The units of this room."""
+
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+
+UNITS = (
+    Unit(
+        name="tensix_engine",
+        room="tensix/engine",
+        config_type=TensixEngineConfig,
+        build=TensixEngine,
+        summary="Tensix: Matrix unit, unpackers, packer and memories",
+        covered=Covered(TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8)), 4),
+        agreed=TensixEngineConfig(),
+        waves=(
+            CLOCK,
+            WaveGroup("commands", r"(command__|busy|retired)"),
+            WaveGroup("host", r"(write|read|data)__"),
+            WaveGroup("loads", r"(left|right)\."),
+            WaveGroup("sequencer", r"sequencer\."),
+            WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+            WaveGroup("first dot product", r"unit\.cells_0\.cell_0\."),
+            WaveGroup("packer and results", r"(storer|results)\."),
+        ),
+    ),
+)
+
+CONTROL = (
+    "command",
+    "tensix_engine",
+    "tile_loader",
+    "tile_sequencer",
+    "tile_storer",
+)
+"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""

@@ -1,0 +1,224 @@
+"""Dst: 1024 rows of 16 words of 16 bits, or 512 rows of 32 bits in the same storage.
+
+Ref: tt-isa-documentation 3930471, Dst and ZEROACC.
+"""
+
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_BF16, DST16_FP16, DST32, DST32_ROWS
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.dot.layouts import DstRow
+from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS
+from bitpath.rtl.tensix.matrix.words import from_physical, to_physical
+
+HALF = 16
+"""Bits of a word of the 16-bit Dst; a 32-bit word takes one in each of two rows."""
+PAIRS = DST32_ROWS // BLOCK_ROWS
+"""Pairs of 8-row blocks: two of 16 bits, one of 32."""
+PAIR_BITS = (PAIRS - 1).bit_length()
+
+ROW_WIDTH = HALF * COLUMNS
+"""Bits of a row of the 16-bit Dst."""
+
+BLOCK_WIDTH = BLOCK_ROWS * DstRow.size
+"""Bits of eight rows of logical words of 32 bits."""
+
+
+class DstAddress(data.Struct):
+    """A row, counted in 16- or 32-bit rows as ``dst32`` says; ``fp16`` gives the bit order of 16-bit words."""
+
+    row: DST_ROW_BITS
+    dst32: 1
+    fp16: 1
+
+
+def pair_of(address) -> Signal:
+    """The pair of blocks that holds a row. A 32-bit row's blocks are its pair; a 16-bit row's are half of one."""
+    block = address.row[3:]
+    return Mux(address.dst32, block, block[1:])[:PAIR_BITS]
+
+
+class DstRowToHalves(wiring.Component):
+    """A row of logical words as the high and the low rows of Dst hold it; 16-bit words stand in both. Combinational.
+
+    Members
+    -------
+    i : In(DstRow), dst32 : In(1), fp16 : In(1)
+    high, low : Out(256)
+    """
+
+    clocked = False
+    i: In(DstRow)
+    dst32: In(1)
+    fp16: In(1)
+    high: Out(ROW_WIDTH)
+    low: Out(ROW_WIDTH)
+
+    def elaborate(self, platform):
+        m = Module()
+        # Rows are chosen whole: a simulator takes a row at a time, and would take each of 272 words by itself.
+        wide = [to_physical(DST32, word) for word in self.i]
+        fp16, bf16 = (Cat(to_physical(layout, word[:HALF]) for word in self.i) for layout in (DST16_FP16, DST16_BF16))
+        narrow = Signal(ROW_WIDTH)
+        m.d.comb += [
+            narrow.eq(Mux(self.fp16, fp16, bf16)),
+            self.high.eq(Mux(self.dst32, Cat(word[HALF:] for word in wide), narrow)),
+            self.low.eq(Mux(self.dst32, Cat(word[:HALF] for word in wide), narrow)),
+        ]
+        return m
+
+
+class DstRowFromHalves(wiring.Component):
+    """A row of logical words from the high and the low rows of Dst, or a 16-bit row from the one named. Combinational.
+
+    Members
+    -------
+    high, low : In(256)
+    address : In(DstAddress)
+    o : Out(DstRow)
+    """
+
+    clocked = False
+    high: In(ROW_WIDTH)
+    low: In(ROW_WIDTH)
+    address: In(DstAddress)
+    o: Out(DstRow)
+
+    def elaborate(self, platform):
+        m = Module()
+        address = self.address
+        named = Signal(ROW_WIDTH)
+        m.d.comb += named.eq(Mux(address.row[3], self.low, self.high))
+        columns = range(COLUMNS)
+        wide = Cat(
+            from_physical(DST32, Cat(self.low.word_select(k, HALF), self.high.word_select(k, HALF))) for k in columns
+        )
+        fp16, bf16 = (
+            Cat(Cat(from_physical(layout, named.word_select(k, HALF)), Const(0, HALF)) for k in columns)
+            for layout in (DST16_FP16, DST16_BF16)
+        )
+        m.d.comb += self.o.eq(Mux(address.dst32, wide, Mux(address.fp16, fp16, bf16)))
+        return m
+
+
+class DstRegister(wiring.Component):
+    """The words of Dst in the register's bit order, and which blocks are undefined and read as 0.
+
+    Two readers see a block in the cycle in which they name it; what is written shows in the next. A write to an
+    undefined block writes 0 to the rows and columns that it does not name.
+
+    Parameters
+    ----------
+    columns : columns that are written together, a power of two up to 16.
+
+    Members
+    -------
+    address : In(DstAddress), o : Out(8 rows), the block that holds the row; for the Matrix unit
+    read_address : In(DstAddress), read_o : Out(DstRow), one row; for the packer
+    write_address : In(DstAddress), write_values : In(8 rows)
+    write_rows : In(8), write_columns : In(16 / columns), which of the block's rows and column groups are written
+    zero : In(1), the 16 rows that hold ``address`` become undefined; zero_all : In(1), all rows do
+    """
+
+    def __init__(self, columns: int):
+        self.columns = columns
+        self.column_groups = COLUMNS // columns
+        super().__init__(
+            {
+                "address": In(DstAddress),
+                "o": Out(BLOCK_WIDTH),
+                "read_address": In(DstAddress),
+                "read_o": Out(DstRow),
+                "write_address": In(DstAddress),
+                "write_values": In(BLOCK_WIDTH),
+                "write_rows": In(BLOCK_ROWS),
+                "write_columns": In(self.column_groups),
+                "zero": In(1),
+                "zero_all": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        pairs = {}
+        for name, address in (
+            ("matrix", self.address),
+            ("outside", self.read_address),
+            ("written", self.write_address),
+        ):
+            pairs[name] = Signal(range(PAIRS), name=f"{name}_pair")
+            m.d.comb += pairs[name].eq(pair_of(address))
+        rows = [place(m, platform, f"to_halves_{row}", DstRowToHalves) for row in range(BLOCK_ROWS)]
+        for row, halves in enumerate(rows):
+            m.d.comb += [
+                halves.i.eq(self.write_values.word_select(row, DstRow.size)),
+                halves.dst32.eq(self.write_address.dst32),
+                halves.fp16.eq(self.write_address.fp16),
+            ]
+        high = self._half(m, "high", 0, pairs, [row.high for row in rows])
+        low = self._half(m, "low", 1, pairs, [row.low for row in rows])
+
+        for row in range(BLOCK_ROWS):
+            reader = place(m, platform, f"from_halves_{row}", DstRowFromHalves)
+            m.d.comb += [
+                reader.high.eq(high["matrix"].word_select(row, ROW_WIDTH)),
+                reader.low.eq(low["matrix"].word_select(row, ROW_WIDTH)),
+                reader.address.eq(self.address),
+                self.o.word_select(row, DstRow.size).eq(reader.o),
+            ]
+        outside = place(m, platform, "from_halves_outside", DstRowFromHalves)
+        row = self.read_address.row[:3]
+        m.d.comb += [
+            outside.high.eq(high["outside"].word_select(row, ROW_WIDTH)),
+            outside.low.eq(low["outside"].word_select(row, ROW_WIDTH)),
+            outside.address.eq(self.read_address),
+            self.read_o.eq(outside.o),
+        ]
+        return m
+
+    def _half(self, m: Module, name: str, half: int, pairs: dict[str, Signal], rows: list) -> dict[str, Signal]:
+        """Every second 16-bit block: its memory, and which are defined. Returns what each reader sees of its block."""
+        layout = data.ArrayLayout(HALF * self.columns, BLOCK_ROWS * self.column_groups)
+        m.submodules[name] = cells = memory.Memory(shape=layout, depth=PAIRS, init=[])
+        defined = Signal(PAIRS, name=f"defined_{name}")
+        seen = {}
+        for reader in ("matrix", "outside"):
+            read = cells.read_port(domain="comb")
+            seen[reader] = Signal(layout.size, name=f"{reader}_{name}")
+            m.d.comb += [
+                read.addr.eq(pairs[reader]),
+                seen[reader].eq(Mux(defined.bit_select(pairs[reader], 1), read.data.as_value(), 0)),
+            ]
+
+        written = self.write_address
+        write = cells.write_port(granularity=1)
+        here = Signal(name=f"write_{name}")
+        fresh = Signal(name=f"fresh_{name}")
+        m.d.comb += [
+            here.eq(self.write_rows.any() & (written.dst32 | (written.row[3] == half))),
+            fresh.eq(~defined.bit_select(pairs["written"], 1)),
+            write.addr.eq(pairs["written"]),
+        ]
+        for row in range(BLOCK_ROWS):
+            for group in range(self.column_groups):
+                index = row * self.column_groups + group
+                words = rows[row].word_select(group, HALF * self.columns)
+                takes = Signal(name=f"takes_{name}_{row}_{group}")
+                m.d.comb += [
+                    takes.eq(self.write_rows[row] & self.write_columns[group]),
+                    write.en[index].eq(here & (takes | fresh)),
+                    write.data[index].eq(Mux(takes, words, 0)),
+                ]
+        with m.If(here):
+            m.d.sync += defined.bit_select(pairs["written"], 1).eq(1)
+        # Sixteen rows are a pair of 16-bit blocks, or two pairs that follow each other.
+        with m.If(self.zero):
+            with m.If(self.address.dst32):
+                m.d.sync += defined.word_select(pairs["matrix"][1:], 2).eq(0)
+            with m.Else():
+                m.d.sync += defined.bit_select(pairs["matrix"], 1).eq(0)
+        with m.If(self.zero_all):
+            m.d.sync += defined.eq(0)
+        return seen

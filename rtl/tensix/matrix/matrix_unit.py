@@ -1,0 +1,229 @@
+"""The Matrix unit: instructions on SrcA, SrcB and Dst.
+
+Ref: tt-isa-documentation 3930471, MatrixUnit, MVMUL, Dst.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.dot.layouts import DotControl, DstRow, StyleCode
+from bitpath.rtl.tensix.matrix.cell_row import CellRow
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.dot_cell import LATENCY
+from bitpath.rtl.tensix.matrix.dst_register import DstAddress, DstRegister, pair_of
+from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
+from bitpath.rtl.tensix.matrix.operand_select import OperandSelect, chosen
+from bitpath.rtl.tensix.matrix.src_register import SrcRegister, SrcWrite
+
+
+class DstWrite(data.Struct):
+    """A row of logical words for Dst."""
+
+    values: DstRow
+    address: DstAddress
+
+
+def flight_layout(config: MatrixUnitConfig) -> data.StructLayout:
+    """What is on its way to Dst: the block, its rows and column groups."""
+    return data.StructLayout({"address": DstAddress, "rows": BLOCK_ROWS, "columns": COLUMNS // config.cols, "valid": 1})
+
+
+class MatrixUnit(wiring.Component):
+    """Executes an instruction in ``config.passes`` cycles, one cycle for the machine's 8x16 dot products.
+
+    An instruction waits until both sources are the Matrix unit's, and until its Dst block is not on the way: results are
+    in Dst ``LATENCY`` + 1 cycles after their operands were read, so that an instruction on the same block follows five
+    cycles later. Rows of Dst that are read or written from outside wait likewise.
+
+    Parameters
+    ----------
+    config : rows and columns of dot products, numerics.
+
+    Members
+    -------
+    instruction : In(stream of Instruction)
+    write_a, write_b : In(streams of SrcWrite)
+    write_dst : In(stream of DstWrite)
+    read_dst : In(stream of DstAddress), dst : Out(stream of DstRow), an answer for each
+    busy : Out(1), an instruction is waiting or on the way
+    """
+
+    def __init__(self, config: MatrixUnitConfig):
+        self.config = config
+        super().__init__(
+            {
+                "instruction": In(stream.Signature(Instruction)),
+                "write_a": In(stream.Signature(SrcWrite)),
+                "write_b": In(stream.Signature(SrcWrite)),
+                "write_dst": In(stream.Signature(DstWrite)),
+                "read_dst": In(stream.Signature(DstAddress)),
+                "dst": Out(stream.Signature(DstRow)),
+                "busy": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config, instruction = self.config, self.instruction.p
+        src_a = place(m, platform, "src_a", SrcRegister, 2, any_block=config.any_src_a_block)
+        src_b = place(m, platform, "src_b", SrcRegister, 1)
+        dst = place(m, platform, "dst_register", DstRegister, config.cols)
+        select = place(m, platform, "select", OperandSelect, config)
+        connect(m, flipped(self.write_a), src_a.write)
+        connect(m, flipped(self.write_b), src_b.write)
+
+        flights = [Signal(flight_layout(config), name=f"flight_{age}") for age in range(1, LATENCY + 1)]
+        address = Signal(DstAddress)
+        m.d.comb += [
+            address.row.eq(instruction.dst_row),
+            address.dst32.eq(instruction.dst32),
+            address.fp16.eq(instruction.style == StyleCode.FP16),
+        ]
+        step = Signal(range(config.passes))
+        row_group, column_group = step[(COLUMNS // config.cols).bit_length() - 1 :], step[: len(select.column_group)]
+        if not len(select.row_group):
+            row_group = Const(0, 0)
+        fire, last = self._issue(m, flights, address, step, src_a.readable & src_b.readable, dst)
+        reads = Signal()  # sources and Dst
+        m.d.comb += [
+            reads.eq(instruction.opcode != Opcode.ZEROACC),
+            src_a.block.eq(instruction.src_a_row[3:]),
+            src_b.block.eq(instruction.src_b_row[3:]),
+            src_a.released.eq(fire & last & reads & instruction.release_a),
+            src_b.released.eq(fire & last & reads & instruction.release_b),
+            dst.address.eq(address),
+            select.instruction.eq(instruction),
+            select.row_group.eq(row_group),
+            select.column_group.eq(column_group),
+            select.src_a.eq(src_a.o),
+            select.src_b.eq(src_b.o),
+        ]
+        results = self._grid(m, platform, select, dst, row_group, column_group)
+
+        in_group = Cat(select.written[row] & (row_group == row // config.rows) for row in range(BLOCK_ROWS))
+        starting = Signal(flight_layout(config))
+        m.d.comb += [
+            starting.valid.eq(fire & reads),
+            starting.address.eq(address),
+            starting.rows.eq(in_group),
+            starting.columns.eq(1 << column_group),
+        ]
+        m.d.sync += [older.eq(younger) for younger, older in pairwise([starting, *flights])]
+        self._write(m, starting, flights, results, dst)
+        self._read(m, flights, dst)
+        m.d.comb += self.busy.eq(self.instruction.valid | Cat(flight.valid for flight in flights).any())
+        return m
+
+    def _issue(
+        self, m: Module, flights: list, address: Value, step: Signal, readable: Value, dst: DstRegister
+    ) -> tuple[Value, Value]:
+        """Whether a pass begins in this cycle, and whether it is its instruction's last."""
+        instruction = self.instruction.p
+        is_zeroacc = instruction.opcode == Opcode.ZEROACC
+        fire, last = Signal(), Signal()
+        # The passes of one instruction write different parts of its block, and do not wait for each other.
+        free = Mux(
+            is_zeroacc, ~self._clears_flight(flights, address), readable & (step.any() | ~_on_way(flights, address))
+        )
+        m.d.comb += [
+            fire.eq(self.instruction.valid & free),
+            last.eq(is_zeroacc | (step == self.config.passes - 1)),
+            self.instruction.ready.eq(free & last),
+            dst.zero.eq(fire & is_zeroacc),
+            dst.zero_all.eq(fire & is_zeroacc & instruction.clear_all),
+        ]
+        with m.If(fire):
+            m.d.sync += step.eq(Mux(last, 0, step + 1))
+        return fire, last
+
+    def _clears_flight(self, flights: list, address: Value) -> Value:
+        """Whether ZEROACC would clear rows whose results are on the way: a pair of 16-bit blocks, or two pairs."""
+        pair = pair_of(address)
+        cleared = (
+            self.instruction.p.clear_all
+            | (pair_of(flight.address)[1:] == pair[1:]) & (address.dst32 | (pair_of(flight.address)[0] == pair[0]))
+            for flight in flights
+        )
+        return Cat(flight.valid & each for flight, each in zip(flights, cleared, strict=True)).any()
+
+    def _grid(
+        self, m: Module, platform: Any, select: OperandSelect, dst: DstRegister, row_group: Value, column_group: Value
+    ) -> list[Value]:
+        """The rows of dot products; the results of each."""
+        config, instruction = self.config, self.instruction.p
+        control = Signal(DotControl)
+        replaces = Signal()
+        m.d.comb += [
+            control.style.eq(instruction.style),
+            control.dst32.eq(instruction.dst32),
+            control.phase.eq(instruction.phase),
+            control.add.eq((instruction.opcode == Opcode.ELWADD) | (instruction.opcode == Opcode.ELWSUB)),
+            replaces.eq(control.add & ~instruction.accumulate),
+        ]
+        results = []
+        for row in range(config.rows):
+            cells = place(m, platform, f"cells_{row}", CellRow, config.cols, config.numerics)
+            # What is there now, in the rows and columns of this pass.
+            present = chosen(
+                [dst.o.word_select(r, DstRow.size) for r in range(row, BLOCK_ROWS, config.rows)], row_group
+            )
+            words = [present.word_select(c, DST32.width) for c in range(COLUMNS)]
+            mine = Cat(chosen(words[c :: config.cols], column_group) for c in range(config.cols))
+            m.d.comb += [
+                cells.a.eq(select.a),
+                cells.b.eq(select.b[row]),
+                cells.element_a.eq(select.element_a[row]),
+                cells.element_b.eq(select.element_b[row]),
+                cells.element_wise.eq(control.add | (instruction.opcode == Opcode.ELWMUL)),
+                cells.control.eq(control),
+                cells.dst.eq(Mux(replaces, 0, mine)),
+            ]
+            results.append(cells.o)
+        return results
+
+    def _write(self, m: Module, starting: Value, flights: list, results: list[Value], dst: DstRegister) -> None:
+        """Results to Dst; rows from outside where no result is due."""
+        config, outside = self.config, self.write_dst
+        landing = flights[-1]
+        repeated = [result.replicate(COLUMNS // config.cols) for result in results] * (BLOCK_ROWS // config.rows)
+        m.d.comb += dst.write_values.eq(
+            Mux(landing.valid, Cat(repeated), outside.p.values.as_value().replicate(BLOCK_ROWS))
+        )
+        # A pass that starts now has read its block: a row written behind its back would be lost under its result.
+        m.d.comb += outside.ready.eq(~landing.valid & ~_on_way([starting, *flights], outside.p.address))
+        with m.If(landing.valid):
+            m.d.comb += [
+                dst.write_address.eq(landing.address),
+                dst.write_rows.eq(landing.rows),
+                dst.write_columns.eq(landing.columns),
+            ]
+        with m.Elif(outside.valid & outside.ready):
+            m.d.comb += [
+                dst.write_address.eq(outside.p.address),
+                dst.write_rows.eq(1 << outside.p.address.row[:3]),
+                dst.write_columns.eq(~0),
+            ]
+
+    def _read(self, m: Module, flights: list, dst: DstRegister) -> None:
+        """Rows to the outside, through a register: an offer that stands does not change."""
+        free = ~self.dst.valid | self.dst.ready
+        clear = ~_on_way(flights, self.read_dst.p)
+        m.d.comb += [dst.read_address.eq(self.read_dst.p), self.read_dst.ready.eq(free & clear)]
+        with m.If(free):
+            m.d.sync += [self.dst.valid.eq(self.read_dst.valid & clear), self.dst.p.eq(dst.read_o)]
+
+
+def _on_way(flights: list, address: Value) -> Value:
+    """Whether a result for the block that holds this row is on the way."""
+    return Cat(
+        flight.valid
+        & (pair_of(flight.address) == pair_of(address))
+        & (flight.address.dst32 | address.dst32 | (flight.address.row[3] == address.row[3]))
+        for flight in flights
+    ).any()

@@ -1,0 +1,155 @@
+"""Register rows to the operands of the Matrix unit's grid."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import ValueLike
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, SRC
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.dot.layouts import SrcRow
+from bitpath.rtl.tensix.matrix.cell_row import LANES_BITS, OPERAND_BITS
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
+from bitpath.rtl.tensix.matrix.read_source import ReadSource, is_narrow
+
+POOL_ROWS = BLOCK_ROWS // 2
+"""Rows that GAPOOL reads of SrcB and writes of Dst."""
+
+
+def chosen(options: Sequence[ValueLike], index: Value) -> Value:
+    """The option of that index, which has as many bits as it takes; the number of options is a power of two."""
+    level = [Value.cast(each) for each in options]
+    for bit in index:
+        level = [Mux(bit, odd, even) for even, odd in zip(level[::2], level[1::2], strict=True)]
+    return level[0]
+
+
+class OperandSelect(wiring.Component):
+    """Reads source rows, and deals them to ``rows`` x ``cols`` cells in the part of the block that a pass computes.
+
+    Combinational. Operands stand one above the other in plain words, the first lowest.
+
+    Parameters
+    ----------
+    config : of the Matrix unit.
+
+    Members
+    -------
+    instruction : In(Instruction)
+    row_group, column_group : In, the part of the 8x16 block
+    src_a : In(16 rows), src_b : In(8 rows), logical words
+    a : Out(cols * 16 operands), SrcA column by column
+    b : Out(ArrayLayout(16 operands, rows)), a SrcB row for each row of cells
+    element_a, element_b : Out(ArrayLayout(cols operands, rows)), lane 0 of element-wise operations
+    written : Out(8), the rows of the block that the instruction writes
+    """
+
+    clocked = False
+    apart = True  # else its wide outputs are composed anew for every row of cells
+
+    def __init__(self, config: MatrixUnitConfig):
+        self.config = config
+        elements = data.ArrayLayout(config.cols * OPERAND_BITS, config.rows)
+        super().__init__(
+            {
+                "instruction": In(Instruction),
+                "row_group": In(range(BLOCK_ROWS // config.rows)),
+                "column_group": In(range(COLUMNS // config.cols)),
+                "src_a": In(2 * BLOCK_ROWS * SrcRow.size),
+                "src_b": In(BLOCK_ROWS * SrcRow.size),
+                "a": Out(config.cols * LANES_BITS),
+                "b": Out(data.ArrayLayout(LANES_BITS, config.rows)),
+                "element_a": Out(elements),
+                "element_b": Out(elements),
+                "written": Out(BLOCK_ROWS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        a = self._read_a(m, platform)
+        m.d.comb += self.a.eq(Cat(a[k][column] for column in range(config.cols) for k in range(COLUMNS)))
+        for row in range(config.rows):
+            b = self._read_b_row(m, platform, row)
+            element_b = Signal(config.cols * OPERAND_BITS, name=f"element_b_{row}")
+            m.d.comb += [
+                self.b[row].eq(Cat(b)),
+                element_b.eq(Cat(chosen(b[column :: config.cols], self.column_group) for column in range(config.cols))),
+                self.element_a[row].eq(
+                    chosen([Cat(a[k]) for k in range(row, len(a), config.rows)], self._element_row())
+                ),
+                self.element_b[row].eq(element_b),
+            ]
+            with m.If(self.instruction.opcode == Opcode.ELWSUB):
+                signs = sum(1 << OPERAND_BITS * (column + 1) - 1 for column in range(config.cols))
+                m.d.comb += self.element_b[row].eq(element_b ^ signs)
+        self._written(m)
+        return m
+
+    def _element_row(self) -> Value:
+        """Which ``rows`` of the 16 rows read are the element-wise operation's; its block may be the upper one."""
+        upper = Const(0, 1) if self.config.any_src_a_block else self.instruction.src_a_row[3]
+        return Cat(self.row_group, upper)
+
+    def _read_a(self, m: Module, platform: Any) -> list[list[Value]]:
+        """SrcA of the pass's columns, [16][cols]."""
+        config, instruction = self.config, self.instruction
+        narrow = Signal(name="narrow_a")
+        m.d.comb += narrow.eq(is_narrow(config.numerics, instruction.style, instruction.src_a_format))
+        operands = []
+        for k in range(2 * BLOCK_ROWS):
+            row = self.src_a.word_select(k, SrcRow.size)
+            words = [row.word_select(column, SRC.width) for column in range(COLUMNS)]
+            mine = [chosen(words[column :: config.cols], self.column_group) for column in range(config.cols)]
+            operands.append([self._read(m, platform, f"a_{k}_{c}", word, narrow) for c, word in enumerate(mine)])
+        return operands
+
+    def _read_b_row(self, m: Module, platform: Any, row: int) -> list[Value]:
+        """The SrcB row of a row of cells, [16]."""
+        config, instruction = self.config, self.instruction
+        narrow = Signal(name=f"narrow_b_{row}")
+        block_row = Signal(range(BLOCK_ROWS), name=f"block_row_{row}")
+        source_row = Signal(range(BLOCK_ROWS), name=f"source_row_{row}")
+        empty = Signal(name=f"empty_{row}")
+        m.d.comb += [
+            narrow.eq(is_narrow(config.numerics, instruction.style, instruction.src_b_format)),
+            block_row.eq(self.row_group * config.rows + row),
+            source_row.eq(Mux(instruction.opcode == Opcode.GAPOOL, block_row % POOL_ROWS, block_row)),
+        ]
+        with m.If(self._broadcasts()):
+            m.d.comb += [
+                source_row.eq(instruction.src_b_row[:3]),
+                empty.eq(block_row[0] != instruction.dst_row[0]),
+            ]
+        words = Signal(SrcRow.size, name=f"words_{row}")
+        options = [self.src_b.word_select(k, SrcRow.size) for k in range(BLOCK_ROWS)]
+        m.d.comb += words.eq(Mux(empty, 0, chosen(options, source_row)))
+        return [
+            self._read(m, platform, f"b_{row}_{k}", words.word_select(k, SRC.width), narrow) for k in range(COLUMNS)
+        ]
+
+    def _read(self, m: Module, platform: Any, name: str, word: Value, narrow: Value) -> Value:
+        read = place(m, platform, f"read_{name}", ReadSource, self.config.numerics)
+        m.d.comb += [read.word.eq(word), read.style.eq(self.instruction.style), read.narrow.eq(narrow)]
+        return read.o.as_value()
+
+    def _broadcasts(self) -> Value:
+        return (self.instruction.opcode == Opcode.MVMUL) & self.instruction.broadcast_row
+
+    def _written(self, m: Module) -> None:
+        instruction = self.instruction
+        base = instruction.dst_row[0]
+        for row in range(BLOCK_ROWS):
+            with m.If(self._broadcasts()):
+                between = Mux(base, 1 < row < BLOCK_ROWS, 0 < row < BLOCK_ROWS - 1)
+                all_between = between & self.config.numerics.row_broadcast_writes_all
+                m.d.comb += self.written[row].eq((base == row % 2) | all_between)
+            with m.Elif(instruction.opcode == Opcode.GAPOOL):
+                m.d.comb += self.written[row].eq(instruction.dst_row[2] == row // POOL_ROWS)
+            with m.Else():
+                m.d.comb += self.written[row].eq(1)

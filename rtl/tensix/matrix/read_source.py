@@ -1,0 +1,61 @@
+"""A source datum as the multipliers take it. Ref: tt-isa-documentation 3930471, FloatBitPatterns and MVMUL."""
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, SRC, Format
+from bitpath.golden.tensix.declarations.numerics import Masking, TensixNumerics
+from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
+
+FRACTION_BITS = 10
+EXPONENT5_BITS = 5
+BF16_LACKS = 3
+"""Fraction bits of a source word that BF16 has not."""
+
+
+def is_narrow(numerics: TensixNumerics, style: Value, source_format: Value) -> Value:
+    """Whether a source's low fraction bits are masked: by its own format, or by the style."""
+    if numerics.masking is Masking.SRCA_STYLE:
+        return style == StyleCode.BF16
+    wide = (Format.TF32, *EXPONENT5_FORMATS)
+    return ~Cat(source_format == int(fmt) for fmt in wide).any()
+
+
+class ReadSource(wiring.Component):
+    """A logical 19-bit word as an operand: masked, with its hidden bit. Combinational.
+
+    A float whose exponent is 0 is zero whatever its fraction; every other exponent is an ordinary number's.
+
+    Parameters
+    ----------
+    numerics : ``int8_zero_exponent_flush`` is read here.
+
+    Members
+    -------
+    word : In(19)
+    style : In(StyleCode)
+    narrow : In(1), the low three fraction bits of a float are masked
+    o : Out(Operand)
+    """
+
+    clocked = False
+
+    def __init__(self, numerics: TensixNumerics):
+        self.numerics = numerics
+        super().__init__({"word": In(SRC.width), "style": In(StyleCode), "narrow": In(1), "o": Out(Operand)})
+
+    def elaborate(self, platform):
+        m = Module()
+        fraction = self.word[:FRACTION_BITS]
+        exponent_byte = self.word[FRACTION_BITS:-1]
+        exponent = Signal(len(exponent_byte))
+        m.d.comb += exponent.eq(Mux(self.style == StyleCode.FP16, exponent_byte[:EXPONENT5_BITS], exponent_byte))
+        masked = Cat(Mux(self.narrow, Const(0, BF16_LACKS), fraction[:BF16_LACKS]), fraction[BF16_LACKS:])
+        m.d.comb += self.o.sign.eq(self.word[-1])
+        with m.If(self.style == StyleCode.INT8):
+            counts = exponent_byte.any() if self.numerics.int8_zero_exponent_flush else Const(1)
+            m.d.comb += self.o.magnitude.eq(Mux(counts, fraction, 0))
+        with m.Elif(exponent.any()):
+            m.d.comb += [self.o.magnitude.eq(Cat(masked, Const(1))), self.o.exponent.eq(exponent)]
+        return m

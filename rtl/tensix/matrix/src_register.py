@@ -1,0 +1,108 @@
+"""SrcA or SrcB: two banks that an unpacker and the Matrix unit hand to each other.
+
+Ref: tt-isa-documentation 3930471, SrcASrcB.
+"""
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, SRC, SRC_ROWS
+from bitpath.rtl.tensix.dot.layouts import SrcRow
+from bitpath.rtl.tensix.matrix.instruction import SRC_ROW_BITS
+from bitpath.rtl.tensix.matrix.words import from_physical, to_physical
+
+BANKS = 2
+
+
+class SrcWrite(data.Struct):
+    """A row of logical words; after the ``last`` row the bank goes to the Matrix unit."""
+
+    values: SrcRow
+    row: SRC_ROW_BITS
+    last: 1
+
+
+class SrcRegister(wiring.Component):
+    """Two banks of 64 rows of 16 words of 19 bits, in the register's bit order.
+
+    Each bank belongs to the unpacker or to the Matrix unit, which both take the banks in turn and wait for the next one.
+    The unpacker writes a row a cycle; the Matrix unit sees 16 rows (or 8) in the cycle in which it names the first.
+
+    Parameters
+    ----------
+    blocks : 8-row blocks that are read together, 1 (SrcB) or 2 (SrcA).
+    any_block : whether two blocks may start at an odd one; block 7 is then followed by block 0.
+
+    Members
+    -------
+    write : In(stream of SrcWrite), waits while the bank is not the unpacker's
+    readable : Out(1), the bank is the Matrix unit's
+    block : In(3), the first 8-row block read
+    o : Out(8 or 16 rows), logical words
+    released : In(1), the bank goes to the unpacker
+    """
+
+    def __init__(self, blocks: int, *, any_block: bool = False):
+        self.blocks, self.any_block = blocks, any_block
+        super().__init__(
+            {
+                "write": In(stream.Signature(SrcWrite)),
+                "readable": Out(1),
+                "block": In(range(SRC_ROWS // BLOCK_ROWS)),
+                "o": Out(blocks * BLOCK_ROWS * SrcRow.size),
+                "released": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        matrix_unit_owns = Signal(BANKS)
+        write_bank = Signal()
+        read_bank = Signal()
+        p = self.write.p
+        stored = Signal()
+        m.d.comb += [
+            self.write.ready.eq(~matrix_unit_owns.bit_select(write_bank, 1)),
+            stored.eq(self.write.valid & self.write.ready),
+            self.readable.eq(matrix_unit_owns.bit_select(read_bank, 1)),
+        ]
+        with m.If(stored & p.last):
+            m.d.sync += [matrix_unit_owns.bit_select(write_bank, 1).eq(1), write_bank.eq(~write_bank)]
+        with m.If(self.released):
+            m.d.sync += [matrix_unit_owns.bit_select(read_bank, 1).eq(0), read_bank.eq(~read_bank)]
+
+        row = Signal(SRC.width * COLUMNS)
+        m.d.comb += row.eq(Cat(to_physical(SRC, word) for word in p.values))
+        cells = [self._cells(m, index, row, stored, write_bank, read_bank) for index in range(self.blocks)]
+        if self.any_block:
+            # Block b and the next: an odd first block stands in the second memory.
+            swapped = self.block[0]
+            cells = [Mux(swapped, cells[1], cells[0]), Mux(swapped, cells[0], cells[1])]
+        # A signal, so that each word is a slice of it and not of the choice written out again.
+        physical = Signal(self.blocks * BLOCK_ROWS * COLUMNS * SRC.width)
+        m.d.comb += physical.eq(Cat(cells))
+        words = (physical.word_select(index, SRC.width) for index in range(self.blocks * BLOCK_ROWS * COLUMNS))
+        m.d.comb += self.o.eq(Cat(from_physical(SRC, word) for word in words))
+        return m
+
+    def _cells(self, m: Module, index: int, row, stored, write_bank, read_bank):
+        """The memory of every ``blocks``-th block from ``index`` on; returns the block read."""
+        blocks = BANKS * SRC_ROWS // BLOCK_ROWS // self.blocks
+        layout = data.ArrayLayout(SRC.width * COLUMNS, BLOCK_ROWS)
+        m.submodules[f"cells_{index}"] = cells = memory.Memory(shape=layout, depth=blocks, init=[])
+        write = cells.write_port(granularity=1)
+        read = cells.read_port(domain="comb")
+        skipped = self.blocks.bit_length() - 1  # block address bits that choose the memory
+        write_block = self.write.p.row[3:]
+        here = write_block[:skipped] == index if skipped else 1
+        read_block = self.block[skipped:]
+        if self.any_block and index == 0:
+            read_block = (read_block + self.block[0])[: len(read_block)]
+        m.d.comb += [
+            write.addr.eq(Cat(write_block[skipped:], write_bank)),
+            *(each.eq(row) for each in write.data),
+            write.en.eq(Mux(stored & here, 1 << self.write.p.row[:3], 0)),
+            read.addr.eq(Cat(read_block, read_bank)),
+        ]
+        return read.data.as_value()

@@ -1,0 +1,42 @@
+"""The units of this room."""
+
+from dataclasses import replace
+
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
+
+UNITS = (
+    Unit(
+        name="matrix_unit",
+        room="tensix/matrix",
+        config_type=MatrixUnitConfig,
+        build=MatrixUnit,
+        summary="Tensix: SrcA, SrcB and Dst, rows x cols dot products",
+        covered=Covered(MatrixUnitConfig(), 60),
+        judges=(Judge(23, MatrixUnitConfig(numerics=replace(WORMHOLE.numerics, row_broadcast_writes_all=True))),),
+        waves=(
+            CLOCK,
+            WaveGroup("instruction", r"instruction__"),
+            WaveGroup("unpackers", r"write_[ab]__"),
+            WaveGroup("Dst from and to outside", r"(write_dst|read_dst|dst)__"),
+            WaveGroup("on the way to Dst", r"(starting|flight_|fire|step)"),
+            WaveGroup("SrcA and SrcB", r"src_[ab]\."),
+            WaveGroup("operands of this pass", r"select\."),
+            WaveGroup("Dst", r"dst_register\."),
+            WaveGroup("first dot product", r"cells_0\.cell_0\."),
+            WaveGroup("first row of dot products", r"cells_0\."),
+        ),
+    ),
+)
+
+CONTROL = (
+    "dst_register",
+    "src_register",
+    "matrix_unit",
+    "cell_row",
+    "dot_cell",
+    "instruction",
+)
+"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""

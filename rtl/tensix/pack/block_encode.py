@@ -1,0 +1,85 @@
+"""Floats to datums of a block, under the exponent that they share.
+
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0 for the clamp and the sign.
+"""
+
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS
+from bitpath.golden.tensix.declarations.numerics import Tie
+from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
+from bitpath.rtl.tensix.unpack.float_word import FloatWord
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
+
+MAGNITUDE_BITS = max(block.magnitude_bits for block in BLOCK_FLOATS.values())
+"""Of BFP8; the shorter magnitudes are its upper bits."""
+BLOCK_FRACTION_BITS = 7
+"""Of the float that a datum is made from."""
+SIGNIFICAND_BITS = BLOCK_FRACTION_BITS + 1
+MAX_SHIFT = SIGNIFICAND_BITS + 1
+"""From here on a significand is less than half a unit, and nothing is left of it."""
+
+
+class BlockEncode(wiring.Component):
+    """A float as sign and magnitude under a block's exponent, no smaller than its own. Combinational.
+
+    The significand, with its hidden bit unless the exponent is 0, moves right by one place more than its exponent is below
+    the shared one, is rounded to nearest and clamped at the largest magnitude; BFP4 and BFP2 cut that off. A zero has no
+    sign.
+
+    Parameters
+    ----------
+    tie : where a magnitude half-way goes; UP and AWAY are the same for it.
+
+    Members
+    -------
+    i : In(FloatWord)
+    shared : In(8)
+    out_format : In(4)
+    o : Out(8), the datum in its low bits
+    """
+
+    clocked = False
+
+    def __init__(self, tie: Tie):
+        self.tie = tie
+        super().__init__(
+            {
+                "i": In(FloatWord),
+                "shared": In(EXPONENT_BITS),
+                "out_format": In(FORMAT_BITS),
+                "o": Out(MAGNITUDE_BITS + 1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        distance = Signal(EXPONENT_BITS)
+        shift = Signal(range(MAX_SHIFT + 1))
+        significand = Cat(self.i.fraction[-BLOCK_FRACTION_BITS:], self.i.exponent.any())
+        shifted = Signal(SIGNIFICAND_BITS + MAX_SHIFT)
+        m.d.comb += [
+            distance.eq(self.shared - self.i.exponent),
+            shift.eq(Mux(distance > MAX_SHIFT - 1, MAX_SHIFT, distance + 1)),
+            shifted.eq(Cat(Const(0, MAX_SHIFT), significand) >> shift),
+        ]
+        # The shift is at least 1, so the whole part has a bit less than the significand; rounding may add it again.
+        whole = shifted[MAX_SHIFT:]
+        guard = shifted[MAX_SHIFT - 1]
+        sticky = shifted[: MAX_SHIFT - 1].any()
+        up = rounds_up(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
+        rounded = Signal(SIGNIFICAND_BITS)
+        magnitude = Signal(MAGNITUDE_BITS)
+        m.d.comb += [
+            rounded.eq(whole + up),
+            magnitude.eq(Mux(rounded[MAGNITUDE_BITS], (1 << MAGNITUDE_BITS) - 1, rounded)),
+        ]
+        with m.Switch(self.out_format):
+            for bits in sorted({block.magnitude_bits for block in BLOCK_FLOATS.values()}):
+                with m.Case(*(fmt for fmt, block in BLOCK_FLOATS.items() if block.magnitude_bits == bits)):
+                    upper = magnitude[-bits:]
+                    m.d.comb += self.o.eq(Cat(upper, self.i.sign & upper.any()))
+        return m

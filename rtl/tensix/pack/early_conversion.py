@@ -1,0 +1,134 @@
+"""The packer's first step: a word of Dst to the intermediate format.
+
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0 for large denormals and FP16's saturation.
+"""
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.tensix.declarations.formats import DST32, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.numerics import Tie
+from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.pack.clamp_integer import ClampInteger
+from bitpath.rtl.tensix.pack.layouts import PackControl
+from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, float_word
+
+ROUNDED_FRACTION_BITS = {
+    Format.TF32: FIELDS[Format.TF32].fraction_bits,
+    Format.BF16: FIELDS[Format.BF16].fraction_bits,
+    Format.FP16: FIELDS[Format.FP16].fraction_bits,
+    Format.BFP8: 6,
+    Format.BFP8A: 6,
+}
+"""Fraction bits that rounding leaves. A datum of BFP8 has 7 magnitude bits, the leading one included."""
+RAW_FRACTION_BITS = {
+    Format.BF16: FIELDS[Format.BF16].fraction_bits,
+    Format.FP16: FIELDS[Format.FP16].fraction_bits,
+    Format.FP8: FIELDS[Format.FP8].fraction_bits,
+    Format.BFP8A: 7,
+}
+"""Fraction bits that the raw conversion leaves by truncating."""
+SHORT_FORMATS = tuple(fmt for fmt in EXPONENT5_FORMATS if fmt in {*ROUNDED_FRACTION_BITS, *RAW_FRACTION_BITS})
+"""Intermediate formats with 5 exponent bits."""
+MAGNITUDE_BITS = FP32.exponent_bits + FP32.fraction_bits
+
+
+class EarlyConversion(wiring.Component):
+    """A word of Dst, rounded to nearest or cut off to the intermediate format, as a `FloatWord`. Combinational.
+
+    Rounding makes NaN infinity, saturates FP16 at its largest number, and makes denormals and -0 +0; a denormal of FP32
+    that rounds up to the least normal number stays. The raw conversion keeps all that, and FP32 and integers pass. INT16
+    stands in the upper half of the word.
+
+    Parameters
+    ----------
+    tie : where a magnitude half-way goes; UP and AWAY are the same for it.
+
+    Members
+    -------
+    word : In(32), 16-bit words in the low half
+    control : In(PackControl)
+    o : Out(FloatWord)
+    """
+
+    clocked = False
+
+    def __init__(self, tie: Tie):
+        self.tie = tie
+        super().__init__({"word": In(DST32.width), "control": In(PackControl), "o": Out(FloatWord)})
+
+    def elaborate(self, platform):
+        m = Module()
+        control = self.control
+        short = Signal()
+        m.d.comb += short.eq(control.mid_format.matches(*SHORT_FORMATS))
+        placed = Signal(FloatWord)
+        with m.If(control.dst32):
+            m.d.comb += placed.eq(self.word)
+        with m.Elif(short):
+            m.d.comb += placed.eq(float_word(self.word, FP16))
+        with m.Else():
+            m.d.comb += placed.eq(float_word(self.word, BF16))
+
+        clamp = place(m, platform, "clamp", ClampInteger, self.tie)
+        m.d.comb += [
+            clamp.word.eq(self.word),
+            clamp.shift.eq(control.descale_shift),
+            clamp.is_unsigned.eq(control.unsigned),
+            clamp.raw.eq(control.raw),
+        ]
+
+        below, half = self._places(m)
+        # Of FP32 all fraction bits are kept, so that nothing is rounded; like integers it passes.
+        rounds = Signal()
+        nan = Signal()
+        magnitude = Signal(MAGNITUDE_BITS)
+        rounded = Signal(FloatWord)
+        m.d.comb += [
+            rounds.eq(~control.raw & control.mid_format.matches(*ROUNDED_FRACTION_BITS)),
+            # A 5-bit exponent is never all ones in a field of 8.
+            nan.eq(placed.exponent.all()),
+            magnitude.eq(Cat(placed.fraction & ~Mux(rounds & nan, FP32.fraction_mask, 0), placed.exponent)),
+            # Infinity has nothing to round, so that no carry leaves the field.
+            rounded.eq(magnitude + Mux(rounds, self._increment(magnitude, below, half), 0)),
+        ]
+        # 5-bit exponents carry into the bit above, where FP32's still have room.
+        saturated = short & rounded.exponent[FP16.exponent_bits]
+        flushed = ~rounded.exponent.any() | (~control.dst32 & ~placed.exponent.any())
+        with m.If(control.mid_format == Format.INT8):
+            m.d.comb += [self.o.fraction.eq(clamp.magnitude), self.o.sign.eq(clamp.sign)]
+        with m.Elif(~(rounds & flushed)):
+            m.d.comb += [
+                self.o.fraction.eq(Mux(saturated, FP32.fraction_mask, rounded.fraction) & ~below),
+                self.o.exponent.eq(Mux(saturated, FP16.exponent_mask, rounded.exponent)),
+                self.o.sign.eq(placed.sign),
+            ]
+        return m
+
+    def _places(self, m: Module) -> tuple[Signal, Signal]:
+        """The fraction bits that the intermediate format lacks, and the highest of them."""
+        below = Signal(FP32.fraction_bits)
+        half = Signal(FP32.fraction_bits)
+        with m.If(self.control.raw):
+            self._choose(m, below, half, RAW_FRACTION_BITS)
+        with m.Else():
+            self._choose(m, below, half, ROUNDED_FRACTION_BITS)
+        return below, half
+
+    def _choose(self, m: Module, below: Signal, half: Signal, kept: dict[Format, int]) -> None:
+        with m.Switch(self.control.mid_format):
+            for fmt, bits in kept.items():
+                dropped = FP32.fraction_bits - bits
+                # FP16 comes from words of 16 bits, which have nothing below.
+                if fmt is not Format.FP16:
+                    with m.Case(fmt):
+                        m.d.comb += [below.eq((1 << dropped) - 1), half.eq(1 << dropped - 1)]
+
+    def _increment(self, magnitude: Signal, below: Signal, half: Signal) -> Value:
+        """What is added before the lower bits are cut off."""
+        unit = half << 1
+        guard, sticky, odd = ((magnitude & bits).any() for bits in (half, below & ~half, unit))
+        return Mux(rounds_up(self.tie, odd=odd, guard=guard, sticky=sticky, negative=Const(0)), unit, 0)

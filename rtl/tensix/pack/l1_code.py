@@ -1,0 +1,47 @@
+"""A converted datum to its bits in L1."""
+
+from amaranth import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST32, Format
+from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
+from bitpath.rtl.tensix.pack.clamp_integer import SIGNED_BITS
+from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, float_code
+
+
+class L1Code(wiring.Component):
+    """The bits that a datum of ``out_format`` has in L1. Combinational.
+
+    Members
+    -------
+    i : In(FloatWord), a float or an integer
+    block : In(8), the datum of a block float
+    out_format : In(4)
+    o : Out(32), the datum in its low bits
+    """
+
+    clocked = False
+    i: In(FloatWord)
+    block: In(8)
+    out_format: In(FORMAT_BITS)
+    o: Out(DST32.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.Switch(self.out_format):
+            for fmt in (Format.BF16, Format.FP16, Format.FP8):
+                with m.Case(fmt):
+                    m.d.comb += self.o.eq(float_code(self.i, FIELDS[fmt]))
+            with m.Case(Format.INT16):
+                m.d.comb += self.o.eq(float_code(self.i, BF16))
+            with m.Case(Format.INT8):
+                # A signed datum has no eighth magnitude bit, an unsigned one no sign.
+                top = self.i.fraction[SIGNED_BITS] | self.i.sign
+                m.d.comb += self.o.eq(Cat(self.i.fraction[:SIGNED_BITS], top))
+            with m.Case(*BLOCK_FLOATS):
+                m.d.comb += self.o.eq(self.block)
+            with m.Default():
+                m.d.comb += self.o.eq(self.i)
+        return m

@@ -1,0 +1,99 @@
+"""Accumulation in L1, second half: a sum to FP32, BF16 or FP16, to nearest even.
+
+Ref: ttsim v1.10.0, FP16's underflow to the largest number included; the documents only say that it exists.
+"""
+
+from amaranth import Cat, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import FP16, FP32
+from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.declarations.numerics import Tie
+from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.common.arithmetic.normalize import Normalize
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
+from bitpath.rtl.tensix.pack.l1_add import L1Sum
+from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord
+
+ACCUMULATING_FORMATS = (Format.FP32, Format.BF16, Format.FP16)
+CANCELLATION_EXPONENT = 30
+"""Biased exponent of FP16 operands from which on their cancellation gives the largest number, as underflow does."""
+
+
+class L1Round(wiring.Component):
+    """A sum rounded to nearest even; a result with a zero exponent becomes zero of its sign. Combinational.
+
+    No sum below the normal range is ever rounded, since the operands' last places stand no lower: it suffices to look at
+    the exponent. FP32 and BF16 overflow to infinity, FP16 to its largest number.
+
+    Parameters
+    ----------
+    fp16_underflow_saturates : whether FP16 sums with a negative biased exponent, and cancellations of the largest
+        numbers, become the largest number; otherwise they are zeros.
+
+    Members
+    -------
+    i : In(L1Sum)
+    out_format : In(4), FP32, BF16 or FP16
+    o : Out(FloatWord)
+    """
+
+    clocked = False
+
+    def __init__(self, fp16_underflow_saturates: bool):
+        self.fp16_underflow_saturates = fp16_underflow_saturates
+        super().__init__({"i": In(L1Sum), "out_format": In(FORMAT_BITS), "o": Out(FloatWord)})
+
+    def elaborate(self, platform):
+        m = Module()
+        normalize = place(m, platform, "normalize", Normalize, L1Sum.as_shape().members["total"], FP32.precision)
+        m.d.comb += normalize.i.eq(self.i.total)
+        normal = normalize.o
+
+        # Guard and sticky bit below the significand, and the place that each format rounds at.
+        extended = Cat(normal.sticky, normal.guard, normal.significand)
+        unit = Signal(FP32.fraction_bits)
+        with m.Switch(self.out_format):
+            for fmt in ACCUMULATING_FORMATS:
+                with m.Case(fmt) if fmt is not Format.FP16 else m.Default():
+                    dropped = FP32.fraction_bits - FIELDS[fmt].fraction_bits
+                    guard, sticky, odd = extended[dropped + 1], extended[: dropped + 1].any(), extended[dropped + 2]
+                    up = rounds_up(Tie.EVEN, odd=odd, guard=guard, sticky=sticky, negative=normal.sign)
+                    m.d.comb += unit.eq(Mux(up, 1 << dropped, 0))
+        exponent_bits = len(normal.exponent) + 1  # the carry of a significand that rounds up to the next power of two
+        fields = Signal(FP32.fraction_bits + exponent_bits)
+        exponent = Signal(signed(exponent_bits))
+        m.d.comb += [
+            fields.eq(Cat(normal.significand[:-1], normal.exponent).as_signed() + unit),
+            exponent.eq(fields[FP32.fraction_bits :]),
+        ]
+
+        is_fp16 = self.out_format == Format.FP16
+        saturates = is_fp16 & self.fp16_underflow_saturates
+        largest = Signal(FloatWord)
+        m.d.comb += [
+            largest.fraction.eq(Mux(is_fp16, FP32.fraction_mask, 0)),
+            largest.exponent.eq(Mux(is_fp16, FP16.exponent_mask, FP32.exponent_mask)),
+            largest.sign.eq(normal.sign),
+        ]
+        with m.If(self.i.special.nan):
+            m.d.comb += self.o.eq(FP32.nan_code)
+        with m.Elif(self.i.special.inf):
+            m.d.comb += [self.o.eq(FP32.infinity_code), self.o.sign.eq(self.i.special.sign)]
+        with m.Elif(normal.zero):
+            # FP16's exponents have no more bits.
+            with m.If(saturates & (self.i.top[: FP16.exponent_bits] >= CANCELLATION_EXPONENT)):
+                m.d.comb += [self.o.eq(largest), self.o.sign.eq(0)]
+            with m.Else():
+                m.d.comb += self.o.sign.eq(self.i.special.sign)
+        with m.Elif(
+            (exponent > Mux(is_fp16, FP16.exponent_mask, FP32.exponent_mask - 1)) | (saturates & (exponent < 0))
+        ):
+            m.d.comb += self.o.eq(largest)
+        with m.Else():
+            m.d.comb += self.o.sign.eq(normal.sign)
+            with m.If(exponent > 0):
+                m.d.comb += [self.o.fraction.eq(fields), self.o.exponent.eq(exponent)]
+        return m

@@ -1,0 +1,63 @@
+"""Floats of every format in one set of fields, as the unpackers' and packers' steps pass them on."""
+
+from amaranth import Cat, Const, Value
+from amaranth.lib import data
+
+from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32, TF32, FloatFormat
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+
+FIELDS = {
+    Format.FP32: FP32,
+    Format.TF32: TF32,
+    Format.BF16: BF16,
+    Format.FP16: FP16,
+    Format.FP8: E5M2,
+}
+"""Fields of the formats whose datums have an exponent of their own."""
+
+DATUM_BITS = {
+    Format.FP32: 32,
+    Format.TF32: 32,
+    Format.INT32: 32,
+    Format.FP16: 16,
+    Format.BF16: 16,
+    Format.INT16: 16,
+    Format.FP8: 8,
+    Format.INT8: 8,
+    **{fmt: block.datum_bits for fmt, block in BLOCK_FLOATS.items()},
+}
+"""Bits of a datum in L1."""
+
+
+class FloatWord(data.Struct):
+    """A float as its format has it, its fields unchanged: neither decoded nor rounded.
+
+    The fraction stands at the top of its field, a 5-bit exponent at the bottom of its own; what the format lacks is 0. So
+    codes order as in the format, and a carry out of the fraction runs into the exponent. An integer uses the 31 bits
+    below the sign as its magnitude.
+    """
+
+    fraction: FP32.fraction_bits
+    exponent: FP32.exponent_bits
+    sign: 1
+
+
+def float_word(code: Value, fmt: FloatFormat) -> Value:
+    """The bits of a `FloatWord` with this code."""
+    return Cat(
+        Const(0, FP32.fraction_bits - fmt.fraction_bits),
+        code[: fmt.fraction_bits],
+        code[fmt.fraction_bits : fmt.fraction_bits + fmt.exponent_bits],
+        Const(0, FP32.exponent_bits - fmt.exponent_bits),
+        code[fmt.width - 1],
+    )
+
+
+def float_code(word: data.View, fmt: FloatFormat) -> Value:
+    """The code in a `FloatWord`, of which a longer fraction is cut off."""
+    return Cat(word.fraction[-fmt.fraction_bits :], word.exponent[: fmt.exponent_bits], word.sign)
+
+
+def has_short_exponent(fmt: Value) -> Value:
+    """Whether floats of the format with this code have 5 exponent bits."""
+    return fmt.matches(*EXPONENT5_FORMATS)

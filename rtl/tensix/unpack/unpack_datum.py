@@ -1,0 +1,125 @@
+"""One datum of L1 to a register word.
+
+Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion.
+"""
+
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST32, Format
+from bitpath.golden.tensix.declarations.numerics import BfpRange
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.unpack.block_decode import BlockDecode
+from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
+from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, UnpackControl
+from bitpath.rtl.tensix.unpack.narrow_exponent import NarrowExponent
+
+SRC_FRACTION_BITS = 10
+"""Of a Src word, which so has the upper fraction bits of a FloatWord."""
+DST_FORMATS = (Format.FP32, Format.INT32)
+"""Register formats that are 32-bit words of Dst; the others are words of Src."""
+INTEGER_EXPONENT = 16
+"""Exponent field of an INT8 datum in Src, unless it is zero."""
+
+
+class UnpackDatum(wiring.Component):
+    """A datum as a 19-bit word of Src, or as a 32-bit word of Dst for the register formats FP32 and INT32. Combinational.
+
+    Pairs of formats that the hardware does not convert give no defined result.
+
+    Parameters
+    ----------
+    wide_range, short_range : as `BlockDecode` takes them.
+
+    Members
+    -------
+    code : In(32), the datum in its low bits, zeros above
+    shared : In(8), the exponent of the datum's block; read with block floats only
+    control : In(UnpackControl)
+    o : Out(32)
+    """
+
+    clocked = False
+
+    def __init__(self, wide_range: BfpRange, short_range: BfpRange):
+        self.wide_range, self.short_range = wide_range, short_range
+        super().__init__(
+            {
+                "code": In(max(DATUM_BITS.values())),
+                "shared": In(EXPONENT_BITS),
+                "control": In(UnpackControl),
+                "o": Out(DST32.width),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        code, control = self.code, self.control
+        block = place(m, platform, "block", BlockDecode, self.wide_range, self.short_range)
+        narrow = place(m, platform, "narrow", NarrowExponent)
+        m.d.comb += [
+            block.code.eq(code),
+            block.shared.eq(self.shared),
+            block.l1_format.eq(control.l1_format),
+            narrow.i.eq(float_word(code, FP32)),
+        ]
+
+        word = Signal(FloatWord)
+        with m.Switch(control.l1_format):
+            with m.Case(Format.FP32):
+                self._fp32(m, narrow.o, word)
+            for fmt in (Format.BF16, Format.FP16, Format.FP8):
+                with m.Case(fmt):
+                    m.d.comb += word.eq(float_word(code, FIELDS[fmt]))
+            with m.Case(Format.TF32):
+                # A datum of L1 has 32 bits like one of FP32.
+                m.d.comb += word.eq(float_word(code, FP32))
+            with m.Case(Format.INT8):
+                self._int8(m, word)
+            with m.Case(Format.INT16):
+                # Opaque: the low magnitude bits stand in the exponent's place, the upper ones in BF16's fraction.
+                low, high = code[:8], code[8:15]
+                m.d.comb += [
+                    word.exponent.eq(low),
+                    word.fraction.eq(Cat(Const(0, FP32.fraction_bits - len(high)), high)),
+                    word.sign.eq(code[15]),
+                ]
+            with m.Case(*BLOCK_FLOATS):
+                m.d.comb += word.eq(block.o)
+
+        with m.If(control.register_format.matches(*DST_FORMATS)):
+            m.d.comb += self.o.eq(code)
+        with m.Else():
+            source = Cat(word.fraction[-SRC_FRACTION_BITS:], word.exponent, word.sign)
+            m.d.comb += self.o.eq(source)
+        return m
+
+    def _fp32(self, m: Module, narrowed: FloatWord, word: FloatWord) -> None:
+        """FP32 to any Src format: BF16 loses its denormals, the others keep what bits there are."""
+        with m.Switch(self.control.register_format):
+            with m.Case(Format.FP16):
+                m.d.comb += word.eq(narrowed)
+            with m.Case(Format.BF16):
+                wide = Signal(FloatWord)
+                m.d.comb += [
+                    wide.eq(float_word(self.code, FP32)),
+                    word.exponent.eq(wide.exponent),
+                    word.fraction[-BF16.fraction_bits :].eq(
+                        Mux(wide.exponent.any(), wide.fraction[-BF16.fraction_bits :], 0)
+                    ),
+                    word.sign.eq(wide.sign),
+                ]
+            with m.Default():
+                m.d.comb += word.eq(float_word(self.code, FP32))
+
+    def _int8(self, m: Module, word: FloatWord) -> None:
+        """The magnitude stands at the bottom of Src's fraction."""
+        magnitude = Signal(8)
+        m.d.comb += [
+            magnitude.eq(Mux(self.control.unsigned, self.code[:8], self.code[:7])),
+            word.fraction.eq(magnitude << FP32.fraction_bits - SRC_FRACTION_BITS),
+            word.exponent.eq(Mux(magnitude.any(), INTEGER_EXPONENT, 0)),
+            word.sign.eq(self.code[7] & ~self.control.unsigned),
+        ]

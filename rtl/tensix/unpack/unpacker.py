@@ -1,0 +1,64 @@
+"""The unpacker: a row of 16 datums in L1 to a row of SrcA, SrcB or Dst, one a cycle.
+
+Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion.
+"""
+
+from amaranth import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.tensix.declarations.formats import COLUMNS
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.tensix.dot.layouts import DstRow
+from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS
+from bitpath.rtl.tensix.unpack.layouts import UnpackRequest
+from bitpath.rtl.tensix.unpack.unpack_datum import UnpackDatum
+
+
+class Unpacker(wiring.Component):
+    """The row's datums, converted: 19-bit words of Src, or 32-bit words of Dst for the register formats FP32 and INT32.
+
+    A row appears a cycle after its request, one a cycle, and stays until it is taken. Pairs of formats that the hardware
+    does not convert, and exponents beyond an 'a' variant's 5 bits, give rows without meaning.
+
+    Parameters
+    ----------
+    config : of its numerics the ranges of block floats are used.
+
+    Members
+    -------
+    i : In(stream of UnpackRequest)
+    o : Out(stream of DstRow); a word of Src stands in the low 19 bits under zeros
+    """
+
+    LATENCY = 1
+    """Cycles from a request to its row."""
+
+    def __init__(self, config: ConversionConfig):
+        self.config = config
+        super().__init__({"i": In(stream.Signature(UnpackRequest)), "o": Out(stream.Signature(DstRow))})
+
+    def elaborate(self, platform):
+        m = Module()
+        request = self.i.p
+        row = Signal(DstRow, reset_less=True)
+        advance = Signal()
+        m.d.comb += [
+            advance.eq(self.o.ready | ~self.o.valid),
+            self.i.ready.eq(advance),
+            self.o.p.eq(row),
+        ]
+        with m.If(advance):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        ranges = (self.config.numerics.bfp_range, self.config.numerics.bfp_a_range)
+        for k in range(COLUMNS):
+            datum = place(m, platform, f"datum_{k}", UnpackDatum, *ranges)
+            m.d.comb += [datum.shared.eq(request.exponent), datum.control.eq(request.control)]
+            with m.Switch(request.control.l1_format):
+                for bits in sorted(set(DATUM_BITS.values())):
+                    with m.Case(*(fmt for fmt, width in DATUM_BITS.items() if width == bits)):
+                        m.d.comb += datum.code.eq(request.datums.word_select(k, bits))
+            with m.If(advance):
+                m.d.sync += row[k].eq(datum.o)
+        return m

@@ -1,0 +1,139 @@
+"""PSUM: the accumulation memory under the array.
+
+Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM; ``nki.isa.nc_matmul_mx``, psum_accumulate_flag.
+"""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
+from bitpath.rtl.common.pipeline.repeat import repeat
+from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.array.psum_column import PsumColumn, PsumMode
+
+
+def psum_address(config: PsumConfig) -> data.StructLayout:
+    """Where a result lies; the address inside a bank is lowest."""
+    return data.StructLayout({"index": ceil_log2(config.bank_depth), "bank": max(1, ceil_log2(config.banks))})
+
+
+def write_layout(config: PsumConfig) -> data.StructLayout:
+    """One result for each column, to be written or accumulated."""
+    return data.StructLayout(
+        {
+            "values": wide_array(FP32.width, config.cols),
+            "address": psum_address(config),
+            "mode": PsumMode,
+            "valid": 1,
+        }
+    )
+
+
+def host_layout(config: PsumConfig) -> data.StructLayout:
+    """A host access: ``values`` are stored as they are where ``write`` is set, else the place is read."""
+    return data.StructLayout(
+        {"values": wide_array(FP32.width, config.cols), "address": psum_address(config), "write": 1}
+    )
+
+
+def psum_members(config: PsumConfig) -> dict[str, wiring.Member]:
+    """The ports of :class:`Psum`."""
+    columns = wide_array(FP32.width, config.cols)
+    random = wide_array(DROPPED_BITS, config.cols)
+    return {
+        "write": In(data.ArrayLayout(write_layout(config), config.lanes)),
+        "random": In(stream.Signature(random, always_valid=True)).array(config.lanes),
+        "host": In(stream.Signature(host_layout(config))),
+        "data": Out(stream.Signature(columns)),
+    }
+
+
+class Psum(wiring.Component):
+    """Banks of accumulators; a place holds an FP32 code, or a BF16 code above 16 zeros, for each column.
+
+    A result overwrites where flag bit 0 is set and bit 2 is not, else it is added to what is there, in FP32 with RNE;
+    a BF16 destination rounds once more, RNE or stochastic, just before the write.
+
+    A lane may write every cycle, and the same place again in the next; two lanes may not use one bank in the same
+    cycle (the engine sees to that). The host is served where no lane uses the bank. A result is in place two cycles
+    after it was given.
+
+    Parameters
+    ----------
+    config : columns, lanes, banks.
+
+    Members
+    -------
+    write : In(write_layout), one for each lane
+    random : In(stream of 16 bits for each column, always valid), one for each lane; taken with a
+        stochastic write
+    host : In(stream of host_layout), data : Out(stream of 32 bits for each column), an answer for each read
+    """
+
+    def __init__(self, config: PsumConfig):
+        self.config = config
+        super().__init__(psum_members(config))
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        columns = wide_array(FP32.width, config.cols)
+        host = self.host
+        answer_free = ~self.data.valid | self.data.ready
+        answers = []
+        for lane in range(config.lanes):
+            taken = self.write[lane]
+            m.d.comb += self.random[lane].ready.eq(taken.valid & taken.mode.bf16 & taken.mode.stochastic)
+        for bank in range(config.banks):
+            chosen = Signal(write_layout(config), name=f"chosen_{bank}")
+            random = Signal(wide_array(DROPPED_BITS, config.cols), name=f"random_{bank}")
+            for lane in range(config.lanes):
+                with m.If(self.write[lane].valid & (self.write[lane].address.bank == bank)):
+                    m.d.comb += [chosen.eq(self.write[lane]), random.eq(self.random[lane].payload)]
+            serve = Signal(name=f"serve_{bank}")
+            m.d.comb += serve.eq(host.valid & (host.p.address.bank == bank) & ~chosen.valid & answer_free)
+            with m.If(serve):
+                m.d.comb += host.ready.eq(1)
+
+            present = Signal(columns, name=f"present_{bank}")
+            values = {
+                "index": Mux(serve, host.p.address.index, chosen.address.index),
+                "value": Mux(serve, host.p.values.as_value(), chosen.values.as_value()),
+                "mode": chosen.mode,
+                "random": random,
+                "write": chosen.valid | (serve & host.p.write),
+                "store": serve,
+                "present": present,
+            }
+            repeat(
+                m,
+                platform,
+                f"columns_{bank}",
+                values,
+                PsumColumn,
+                (config.bank_depth,),
+                config.cols,
+                spread=("value", "random", "present"),
+            )
+            answering = Signal(name=f"answering_{bank}")
+            m.d.sync += answering.eq(serve & ~host.p.write)
+            answers.append((answering, present))
+        self._answer(m, answers)
+        return m
+
+    def _answer(self, m: Module, answers) -> None:
+        """A bank's read data, for as long as the host takes to accept it."""
+        held = Signal(self.data.payload.shape())
+        waiting = Signal()
+        arriving = Signal()
+        for answering, values in answers:
+            with m.If(answering):
+                m.d.comb += [arriving.eq(1), self.data.payload.eq(values)]
+        with m.If(~arriving):
+            m.d.comb += self.data.payload.eq(held)
+        m.d.comb += self.data.valid.eq(arriving | waiting)
+        m.d.sync += [waiting.eq(self.data.valid & ~self.data.ready), held.eq(self.data.payload)]

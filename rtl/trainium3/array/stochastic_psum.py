@@ -1,0 +1,86 @@
+"""PSUM with the generators of its stochastic rounding.
+
+Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM; which generator feeds which column is a choice
+of this project.
+"""
+
+from amaranth import Array, Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.array.psum import Psum, psum_members
+from bitpath.rtl.trainium3.vector.config import XorwowConfig
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, lane_bits
+from bitpath.rtl.trainium3.vector.xorwow_lane import LaneNumbers, LaneStates
+
+LANE_COLUMNS = LaneNumbers.size // DROPPED_BITS
+"""Columns that a XORWOW lane's four words serve."""
+
+
+def generators(config: PsumConfig) -> XorwowConfig:
+    """The XORWOW lanes of one of PSUM's lanes."""
+    return XorwowConfig(lanes=-(-config.cols // LANE_COLUMNS))
+
+
+def generator_address(config: PsumConfig) -> data.StructLayout:
+    """One XORWOW lane: among those of a PSUM lane, and which PSUM lane."""
+    return data.StructLayout({"lane": lane_bits(generators(config)), "psum_lane": max(1, ceil_log2(config.lanes))})
+
+
+class StochasticPsum(wiring.Component):
+    """PSUM whose lanes have XORWOW lanes of their own, one for every 8 columns.
+
+    Column c takes half-word c mod 8 of XORWOW lane c div 8: of word (c mod 8) div 2, the low half first. All generators
+    of a PSUM lane step once with each of its stochastic writes to BF16, and with nothing else.
+
+    Parameters
+    ----------
+    config : of PSUM.
+
+    Members
+    -------
+    write, host, data : as :class:`Psum`'s
+    load : In(stream of a generator's address and states, always ready)
+    shown : In(generator_address), states : Out(LaneStates), those of that generator as they are now
+    """
+
+    def __init__(self, config: PsumConfig):
+        self.config = config
+        members = psum_members(config)
+        address = generator_address(config)
+        load = data.StructLayout({"states": LaneStates, "address": address})
+        super().__init__(
+            {name: members[name] for name in ("write", "host", "data")}
+            | {
+                "load": In(stream.Signature(load, always_ready=True)),
+                "shown": In(address),
+                "states": Out(LaneStates),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        m.submodules.psum = psum = Psum(config)
+        m.d.comb += psum.write.eq(self.write)
+        connect(m, flipped(self.host), psum.host)
+        connect(m, psum.data, flipped(self.data))
+        sources = []
+        for lane in range(config.lanes):
+            source = place(m, platform, f"xorwow_{lane}", Xorwow, generators(config))
+            m.d.comb += [
+                source.load.valid.eq(self.load.valid & (self.load.p.address.psum_lane == lane)),
+                source.load.p.lane.eq(self.load.p.address.lane),
+                source.load.p.states.eq(self.load.p.states),
+                source.lane.eq(self.shown.lane),
+                # In both, half-word c is the c-th from the bottom.
+                psum.random[lane].payload.eq(source.random.payload),
+                source.random.ready.eq(psum.random[lane].ready),
+            ]
+            sources.append(source)
+        m.d.comb += self.states.eq(Array(source.states.as_value() for source in sources)[self.shown.psum_lane])
+        return m

@@ -1,0 +1,183 @@
+"""The systolic array of quad-MX PEs.
+
+Ref: "Trainium3 Architecture Guide for NKI", LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul_mx``, Tiling Mode.
+"""
+
+from typing import Any
+
+from amaranth import Module, Signal, Value
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.pipeline.delay import Delay
+from bitpath.rtl.common.pipeline.repeat import repeat
+from bitpath.rtl.common.pipeline.shared_instances import place, place_on
+from bitpath.rtl.common.pipeline.wide import wide_array
+from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.array.group_edge import GroupEdge
+from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout
+from bitpath.rtl.trainium3.dot.element_map import MapTable, OperandWord
+
+
+class Tiling(enum.Enum, shape=2):
+    """How many tiles the rows are divided into."""
+
+    FULL = 0
+    HALVES = 1
+    QUARTERS = 2
+
+
+def tilings(config: ArrayConfig) -> list[Tiling]:
+    """The tilings that the number of row groups allows."""
+    return [tiling for tiling in Tiling if config.groups >> tiling.value]
+
+
+def tile_groups(config: ArrayConfig, tiling: Tiling) -> int:
+    """Row groups in a tile."""
+    return config.groups >> tiling.value
+
+
+def leader(config: ArrayConfig, group: int, tiling: Tiling) -> int:
+    """The first group of the tile that ``group`` belongs to: it controls the tile and gets its results."""
+    return group // tile_groups(config, tiling) * tile_groups(config, tiling)
+
+
+def operand_write_layout(config: ArrayConfig) -> data.StructLayout:
+    """One word for each row, and which row groups store theirs."""
+    return data.StructLayout(
+        {
+            "words": wide_array(OperandWord, config.rows),
+            "address": ceil_log2(config.operand_depth),
+            "groups": config.groups,
+        }
+    )
+
+
+class SystolicArray(wiring.Component):
+    """``result[c] = partial[c] + sum over rows of dot(stationary[row][c], moving[row])``, each PE rounding as it adds.
+
+    Rows form groups, and groups form tiles as ``tiling`` says; each tile has its leading group's control, partial sums
+    and results. Operands lie in the rows' memories, and control reaches a row when the partial sums from above do. Whole
+    vectors go in and come out: skew and de-skew of the columns are inside. ``tiling`` may change while nothing is in
+    flight.
+
+    Stationary words are shifted in over ``cols`` cycles while moving words pass. A new load may begin ``cols``
+    cycles after a swap: by then the swap has passed the last column.
+
+    Latency: ``tile_rows * row_latency + cols + 1`` cycles, one moving word a cycle for each tile.
+
+    Parameters
+    ----------
+    config : rows, cols, operand memory and the PE.
+
+    Members
+    -------
+    advance : In(1), without it everything but the writing of operands stands still
+    tiling : In(Tiling)
+    fp4_table : In(MapTable), for E2M1 operands
+    write : In(operand_write_layout)
+    control : In(ArrayLayout(control_layout, groups))
+    partial : In(ArrayLayout(ArrayLayout(32, cols), groups)), FP32, read with a valid control
+    result : Out(ArrayLayout(ArrayLayout(32, cols), groups)), FP32
+    result_valid : Out(groups)
+    """
+
+    def __init__(self, config: ArrayConfig):
+        self.config = config
+        columns = data.ArrayLayout(wide_array(FP32.width, config.cols), config.groups)
+        super().__init__(
+            {
+                "advance": In(1),
+                "tiling": In(Tiling),
+                "fp4_table": In(MapTable),
+                "write": In(operand_write_layout(config)),
+                "control": In(data.ArrayLayout(control_layout(config), config.groups)),
+                "partial": In(columns),
+                "result": Out(columns),
+                "result_valid": Out(config.groups),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        vector = FP32.width * config.cols
+        passed, bottoms = [], []
+        for group in range(config.groups):
+            top = Signal(vector, name=f"top_{group}")
+            bottom = Signal(vector, name=f"bottom_{group}")
+            values = {
+                "advance": self.advance,
+                "partial": self.partial[group],
+                "top": top,
+                "bottom": bottom,
+                "result": self.result[group],
+            }
+            place_on(m, platform, f"edge_{group}", values, GroupEdge, config)
+            control = Signal(control_layout(config), name=f"control_{group}")
+            partial = Signal(vector, name=f"partial_{group}")
+            leads = {tiling for tiling in tilings(config) if leader(config, group, tiling) == group}
+            above = passed[-1] if passed else None
+            for chosen, index, own in ((control, 0, self.control[group]), (partial, 1, top)):
+                choices = {tiling: own if tiling in leads else above[index] for tiling in tilings(config)}
+                self._select(m, chosen, choices)
+            passed.append(self._rows(m, platform, group, control, partial))
+            bottoms.append(bottom)
+        for group, bottom in enumerate(bottoms):
+            self._leave(m, platform, group, bottom, passed)
+        return m
+
+    def _select(self, m: Module, target: Value, choices: dict[Tiling, Value]) -> None:
+        """``target`` gets the choice for the present tiling."""
+        with m.Switch(self.tiling):
+            for tiling, choice in choices.items():
+                with m.Case(tiling):
+                    m.d.comb += target.eq(choice)
+
+    def _rows(self, m: Module, platform: Any, group: int, control: Value, partial: Value) -> tuple[Value, Value]:
+        """The rows of a group below ``control`` and ``partial``; what they pass on at the bottom."""
+        config = self.config
+        words = self.write.words.as_value()
+        control_south = Signal.like(control, name=f"control_south_{group}")
+        partial_south = Signal.like(partial, name=f"partial_south_{group}")
+        values = {
+            "advance": self.advance,
+            "fp4_table": self.fp4_table,
+            "write_address": self.write.address,
+            "write_word": words.word_select(group, len(words) // config.groups),
+            "write": self.write.groups[group],
+            "control": control,
+            "control_south": control_south,
+            "partial_north": partial,
+            "partial_south": partial_south,
+        }
+        repeat(
+            m,
+            platform,
+            f"rows_{group}",
+            values,
+            OperandRow,
+            (config,),
+            config.group_rows,
+            spread=("write_word",),
+            chained=(("control", "control_south"), ("partial_north", "partial_south")),
+        )
+        return control_south, partial_south
+
+    def _leave(self, m: Module, platform: Any, group: int, bottom: Value, passed: list[tuple[Value, Value]]) -> None:
+        """Results of the tile that a group leads, from the bottom of the tile's last group."""
+        config = self.config
+        leads = [tiling for tiling in tilings(config) if leader(config, group, tiling) == group]
+        last = {tiling: passed[group + tile_groups(config, tiling) - 1] for tiling in leads}
+        valid = Signal(name=f"valid_{group}")
+        self._select(m, bottom, {tiling: partial for tiling, (_, partial) in last.items()})
+        self._select(m, valid, {tiling: control.valid for tiling, (control, _) in last.items()})
+        # The bottom's control is a cycle ahead of its partial sums, and these wait for the last column.
+        delay = place(m, platform, f"valid_delay_{group}", Delay, 1, config.cols + 1)
+        m.d.comb += [
+            delay.advance.eq(self.advance),
+            delay.i.eq(valid),
+            self.result_valid[group].eq(delay.o),
+        ]

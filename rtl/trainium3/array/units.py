@@ -1,0 +1,55 @@
+"""The units of this room."""
+
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup, registered
+from bitpath.rtl.trainium3.array.config import ArrayConfig, PsumConfig
+from bitpath.rtl.trainium3.array.psum import Psum
+from bitpath.rtl.trainium3.array.stochastic_psum import StochasticPsum
+from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
+from bitpath.rtl.trainium3.dot.config import DotConfig
+
+UNITS = (
+    Unit(
+        name="systolic_array",
+        room="trainium3/array",
+        config_type=ArrayConfig,
+        build=SystolicArray,
+        summary="Trainium3: rows x cols PEs, skewed and de-skewed, row tiling",
+        covered=Covered(ArrayConfig(operand_depth=512, dot=DotConfig(pipeline=registered(2))), 24),
+        judges=(Judge(19, ArrayConfig()),),
+    ),
+    Unit(
+        name="psum",
+        room="trainium3/array",
+        config_type=PsumConfig,
+        build=Psum,
+        summary="Trainium3: PSUM banks, FP32 or BF16, overwrite or accumulate",
+        covered=Covered(PsumConfig(cols=2, bank_depth=16), 1000),
+    ),
+    Unit(
+        name="stochastic_psum",
+        room="trainium3/array",
+        config_type=PsumConfig,
+        build=StochasticPsum,
+        summary="Trainium3: PSUM with the generators of its stochastic rounding",
+        covered=Covered(PsumConfig(cols=10, lanes=2, banks=2, bank_depth=16), 200),
+        judges=(Judge(12, PsumConfig()),),
+        waves=(
+            CLOCK,
+            WaveGroup("writes", r"write\b"),
+            WaveGroup("host", r"(host|data)__"),
+            WaveGroup("generators", r"(load__|shown|states|xorwow_)"),
+            WaveGroup("first column", r"psum\.columns_0\.(psum_columns_0\.)*psum_column_0\."),
+            WaveGroup("banks", r"psum\."),
+        ),
+    ),
+)
+
+CONTROL = (
+    "group_edge",
+    "systolic_array",
+    "edge_column",
+    "operand_row",
+    "psum",
+    "stochastic_psum",
+)
+"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""

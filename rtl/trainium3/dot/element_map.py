@@ -1,0 +1,79 @@
+"""FP4 elements to FP8, at the edge of the array.
+
+Ref: "NeuronCore-v4 architecture": MXFP4 is converted to MXFP8 before the PE, through a mapping that the programmer sets.
+"""
+
+from amaranth import Module, Mux
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import E2M1, E4M3FN
+from bitpath.rtl.trainium3.dot.config import MapConfig
+from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
+
+
+class ElementFormat(enum.Enum, shape=2):
+    """Format of the elements in an operand word."""
+
+    E4M3FN = 0
+    E5M2 = 1
+    E2M1 = 2
+
+
+class MapTable(data.Struct):
+    """The programmable map: an FP8 code for each E2M1 code, and the FP8 format these codes are of.
+
+    ``code_format`` is an index into the numerics' element formats.
+    """
+
+    codes: data.ArrayLayout(E4M3FN.width, 1 << E2M1.width)
+    code_format: 1
+
+
+class OperandWord(data.Struct):
+    """One row's x4 word and scale, as operand memory holds them; E2M1 elements stand in the low 16 bits."""
+
+    elements: 4 * E4M3FN.width
+    scale: 8
+
+
+class ElementMap(wiring.Component):
+    """An operand word as the PEs take it: FP8 elements pass, E2M1 elements become what the table says. Combinational.
+
+    Parameters
+    ----------
+    config : has the numerics of the PEs.
+
+    Members
+    -------
+    word : In(OperandWord)
+    format : In(ElementFormat)
+    fp4_table : In(MapTable)
+    o : Out(operand_layout)
+    """
+
+    clocked = False
+
+    def __init__(self, config: MapConfig):
+        self.config = config
+        super().__init__(
+            {
+                "word": In(OperandWord),
+                "format": In(ElementFormat),
+                "fp4_table": In(MapTable),
+                "o": Out(operand_layout(config.numerics)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        is_fp4 = self.format == ElementFormat.E2M1
+        for k in range(len(self.o.elements)):
+            fp8 = self.word.elements.word_select(k, E4M3FN.width)
+            fp4 = self.word.elements.word_select(k, E2M1.width)
+            m.d.comb += self.o.elements[k].eq(Mux(is_fp4, self.fp4_table.codes[fp4], fp8))
+        m.d.comb += [
+            self.o.scale.eq(self.word.scale),
+            self.o.format.eq(Mux(is_fp4, self.fp4_table.code_format, self.format == ElementFormat.E5M2)),
+        ]
+        return m

@@ -1,0 +1,25 @@
+"""The units of this room."""
+
+from bitpath.rtl.common.unit import Covered, Unit
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
+
+UNITS = (
+    Unit(
+        name="tensor_engine",
+        room="trainium3/engine",
+        config_type=EngineConfig,
+        build=TensorEngine,
+        summary="Trainium3: array, operand memory, PSUM and sequencers",
+        covered=Covered(EngineConfig(), 24),
+    ),
+)
+
+CONTROL = (
+    "dispatch",
+    "sequencer",
+    "tensor_engine",
+    "write_back",
+    "instruction",
+)
+"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""

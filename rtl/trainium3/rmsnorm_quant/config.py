@@ -1,0 +1,25 @@
+"""Configuration of RMSNorm-Quant."""
+
+from dataclasses import dataclass
+
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.vector import MAX_HIDDEN
+from bitpath.rtl.common.config import require_range
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmsNormQuantConfig:
+    """The RMSNorm-Quant row unit.
+
+    Attributes
+    ----------
+    lanes : rows that are worked on in step, one a lane.
+    max_row_length : elements that a lane's row memory holds.
+    """
+
+    lanes: int = 2
+    max_row_length: int = 32
+
+    def __post_init__(self) -> None:
+        require_range("rmsnorm_quant", "lanes", self.lanes, 1, PARTITIONS)
+        require_range("rmsnorm_quant", "max_row_length", self.max_row_length, 1, MAX_HIDDEN)

@@ -1,0 +1,98 @@
+"""One lane of the RMSNorm-Quant row unit: a row's memory, and all that is computed of it."""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import LANE_BYTE, OPTIONS, lane_control, to_fp32
+from bitpath.rtl.trainium3.rmsnorm_quant.normalize import NormalizePass
+from bitpath.rtl.trainium3.rmsnorm_quant.quantize import QuantizePass
+from bitpath.rtl.trainium3.rmsnorm_quant.square_sum import SquareSum
+from bitpath.rtl.trainium3.rmsnorm_quant.statistics import Statistics
+
+
+class RmsNormQuantLane(wiring.Component):
+    """A row in BF16; what is done with it in each cycle comes from outside, for all lanes alike.
+
+    Parameters
+    ----------
+    config : of the row unit.
+
+    Members
+    -------
+    control : In(lane_control)
+    options : In(OPTIONS), in_scale : In(32), as the row's command says
+    hidden : In(16), BF16
+    gamma : In(32), FP32, GAMMA_LATENCY cycles after its element was read
+    o : Out(8), OUTPUT_LATENCY cycles of ``control.advance`` after its element was read
+    """
+
+    PUT_LATENCY = 1 + NormalizePass.LATENCY
+    """Cycles from an element's reading to its normalised value."""
+    GAMMA_LATENCY = 1 + NormalizePass.GAMMA_LATENCY
+    OUTPUT_LATENCY = 1 + QuantizePass.LATENCY
+
+    def __init__(self, config: RmsNormQuantConfig):
+        self.config = config
+        super().__init__(
+            {
+                "control": In(lane_control(config)),
+                "options": In(OPTIONS),
+                "in_scale": In(FP32.width),
+                "hidden": In(BF16.width),
+                "gamma": In(FP32.width),
+                "o": Out(LANE_BYTE),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        control = self.control
+        m.submodules.cells = cells = memory.Memory(shape=BF16.width, depth=self.config.max_row_length, init=[])
+        write, read = cells.write_port(), cells.read_port()
+        squares = place(m, platform, "squares", SquareSum)
+        statistics = place(m, platform, "statistics", Statistics)
+        normalize = place(m, platform, "normalize", NormalizePass)
+        quantize = place(m, platform, "quantize", QuantizePass)
+        stored = Signal(BF16.width)
+        m.d.comb += [
+            stored.eq(Mux(control.put, normalize.o, self.hidden)),
+            write.addr.eq(control.write_address),
+            write.en.eq(control.store | control.put),
+            write.data.eq(stored),
+            read.addr.eq(control.read_address),
+            read.en.eq(control.read),
+            squares.clear.eq(control.begin),
+            squares.i.eq(to_fp32(self.hidden)),
+            squares.add.eq(control.add),
+            normalize.i.eq(to_fp32(read.data)),
+            normalize.inverse.eq(statistics.o),
+            normalize.gamma.eq(self.gamma),
+            quantize.advance.eq(control.advance),
+            quantize.options.eq(self.options),
+            quantize.i.eq(read.data),
+            quantize.factor.eq(statistics.o),
+            self.o.eq(
+                Mux(control.scale_bytes, statistics.scale.word_select(control.scale_byte, LANE_BYTE), quantize.o)
+            ),
+        ]
+
+        # The largest absolute value of what is quantised: the elements as they come, or as they are written back. As integers
+        # their codes are in order, NaN last.
+        largest, magnitude = Signal(BF16.width - 1, reset_less=True), stored[:-1]
+        m.d.comb += [
+            statistics.phase.eq(control.phase),
+            statistics.start.eq(control.start),
+            statistics.options.eq(self.options),
+            statistics.in_scale.eq(self.in_scale),
+            statistics.sum.eq(squares.o),
+            statistics.largest.eq(largest),
+        ]
+        with m.If(control.begin):
+            m.d.sync += largest.eq(0)
+        with m.Elif((control.put | (control.store & self.options.quant_only)) & (magnitude > largest)):
+            m.d.sync += largest.eq(magnitude)
+        return m

@@ -1,0 +1,81 @@
+"""Pass 3 of RMSNorm-Quant in a lane: elements to FP8.
+
+Ref: RQ of :mod:`bitpath.golden.trainium3.declarations.vector`: tensor_scalar, by the row's scale or a static one.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from amaranth import Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
+from bitpath.rtl.common.fp32.fp32_add import Fp32Add
+from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
+from bitpath.rtl.common.fp32.fp32_constant import fp32_constant
+from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import LANE_BYTE, NUMERICS, OPTIONS, to_fp32
+
+RANGE = fp32_constant(Fraction(NUMERICS.output_range))
+
+
+class QuantizePass(wiring.Component):
+    """``o = fp8(i * factor)``, an element a cycle, LATENCY cycles behind it.
+
+    With a scale of the row's own, elements are brought within the lower bound first, where there is one, and rounded to
+    BF16. With a static scale the product plus 0 is rounded to BF16 and brought within the range of the output.
+
+    Members
+    -------
+    advance : In(1), without it nothing moves
+    options : In(OPTIONS)
+    i : In(16), BF16
+    factor : In(32), FP32, one over the scale
+    o : Out(8)
+    """
+
+    LATENCY = 2
+
+    advance: In(1)
+    options: In(OPTIONS)
+    i: In(BF16.width)
+    factor: In(FP32.width)
+    o: Out(LANE_BYTE)
+
+    def elaborate(self, platform):
+        m = Module()
+        within_bound = self._within(m, platform, "bound", self.i, self.options.lower_bound[:-1])
+        bounded = self._to_bf16(m, platform, "bounded", within_bound)
+        applies = self.options.has_lower_bound & ~self.options.static
+        element = Signal(BF16.width, reset_less=True)
+
+        multiply = place(m, platform, "multiply", Fp32Multiply)
+        product = Signal(FP32.width, reset_less=True)
+        m.d.comb += [multiply.a.eq(to_fp32(element)), multiply.b.eq(self.factor)]
+        with m.If(self.advance):
+            m.d.sync += [element.eq(Mux(applies, bounded, self.i)), product.eq(multiply.o)]
+
+        # With a static scale 0 is added, which turns -0 to +0.
+        add = place(m, platform, "add", Fp32Add)
+        m.d.comb += [add.a.eq(product), add.b.eq(0)]
+        total = self._to_bf16(m, platform, "sum", add.o)
+        within_range = self._within(m, platform, "range", total, Const(RANGE, FP32.width - 1))
+        cast = place(m, platform, "cast", Fp32Cast, NUMERICS.output)
+        m.d.comb += [cast.i.eq(Mux(self.options.static, within_range, product)), self.o.eq(cast.o)]
+        return m
+
+    def _within(self, m: Module, platform: Any, name: str, number: Value, limit: Value) -> Value:
+        """``max(min(number, limit), -limit)`` in FP32, of a BF16 number."""
+        clamp = place(m, platform, name, Bf16Clamp)
+        m.d.comb += [clamp.i.eq(number), clamp.limit.eq(limit)]
+        return clamp.o
+
+    def _to_bf16(self, m: Module, platform: Any, name: str, number: Value) -> Value:
+        """The number rounded to BF16."""
+        narrow = place(m, platform, f"{name}_to_bf16", Narrow)
+        m.d.comb += narrow.i.eq(number)
+        return narrow.o[FP32.width - BF16.width :]

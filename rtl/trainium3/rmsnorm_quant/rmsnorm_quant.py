@@ -1,0 +1,110 @@
+"""The RMSNorm-Quant row unit: rows in BF16 to FP8 rows and their scales.
+
+Ref: "RMSNorm-Quant Kernel Design Specification", and the kernel that it describes (SPEC and RQ of
+:mod:`bitpath.golden.trainium3.declarations.vector`).
+"""
+
+from amaranth import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
+from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout, output_layout
+from bitpath.rtl.trainium3.rmsnorm_quant.row_sequencer import RmsNormQuantSequencer
+
+BROADCAST = MultiplyAddConfig()
+"""The PE that gamma passes. It has no ranks but the one at its inputs: gamma is one cycle in it, and one in a register."""
+ONE = BF16.bias << BF16.fraction_bits
+
+
+class RmsNormQuant(wiring.Component):
+    """A row in each lane: sum of squares, one over the root mean square, gamma, absolute maximum, scale, FP8.
+
+    Three passes, an element of every lane a cycle: the row comes in and its squares are summed, one after the other; the
+    row is normalised, weighted, rounded to BF16 and searched for its largest absolute value; the row goes out, and the
+    four bytes of its scale behind it, lowest first. Gamma is given with every command, an element a cycle for all lanes;
+    as in the kernel, it is multiplied by 1 in a PE.
+
+    A command of rows of H elements, from where it is taken to where the next can be, takes without gaps and stalls
+
+        3 H + 74 cycles     with a scale of the rows' own, eps inside the root
+        3 H + 102           ... eps added to the root
+        3 H + 68, 3 H + 96  with a static scale: no scale bytes
+        2 H + 39, 2 H + 33  without normalisation, by either scale
+
+    Parameters
+    ----------
+    config : lanes, and the longest row.
+
+    Members
+    -------
+    command : In(stream of command_layout)
+    hidden : In(stream of ArrayLayout(16, lanes)), BF16, element after element
+    gamma : In(stream of 16), BF16 or FP16 as the command says
+    o : Out(stream of output_layout)
+    busy : Out(1), a command has come and its bytes are not all taken
+    retired : Out(32), commands completed since reset
+    busy_cycles : Out(32), cycles since reset in which ``busy`` was high
+    """
+
+    def __init__(self, config: RmsNormQuantConfig):
+        self.config = config
+        super().__init__(
+            {
+                "command": In(stream.Signature(command_layout(config))),
+                "hidden": In(stream.Signature(data.ArrayLayout(BF16.width, config.lanes))),
+                "gamma": In(stream.Signature(BF16.width)),
+                "o": Out(stream.Signature(output_layout(config))),
+                "busy": Out(1),
+                "retired": Out(32),
+                "busy_cycles": Out(32),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.sequencer = sequencer = RmsNormQuantSequencer(self.config)
+        connect(m, flipped(self.command), sequencer.command)
+        broadcast = place(m, platform, "broadcast", Bf16Pe, BROADCAST)
+        weight = Signal(FP32.width, reset_less=True)
+        m.d.sync += weight.eq(broadcast.partial_south)
+        begin = sequencer.control.begin
+        m.d.comb += [
+            sequencer.hidden_valid.eq(self.hidden.valid),
+            self.hidden.ready.eq(sequencer.hidden_ready),
+            sequencer.gamma_valid.eq(self.gamma.valid),
+            self.gamma.ready.eq(sequencer.gamma_ready),
+            # The one of the matmul by ones is loaded and swapped in with each command.
+            broadcast.advance.eq(1),
+            broadcast.load.eq(begin),
+            broadcast.swap_west.eq(begin),
+            broadcast.stationary_west.eq(ONE),
+            broadcast.moving_west.code.eq(self.gamma.payload),
+            broadcast.moving_west.format.eq(sequencer.options.gamma_fp16),
+            broadcast.partial_north.eq(0),
+        ]
+        for k in range(self.config.lanes):
+            lane = place(m, platform, f"lane_{k}", RmsNormQuantLane, self.config)
+            m.d.comb += [
+                lane.control.eq(sequencer.control),
+                lane.options.eq(sequencer.options),
+                lane.in_scale.eq(sequencer.in_scale[k]),
+                lane.hidden.eq(self.hidden.p[k]),
+                lane.gamma.eq(weight),
+                self.o.p.bytes[k].eq(lane.o),
+            ]
+        m.d.comb += [
+            self.o.p.last.eq(sequencer.last),
+            self.o.valid.eq(sequencer.o_valid),
+            sequencer.o_ready.eq(self.o.ready),
+            self.busy.eq(self.command.valid | ~sequencer.idle),
+        ]
+        m.d.sync += self.busy_cycles.eq(self.busy_cycles + self.busy)
+        with m.If(self.o.valid & self.o.ready & self.o.p.last):
+            m.d.sync += self.retired.eq(self.retired + 1)
+        return m

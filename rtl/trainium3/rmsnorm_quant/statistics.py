@@ -1,0 +1,103 @@
+"""What RMSNorm-Quant computes once for a row: one over the root mean square, the scale, and one over the scale.
+
+Ref: RQ of :mod:`bitpath.golden.trainium3.declarations.vector`: activation with scale and bias, tensor_scalar, reciprocal.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
+from bitpath.rtl.common.fp32.fp32_add import Fp32Add
+from bitpath.rtl.common.fp32.fp32_constant import fp32_constant
+from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
+from bitpath.rtl.common.fp32.reciprocal import Reciprocal
+from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
+from bitpath.rtl.common.fp32.square_root import SquareRoot
+from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import NUMERICS, OPTIONS, Phase, to_fp32
+
+RECIPROCAL_RANGE = fp32_constant(Fraction(1, NUMERICS.output_range))
+"""Scales are multiplied by it, not divided by the range."""
+MIN_SCALE = fp32_constant(NUMERICS.min_dequant_scale)
+
+
+class Statistics(wiring.Component):
+    """A number, and what each phase makes of it; a function of :class:`DigitRecurrence` begins with the phase.
+
+    Members
+    -------
+    phase : In(Phase)
+    start : In(1), the first cycle of the phase
+    options : In(OPTIONS)
+    in_scale : In(32), FP32
+    sum : In(31), the sum of the squares, FP32 without its sign
+    largest : In(15), the largest magnitude, of BF16
+    o : Out(32), FP32: one over the root mean square in pass 2, one over the scale in pass 3
+    scale : Out(32), FP32, the scale of the row
+    """
+
+    phase: In(Phase)
+    start: In(1)
+    options: In(OPTIONS)
+    in_scale: In(FP32.width)
+    sum: In(FP32.width - 1)
+    largest: In(BF16.width - 1)
+    o: Out(FP32.width)
+    scale: Out(FP32.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        number = Signal(FP32.width, reset_less=True)
+        scale = Signal(FP32.width, reset_less=True)
+        multiply = place(m, platform, "multiply", Fp32Multiply)
+        add = place(m, platform, "add", Fp32Add)
+        bound = place(m, platform, "bound", Bf16Clamp)
+        floor = Signal(FP32.width)
+        m.d.comb += [
+            multiply.a.eq(number),
+            multiply.b.eq(Mux(self.phase == Phase.MEAN, self.options.reciprocal_length, RECIPROCAL_RANGE)),
+            add.a.eq(number),
+            add.b.eq(to_fp32(self.options.eps)),
+            bound.i.eq(self.largest),
+            bound.limit.eq(self.options.lower_bound[:-1]),
+            # Never negative; NaN stays.
+            floor.eq(Mux(number < MIN_SCALE, MIN_SCALE, number)),
+            self.o.eq(number),
+            self.scale.eq(scale),
+        ]
+        with m.Switch(self.phase):
+            with m.Case(Phase.TAKE_SUM):
+                m.d.sync += number.eq(self.sum)
+            with m.Case(Phase.TAKE_LARGEST):
+                m.d.sync += number.eq(Mux(self.options.has_lower_bound, bound.o, to_fp32(self.largest)))
+            with m.Case(Phase.TAKE_IN_SCALE):
+                m.d.sync += number.eq(self.in_scale)
+            with m.Case(Phase.MEAN, Phase.SCALE):
+                m.d.sync += number.eq(multiply.o)
+            with m.Case(Phase.ADD_EPS):
+                m.d.sync += number.eq(add.o)
+            with m.Case(Phase.FLOOR):
+                m.d.sync += [number.eq(floor), scale.eq(floor)]
+        self._function(m, platform, "square_root", SquareRoot, number, Phase.SQUARE_ROOT)
+        self._function(
+            m, platform, "reciprocal_square_root", ReciprocalSquareRoot, number, Phase.RECIPROCAL_SQUARE_ROOT
+        )
+        self._function(m, platform, "reciprocal", Reciprocal, number, Phase.RECIPROCAL_RMS, Phase.RECIPROCAL_SCALE)
+        return m
+
+    def _function(self, m: Module, platform: Any, name: str, cls: type, number: Signal, *phases: Phase) -> None:
+        """The function of the number becomes the number, in these phases."""
+        function = place(m, platform, name, cls)
+        here = Value.cast(self.phase).matches(*phases)
+        m.d.comb += [
+            function.i.p.eq(number),
+            function.i.valid.eq(self.start & here),
+            function.o.ready.eq(1),
+        ]
+        with m.If(function.o.valid):
+            m.d.sync += number.eq(function.o.p)

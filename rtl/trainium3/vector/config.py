@@ -1,0 +1,64 @@
+"""Configurations of Trainium3's vector side."""
+
+from dataclasses import dataclass, field
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.vector import (
+    TRAINIUM3_EXPONENTIAL,
+    ExponentialNumerics,
+)
+from bitpath.rtl.common.config import PipelineConfig, require_range
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizeMxConfig:
+    """The lanes of a QuantizeMX block.
+
+    Attributes
+    ----------
+    pipeline : register ranks inside.
+    """
+
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class XorwowConfig:
+    """XORWOW lanes of four states each.
+
+    Attributes
+    ----------
+    lanes : that step together.
+    """
+
+    lanes: int = 2
+
+    def __post_init__(self) -> None:
+        require_range("xorwow", "lanes", self.lanes, 1, PARTITIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialConfig:
+    """A lane of VectorE's exponential.
+
+    Attributes
+    ----------
+    width : elements a cycle; the machine's lanes take four.
+    numerics : what is computed; the result is FP32.
+    pipeline : register ranks before the running sum's.
+    """
+
+    width: int = 4
+    numerics: ExponentialNumerics = TRAINIUM3_EXPONENTIAL.numerics
+    pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=3))
+
+    def __post_init__(self) -> None:
+        require_range("exponential", "width", self.width, 1, 8)
+        numerics = self.numerics
+        if numerics.result != FP32:
+            raise ValueError(f"exponential: result is {numerics.result.name}, allowed is FP32")
+        require_range("exponential", "table_bits", numerics.table_bits, 1, 10)
+        require_range("exponential", "fraction_bits", numerics.fraction_bits, 2 * numerics.table_bits, 40)
+        require_range("exponential", "log2e_bits", numerics.log2e_bits, numerics.fraction_bits, 48)
+        require_range("exponential", "power_bits", numerics.power_bits, numerics.fraction_bits, 80)

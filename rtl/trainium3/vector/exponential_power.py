@@ -1,0 +1,63 @@
+"""Powers of two, from a table and a polynomial.
+
+Ref: the algorithm is that of ``ExponentialNumerics``, steps 2 to 4.
+"""
+
+from amaranth import Cat, Const, Module, Signal, signed
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
+from bitpath.rtl.common.arithmetic.raw import raw_sum
+from bitpath.rtl.trainium3.vector.exponential_argument import INTEGER_BITS
+from bitpath.rtl.trainium3.vector.exponential_constants import ln2, power_table
+
+
+class ExponentialPower(wiring.Component):
+    """``o = 2**n * floor(T[i] * p)``: n is the argument's integer part, i the upper bits of its fraction, and p a polynomial of
+    the rest. Combinational.
+
+    Parameters
+    ----------
+    numerics : of which ``fraction_bits``, ``table_bits`` and ``power_bits`` are used.
+
+    Members
+    -------
+    i : In(signed), as the argument gives it
+    o : Out(raw_sum)
+    """
+
+    clocked = False
+    apart = True
+
+    def __init__(self, numerics: ExponentialNumerics):
+        self.numerics = numerics
+        bits = numerics.fraction_bits
+        # T and p are below 2; their product has 2 * bits fraction bits.
+        self.dropped = max(0, 2 * bits - numerics.power_bits)
+        power = raw_sum(2 * (bits + 1) - self.dropped, INTEGER_BITS + 1)
+        super().__init__({"i": In(signed(INTEGER_BITS + bits)), "o": Out(power)})
+
+    def elaborate(self, platform):
+        m = Module()
+        bits, table_bits = self.numerics.fraction_bits, self.numerics.table_bits
+        rest_bits = bits - table_bits
+        rest, index, integer = self.i[:rest_bits], self.i[rest_bits:bits], self.i[bits:].as_signed()
+
+        m.submodules.table = table = memory.Memory(
+            shape=bits + 1, depth=1 << table_bits, init=power_table(self.numerics)
+        )
+        read = table.read_port(domain="comb")
+        entry = read.data
+        linear = Signal(rest_bits)  # ln 2 is less than 1
+        # p without its 1: linear + linear**2 / 2 is less than twice linear.
+        past_one = Signal(rest_bits + 1)
+        m.d.comb += [
+            read.addr.eq(index),
+            linear.eq((rest * ln2(self.numerics)) >> bits),
+            past_one.eq(linear + ((linear * linear) >> (bits + 1))),
+            self.o.magnitude.eq(Cat(Const(0, bits - self.dropped), entry) + (entry * past_one)[self.dropped :]),
+            self.o.exponent.eq(integer - (2 * bits - self.dropped)),
+            self.o.sign.eq(0),
+        ]
+        return m

@@ -1,0 +1,67 @@
+"""Elements on their way to a block: BF16 or FP16 codes, normalised."""
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.rtl.common.arithmetic.decode import Decode
+from bitpath.rtl.common.arithmetic.normalize import Normalize
+from bitpath.rtl.common.arithmetic.raw import SPECIAL, normal_sum, raw_sum
+from bitpath.rtl.common.pipeline.shared_instances import place
+
+SOURCES = (BF16, FP16)
+"""Formats of elements, by the index that chooses them."""
+PRECISION = max(fmt.precision for fmt in SOURCES)
+"""Bits of a normalised element."""
+EXPONENT_WIDTH = bits_for(FP32.exponent_mask) + 1
+"""Of an exponent with FP32's bias: BF16's subnormals, normalised, are a few below 0, which the sign bit allows."""
+
+MX_NUMBER = data.StructLayout({"normal": normal_sum(PRECISION, EXPONENT_WIDTH + 1), "special": SPECIAL})
+"""An element: normalised, its exponent biased as FP32's, and infinity and NaN."""
+
+
+class MxSource(wiring.Component):
+    """A code as a normalised number, and the exponent field that its value has in FP32. Combinational.
+
+    FP16's subnormals are normal in FP32, BF16's are not: their field is 0, as zero's is. Infinity and NaN have 255.
+
+    Members
+    -------
+    code : In(16)
+    source : In(1), index into :data:`SOURCES`
+    o : Out(MX_NUMBER)
+    field : Out(8)
+    """
+
+    clocked = False
+    apart = True
+    code: In(BF16.width)
+    source: In(1)
+    o: Out(MX_NUMBER)
+    field: Out(FP32.exponent_bits)
+
+    def elaborate(self, platform):
+        m = Module()
+        decode = place(m, platform, "decode", Decode, SOURCES)
+        number = decode.o
+        total = Signal(raw_sum(PRECISION, EXPONENT_WIDTH))
+        normalize = place(m, platform, "normalize", Normalize, total.shape(), PRECISION)
+        special = number.inf | number.nan
+        exponent = normalize.o.exponent
+        m.d.comb += [
+            decode.code.eq(self.code),
+            decode.format.eq(self.source),
+            total.magnitude.eq(number.significand),
+            # The lowest bit's weight; the decoder's bias is FP32's.
+            total.exponent.eq(number.exponent - (PRECISION - 1)),
+            total.sign.eq(number.sign),
+            normalize.i.eq(total),
+            self.o.normal.eq(normalize.o),
+            self.o.special.sign.eq(number.sign),
+            self.o.special.inf.eq(number.inf),
+            self.o.special.nan.eq(number.nan),
+            self.field.eq(Mux(special, FP32.exponent_mask, Mux(normalize.o.zero | (exponent < 0), 0, exponent))),
+        ]
+        return m

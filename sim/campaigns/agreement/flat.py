@@ -1,0 +1,242 @@
+"""A netlist in Yosys' JSON as arrays of nets, with each module in it as often as the design holds it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.study.synth import library
+
+FALSE, TRUE = 0, 1
+"""Nets of constants; Yosys numbers those of a module from 2 on."""
+PINS = 4
+"""The most inputs that a cell has."""
+MEMORY = "$mem_v2"
+UNCLOCKED = ("RD_CLK", "RD_EN", "RD_ARST", "RD_SRST")
+"""Pins of a memory that a read without a register ignores; Yosys has them undefined."""
+BUFFER = library.Cell("between a module's output and what it is connected to", "A", 0, 0, 0)
+Ports = Mapping[str, np.ndarray]
+"""Nets by port, the lowest bit first."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory: read at once, written at the clock's edge, by later ports over earlier ones.
+
+    Attributes
+    ----------
+    bits : its content, one row a word.
+    reads : of each port the nets of address and data.
+    writes : of each port the nets of address, data, and each bit's enable.
+    """
+
+    bits: np.ndarray
+    reads: list[tuple[np.ndarray, ...]]
+    writes: list[tuple[np.ndarray, ...]]
+
+
+@dataclass
+class Netlist:
+    """A design, or a module of one in nets of its own.
+
+    Attributes
+    ----------
+    nets : how many.
+    inputs, outputs : the ports.
+    gates : arrays of inputs, :data:`PINS` rows; of outputs; and of truth tables, whose bit *i* is the output where the inputs,
+        the first one lowest, are *i*.
+    flip_flops : arrays of inputs and outputs; all are 0 at first.
+    memories : with contents of their own.
+    clocks : of all that has one.
+    """
+
+    nets: int
+    inputs: Ports = field(default_factory=dict)
+    outputs: Ports = field(default_factory=dict)
+    gates: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+    flip_flops: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    memories: list[Memory] = field(default_factory=list)
+    clocks: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module's own netlist, and the names of those in it with what their ports are connected to."""
+
+    own: Netlist
+    inside: list[tuple[str, Ports]]
+
+
+def read(file: Path, top: str) -> Netlist:
+    """The netlist of a whole design, whose only clock is ``clk``.
+
+    Raises
+    ------
+    SimulationError : there is a cell of which there is no model, or another clock, or something is undefined, or a net is
+        driven twice, or read and driven by nothing.
+    """
+    said = json.loads(file.read_text())["modules"]
+    modules = {name: _module(module, said.keys()) for name, module in said.items()}
+    whole = Netlist(TRUE + 1)
+    nets = _place(whole, modules, top, {})
+    own = modules[top].own
+    whole.inputs, whole.outputs = ({port: nets[bits] for port, bits in of.items()} for of in (own.inputs, own.outputs))
+    if whole.clocks - set(whole.inputs.get("clk", np.array([])).tolist()):
+        raise SimulationError(f"{file} has another clock than clk")
+    driven = [
+        np.array([FALSE, TRUE]),
+        *whole.inputs.values(),
+        *(outputs for _, outputs, _ in whole.gates),
+        *(states for _, states in whole.flip_flops),
+        *(data for memory in whole.memories for _, data in memory.reads),
+    ]
+    drivers = np.bincount(np.concatenate(driven), minlength=whole.nets)
+    if drivers.max() > 1:
+        raise SimulationError(f"{file} has a net that is driven twice")
+    used = [
+        *whole.outputs.values(),
+        *(pins.ravel() for pins, _, _ in whole.gates),
+        *(following for following, _ in whole.flip_flops),
+        *(address for memory in whole.memories for address, _ in memory.reads),
+        *(part for memory in whole.memories for port in memory.writes for part in port),
+    ]
+    if not drivers[np.concatenate(used)].all():
+        raise SimulationError(f"{file} has a net that is read and driven by nothing")
+    return whole
+
+
+def _place(whole: Netlist, modules: Mapping[str, _Module], name: str, connected: Ports) -> np.ndarray:
+    """Add a module whose ports are on these nets; returns what its own nets have become."""
+    module = modules[name].own
+    nets = np.arange(whole.nets, whole.nets + module.nets)
+    nets[: TRUE + 1] = FALSE, TRUE
+    whole.nets += module.nets
+    ports = {**module.inputs, **module.outputs}
+    for port, bits in connected.items():
+        if port not in ports or len(bits) != len(ports[port]):
+            raise SimulationError(
+                f"{len(bits)} bits are connected to {name}'s port {port}, which does not have so many"
+            )
+    for port in module.inputs.keys() & connected.keys():
+        nets[module.inputs[port]] = connected[port]
+    whole.gates += [(nets[pins], nets[driven], tables) for pins, driven, tables in module.gates]
+    for port in module.outputs.keys() & connected.keys():
+        whole.gates.append(_buffers(nets[module.outputs[port]], connected[port]))
+    whole.flip_flops += [(nets[following], nets[state]) for following, state in module.flip_flops]
+    for memory in module.memories:
+        reads, writes = (
+            [tuple(nets[part] for part in port) for port in ports] for ports in (memory.reads, memory.writes)
+        )
+        whole.memories.append(Memory(memory.bits.copy(), reads, writes))
+    whole.clocks |= {int(nets[clock]) for clock in module.clocks}
+    for inner, ports in modules[name].inside:
+        _place(whole, modules, inner, {port: nets[bits] for port, bits in ports.items()})
+    return nets
+
+
+def _module(said: Mapping[str, Any], names: Sequence[str]) -> _Module:
+    """A module of those names."""
+    ports = {port: _bits(each["bits"]) for port, each in said["ports"].items()}
+    cells = [
+        (
+            cell["type"],
+            cell["parameters"],
+            {
+                port: _bits(bits)
+                for port, bits in cell["connections"].items()
+                if cell["type"] != MEMORY or port not in UNCLOCKED
+            },
+        )
+        for cell in said["cells"].values()
+    ]
+    inside, pins, driven, tables, following, states = [], [], [], [], [], []
+    every = [*ports.values(), *(bits for _, _, at in cells for bits in at.values())]
+    own = Netlist(1 + max(int(bits.max(initial=TRUE)) for bits in every))
+    for direction, of in (("input", own.inputs), ("output", own.outputs)):
+        of.update({port: bits for port, bits in ports.items() if said["ports"][port]["direction"] == direction})
+    for kind, parameters, at in cells:
+        if kind in names:
+            inside.append((kind, at))
+        elif kind in _models():
+            letters, table = _models()[kind]
+            pins.append([at[letter][0] for letter in letters] + [FALSE] * (PINS - len(letters)))
+            driven.append(at["Y"][0])
+            tables.append(table)
+        elif kind == library.FLIP_FLOP:
+            following.append(at["D"][0])
+            states.append(at["Q"][0])
+            own.clocks.add(int(at["CK"][0]))
+        elif kind == MEMORY:
+            own.memories.append(_memory(parameters, at))
+            own.clocks |= set(at["WR_CLK"].tolist())
+        else:
+            raise SimulationError(f"there is no model of the netlist's cell {kind}")
+    own.gates.append((np.array(pins, int).reshape(-1, PINS).T, np.array(driven, int), np.array(tables, np.uint16)))
+    own.flip_flops.append((np.array(following, int), np.array(states, int)))
+    return _Module(own, inside)
+
+
+def _bits(bits: Sequence[int | str]) -> np.ndarray:
+    """Nets; Yosys writes constants as text, "x" and "z" among them."""
+    if undefined := {bit for bit in bits if isinstance(bit, str)} - {"0", "1"}:
+        raise SimulationError(f"the netlist has an undefined bit, {undefined.pop()}")
+    return np.array([bit if isinstance(bit, int) else int(bit == "1") for bit in bits], int)
+
+
+@cache
+def _models() -> dict[str, tuple[list[str], int]]:
+    """By cell the inputs and the truth table."""
+    return {f"{cell.name}_x{size}": (cell.inputs, _table(cell)) for cell in library.CELLS for size in library.SIZES}
+
+
+def _table(cell: library.Cell) -> int:
+    function = compile(cell.function.replace("!", "~"), cell.name, "eval")
+    rows = [
+        eval(function, {name: row >> place & 1 for place, name in enumerate(cell.inputs)}) & 1
+        for row in range(1 << len(cell.inputs))
+    ]
+    return sum(bit << row for row, bit in enumerate(rows))
+
+
+def _buffers(inputs: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    pins = np.full((PINS, len(inputs)), FALSE)
+    pins[0] = inputs
+    return pins, outputs, np.full(len(inputs), _table(BUFFER), np.uint16)
+
+
+def _memory(parameters: Mapping[str, str], at: Ports) -> Memory:
+    """A memory whose reads have no register of their own, since Yosys was asked for none, and of whose writes, all at the
+    rising edge, later ones have priority."""
+    words, width, reads, writes = (int(parameters[name], 2) for name in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS"))
+
+    def flags(name: str, count: int) -> str:
+        """Of each port or pair of ports, the first one first."""
+        return parameters[name][::-1][:count]
+
+    never = flags("RD_CLK_ENABLE", reads) + flags("RD_WIDE_CONTINUATION", reads)
+    never += flags("WR_WIDE_CONTINUATION", writes) + flags("OFFSET", len(parameters["OFFSET"]))
+    priority = flags("WR_PRIORITY_MASK", writes * writes)
+    always = flags("WR_CLK_ENABLE", writes) + flags("WR_CLK_POLARITY", writes)
+    always += "".join(priority[port * writes :][:port] for port in range(writes))
+    if set(never) - {"0"} or set(always) - {"1"}:
+        raise SimulationError(
+            "there is no model of the netlist's memory: reads with a clock, ports of several words, writes without a clock or "
+            "at its falling edge, words from another address than 0 on, or no priority of later writes"
+        )
+    content = np.array([bit == "1" for bit in reversed(parameters["INIT"])], np.uint8)
+    bits = np.zeros(words * width, np.uint8)
+    bits[: len(content)] = content[: len(bits)]
+
+    def ports(count: int, *names: str) -> list[tuple[np.ndarray, ...]]:
+        return list(zip(*(at[name].reshape(count, -1) for name in names), strict=True)) if count else []
+
+    return Memory(
+        bits.reshape(words, width),
+        ports(reads, "RD_ADDR", "RD_DATA"),
+        ports(writes, "WR_ADDR", "WR_DATA", "WR_EN"),
+    )

@@ -1,0 +1,73 @@
+"""A unit as gates: its Verilog through Yosys and abc to the project's own generic cells.
+
+The cells and abc's script are those of ``make synth``. A module that a design holds many times is mapped once; the rest is
+flattened into what holds it. Large memories stay memories, as macros of a chip are. Every flip-flop starts at 0: one that
+starts at 1 in the RTL is one between two inverters.
+"""
+
+import hashlib
+from functools import partial
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+from bitpath.rtl.common.config import digest
+from bitpath.rtl.emit import verilog_text
+from bitpath.rtl.units import find_unit
+from bitpath.sim.engine import cache, paths, yosys
+from bitpath.sim.engine.tools import require_extra
+from bitpath.sim.study.synth import flow, library
+
+MEMORY_WORDS, MEMORY_BITS = 8, 64
+"""A memory of more words, or of wider ones, stays one; a smaller one becomes flip-flops."""
+NETLIST, TOP = "netlist.json", "netlist"
+_SCRIPT = f"""read_verilog -sv source.v
+hierarchy -check -top {TOP}
+{{keep}}
+synth -top {TOP} -flatten -nordff -run begin:fine
+memory_map t:$mem_v2 r:SIZE<={MEMORY_WORDS} %i r:WIDTH<={MEMORY_BITS} %i
+opt -fast -full
+opt -undriven -fine
+techmap
+opt -full
+opt_clean -purge
+dfflegalize -cell $_DFF_P_ 0 -mince 100000000
+simplemap
+dfflibmap -liberty cells.lib
+abc -liberty cells.lib -script area.abc
+opt_clean -purge
+write_json {NETLIST}
+"""
+
+
+def netlist(unit: str, config: Any) -> Path:
+    """The unit's netlist in Yosys' JSON, its top module :data:`TOP`; from the cache where it was made before.
+
+    Raises
+    ------
+    MissingToolError : Yosys is not installed.
+    SimulationError : Yosys refused the Verilog, or took too long.
+    """
+    require_extra("synth")
+    text, shared = verilog_text(find_unit(unit).build(config), TOP)
+    keep = "".join(f"setattr -mod -set keep_hierarchy 1 {name}\n" for name in shared)
+    inputs = {
+        "source.v": text,
+        "cells.lib": library.liberty(),
+        "area.abc": "\n".join(flow.SCRIPTS["area"]) + "\n",
+    }
+    script = _SCRIPT.format(keep=keep)
+    # Names every file of Yosys' package with its digest.
+    record = next(Path(str(file.locate())) for file in files(yosys.PACKAGE) or () if file.name == "RECORD")
+    hashes = {name: hashlib.sha256(content.encode()).hexdigest() for name, content in inputs.items()}
+    key = {"script": script, "inputs": hashes, "yosys": cache.hash_files([record])}
+    folder = paths.build_root() / "netlists" / f"{unit}-{digest(unit, config)}"
+    cache.ensure(folder, key, partial(_synthesize, unit, inputs, script))
+    return folder / NETLIST
+
+
+def _synthesize(unit: str, inputs: dict[str, str], script: str, folder: Path) -> dict[str, Any]:
+    for name, content in inputs.items():
+        (folder / name).write_text(content)
+    yosys.require_run(f"the netlist of {unit}", folder, "netlist", script, flow.SYNTH_SECONDS)
+    return {}

@@ -1,0 +1,143 @@
+"""Signal bits proved constant: by ABC's SAT sweeping, all candidates at once, with free inputs.
+
+A flattened module gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
+cycle of every run, by joint induction over the cycles from power-on: of constants alone first, which leaves little, then of all
+nets that are equal. Modules of several instances come before the top, since what holds whatever they get holds in each of them.
+Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can only lose proofs.
+Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
+"""
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
+
+from bitpath.sim.campaigns.coverage.netlist import DESIGN, Net, Netlist
+from bitpath.sim.engine import abc, aiger, cache, journal, paths
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.yosys import YosysTimeoutError, require_run, yosys_version
+
+PROVE_SECONDS = 1800
+"""Limit on one step, and on making what the first reads."""
+MEMORY_WORDS = 64
+OUTPUT = "bitpath_candidates"
+GRAPH = "candidates"
+MOST_BITS = 40_000
+"""Driven in what is asked at once: mostly a minute or two, ten and more of `exponential`. Of a larger design the largest
+modules are left out, which give anything then; what is open in them stays open."""
+_FLATTEN = """read_rtlil design.il
+{deletions}
+hierarchy -top {root}
+flatten
+write_rtlil flat.il
+"""
+_PREPARE = """read_rtlil candidates.il
+hierarchy -top {top}
+opt_clean
+memory_collect
+delete t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{words} %i
+{to_gates}
+setundef -undriven -anyseq
+aigmap
+opt_clean
+write_aiger -zinit prepared.aig
+"""
+STEPS = ("scorr -k", "scorr -k -C 20000 -F 2", "ifraig; scorr")
+"""By induction over what is constant, over two cycles with more effort, and over what is equal; each on what the one before it
+left. Not ABC's newer &scorr, which does not see that an output is the constant which its induction needs."""
+
+
+def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
+    """Those of the nets, each given with one of its names, that are proved constant in every instance of their module, with
+    the values that they have there.
+
+    Raises
+    ------
+    SimulationError : Yosys or ABC failed. That they ran out of time is none: then nothing more is proved.
+    """
+    found: dict[Net, frozenset[int]] = {}
+    for root, inside in netlist.roots.items():
+        asked = {net: signal for net, signal in signals.items() if net not in found and net.module in inside}
+        found |= _constant_in(netlist, root, asked)
+    return found
+
+
+def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
+    """Those that are proved to be so whatever a module gets from outside."""
+    # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
+    here = cache.hash_files(
+        [Path(module.__file__) for module in (abc, aiger)] + [Path(__file__), Path(__file__).with_name("netlist.py")]
+    )
+    key = hashlib.sha256(repr((netlist.digest(root), here, yosys_version())).encode()).hexdigest()
+    file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
+    known = {
+        Net(record["module"], record["bit"]): frozenset(record["constant"])
+        for record in journal.read(file)
+        if record["key"] == key
+    }
+    without = netlist.too_large(root, MOST_BITS)
+    everywhere, left = netlist.instances(root), netlist.instances(root, without)
+    # An answer is one for all instances of a net's module.
+    asked = [net for net in signals if net not in known and left.get(net.module) == everywhere[net.module]]
+
+    bits = {net: netlist.flat_bits(net.module, signals[net], left[net.module]) for net in asked}
+    answers, whole = _answers(netlist, root, without, bits) if asked else ({}, True)
+    for net, constant in answers.items():
+        known[net] = constant
+        # What was left open for want of time is asked again by the next run.
+        if constant or whole:
+            journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": sorted(constant)})
+    return {net: known[net] for net in signals if known.get(net)}
+
+
+def _answers(
+    netlist: Netlist, root: str, without: Set[str], asked: Mapping[Net, Sequence[tuple[str, int]]]
+) -> tuple[dict[Net, frozenset[int]], bool]:
+    """Of each net the values that its bits are proved to have, none where they are not; and whether all steps ended in time."""
+    bits = [(net, bit) for net, each in asked.items() for bit in each]
+    whole = True
+    with tempfile.TemporaryDirectory(dir=netlist.folder.parent) as place:
+        folder = Path(place)
+        shutil.copy(netlist.folder / DESIGN, folder)
+        try:
+            deletions = "\n".join(f"delete t:{module}" for module in sorted(without))
+            require_run(root, folder, "flatten", _FLATTEN.format(root=root, deletions=deletions), PROVE_SECONDS)
+            text = with_output((folder / "flat.il").read_text(), [bit for _, bit in bits])
+            (folder / "candidates.il").write_text(text)
+            prepare = _PREPARE.format(top=root, words=MEMORY_WORDS, to_gates=abc.TO_GATES)
+            require_run(root, folder, "prepare", prepare, PROVE_SECONDS)
+            # One that a time-out cut is not read.
+            (folder / "prepared.aig").replace(folder / f"{GRAPH}.aig")
+            for step in STEPS:
+                require_run(root, folder, "prove", abc.reduction(folder, GRAPH, step), PROVE_SECONDS)
+                abc.reduced(folder, GRAPH).replace(folder / f"{GRAPH}.aig")
+        except YosysTimeoutError:
+            whole = False
+        found = folder / f"{GRAPH}.aig"
+        constant = aiger.constant_outputs(found.read_bytes()) if found.exists() else [None] * len(bits)
+    if len(constant) != len(bits):
+        raise SimulationError(f"ABC answered for {len(constant)} of {len(bits)} bits of {root}")
+    values: dict[Net, set[int | None]] = {}
+    for (net, _), each in zip(bits, constant, strict=True):
+        values.setdefault(net, set()).add(each)
+    return {net: frozenset() if None in found else frozenset(found) for net, found in values.items()}, whole
+
+
+def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
+    """A flat design whose one output is these bits, the first lowest.
+
+    Raises
+    ------
+    ValueError : it has no such wire.
+    """
+    wires = set(re.findall(r"^  wire .*?\\(\S+)$", rtlil, re.MULTILINE))
+    for name, _ in bits:
+        if name not in wires:
+            raise ValueError(f"the flattened design has no wire {name}")
+    body, end = rtlil.rstrip().rpartition("\nend")[:2]
+    body = re.sub(r"^(  wire\b.*?) output \d+ ", r"\1 ", body, flags=re.MULTILINE)
+    added = [f"  wire width {len(bits)} output 1000000 \\{OUTPUT}"]
+    added += [f"  connect \\{OUTPUT} [{place}] \\{name} [{index}]" for place, (name, index) in enumerate(bits)]
+    return "\n".join([body, *added]) + f"{end}\n"

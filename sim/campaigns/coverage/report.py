@@ -1,0 +1,70 @@
+"""Coverage as a table, a picture and a list of records."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+REPORT, PICTURE = "coverage.json", "coverage.png"
+ALL, GOAL = 100.0, 98.0
+"""Percent of lines and of toggles, each without what is waived."""
+KINDS = {"functional_percent": "bins", "line_percent": "lines", "toggle_percent": "toggles"}
+_COLORS = ("#4477aa", "#ccbb44", "#228833")
+
+
+def failures(record: Mapping[str, Any]) -> list[str]:
+    """What of a unit's coverage is below its goal, each in a sentence."""
+    goals = {"functional_percent": ALL, "line_percent": GOAL, "toggle_percent": GOAL}
+    return [
+        f"{record['unit']}: {record[name]:.2f} % of {KINDS[name]}, the goal is {goal:g} %"
+        for name, goal in goals.items()
+        if record[name] < goal
+    ]
+
+
+def is_whole(record: Mapping[str, Any]) -> bool:
+    """Whether a record has what the picture shows."""
+    return record.keys() >= KINDS.keys()
+
+
+def show(console: Any, records: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row a unit."""
+    from rich.table import Table
+
+    table = Table("unit", title="Coverage")
+    for name in ("bins", "% hit", "lines", "% hit", "bits", "% toggled", "proved constant", "waived"):
+        table.add_column(name, justify="right")
+    for record in records:
+        table.add_row(
+            record["unit"],
+            f"{record['bins']}",
+            f"{record['functional_percent']:.2f}",
+            f"{record['lines'] - record['lines_waived']}",
+            f"{record['line_percent']:.2f}",
+            f"{record['bits'] - record['bits_waived']}",
+            f"{record['toggle_percent']:.2f}",
+            f"{record['bits_proved_constant']}",
+            f"{record['waived']}",
+        )
+    console.print(table)
+
+
+def draw(records: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Draw three bars a unit, from 90 % or what the lowest needs to 100 %."""
+    from bitpath.sim.engine.tools import require_extra
+
+    require_extra("plot")
+    from matplotlib.figure import Figure
+
+    lowest = min(record[name] for record in records for name in KINDS)
+    figure = Figure(figsize=(8, 1.5 + 0.45 * len(records)), layout="constrained")
+    axes = figure.subplots()
+    for place, (name, label) in enumerate(KINDS.items()):
+        heights = [row + (place - 1) * 0.27 for row in range(len(records))]
+        axes.barh(heights, [record[name] for record in records], 0.25, label=label, color=_COLORS[place])
+    axes.axvline(GOAL, color="black", linewidth=0.8, linestyle=":")
+    axes.set_yticks(range(len(records)), [record["unit"] for record in records])
+    axes.invert_yaxis()
+    axes.set_xlim(min(90.0, lowest - 1), 100.0)
+    axes.set_xlabel("percent of what is not waived")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08 if len(records) > 8 else -0.25), ncols=len(KINDS))
+    figure.savefig(file)

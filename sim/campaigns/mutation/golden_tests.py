@@ -1,0 +1,77 @@
+"""``python -m bitpath.sim.campaigns.mutation.golden_tests MODULE SOURCE TEST``: a test file with another source in a module's place.
+
+With ``--lines FILE`` the file gets the lines of golden that run. In a process of its own, so that no module that holds
+something of the real one is left over.
+"""
+
+import argparse
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import CodeType, ModuleType
+
+import pytest
+from coverage import Coverage
+
+MOST_BYTES = 8 << 30
+
+
+class Replaced(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds one module, and gives it the text of a file."""
+
+    def __init__(self, module: str, source: Path):
+        self.module, self.source, self.file = module, source, ""
+
+    def find_spec(self, fullname: str, path: object, target: ModuleType | None = None) -> object:
+        if fullname != self.module:
+            return None
+        # The real one's spec, for its name and place; tests read such things.
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        spec.loader, self.file = self, spec.origin
+        return spec
+
+    def get_source(self, fullname: str) -> str:
+        return self.source.read_text()
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_source(fullname), self.file)
+
+
+@contextmanager
+def kept_lines(file: Path) -> Iterator[None]:
+    """Write which lines of golden run meanwhile, as JSON: by target, "golden/arrays/codec.py", their numbers."""
+    root = Path(importlib.util.find_spec("bitpath.golden").origin).parents[1]
+    running = Coverage(data_file=None, config_file=False, include=[f"{root}/golden/*"])
+    with running.collect():
+        yield
+    data = running.get_data()
+    lines = {str(Path(name).relative_to(root)): sorted(data.lines(name)) for name in data.measured_files()}
+    file.write_text(json.dumps(lines))
+
+
+def main() -> int:
+    """Run the file's tests up to the first failure, and return pytest's status."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("module")
+    parser.add_argument("source", type=Path)
+    parser.add_argument("test")
+    parser.add_argument("--lines", type=Path)
+    given = parser.parse_args()
+    # A shift turned round makes integers that fill a machine.
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    sys.meta_path.insert(0, Replaced(given.module, given.source))
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not deep and not simulator"]
+    # The same examples each time, none from an earlier run: else chance decides of some faults.
+    options.append("--hypothesis-profile=ci")
+    with kept_lines(given.lines) if given.lines else nullcontext():
+        return int(pytest.main([*options, given.test]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""Which unit's bench judges the mutants of which file."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache as once
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import bitpath.rtl
+from bitpath.rtl.emit import rtlil_text
+from bitpath.rtl.units import UNITS, control_files
+from bitpath.sim.engine import cache, paths
+from bitpath.sim.engine.build import rtl_emitter
+
+RTL = Path(bitpath.rtl.__file__).parent
+NO_OWNER = "rtl/common/pipeline/shared_instances"
+"""Names the ports of shared bodies; what stands there belongs to the module around it."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A unit in a configuration, whose own bench judges.
+
+    Attributes
+    ----------
+    unit, config : the unit's name, and its configuration.
+    cases : random cases of a test; None for those of the unit's coverage, within a bound.
+    """
+
+    unit: str
+    config: Any
+    cases: int | None = None
+
+    @property
+    def top(self) -> str:
+        """The name of its module where mutants are put into it."""
+        return f"{self.unit}_mutants"
+
+
+HOSTS = tuple(
+    Host(unit.name, judge.config, judge.cases)
+    for judge, unit in sorted(
+        ((judge, unit) for unit in UNITS.values() for judge in unit.judges), key=lambda pair: pair[0].place
+    )
+)
+"""The judges of all units in their order, from the smallest netlist to the largest, but for three: the BF16 PE, to which any
+number comes, before the reciprocal, which is never halfway between two; stochastic PSUM where psum would be, which never
+rounds stochastically; and the lane alone of what post_add has too, which drops exponents and signs of floats. The aligned dot
+product has what the exact one has not; and only where a row broadcast writes the rows between does it show that they are zero.
+"""
+
+OWN_BENCH = {"rtl/trainium3/dot/pe": "quad_mx_pe"}
+"""Files that this unit's bench judges, though a smaller netlist has cells of them too."""
+
+
+def is_target(file: str) -> bool:
+    """Whether mutants of the file are asked for: all of rtl/common, and the datapaths of the machines."""
+    return file not in control_files()
+
+
+@once
+def targets() -> dict[str, Host]:
+    """The files with cells of their own, such as "rtl/common/arithmetic/align", and the host of each, by host."""
+    sources = cache.hash_files((*rtl_emitter().sources, Path(__file__)))
+    key = {"sources": sources, "amaranth": version("amaranth")}
+    made = cache.ensure(paths.build_root() / "mutate" / "targets", key, _find)
+    return {file: HOSTS[number] for file, number in made.items()}
+
+
+def _find(_: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, host in enumerate(HOSTS):
+        for file in sorted(cells(host)):
+            if is_target(file) and OWN_BENCH.get(file, host.unit) == host.unit:
+                found.setdefault(file, number)
+    return found
+
+
+def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
+    """The targets of those names: a file with or without its folder and ``.py``; a unit, for its own file and all that it
+    hosts.
+
+    Raises
+    ------
+    ValueError : a name that is neither.
+    """
+    # They are asked for where something is named alone: it takes a minute to find them the first time.
+    known = targets() if names else {}
+    chosen: dict[str, Host] = {}
+    for name in names:
+        file = name.removesuffix(".py")
+        own = [target for target, host in known.items() if file in (target, target.rpartition("/")[2], host.unit)]
+        if not own:
+            raise ValueError(f"no datapath {name!r} has cells in a unit's netlist, known are {', '.join(known)}")
+        chosen |= {target: known[target] for target in own}
+    return chosen
+
+
+def cells(host: Host) -> Counter[str]:
+    """Cells and processes of each file in the host's netlist."""
+    return Counter(source.rpartition(".py")[0] for source in _owners(host_rtlil(host)[0]))
+
+
+def host_rtlil(host: Host) -> tuple[str, tuple[str, ...]]:
+    """The host in Yosys' language, in which every cell says which line of which file it is of, as "rtl/common/arithmetic/align.py:85";
+    and the modules to compile apart."""
+    text, apart = rtlil_text(UNITS[host.unit].build(host.config), host.top, sources=True)
+    return with_owners(text), apart
+
+
+def with_owners(text: str) -> str:
+    """Netlist text with source attributes on cells, processes and their switches alone, all of them of the RTL's files.
+
+    Amaranth puts none on a switch, of which Yosys makes multiplexers; and a register that is a port has the line of a
+    library. Their owners are the process and the module.
+    """
+    lines, module, process, own = [], "", "", ""
+    for line in text.splitlines():
+        words = line.split()
+        head = words[0] if words else ""
+        if head == "attribute" and words[1] == "\\src":
+            own = _of_rtl(line.partition("\\src ")[2].strip('"'))
+            continue
+        if head == "module":
+            module = own
+        elif head == "process":
+            process = own or module
+        if head in ("cell", "process", "switch") and (source := process if head != "cell" else own or module):
+            lines.append(f'attribute \\src "{source}"')
+        lines.append(line)
+        if head != "attribute":
+            own = ""
+    return "\n".join(lines) + "\n"
+
+
+def _of_rtl(source: str) -> str:
+    """A place as "rtl/common/arithmetic/align.py:85"; "" where it is of no file of ours."""
+    inside = source.removeprefix(f"{RTL}/")
+    return "" if inside == source or f"rtl/{inside}".startswith(f"{NO_OWNER}.py") else f"rtl/{inside}"
+
+
+def _owners(text: str) -> Iterator[str]:
+    for source, kind, name in re.findall(r'^attribute \\src "([^"]*)"\n\s*(cell|process) (\S+)', text, re.MULTILINE):
+        # A cell of another name is an instance of a module.
+        if kind == "process" or name.startswith("$"):
+            yield source

@@ -1,0 +1,204 @@
+"""One netlist with many mutants, of which an input chooses one."""
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from bitpath.sim.campaigns.mutation import hosts
+from bitpath.sim.campaigns.mutation.hosts import Host
+from bitpath.sim.engine.build import Built, Emitter, build, rtl_emitter
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.yosys import require_run, yosys_version
+from bitpath.verif.kit.bench import MUTANT_PORT
+from bitpath.verif.kit.report import write_records
+
+YOSYS_SECONDS = 600
+PREPARED, MUTATED = "prepared.il", "mutants.il"
+DRAWN = "mutants.json"
+"""The drawn mutants, and first how many there were to draw from."""
+_PREPARE = """read_rtlil design.il
+hierarchy -check -top {top}
+proc -norom
+opt_expr
+wreduce
+opt_clean -purge
+write_rtlil {prepared}
+mutate -list {all} -o possible.txt a:src=*{target}.py:* t:$meminit* %d t:$memrd* %d
+"""
+"""What a memory begins with is constant, and a port that reads at once has no reset: no input can put a fault there. Where what
+is read comes from and goes to has its own.
+"""
+MOST_COPIES = 32
+"""Of a module with mutants that are compiled in place: each has all of its mutants, and a hundred take a quarter of an hour."""
+_ALL = 10**8
+"""More than any netlist has; Yosys then lists all there are."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault of one bit.
+
+    Attributes
+    ----------
+    module, cell, port, bit : where.
+    mode : inv; const0, const1; cnot0, cnot1: inverted where another bit of the port, ``control``, is 0 or 1.
+    source : the line of Python that the cell is of, "rtl/common/arithmetic/align.py:85".
+    """
+
+    mode: str
+    module: str
+    cell: str
+    port: str
+    bit: int
+    control: int | None
+    source: str
+
+    @property
+    def command(self) -> str:
+        """For Yosys: put it in."""
+        where = f"-module {self.module} -cell {self.cell} -port {self.port} -portbit {self.bit}"
+        return f"mutate -mode {self.mode} {where}" + (f" -ctrlbit {self.control}" if self.control is not None else "")
+
+    @property
+    def shown(self) -> str:
+        """For people."""
+        control = "" if self.control is None else f" by bit {self.control}"
+        return f"{self.source}: {self.mode} {self.port}[{self.bit}]{control} of {self.cell} in {self.module}"
+
+
+@dataclass(frozen=True)
+class Mutants:
+    """What a netlist of mutants is made from: its configuration, as builds are keyed by.
+
+    Attributes
+    ----------
+    unit, config : the host.
+    target : the file whose cells have the faults.
+    count : how many are wanted.
+    seed : of the draw.
+    yosys : its release.
+    """
+
+    unit: str
+    config: Any
+    target: str
+    count: int
+    seed: int
+    yosys: str
+
+
+def build_mutants(host: Host, target: str, count: int, seed: int) -> Built:
+    """The netlist, compiled; beside its Verilog the prepared netlist without mutants and the list of them."""
+    key = Mutants(host.unit, host.config, target, count, seed, yosys_version())
+    sources = (*rtl_emitter().sources, Path(__file__), Path(hosts.__file__))
+    return build("mutants", key, "verilator", emitter=Emitter(partial(_emit, host), sources))
+
+
+def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
+    text, no_inline = hosts.host_rtlil(host)
+    (folder / "design.il").write_text(text)
+    prepare = _PREPARE.format(top=host.top, prepared=PREPARED, all=_ALL, target=key.target)
+    require_run(f"preparing {key.target}", folder, "prepare", prepare, YOSYS_SECONDS)
+    possible = read_list((folder / "possible.txt").read_text(), key.target)
+    drawn = draw(possible, key.count, key.seed)
+    prepared = (folder / PREPARED).read_text()
+    _refuse_starts_at_one(prepared, drawn)
+    often = {name for name, count in copies(prepared, host.top).items() if count > MOST_COPIES}
+    no_inline = (*no_inline, *sorted(often & {mutant.module.lstrip("\\") for mutant in drawn} - {*no_inline}))
+    write_records(folder / DRAWN, [{"possible": len(possible)}, *map(asdict, drawn)])
+    (folder / "possible.txt").unlink()
+    file = folder / f"{host.top}.v"
+    require_run(f"mutating {key.target}", folder, "mutate", mutating(drawn, file.name), YOSYS_SECONDS)
+    return SimpleNamespace(top=host.top, files=(file,), no_inline=no_inline)
+
+
+def mutating(drawn: Sequence[Mutant], file: str) -> str:
+    """The script that puts all mutants in, number 1 first; 0 is the design as it was."""
+    control = f"-ctrl {MUTANT_PORT} {select_bits(len(drawn))}"
+    lines = [f"{mutant.command} {control} {number}" for number, mutant in enumerate(drawn, 1)]
+    ends = [f"write_rtlil {MUTATED}", f"write_verilog -noattr {file}"]
+    # What selects two inputs of a multiplexer at once must be the same in simulation and in proof, and so must the start of a
+    # register behind whose output a mutant stands.
+    same = ["pmuxtree", "setundef -init -zero"]
+    return "\n".join([f"read_rtlil {PREPARED}", *lines, *same, *ends]) + "\n"
+
+
+def copies(text: str, top: str) -> Counter[str]:
+    """How often each module stands in a design in Yosys' language."""
+    inside: dict[str, list[str]] = defaultdict(list)
+    module = ""
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["module"]:
+            module = words[1].lstrip("\\")
+        elif words[:1] == ["cell"] and words[1].startswith("\\"):
+            inside[module].append(words[1].lstrip("\\"))
+    found = Counter({top: 1})
+
+    def add(module: str) -> None:
+        for name in inside[module]:
+            found[name] += 1
+            add(name)
+
+    add(top)
+    return found
+
+
+def _refuse_starts_at_one(prepared: str, drawn: Sequence[Mutant]) -> None:
+    """A mutant behind a register's output takes its start away, which becomes 0: in simulation, and unseen in the proofs."""
+    behind = {mutant.module.lstrip("\\") for mutant in drawn if mutant.port.lstrip("\\") == "Q"}
+    module = ""
+    for line in prepared.splitlines():
+        words = line.split()
+        if words[:1] == ["module"]:
+            module = words[1].lstrip("\\")
+        elif words[:2] == ["attribute", "\\init"] and "1" in words[2].partition("'")[2] and module in behind:
+            raise SimulationError(
+                f"a register of {module} starts at 1, which mutants of its registers' outputs would change"
+            )
+
+
+def select_bits(count: int) -> int:
+    """Of the input that chooses one of so many mutants, or none."""
+    return count.bit_length()
+
+
+def read_list(text: str, target: str) -> list[Mutant]:
+    """The mutants in Yosys' list, each with its line of the target; none of a clock, which is no datapath's."""
+    found = []
+    for line in text.splitlines():
+        words = re.findall(r"-(mode|module|cell|port|portbit|ctrlbit|src) (\S+)", line)
+        fields = dict(words)
+        control = fields.get("ctrlbit")
+        # A cell that was two alike has the lines of both.
+        sources = [value for name, value in words if name == "src" and value.startswith(f"{target}.py:")]
+        found.append(
+            Mutant(
+                mode=fields["mode"],
+                module=fields["module"],
+                cell=fields["cell"],
+                port=fields["port"],
+                bit=int(fields["portbit"]),
+                control=None if control is None else int(control),
+                source=sources[0],
+            )
+        )
+    return [mutant for mutant in found if mutant.port.lstrip("\\").lower() != "clk"]
+
+
+def draw(possible: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
+    """So many of them, or all; lines of source take turns, so that none is left to its few bits' luck."""
+    lines = defaultdict(list)
+    for mutant in possible:
+        lines[mutant.source].append(mutant)
+    rng = random.Random(seed)
+    for each in lines.values():
+        rng.shuffle(each)
+    turns = [(turn, rng.random(), mutant) for each in lines.values() for turn, mutant in enumerate(each)]
+    return [mutant for _, _, mutant in sorted(turns, key=lambda item: item[:2])][:count]

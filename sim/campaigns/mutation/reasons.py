@@ -1,0 +1,81 @@
+"""Why mutants live that no proof calls equal to the design: survivors.toml beside the tests of each room."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import bitpath.golden
+import bitpath.rtl
+import bitpath.verif
+from bitpath.sim.campaigns.mutation.verdicts import Faulty
+from bitpath.sim.flows.machines import MACHINES
+
+PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden}
+FIELDS = {"file": str, "line": str, "modes": list, "port": str, "bits": list, "reason": str}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why the mutants of a line live.
+
+    Attributes
+    ----------
+    line : the line's text, stripped: it holds when other lines come before it.
+    modes, port : which of its mutants, for example ["const0", "cnot1"] and "A"; of golden's, ["Lt -> LtE"] and "".
+    bits : of the port; of golden's none.
+    reason : a sentence.
+    """
+
+    line: str
+    modes: tuple[str, ...]
+    port: str
+    bits: tuple[int, ...]
+    reason: str
+
+    def holds(self, mutant: Faulty) -> bool:
+        """Whether it is the mutant's."""
+        place = (self.line, self.port) == (source_line(mutant.source), mutant.port)
+        return place and mutant.mode in self.modes and (mutant.bit is None or mutant.bit in self.bits)
+
+
+def source_line(source: str) -> str:
+    """The text at a place such as "rtl/common/arithmetic/align.py:85", stripped."""
+    file, _, number = source.rpartition(":")
+    top, _, inside = file.partition("/")
+    if top not in PACKAGES:
+        raise ValueError(f"no line of this project's: {source!r}")
+    path = Path(PACKAGES[top].__file__).parent / inside
+    return path.read_text().splitlines()[int(number) - 1].strip()
+
+
+def read_reasons(target: str) -> list[Reason]:
+    """Those of a target such as "rtl/common/arithmetic/align"; none where it has no file.
+
+    Raises
+    ------
+    ValueError : a file that says something else.
+    """
+    path = reasons_file(target)
+    if not path.is_file():
+        return []
+    try:
+        entries = tomllib.loads(path.read_text()).get("survivor", [])
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError(f"{path}: survivors are tables, [[survivor]]")
+    for entry in entries:
+        if {name: type(value) for name, value in entry.items()} != FIELDS or not entry["reason"].strip():
+            raise ValueError(f"{path}: a survivor has the fields {', '.join(FIELDS)}, not {', '.join(entry)}")
+    own = [
+        {name: value for name, value in entry.items() if name != "file"} for entry in entries if entry["file"] == target
+    ]
+    return [Reason(**entry | {"modes": tuple(entry["modes"]), "bits": tuple(entry["bits"])}) for entry in own]
+
+
+def reasons_file(target: str) -> Path:
+    """Where the reasons of a target stand: its room's below ``verif``, or ``golden`` of its machine."""
+    top, *folders, _ = target.split("/")
+    machine = folders[0] if folders and folders[0] in MACHINES else "common"
+    room = Path(*folders) if top == "rtl" else Path(machine, "golden")
+    return Path(bitpath.verif.__file__).parent / room / "survivors.toml"

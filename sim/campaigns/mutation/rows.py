@@ -1,0 +1,48 @@
+"""build/reports/mutation.json: a row for each target, all of the sources as they are."""
+
+import time
+from collections.abc import Iterable
+from functools import cache as once
+from pathlib import Path
+from typing import Any
+
+import bitpath.golden
+import bitpath.rtl
+import bitpath.sim
+import bitpath.verif
+from bitpath.sim.engine import cache, paths
+from bitpath.sim.engine.reports import Record, merge
+
+
+def rows_file() -> Path:
+    """The report."""
+    return paths.reports() / "mutation.json"
+
+
+class Rows:
+    """The report's rows. Those of targets that are judged anew go at the start, and those of other sources with them.
+
+    Parameters
+    ----------
+    targets : what is judged anew.
+    """
+
+    def __init__(self, targets: Iterable[str]):
+        self._sources, self._began = _sources(), time.time()
+        anew = set(targets)
+        merge([], rows_file(), "target", lambda row: self._keeps(row) and row["target"] not in anew)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """A target's row, at once: what is complete is not lost when a later one fails."""
+        merge([record | {"sources": self._sources, "began": self._began}], rows_file(), "target", self._keeps)
+
+    def _keeps(self, row: Record) -> bool:
+        return row.get("sources") == self._sources
+
+
+@once
+def _sources() -> str:
+    """Of all four packages."""
+    packages = (bitpath.golden, bitpath.rtl, bitpath.verif, bitpath.sim)
+    folders = [Path(package.__file__).parent for package in packages]
+    return cache.hash_files(folders, (".py", ".cpp", ".toml", ".txt"))[:16]

@@ -1,0 +1,87 @@
+"""Targets of both kinds, one after the other, each giving a record of mutation.json."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from bitpath.sim.campaigns.mutation.golden import GOLDEN_COUNT, find_golden, golden_targets, judge_golden
+from bitpath.sim.campaigns.mutation.hosts import find_targets, targets
+from bitpath.sim.campaigns.mutation.judge import judge
+from bitpath.sim.campaigns.mutation.reasons import read_reasons
+from bitpath.sim.campaigns.mutation.table import record_of
+from bitpath.sim.campaigns.mutation.verdicts import Judged, Progress
+from bitpath.sim.engine.errors import SimulationError
+
+COUNT = 200
+
+
+@dataclass(frozen=True)
+class Task:
+    """A target.
+
+    Attributes
+    ----------
+    target : the file.
+    count : mutants where the user names no number.
+    call : judges so many mutants, drawn by a seed.
+    """
+
+    target: str
+    count: int
+    call: Callable[[int, int, Progress], Judged]
+
+    @property
+    def is_rtl(self) -> bool:
+        """Whether it takes Yosys and Verilator."""
+        return self.target.startswith("rtl/")
+
+
+def chosen(names: Sequence[str], *, everything: bool, golden: bool, again: bool = False) -> list[Task]:
+    """What a command line names; ``again`` judges anew what an earlier run had no time for.
+
+    Raises
+    ------
+    ValueError : nothing, no target of that name, or names beside all.
+    """
+    if names and (everything or golden):
+        raise ValueError("--all and --golden name targets themselves; leave out those named, or the option")
+    if not names and not everything and not golden:
+        raise ValueError(
+            "no target named; name a file such as rtl/common/arithmetic/align or a unit, or give --all or --golden"
+        )
+    models = [name for name in names if name.startswith("golden/")]
+    files = targets() if everything else find_targets(tuple(name for name in names if name not in models))
+    models = golden_targets() if everything or golden else [find_golden(name) for name in models]
+    tasks = [Task(file, COUNT, partial(judge, file, host, again=again)) for file, host in files.items()]
+    return tasks + [Task(file, GOLDEN_COUNT, partial(judge_golden, file, again=again)) for file in models]
+
+
+def sweep(
+    tasks: Sequence[Task], count: int | None, seed: int, console: Console, failures: list[str]
+) -> Iterator[dict[str, Any]]:
+    """The record of each target, as soon as it is whole; ``failures`` gets a line on each that could not be judged."""
+    spent = []
+    with console.status("") as status:
+        for done, task in enumerate(tasks, 1):
+
+            def progress(what: str, part: int, whole: int, target: str = task.target) -> None:
+                status.update(f"{target}: {what} {part}/{whole}")
+
+            try:
+                # Before hours are spent: a file that is none is told at once.
+                read_reasons(task.target)
+                record = record_of(task.call(task.count if count is None else count, seed, progress))
+            except (SimulationError, ValueError, OSError) as error:
+                # The other targets are judged all the same.
+                failures.append(f"{task.target}: {error}")
+                console.print(f"{task.target}: not judged: {str(error).splitlines()[0]}", highlight=False)
+                continue
+            spent.append(record["seconds"])
+            left = (len(tasks) - done) * sum(spent) / len(spent) / 60
+            about = f"{done} of {len(tasks)} targets, about {left:.0f} min to go at their rate"
+            counts = ", ".join(f"{record[name]} {name}" for name in ("killed", "equivalent", "survived", "broken"))
+            console.print(f"{task.target}: {counts}; {about}", highlight=False)
+            yield record

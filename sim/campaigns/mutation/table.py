@@ -1,0 +1,92 @@
+"""What became of the mutants: records, their table, and the list of survivors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bitpath.sim.campaigns.mutation.reasons import read_reasons
+from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, TIMED_OUT, Judged
+
+NEEDED_PERCENT = 95.0
+"""Of the mutants of an RTL file that are not proved equivalent, so many must die. Of golden's ten a file none is ever proved
+equivalent, and some are: each that lives must have its reason there too."""
+COLUMNS = (
+    "unit",
+    "target",
+    "mutants",
+    "possible",
+    "killed",
+    "equivalent",
+    "survived",
+    "broken",
+    "score %",
+    "confirmed",
+    "seconds",
+)
+
+
+def record_of(judged: Judged) -> dict[str, Any]:
+    """The record of mutation.json; ``survivors`` lists each, and each broken one, with its reason, None where there is none."""
+    reasons = read_reasons(judged.target)
+    survivors = [
+        {
+            "mutant": mutant.shown,
+            "reason": next((reason.reason for reason in reasons if reason.holds(mutant)), None),
+        }
+        for mutant in (*judged.those(SURVIVED), *judged.those(BROKEN))
+    ]
+    # What a slower machine leaves without a proof needs its reason there.
+    living = [*judged.those(SURVIVED), *judged.those(BROKEN), *judged.those(EQUIVALENT)]
+    idle = [f"{reason.line}: {reason.reason}" for reason in reasons if not any(map(reason.holds, living))]
+    late = sum(each.verdict == KILLED and each.how.startswith(TIMED_OUT) for each in judged.verdicts)
+    return {
+        "unit": judged.unit,
+        "mutants": len(judged.mutants),
+        **{verdict: len(judged.those(verdict)) for verdict in (KILLED, EQUIVALENT, SURVIVED, BROKEN)},
+        "target": judged.target,
+        "config": judged.config,
+        "digest": judged.digest,
+        "possible": judged.possible,
+        "confirmed": judged.confirmed,
+        "seed": judged.seed,
+        "seconds": judged.seconds,
+        "killed_by_time": late,
+        "survivors": survivors,
+        "idle_reasons": idle,
+    }
+
+
+def score(record: dict[str, Any]) -> float:
+    """Percent of the mutants that are not proved equivalent and die; 100 where there are none."""
+    real = record["mutants"] - record[EQUIVALENT]
+    return 100 * record[KILLED] / real if real else 100.0
+
+
+def complaints(records: Sequence[dict[str, Any]]) -> list[str]:
+    """What is not as it must be: no mutant, too low a score, a survivor without a reason, a reason whose mutants all die."""
+    found = []
+    for record in records:
+        if not record["mutants"]:
+            found.append(f"{record['target']}: there is nothing in its cells to be faulty")
+        found += [f"{record['target']}: a reason of nothing that lives: {each}" for each in record["idle_reasons"]]
+        if (percent := score(record)) < NEEDED_PERCENT and not record["target"].startswith("golden/"):
+            found.append(f"{record['target']}: {percent:.1f} % die, at least {NEEDED_PERCENT:g} % must")
+        if without := sum(each["reason"] is None for each in record["survivors"]):
+            found.append(f"{record['target']}: {without} survivors have no reason")
+    return found
+
+
+def show_mutation(console: Console, records: Sequence[dict[str, Any]]) -> None:
+    """One row for each target, and below the table each survivor."""
+    table = Table()
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in COLUMNS[:2] else "right")
+    for record in records:
+        named = {**record, "score %": f"{score(record):.1f}"}
+        table.add_row(*("-" if named[name] is None else str(named[name]) for name in COLUMNS))
+    console.print(table)
+    for record in records:
+        for each in record["survivors"]:
+            console.print(f"{each['mutant']}: {each['reason'] or 'no reason'}", soft_wrap=True, highlight=False)

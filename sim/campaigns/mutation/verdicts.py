@@ -1,0 +1,217 @@
+"""What became of mutants, kept as soon as it is known."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from bitpath.golden.arrays.backend import threads
+from bitpath.sim.engine import journal, paths, process
+from bitpath.sim.engine.errors import SimulationError
+
+STALE_SECONDS = 86_400
+END_SECONDS = 0.1
+"""Between looks whether calls that were told to end have ended."""
+KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
+"""What becomes of a mutant; a broken one cannot be run, and counts as if it had survived."""
+TIMED_OUT = "out of time"
+"""Begins the ``how`` of a verdict that a faster or less busy machine might give otherwise."""
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done and all there is."""
+
+
+class Faulty(Protocol):
+    """A mutant, of whatever kind.
+
+    Attributes
+    ----------
+    source : its line, "rtl/common/arithmetic/align.py:85".
+    mode, port, bit : what the fault is, and where in the line's cell; golden has no bit.
+    shown : for people.
+    """
+
+    source: str
+    mode: str
+    port: str
+    bit: int | None
+    shown: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant.
+
+    Attributes
+    ----------
+    verdict : killed, equivalent, survived or broken.
+    how : by what: the test, the replayed output, the proof.
+    """
+
+    verdict: str
+    how: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A target's mutants and what became of each.
+
+    Attributes
+    ----------
+    target : of what file.
+    unit, config : whose tests judged, and its configuration as plain JSON.
+    digest : of all that the verdicts depend on.
+    possible : how many mutants there were to draw from.
+    mutants, verdicts : those drawn, in order.
+    confirmed : kills of the replay that the bench found too; None where there was no replay.
+    seed, seconds : of the draw; what was spent, over all runs.
+    """
+
+    target: str
+    unit: str
+    config: Any
+    digest: str
+    possible: int
+    mutants: tuple[Faulty, ...]
+    verdicts: tuple[Verdict, ...]
+    confirmed: int | None
+    seed: int
+    seconds: float
+
+    def those(self, verdict: str) -> list[Faulty]:
+        """The mutants with that verdict."""
+        return [mutant for mutant, own in zip(self.mutants, self.verdicts, strict=True) if own.verdict == verdict]
+
+
+def journal_file() -> Path:
+    """Every verdict by its key: what a run that was interrupted goes on from."""
+    return paths.reports() / "mutation.jsonl"
+
+
+class Ledger:
+    """What the journal knows of one key, the digest of everything that decides a verdict.
+
+    Parameters
+    ----------
+    key : the digest.
+    count : how many mutants there are; they are numbered from 1.
+    now : what the digest is at this moment: sources may change while mutants are judged.
+    again : whether what lives, or could not be run, for want of time is to be judged again.
+
+    Attributes
+    ----------
+    entries : the verdicts.
+    steps : what else is known of mutants: what the replay found, that the bench passes.
+    seconds : time spent.
+    """
+
+    def __init__(self, key: str, count: int, now: Callable[[], str], *, again: bool = False):
+        self.key, self.count, self._now = key, count, now
+        self.entries: dict[int, dict[str, Any]] = {}
+        self.steps: dict[int, dict[str, Any]] = {number: {} for number in range(1, count + 1)}
+        self.seconds = 0.0
+        for each in journal.read(journal_file()):
+            if each.get("key") != key:
+                continue
+            if not each["mutant"]:
+                self.seconds += each["seconds"]
+            elif "verdict" in each:
+                self.entries[each["mutant"]] = each
+            else:
+                self.steps[each["mutant"]] |= each["step"]
+        late = [number for number, each in self.entries.items() if again and _undecided(each)]
+        for number in late:
+            del self.entries[number]
+            if TIMED_OUT in str(self.steps[number].get("replay")):
+                del self.steps[number]["replay"]
+
+    @property
+    def missing(self) -> list[int]:
+        """Mutants without a verdict."""
+        return [number for number in range(1, self.count + 1) if number not in self.entries]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """All of them, in order; KeyError where one is missing."""
+        entries = (self.entries[number] for number in range(1, self.count + 1))
+        return tuple(Verdict(each["verdict"], each["how"]) for each in entries)
+
+    def keep(self, number: int, verdict: str, how: str, **more: Any) -> None:
+        """At once: what is lost by an interruption is what is being worked out."""
+        self._append({"key": self.key, "mutant": number, "verdict": verdict, "how": how, **more})
+        self.entries[number] = {"verdict": verdict, "how": how, **more}
+
+    def note(self, number: int, **step: Any) -> None:
+        """Something on the way to a verdict, at once too."""
+        self._append({"key": self.key, "mutant": number, "step": step})
+        self.steps[number] |= step
+
+    def spend(self, seconds: float) -> None:
+        """Add to the time spent."""
+        self.seconds += seconds
+        journal.append(journal_file(), {"key": self.key, "mutant": 0, "seconds": seconds})
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        if self._now() != self.key:
+            raise SimulationError("sources or settings changed while mutants were judged; run it again")
+        journal.append(journal_file(), entry)
+
+
+def _undecided(entry: dict[str, Any]) -> bool:
+    return entry["verdict"] == BROKEN or TIMED_OUT in entry["how"]
+
+
+def side_by_side(
+    what: str, items: Sequence[Any], call: Callable[[Any], Any], progress: Progress
+) -> Iterator[tuple[Any, Any]]:
+    """Each item and what the call makes of it, as each becomes known; the work is that of child processes.
+
+    What has been worked out is handed on before the first failure is raised; where the caller is interrupted, child processes
+    are killed.
+    """
+    progress(what, 0, len(items))
+    pool = ThreadPoolExecutor(threads())
+    futures: dict[Future, Any] = {}
+    try:
+        futures |= {pool.submit(call, item): item for item in items}
+        failed = None
+        for done, future in enumerate(as_completed(futures), 1):
+            if future.cancelled():
+                continue
+            if (error := future.exception()) is not None:
+                failed = failed or error
+                # What runs comes to its end.
+                pool.shutdown(wait=False, cancel_futures=True)
+                continue
+            yield futures[future], future.result()
+            progress(what, done, len(items))
+        if failed is not None:
+            raise failed
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        pool.shutdown(wait=False, cancel_futures=True)
+        begun = [future for future in futures if not future.cancelled()]
+        # A call may go on to its next child.
+        while wait(begun, END_SECONDS).not_done:
+            process.end_running()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """An empty folder for a while."""
+    base = paths.build_root() / "mutate"
+    base.mkdir(parents=True, exist_ok=True)
+    # What runs that were killed have left; no call takes a day.
+    for left in base.glob("run-*"):
+        with suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+    with TemporaryDirectory(dir=base, prefix="run-") as name:
+        yield Path(name)

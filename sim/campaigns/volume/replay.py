@@ -1,0 +1,36 @@
+"""One vector of a task again, by itself, in a bench with waves."""
+
+import json
+
+import numpy as np
+
+from bitpath.sim.campaigns.volume.task import Task
+from bitpath.sim.engine.build import build
+from bitpath.sim.engine.runner import SimResult, run
+
+BENCH = "bitpath.verif.kit.tb_one_vector"
+
+
+def replay(task: Task, seed: int, block: int, batch: int, vector: int, simulator: str) -> SimResult:
+    """Make a vector again and play it through the unit's ports, one cycle after another.
+
+    Raises
+    ------
+    ValueError : there is no such vector.
+    SimulationError : unit and golden differ.
+    """
+    if task.blocks is not None and block >= task.blocks:
+        raise ValueError(f"block is {block}, allowed are 0 to {task.blocks - 1} of {task.name}")
+    config = task.config()
+    batches = list(task.batches(config, task.rng(seed, block), block))
+    if batch >= len(batches):
+        raise ValueError(f"batch is {batch}, allowed are 0 to {len(batches) - 1} of block {block} of {task.name}")
+    given = batches[batch]
+    if vector >= given.count:
+        raise ValueError(f"vector is {vector}, allowed are 0 to {given.count - 1} of batch {batch} of {task.name}")
+    timing = {"beats": given.beats, "latency": given.latency, "lead": given.lead}
+    words = given.words(np.array([vector]))[0].tolist()
+    answer = np.atleast_1d(given.golden()[vector]).tolist()
+    content = {"unit": task.unit, "kind": given.kind, "words": words, "answer": answer, **timing}
+    built = build(task.unit, config, simulator, waves=True)
+    return run(built, BENCH, seed=seed, env={"BITPATH_VECTOR": json.dumps(content)})

@@ -1,0 +1,150 @@
+"""Tasks block by block on some processes, each block on disk as soon as it is there and none worked out twice."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import fields
+from functools import cache as once
+from pathlib import Path
+from typing import Any
+
+from bitpath.sim.campaigns.volume.table import TASKS, AnyTask
+from bitpath.sim.campaigns.volume.task import Found, clear_scratch
+from bitpath.sim.engine import cache, journal, model_program, paths, tools
+from bitpath.sim.engine.build import rtl_emitter
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.imports import module_file, reached
+from bitpath.sim.engine.pool import workers as processes
+
+AROUND = ("replay.py", "report.py", "run.py", "table.py")
+"""What decides neither vectors nor answers."""
+TABLE = "bitpath.sim.campaigns.volume.table"
+"""The module that reaches all tasks."""
+FIELDS = {field.name for field in fields(Found)}
+"""Of a block's record."""
+Progress = Callable[[int, int], None]
+
+
+def journal_file(task: AnyTask) -> Path:
+    """A task's blocks: what a run that was interrupted goes on from."""
+    return paths.build_root() / "deep" / f"{task.name}.jsonl"
+
+
+@once
+def _sources() -> dict[str, Any]:
+    """What all answers depend on, beside a unit's Verilog and its player."""
+    # The units' Python too: layouts and timings make vectors, and need not show in the Verilog.
+    models = (name for name in reached(TABLE) if name.startswith(("bitpath.golden", "bitpath.verif")))
+    folders = [*map(module_file, sorted(models)), *rtl_emitter().sources]
+    own = sorted(file for file in Path(__file__).parent.glob("*.py") if file.name not in AROUND)
+    own.append(Path(model_program.__file__))
+    return {
+        "sources": cache.hash_files([*folders, *own]),
+        "packages": tools.library_versions(),
+        "python": sys.version,
+    }
+
+
+def digest(task: AnyTask, seed: int) -> str:
+    """What a task's blocks are kept under: sources, Verilog, tools, and the seed where there is anything random."""
+    key = _sources() | task.identity() | {"name": task.name, "seed": seed if task.random else None}
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def run_task(
+    task: AnyTask,
+    *,
+    vectors: int,
+    seed: int,
+    blocks: int | None = None,
+    workers: int = 2,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """Compare a task's blocks but for those that are on disk, and return the record of all.
+
+    Parameters
+    ----------
+    vectors : asked for, of a task of random ones.
+    blocks : no more than so many.
+    workers : processes.
+    progress : told the blocks done and all there are.
+
+    Raises
+    ------
+    SimulationError : a player failed, a process died, or sources were changed. What was complete stays.
+    """
+    key, file = digest(task, seed), journal_file(task)
+    count = task.block_count(vectors)
+    count = count if blocks is None else min(count, blocks)
+    found = {
+        each["block"]: each
+        for each in journal.read(file)
+        if each.get("key") == key and each.get("block") in range(count) and each.keys() >= FIELDS
+    }
+    missing = [block for block in range(count) if block not in found]
+    progress(len(found), count)
+    for block, record in _work(task, seed, missing, workers, key):
+        found[block] = {"key": key, "block": block} | record
+        journal.append(file, found[block])
+        progress(len(found), count)
+    asked = count * task.block_vectors
+    if task.blocks is None:
+        asked = min(asked, vectors)
+    return _record(task, seed, key, asked, [found[block] for block in sorted(found)])
+
+
+def _work(
+    task: AnyTask, seed: int, blocks: Sequence[int], workers: int, key: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and record of each block, as they come."""
+    if not blocks:
+        return
+    clear_scratch()
+    waiting, futures = list(reversed(blocks)), {}
+    with processes(min(workers, len(blocks)), task.name) as pool:
+        while waiting or futures:
+            while waiting and len(futures) < workers:
+                block = waiting.pop()
+                futures[pool.submit(run_block, task.name, seed, block, key)] = block
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                yield futures.pop(future), future.result()
+
+
+def run_block(name: str, seed: int, block: int, key: str) -> dict[str, Any]:
+    """One block of a task, in a process of its own.
+
+    Raises
+    ------
+    SimulationError : the player failed, or this process has other sources than those of the key.
+    """
+    task = TASKS[name]
+    if digest(task, seed) != key:
+        raise SimulationError(f"{name}: the sources have changed since the command began; run it again")
+    try:
+        return task.run(seed, block).record()
+    except SimulationError as error:
+        raise SimulationError(f"{name}, seed {seed}, block {block}: {error}") from None
+
+
+def _record(task: AnyTask, seed: int, key: str, asked: int, found: list[dict[str, Any]]) -> dict[str, Any]:
+    totals = {
+        name: sum(each[name] for each in found)
+        for name in ("vectors", "mismatches", "stimulus_seconds", "golden_seconds", "rtl_seconds")
+    }
+    seconds = totals["stimulus_seconds"] + totals["golden_seconds"] + totals["rtl_seconds"]
+    first = [{"block": block["block"]} | each for block in found for each in block["first"]]
+    return {
+        "machine": task.machine,
+        "unit": task.unit,
+        "name": task.name,
+        "what": task.what,
+        "asked": asked,
+        **totals,
+        # The processor's, of all processes together.
+        "seconds": seconds,
+        "seed": seed,
+        "digest": key,
+        "first": first,
+    }

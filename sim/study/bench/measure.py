@@ -1,0 +1,108 @@
+"""Timing: pieces of work in turn, round after round, each with its backend and cores, and the best time of each."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bitpath.golden.arrays import backend
+
+RATE, EACH = "M MAC/s", "ns/element"
+"""Units: million multiply-accumulates a second, and time for an element."""
+
+FIELDS = ("name", "machine", "value", "unit", "ratio", "ratio_to", "cores", "config")
+"""Of a record of bench.json."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A piece of work to be timed.
+
+    Attributes
+    ----------
+    name, machine : what is computed, as bench.json names it, and for which machine.
+    config : shape, formats and what else distinguishes the work, as plain JSON values.
+    unit : of the value, `RATE` or `EACH`.
+    count : multiply-accumulates or elements.
+    call : does the work.
+    yardstick : name of the item that it is compared with.
+    backend : golden's backend, "numpy" or "numba".
+    cores : how many may work; that many do not always.
+    """
+
+    name: str
+    machine: str
+    config: Mapping[str, Any]
+    unit: str
+    count: int
+    call: Callable[[], Any]
+    yardstick: str
+    backend: str = backend.NUMPY
+    cores: int = 1
+
+    def value(self, seconds: float) -> float:
+        """The time as a value in the item's unit."""
+        return self.count / seconds / 1e6 if self.unit == RATE else seconds * 1e9 / self.count
+
+
+@contextmanager
+def environment(**values: str) -> Iterator[None]:
+    """Set environment variables for a while."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | None = None) -> list[float]:
+    """Return the best time of every item, in seconds: one round to warm up, then all items in turn in every round.
+
+    Parameters
+    ----------
+    progress : told the calls done and all of them.
+    """
+    best = [float("inf")] * len(items)
+    for turn in range(rounds + 1):
+        for i, item in enumerate(items):
+            with environment(**{backend.CHOICE: item.backend, backend.THREADS: str(item.cores)}):
+                start = time.perf_counter()
+                item.call()
+                seconds = time.perf_counter() - start
+            if turn:
+                best[i] = min(best[i], seconds)
+            if progress is not None:
+                progress(turn * len(items) + i + 1, (rounds + 1) * len(items))
+    return best
+
+
+def in_order(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with its fields in bench.json's order, none missing."""
+    return {name: record[name] for name in FIELDS}
+
+
+def records(items: Sequence[Item], times: Sequence[float]) -> list[dict[str, Any]]:
+    """Return what bench.json holds: values, each with its ratio to its yardstick's value, which has the same unit.
+
+    For rates a larger ratio is better, for times a smaller one.
+    """
+    values = {item.name: item.value(seconds) for item, seconds in zip(items, times, strict=True)}
+    return [
+        {
+            "name": item.name,
+            "machine": item.machine,
+            "value": values[item.name],
+            "unit": item.unit,
+            "ratio": values[item.name] / values[item.yardstick],
+            "ratio_to": item.yardstick,
+            "cores": item.cores,
+            "config": item.config,
+        }
+        for item in items
+    ]

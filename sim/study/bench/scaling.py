@@ -1,0 +1,79 @@
+"""How what a simulation costs grows with the array: emission, build, run, Verilog, cycles and multiply-accumulates."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil, floor, log10
+from pathlib import Path
+from typing import Any
+
+from bitpath.rtl.common.config import to_dict
+from bitpath.rtl.emit import verilog_text
+from bitpath.rtl.units import find_unit
+from bitpath.sim.flows import trainium3_matmul
+from bitpath.sim.study.bench.simulation import layer_run
+
+UNIT = "tensor_engine"
+SLICES = {
+    (4, 4): "64x384x64",
+    (8, 8): "64x384x128",
+    (16, 16): "128x384x128",
+    (32, 32): "128x384x256",
+    (64, 32): "128x384x512",
+}
+"""What arrays of so many rows and columns multiply of the layer: a larger one more, so that every run takes seconds."""
+MEASURED = {"emission": "s", "verilog": "bytes", "build": "s", "run": "s", "rate": "cycles/s", "macs": "MAC/s"}
+"""What is measured of each array, and its unit. Emission and run are processor time, the build's is that of the clock."""
+
+
+def scaling_records(
+    shapes: Sequence[tuple[int, int]] = tuple(SLICES), begun: Callable[[str], None] = lambda name: None
+) -> Iterator[dict[str, Any]]:
+    """A record for each array and what is measured of it."""
+    for rows, cols in shapes:
+        name = f"{UNIT} {rows}x{cols}"
+        begun(name)
+        engine = trainium3_matmul.engine_for("verilator", rows=rows, cols=cols)
+        start = time.process_time()
+        verilog_text(find_unit(UNIT).build(engine), UNIT)
+        emission = time.process_time() - start
+        built, job, run = layer_run(UNIT, engine, SLICES[rows, cols])
+        macs = job.a.shape[0] * job.a.shape[1] * job.b.shape[1]
+        values = {
+            "emission": round(emission, 2),
+            "verilog": sum(file.stat().st_size for file in built.verilog),
+            "build": round(built.compile_seconds, 1),
+            "run": round(run["seconds"], 2),
+            "rate": round(run["cycles"] / run["seconds"]),
+            "macs": round(macs / run["seconds"]),
+        }
+        config = to_dict(engine) | {"shape": [*job.a.shape, job.b.shape[1]]}
+        for what, value in values.items():
+            yield {
+                "name": f"{name} {what}",
+                "machine": job.machine,
+                "value": value,
+                "unit": MEASURED[what],
+                "ratio": None,
+                "ratio_to": None,
+                "cores": 1,
+                "config": config,
+            }
+
+
+def draw_scaling(records: Sequence[dict[str, Any]], png: Path) -> None:
+    """A panel for each measurement over the number of PEs, both on logarithmic axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13, 7), layout="constrained")
+    for axis, (what, unit) in zip(figure.subplots(2, 3).flat, MEASURED.items(), strict=True):
+        arrays = [record["config"]["array"] for record in records if record["name"].endswith(f" {what}")]
+        values = [record["value"] for record in records if record["name"].endswith(f" {what}")]
+        places = [array["rows"] * array["cols"] for array in arrays]
+        axis.loglog(places, values, "o-", color="#2c3e50")
+        axis.set(title=what, xlabel="PEs", ylabel=unit)
+        axis.set_xticks(places, [f"{array['rows']}x{array['cols']}" for array in arrays])
+        # Whole decades, so that there are numbers at the axis.
+        axis.set_ylim(10 ** floor(log10(min(values))), 10 ** ceil(log10(max(values))))
+        axis.minorticks_off()
+    png.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(png, dpi=110)

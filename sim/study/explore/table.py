@@ -1,0 +1,24 @@
+"""The points that matter as a table: the machines' own and the front."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bitpath.sim.study.explore.points import Point
+
+
+def show_front(console: Console, points: Sequence[Point], records: Sequence[dict[str, Any]]) -> None:
+    """One row for each record of a machine's own numerics or on a front, from the smallest error on."""
+    labels = {point.digest: point for point in points}
+    table = Table()
+    for name in ("machine", "data", "point", "GE/MAC", "error", "front", "own"):
+        table.add_column(name, justify="right" if name in ("GE/MAC", "error") else "left")
+    for record in sorted(records, key=lambda each: (each["machine"], each["data"], each["error"])):
+        point = labels[record["digest"]]
+        if point.own or record["pareto"]:
+            area = "-" if record["area_ge"] is None else f"{record['area_ge']:,.0f}"
+            marks = ("yes" if is_so else "" for is_so in (record["pareto"], point.own))
+            table.add_row(record["machine"], record["data"], point.label, area, f"{record['error']:.3g}", *marks)
+    console.print(table)

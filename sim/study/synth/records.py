@@ -1,0 +1,70 @@
+"""Records of a synthesis, several designs at once, and how they changed."""
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import as_completed
+from pathlib import Path
+from typing import Any
+
+from bitpath.golden.arrays.backend import threads
+from bitpath.sim.engine import journal, paths
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.pool import workers
+from bitpath.sim.engine.tools import require_extra
+from bitpath.sim.study.synth.configurations import Design
+from bitpath.sim.study.synth.flow import Flow
+
+MEASURED = ("ge_area", "ge_fast", "ns_fast", "flip_flops")
+
+
+def synth_records(designs: Sequence[Design], flow: Flow) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The place of a design in the list and its record, as each becomes known.
+
+    Raises
+    ------
+    MissingToolError : Yosys is not installed.
+    SimulationError : at the end, of the designs that could not be synthesised.
+    """
+    require_extra("synth")
+    failures = []
+    with workers(threads(), "synthesis") as pool:
+        futures = {pool.submit(_record, design, flow): index for index, design in enumerate(designs)}
+        for future in as_completed(futures):
+            try:
+                yield futures[future], future.result()
+            except SimulationError as error:
+                failures.append(f"{designs[futures[future]].name}: {error}")
+    if failures:
+        raise SimulationError("\n".join(failures))
+
+
+def _record(design: Design, flow: Flow) -> dict[str, Any]:
+    found = flow.synthesize(*design.verilog())
+    return {
+        "name": design.name,
+        "machine": design.machine,
+        "config": design.full_config,
+        "digest": design.digest,
+        "flow": flow.name,
+        "ge_area": found.ge_area,
+        "ge_fast": found.ge_fast,
+        "ns_fast": found.ns_fast,
+        "flip_flops": found.flip_flops,
+        "macs": design.macs,
+    }
+
+
+def trend_file() -> Path:
+    """Every result that differed from the one before it, with its time; grows for ever."""
+    return paths.reports() / "synth_trend.jsonl"
+
+
+def last_results(trend: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The newest record of each digest and flow."""
+    return {(record["digest"], record["flow"]): record for record in journal.read(trend)}
+
+
+def append_trend(trend: Path, record: dict[str, Any], before: dict[str, Any] | None) -> None:
+    """Add a record if it says something new of its digest and flow, of which ``before`` was the newest."""
+    if before is None or any(before[name] != record[name] for name in MEASURED):
+        journal.append(trend, {"time": time.strftime("%Y-%m-%dT%H:%M:%S"), **record})

@@ -1,0 +1,144 @@
+"""Bench of the cascade link, cycle by cycle against golden: order, back-pressure, four words in flight, reset.
+
+``BITPATH_CASES`` sets the cycles of a random test.
+"""
+
+import os
+from itertools import compress
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.aie_ml_v2 import Cascade
+from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
+from bitpath.golden.aie_ml_v2.mac.cascade import CASCADE_WORDS
+from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
+from bitpath.rtl.aie_ml_v2.cascade.config import CascadeLinkConfig
+from bitpath.verif.aie_ml_v2.convert.bits import array_bits
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(CascadeLinkConfig)
+SIGNATURE = CascadeLink(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
+IN_FLIGHT = 2 * CASCADE_DEPTH
+"""Words that both FIFOs hold."""
+MET = ("not taken", "nothing offered", "stalled", "in and out at once")
+"""What can happen at the two streams in a cycle."""
+
+
+class Neighbours:
+    """The ends of the link, and golden beside it.
+
+    Parameters
+    ----------
+    frame : of the test.
+    """
+
+    def __init__(self, frame):
+        self.dut = frame.dut
+        self.golden = Cascade()
+        self.board = frame.scoreboard("o", CASCADE_BITS)
+        self.rng = pauses.rng("words")
+        self.word = self._draw()
+        self.written = 0
+
+    def _draw(self) -> np.ndarray:
+        return np.array([self.rng.getrandbits(32) for _ in range(CASCADE_WORDS)], np.uint32)
+
+    async def cycle(self, write: bool, read: bool) -> tuple[bool, bool]:
+        """One cycle, after which link and golden hold the same; whether a word was taken, and whether one came."""
+        dut = self.dut
+        ready, valid = self.golden.can_write, self.golden.can_read
+        taken, value = self.golden.cycle(self.word if write else None, read=read)
+        dut.i__payload.value = array_bits(self.word) if write else self.rng.getrandbits(CASCADE_BITS)
+        dut.i__valid.value, dut.o__ready.value = int(write), int(read)
+        await FallingEdge(dut.clk)
+        assert (resolved(dut.i__ready), resolved(dut.o__valid)) == (ready, valid)
+        if value is not None:
+            self.board.expect(array_bits(value))
+            self.board.got(resolved(dut.o__payload))
+        if taken:
+            self.written += 1
+            self.word = self._draw()
+        await RisingEdge(dut.clk)
+        return taken, value is not None
+
+    async def empty(self) -> None:
+        """Read until nothing is left; every word written has come by then."""
+        while self.golden.in_flight:
+            await self.cycle(False, True)
+        await self.cycle(False, True)
+        assert self.board.compared == self.written
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_traffic(dut, pace):
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(
+            [*(f"{count} in flight" for count in range(IN_FLIGHT + 1)), *MET] if pace == "both" else []
+        )
+        link = Neighbours(frame)
+        gaps, stalls = (make() for make in PACES[pace])
+        for _ in range(CASES):
+            write, read = not next(gaps), not next(stalls)
+            there = link.golden.can_read
+            taken, came = await link.cycle(write, read)
+            if pace == "both":
+                coverage.hit(f"{link.golden.in_flight} in flight")
+                met = (write and not taken, read and not there, there and not read, taken and came)
+                for event in compress(MET, met):
+                    coverage.hit(event)
+        await link.empty()
+
+
+@cocotb.test(**LIMIT)
+async def four_words_in_flight(dut):
+    """A receiver that takes nothing lets in exactly four words; each that it takes makes room for one, a cycle later."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        link = Neighbours(frame)
+        for _ in range(3 * IN_FLIGHT):
+            await link.cycle(True, False)
+        assert link.written == IN_FLIGHT
+        for read in range(IN_FLIGHT):
+            await link.cycle(True, True)
+            for _ in range(IN_FLIGHT):
+                await link.cycle(True, False)
+            assert link.written == IN_FLIGHT + read + 1
+        await link.empty()
+
+
+@cocotb.test(**LIMIT)
+async def a_word_a_cycle(dut):
+    """The first word comes two cycles after it was written, then one a cycle."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        link = Neighbours(frame)
+        for cycle in range(CASES):
+            taken, came = await link.cycle(True, True)
+            assert taken
+            assert came == (cycle >= 2), f"cycle {cycle}"
+        await link.empty()
+
+
+@cocotb.test(**LIMIT)
+async def reset_empties_both_ends(dut):
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        link = Neighbours(frame)
+        for filled in range(1, IN_FLIGHT + 1):
+            while link.golden.in_flight < filled:
+                await link.cycle(True, False)
+            dut.i__valid.value = 0
+            dut.rst.value = 1
+            await RisingEdge(dut.clk)
+            dut.rst.value = 0
+            link.golden, link.written = Cascade(), link.board.compared
+            for _ in range(IN_FLIGHT):
+                await link.cycle(False, True)
+            for _ in range(2):
+                await link.cycle(True, False)
+            await link.empty()

@@ -1,0 +1,50 @@
+"""The benches of AIE-ML v2's cascade: the link on both simulators, chains of two and three, with the counts to reach."""
+
+from functools import partial
+
+import pytest
+
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2_DOCUMENTED
+from bitpath.rtl.aie_ml_v2.cascade.config import CASCADE_LANES, CascadeConfig, CascadeLinkConfig
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20251123
+FORMATS = 9
+
+
+bench = partial(run_bench, seed=SEED)
+
+
+@pytest.mark.parametrize(("simulator", "cycles"), [("icarus", 300), ("verilator", 2000)])
+def test_link(simulator, cycles):
+    bench("cascade_link", CascadeLinkConfig(), simulator, cases=cycles, min_tests=7, min_compared=2 * cycles)
+
+
+def test_chain_on_verilator():
+    """Every format at every pace, a late stage, the pace, back-pressure."""
+    words = 4 * FORMATS * 4 + 2 * 16 + 24 + 8
+    bench("cascade", CascadeConfig(), "verilator", cases=100, min_tests=8, min_compared=words)
+
+
+def test_chain_on_icarus():
+    bench("cascade", CascadeConfig(), "icarus", cases=1, tests="back_pressure", min_tests=1, min_compared=8)
+
+
+@pytest.mark.parametrize("stages", [1, 0])
+def test_a_chain_has_two_stages_at_least(stages):
+    with pytest.raises(ValueError, match=f"stages is {stages}, allowed are 2 to 64"):
+        CascadeConfig(stages=stages)
+
+
+def test_a_stage_is_as_wide_as_the_cascade():
+    with pytest.raises(ValueError, match="has 8 lanes, 16 are allowed"):
+        CascadeConfig(mac=VectorMacConfig(lanes=8))
+
+
+@pytest.mark.deep
+def test_longer_chain():
+    """Three stages, MX4 by way of MX9."""
+    mac = VectorMacConfig(lanes=CASCADE_LANES, numerics=AIE_ML_V2_DOCUMENTED.numerics)
+    bench("cascade", CascadeConfig(stages=3, mac=mac), "verilator", cases=1600, min_tests=9, min_compared=2000)

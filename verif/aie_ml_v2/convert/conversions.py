@@ -1,0 +1,127 @@
+"""AIE-ML v2's integer conversions: division and multiplication by a power of two, rounded once and brought into range."""
+
+from functools import partial
+
+from amaranth import Cat, Const, Mux, Signal, Value, signed
+
+from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
+from bitpath.rtl.aie_ml_v2.convert.srs_lane import SrsLane
+from bitpath.rtl.aie_ml_v2.convert.ups_lane import UpsLane
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import split
+
+LEFT = -SRS_SHIFTS.start
+
+
+def _goes_up(rounding: RoundingCode, negative: Value, odd: Value, twice: Value, unit: Value) -> Value:
+    """Whether a number that was rounded down goes up by one: ``twice`` is twice what it lost, of a ``unit``."""
+    directed = {
+        RoundingCode.FLOOR: Const(0),
+        RoundingCode.CEIL: Const(1),
+        RoundingCode.SYMMETRIC_FLOOR: negative,
+        RoundingCode.SYMMETRIC_CEIL: ~negative,
+    }
+    at_half = {
+        RoundingCode.NEGATIVE_INF: Const(0),
+        RoundingCode.POSITIVE_INF: Const(1),
+        RoundingCode.SYMMETRIC_ZERO: negative,
+        RoundingCode.SYMMETRIC_INF: ~negative,
+        RoundingCode.CONV_EVEN: odd,
+        RoundingCode.CONV_ODD: ~odd,
+    }
+    if rounding in directed:
+        return (twice != 0) & directed[rounding]
+    return (twice > unit) | ((twice == unit) & at_half[rounding])
+
+
+def _within(claim: Claim, number: Value, lowest: Value, highest: Value) -> Signal:
+    return claim.value(Mux(number < lowest, lowest, Mux(number > highest, highest, number)), "within")
+
+
+def srs(claim: Claim, width: int, rounding: RoundingCode) -> None:
+    """Every shift, size and saturation."""
+    dut = claim.place("dut", SrsLane(width))
+    control = dut.control
+    claim.assume(control.rounding == rounding, control.shift >= SRS_SHIFTS.start)
+    claim.assume(Cat(control.saturation == each for each in Saturation).any())
+    if width == min(SRS_MODES):
+        claim.assume(~control.acc64)
+    # On a grid that a shift to the left leaves nothing below, with as many sign bits as any shift takes.
+    fine = claim.value(dut.i << LEFT, "fine", signed(width + LEFT + SRS_SHIFTS.stop))
+    floor, twice, unit = split(claim, fine, claim.value(control.shift + LEFT, "places", 7), "spec")
+    up = _goes_up(rounding, dut.i[-1], floor[0], twice, unit)
+    number = claim.value(floor.as_signed() + up, "number")
+    sizes = [1 << bits - 1 for acc in sorted(SRS_MODES) for bits in SRS_MODES[acc]]
+    half = claim.value(_chosen(sizes, Cat(control.wide, control.acc64)), "half")
+    symmetric = control.saturation == Saturation.SYMMETRIC
+    lowest = claim.value(Mux(control.is_signed, symmetric - half, 0), "lowest")
+    highest = claim.value(Mux(control.is_signed, half, half << 1) - 1, "highest")
+    within = _within(claim, number, lowest, highest)
+    result = Mux(control.saturation == Saturation.NONE, number, within)
+    claim.ensure(dut.o == (result & ((half << 1) - 1)), dut.overflow == (within != number))
+
+
+def _chosen(values: list[int], index: Value) -> Value:
+    *others, last = values
+    chosen = Const(last)
+    for k, value in enumerate(others):
+        chosen = Mux(index == k, value, chosen)
+    return chosen
+
+
+def ups(claim: Claim, width: int) -> None:
+    """Every shift and saturation: a limit is brought to the grid of the result before the number goes up."""
+    dut = claim.place("dut", UpsLane(width))
+    claim.assume(Cat(dut.saturation == each for each in Saturation).any())
+    top = Const((1 << width - 1) - 1, width)
+    highest = claim.value(top >> dut.shift, "highest", signed(width))
+    lowest = Mux(dut.saturation == Saturation.SYMMETRIC, -highest, Const(-1 << width - 1, signed(width)) >> dut.shift)
+    within = _within(claim, dut.i, claim.value(lowest, "lowest"), highest)
+    number = Mux(dut.saturation == Saturation.NONE, dut.i, within)
+    claim.ensure(dut.o == claim.value(number << dut.shift, "wide")[:width])
+    exact = claim.value(dut.i << dut.shift, "exact")
+    claim.ensure(dut.overflow == (dut.o.as_signed() != exact))
+
+
+_PREFERS = {
+    RoundingCode.FLOOR: "~above",
+    RoundingCode.CEIL: "above",
+    RoundingCode.SYMMETRIC_FLOOR: "~outward",
+    RoundingCode.SYMMETRIC_CEIL: "outward",
+    RoundingCode.NEGATIVE_INF: "~above",
+    RoundingCode.POSITIVE_INF: "above",
+    RoundingCode.SYMMETRIC_ZERO: "~outward",
+    RoundingCode.SYMMETRIC_INF: "outward",
+    RoundingCode.CONV_EVEN: "self.odd",
+    RoundingCode.CONV_ODD: "~self.odd",
+}
+"""What the design's text has as each code's preferred side; the sabotage is the other one."""
+
+PROPERTIES = (
+    *(
+        Property(
+            f"srs_lane_{width}_{rounding.name}".lower(),
+            "aie_ml_v2.srs_lane",
+            f"{width} bits by any power of two, rounded as {rounding.name} says, in every size and saturation; overflow",
+            partial(srs, width=width, rounding=rounding),
+            Sabotage(
+                "aie_ml_v2/convert/round_decision.py",
+                f"preferred.eq({_PREFERS[rounding]})",
+                f"preferred.eq(~({_PREFERS[rounding]}))",
+            ),
+        )
+        for width in SRS_MODES
+        for rounding in RoundingCode
+    ),
+    *(
+        Property(
+            f"ups_lane_{width}",
+            "aie_ml_v2.ups_lane",
+            f"{width} bits: the number times any power of two, in every saturation; overflow",
+            partial(ups, width=width),
+            Sabotage("aie_ml_v2/convert/ups_lane.py", "symmetric, -top,", "symmetric, top,"),
+        )
+        for width in SRS_MODES
+    ),
+)

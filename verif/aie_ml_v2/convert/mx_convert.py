@@ -1,0 +1,90 @@
+"""Blocks for the conversion to MX, and what golden makes of them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.rtl.aie_ml_v2.convert.layouts import MxBlock, MxCode, MxControl, MxRequest, MxResult
+from bitpath.verif.aie_ml_v2.convert.bits import array_bits
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import Request
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """One request: 16 FP32 codes, and what is to become of them."""
+
+    lanes: tuple[int, ...]
+    fmt: MxFormat
+    rounding: RoundingCode
+
+    @property
+    def bin(self) -> str:
+        """As coverage names it."""
+        return f"{self.fmt.name}/{self.rounding.name}"
+
+    @property
+    def payload(self) -> int:
+        """As the unit takes it."""
+        control = pack(MxControl, {"block_format": MxCode.of(self.fmt).value, "rounding": self.rounding.value})
+        return pack(MxRequest, {"lanes": array_bits(np.array(self.lanes, np.uint32)), "control": control})
+
+    def __str__(self) -> str:
+        return f"{self.bin}: {' '.join(f'{lane:08x}' for lane in self.lanes)}"
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A block, and its bytes in memory."""
+
+    exponent: int
+    shift: int
+    codes: tuple[int, ...]
+    image: bytes
+
+    @property
+    def bits(self) -> int:
+        """As the port has it."""
+        codes = array_bits(np.array(self.codes, np.int8))
+        block = pack(MxBlock, {"exponent": self.exponent, "shift": self.shift, "codes": codes})
+        return pack(MxResult, {"block": block, "image": int.from_bytes(self.image, "little")})
+
+
+def results_of(blocks: aie.MxBlocks) -> list[Converted]:
+    """Blocks [n, 1] one by one."""
+    images = aie.pack_mx(blocks)[:, 0]
+    columns = (blocks.exponent[:, 0].tolist(), blocks.shift[:, 0].tolist(), blocks.codes[:, 0].tolist(), images)
+    return [
+        Converted(exponent, shift, tuple(codes), image.tobytes())
+        for exponent, shift, codes, image in zip(*columns, strict=True)
+    ]
+
+
+def expected(requests: Sequence[Conversion], numerics: AieNumerics) -> list[Converted]:
+    """What each request becomes; golden converts all that are to be converted alike at once."""
+    groups: dict[tuple[MxFormat, RoundingCode], list[int]] = defaultdict(list)
+    for index, request in enumerate(requests):
+        groups[request.fmt, request.rounding].append(index)
+    results: dict[int, Converted] = {}
+    for (fmt, rounding), indices in groups.items():
+        words = np.array([requests[index].lanes for index in indices], np.uint32)
+        blocks = aie.to_mx(words.view(np.float32), fmt, rounding=rounding, numerics=numerics)
+        results.update(zip(indices, results_of(blocks), strict=True))
+    return [results[index] for index in range(len(requests))]
+
+
+def with_golden(requests: Sequence[Conversion], numerics: AieNumerics) -> list[Request]:
+    """Requests with what golden makes of them."""
+    results = expected(requests, numerics)
+    return [Request(each.payload, result.bits, each) for each, result in zip(requests, results, strict=True)]
+
+
+def conversions(blocks: np.ndarray, fmt: MxFormat, rounding: RoundingCode) -> list[Conversion]:
+    """Requests of float32 or uint32 [n, 16]."""
+    words = blocks.view(np.uint32) if blocks.dtype == np.float32 else blocks
+    return [Conversion(tuple(row), fmt, rounding) for row in words.tolist()]

@@ -1,0 +1,249 @@
+"""Directed corners of the conversion to MX: a block, and what the rules say of it.
+
+A bin counts as hit only where golden says the same, so that a corner stated wrongly shows up as a bin not hit.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MX_PAIRS, MxFormat, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion, Converted
+
+EVEN = RoundingCode.CONV_EVEN
+PLUS_MINUS = ((0, "+"), (1, "-"))
+SIDES = ("exact", "just above", "below half", "half", "above half")
+AWAY = {
+    RoundingCode.FLOOR: ("", "-"),
+    RoundingCode.CEIL: ("", "+"),
+    RoundingCode.SYMMETRIC_FLOOR: ("", ""),
+    RoundingCode.SYMMETRIC_CEIL: ("", "+-"),
+    RoundingCode.NEGATIVE_INF: ("half", "-"),
+    RoundingCode.POSITIVE_INF: ("half", "+"),
+    RoundingCode.SYMMETRIC_ZERO: ("half", ""),
+    RoundingCode.SYMMETRIC_INF: ("half", "+-"),
+    RoundingCode.CONV_EVEN: ("half", "odd"),
+    RoundingCode.CONV_ODD: ("half", "even"),
+}
+"""Where a code decides (anywhere, or at half-way only), and which numbers it then sends away from zero."""
+
+
+@dataclass(frozen=True)
+class MxCorner:
+    """A block and what must become of it: its exponent, its shift byte, and the codes at some places."""
+
+    bin: str
+    request: Conversion
+    exponent: int
+    shift: int
+    codes: dict[int, int] = field(default_factory=dict)
+
+    def agrees(self, block: Converted) -> bool:
+        """Whether a block is what the corner says."""
+        same = all(block.codes[place] == code for place, code in self.codes.items())
+        return (block.exponent, block.shift) == (self.exponent, self.shift) and same
+
+
+def word(exponent: int, fraction: int = 0, sign: int = 0) -> int:
+    """The FP32 code of these fields."""
+    return sign << 31 | exponent << FP32.fraction_bits | fraction
+
+
+def block(
+    name: str,
+    fmt: MxFormat,
+    lanes: dict[int, int],
+    exponent: int,
+    shift: int,
+    codes: dict[int, int],
+    *,
+    rest: int = 0,
+    rounding: RoundingCode = EVEN,
+) -> MxCorner:
+    """A corner with the given words at their places, and ``rest`` at the others."""
+    words = tuple(lanes.get(place, rest) for place in range(MX_BLOCK))
+    return MxCorner(name, Conversion(words, fmt, rounding), exponent, shift, codes)
+
+
+def corners(numerics: AieNumerics) -> list[MxCorner]:
+    """All corners."""
+    makers = (_ties, _masks, _distances, _zeros, _subnormals, _exponents, _specials, _carries)
+    return [each for maker in makers for fmt in MX_FORMATS.values() for each in maker(numerics, fmt)]
+
+
+def _goes_away(rounding: RoundingCode, side: str, sign: str, odd: str) -> bool:
+    """Whether a magnitude grows."""
+    if side == "exact":
+        return False
+    where, which = AWAY[rounding]
+    if where == "half" and side != "half":
+        return side == "above half"
+    return sign in which or odd == which
+
+
+def _ties(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """Every rounding code on both sides of a half and at it, above an even and an odd last place, in both signs, in a pair
+    with the shift bit and in one without."""
+    places = FP32.fraction_bits + 1 - fmt.magnitude_bits  # of a significand below the element's last place
+    half = 1 << places - 1
+    below = dict(zip(SIDES, (0, 1, half - 1, half, half + 1), strict=True))
+    top = 1 << fmt.magnitude_bits - 1
+    for rounding in RoundingCode:
+        for shifted in (0, 1):
+            for sign, name in PLUS_MINUS:
+                for side, rest in below.items():
+                    # The significand is as long as the magnitude: its first bit the hidden one, its last even or odd.
+                    for last, odd in ((0, "even"), (1, "odd")):
+                        fraction = last << places | rest
+                        lane = word(FP32.bias - shifted, fraction, sign)
+                        code = (top | last) + _goes_away(rounding, side, name, odd)
+                        if code > fmt.max_code:
+                            continue  # MX4's 3 rounds out of the range, which `_carries` is about
+                        yield block(
+                            f"{fmt.name}/{rounding.name}/{side} {odd}/{name}/shift {shifted}",
+                            fmt,
+                            {0: word(FP32.bias), 4: lane},
+                            FP32.bias,
+                            0xFE if shifted else 0xFA,
+                            {0: top, 4: -code if sign else code},
+                            rounding=rounding,
+                        )
+
+
+def _masks(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """Every shift byte that a block can have: not all bits, since one pair has the largest exponent."""
+    one = 1 << fmt.magnitude_bits - 1
+    for mask in range(255):
+        lanes, codes = {}, {}
+        for pair in range(MX_PAIRS):
+            shifted = mask >> pair & 1
+            # The larger exponent stands in either place of its pair; the code of a power of two is the same with the shift.
+            place = 2 * pair + (mask + pair) % 2
+            lanes[place], codes[place] = word(100 - shifted), one
+        yield block(f"{fmt.name}/mask {mask:#04x}", fmt, lanes, 100, mask, codes)
+
+
+def _distances(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """A pair 0, 1, 2 and more binades below the block's exponent, up to where nothing is left of it, and just beyond."""
+    one = 1 << fmt.magnitude_bits - 1
+    for distance in (*range(fmt.magnitude_bits + 3), 30, 120):
+        code = one if distance == 0 else one << 1 >> distance
+        # Half of the last place with a shift bit is a tie, which goes to the even code 0.
+        for sign, name in PLUS_MINUS:
+            yield block(
+                f"{fmt.name}/distance {distance}/{name}",
+                fmt,
+                {0: word(121), 7: word(121 - distance, sign=sign)},
+                121,
+                0b11111110 & ~(0b1000 * (distance == 0)),
+                {0: one, 6: 0, 7: -code if sign else code},
+            )
+
+
+def _zeros(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """Zeros of both signs have exponent 0 and no shift bits."""
+    for sign, name in PLUS_MINUS:
+        for rounding in RoundingCode:
+            zero = word(0, sign=sign)
+            codes = dict.fromkeys(range(MX_BLOCK), 0)
+            name_of = f"{fmt.name}/zeros/{rounding.name}/{name}"
+            yield block(name_of, fmt, {}, 0, 0, codes, rest=zero, rounding=rounding)
+
+
+def _subnormals(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """Alone, and under the smallest normal exponents; flushed, or with their bits."""
+    m = fmt.magnitude_bits
+    top_bit = 1 << FP32.fraction_bits - 1
+    for sign, name in PLUS_MINUS:
+        alone = 0 if numerics.mx_flush else 1 << m - 1
+        lane = word(0, top_bit, sign)
+        code = -alone if sign else alone
+        yield block(f"{fmt.name}/subnormal alone/{name}", fmt, {3: lane}, 0, 0, {3: code})
+        # Exponent 1 in the pair: 2**-127 is half of 2**-126, whose code is 2**(m - 1).
+        code = 0 if numerics.mx_flush else (1 << m - 1) >> 1
+        lanes = {2: word(1), 3: lane}
+        yield block(
+            f"{fmt.name}/subnormal beside 1/{name}", fmt, lanes, 1, 0xFD, {2: 1 << m - 1, 3: -code if sign else code}
+        )
+        # In a pair of its own it has the shift bit; directed rounding would show a rest that was not flushed.
+        for rounding in (RoundingCode.SYMMETRIC_CEIL, RoundingCode.SYMMETRIC_FLOOR):
+            away = rounding is RoundingCode.SYMMETRIC_CEIL and not numerics.mx_flush
+            lanes = {0: word(60), 3: word(0, 1, sign)}
+            code = -int(away) if sign else int(away)
+            place = f"{fmt.name}/subnormal far below/{rounding.name}/{name}"
+            yield block(place, fmt, lanes, 60, 0xFE, {3: code}, rounding=rounding)
+
+
+def _exponents(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """The ends of the range of exponents, in every place."""
+    one = 1 << fmt.magnitude_bits - 1
+    for exponent in (1, 2, 253, 254):
+        for place in range(MX_BLOCK):
+            mask = 0xFF ^ 1 << place // 2
+            yield block(
+                f"{fmt.name}/exponent {exponent}/{place}", fmt, {place: word(exponent)}, exponent, mask, {place: one}
+            )
+
+
+def _specials(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """Infinities and NaN of either sign in every place: a NaN block, or exponent 255 as any other."""
+    one = 1 << fmt.magnitude_bits - 1
+    for place in range(MX_BLOCK):
+        for sign, name in PLUS_MINUS:
+            for fraction, what in ((0, "infinity"), (1 << 22, "NaN"), (1, "signalling NaN")):
+                lanes = {place: word(255, fraction, sign)}
+                if numerics.mx_nan_block:
+                    shift, codes = 0, dict.fromkeys(range(MX_BLOCK), 0)
+                else:
+                    code = one + (one >> 1 if what == "NaN" else 0)
+                    shift, codes = 0xFF ^ 1 << place // 2, {place: -code if sign else code}
+                rest = word(127, 1 << 22) if numerics.mx_nan_block else 0
+                yield block(f"{fmt.name}/{what}/{place}/{name}", fmt, lanes, 255, shift, codes, rest=rest)
+
+
+def _carries(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
+    """What rounds up to the next power of two: it saturates, takes the next exponent, or is the most negative code."""
+    ones, half = FP32.fraction_mask, 1 << fmt.magnitude_bits - 1
+    for sign, name in PLUS_MINUS:
+        lowest = sign and numerics.mx_min_code
+        kept = 1 << fmt.magnitude_bits if lowest else fmt.max_code
+        for exponent in (3, 127, 253, 254):
+            bumps = numerics.mx_bump and not lowest and exponent < 254
+            code = half if bumps else kept
+            yield block(
+                f"{fmt.name}/carry/exponent {exponent}/{name}",
+                fmt,
+                {5: word(exponent, ones, sign)},
+                exponent + bumps,
+                0xFB,
+                {5: -code if sign else code},
+            )
+        # In a pair one binade below, whose shift bit the bump clears, and two below, where the code has room.
+        bumps = numerics.mx_bump and not lowest
+        code = half if bumps else kept
+        yield block(
+            f"{fmt.name}/carry/shifted pair/{name}",
+            fmt,
+            {0: word(127), 5: word(126, ones, sign)},
+            127,
+            0xFA if bumps else 0xFE,
+            {0: half, 5: -code if sign else code},
+        )
+        yield block(
+            f"{fmt.name}/carry/two binades below/{name}",
+            fmt,
+            {0: word(127), 5: word(125, ones, sign)},
+            127,
+            0xFE,
+            {0: half, 5: -half if sign else half},
+        )
+        # The bump of one pair gives another of the same exponent the shift bit: it keeps its last place and its code.
+        yield block(
+            f"{fmt.name}/carry/beside a pair of the same exponent/{name}",
+            fmt,
+            {5: word(127, ones, sign), 8: word(127, 1 << FP32.fraction_bits + 1 - fmt.magnitude_bits)},
+            127 + bumps,
+            0xFB if bumps else 0xEB,
+            {5: -code if sign else code, 8: half | 1},
+        )

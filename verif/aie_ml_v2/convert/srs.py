@@ -1,0 +1,248 @@
+"""Registers of accumulator lanes for SRS, and what golden makes of them; directed corners.
+
+A corner's bin counts as hit only where golden gives the result that is stated.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+
+import numpy as np
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
+from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
+from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
+from bitpath.rtl.aie_ml_v2.convert.srs import srs_request, srs_result
+from bitpath.verif.aie_ml_v2.convert.bits import array_bits
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import Request
+
+MODES = [(acc, out) for acc, outs in SRS_MODES.items() for out in outs]
+PLUS_MINUS = ((1, "+"), (-1, "-"))
+
+
+@dataclass(frozen=True)
+class SrsAsk:
+    """What a request asks for."""
+
+    acc_bits: int
+    out_bits: int
+    shift: int = 0
+    rounding: RoundingCode = RoundingCode.FLOOR
+    saturation: Saturation = Saturation.NONE
+    signed: bool = True
+
+    @property
+    def bin(self) -> str:
+        """As coverage names it, whatever the shift."""
+        sign = "signed" if self.signed else "unsigned"
+        return f"{self.acc_bits} to {self.out_bits}/{self.rounding.name}/{self.saturation.name}/{sign}"
+
+    @property
+    def control(self) -> int:
+        """As the unit takes it."""
+        return pack(
+            SrsControl,
+            {
+                "acc64": int(self.acc_bits == 64),
+                "wide": SRS_MODES[self.acc_bits].index(self.out_bits),
+                "shift": self.shift,
+                "rounding": self.rounding.value,
+                "saturation": self.saturation.value,
+                "is_signed": int(self.signed),
+            },
+        )
+
+    def count(self, lanes: int) -> int:
+        """Accumulators in so many lanes of 32 bits."""
+        return lanes * 32 // self.acc_bits
+
+
+def srs_golden(ask: SrsAsk, acc: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The results of int64 accumulators, and which of them are not the rounded number."""
+    results = aie.srs(
+        acc,
+        ask.shift,
+        acc_bits=ask.acc_bits,
+        out_bits=ask.out_bits,
+        rounding=ask.rounding,
+        saturate=ask.saturation,
+        signed=ask.signed,
+    )
+    if ask.shift >= 0:
+        return results, results != shift_round(acc, ask.shift, ask.rounding)
+    # The product may not fit 64 bits: what came of it must go back to the number, and have zeros below it.
+    back = results >> -ask.shift
+    return results, (back != acc) | (back << -ask.shift != results)
+
+
+def srs_requests(ask: SrsAsk, acc: np.ndarray, lanes: int) -> list[Request]:
+    """Requests of int64 accumulators, filled up with zeros, and the vectors that must come."""
+    count = ask.count(lanes)
+    rows = np.zeros(-(-len(acc) // count) * count, np.int64)
+    rows[: len(acc)] = acc
+    rows = rows.reshape(-1, count)
+    results, overflow = srs_golden(ask, rows)
+    given, taken = rows.astype(f"i{ask.acc_bits // 8}"), results.astype(f"i{ask.out_bits // 8}")
+    request, result, control = srs_request(lanes), srs_result(lanes), ask.control
+    return [
+        Request(
+            pack(request, {"acc": array_bits(row), "control": control}),
+            pack(result, {"vector": array_bits(vector), "overflow": int(any_overflow)}),
+            (ask, row.tolist()),
+        )
+        for row, vector, any_overflow in zip(given, taken, overflow.any(axis=1).tolist(), strict=True)
+    ]
+
+
+KINDS = [
+    SrsAsk(*mode, rounding=code, saturation=saturation, signed=signed)
+    for mode, code, saturation, signed in product(MODES, RoundingCode, Saturation, (False, True))
+]
+"""Everything that a request may ask for, but for the shift."""
+
+
+def random_srs(kind: SrsAsk, source: Random, lanes: int) -> list[Request]:
+    """One request of a kind: any shift; accumulators of any size, near the result's limits, and with ties."""
+    ask = replace(kind, shift=source.choice((source.choice(SRS_SHIFTS), source.randint(0, kind.out_bits))))
+    return srs_requests(ask, np.array([_accumulator(ask, source) for _ in range(ask.count(lanes))]), lanes)
+
+
+def _accumulator(ask: SrsAsk, source: Random) -> int:
+    top = 1 << ask.acc_bits - 1
+    near = 1 << ask.out_bits + source.randint(-1, 0)
+    scale = 2**ask.shift if ask.shift >= 0 else 1
+    kind = source.randrange(5)
+    value = [
+        source.getrandbits(ask.acc_bits) - top,
+        source.getrandbits(source.randint(1, ask.acc_bits)) // 2,
+        source.choice((-top, top - 1, 0, -1)),
+        near * scale + source.choice((-scale, -scale // 2, -1, 0, 1, scale // 2)),
+        source.getrandbits(ask.out_bits) * scale + scale // 2 + source.choice((-1, 0, 0, 1)),
+    ][kind]
+    value = source.choice((value, -value))
+    return value if -top <= value < top else source.getrandbits(ask.acc_bits) - top
+
+
+@dataclass(frozen=True)
+class SrsCorner:
+    """An accumulator, what it must become, and whether that is another number than the rounded one."""
+
+    bin: str
+    ask: SrsAsk
+    acc: int
+    result: int
+    overflow: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether golden says the same."""
+        results, overflow = srs_golden(self.ask, np.array([self.acc], np.int64))
+        return (int(results[0]), bool(overflow[0])) == (self.result, self.overflow)
+
+
+def srs_corners() -> list[SrsCorner]:
+    """All corners."""
+    return [each for maker in (_limits, _carries, _ties, _left, _far) for mode in MODES for each in maker(*mode)]
+
+
+def _limits(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
+    """The largest and smallest results, and one beyond each, in every saturation."""
+    top, whole = 1 << out_bits - 1, 1 << out_bits
+    rows = [
+        # Accumulator, signed, result of NONE, SATURATE and SYMMETRIC.
+        (top - 1, True, top - 1, top - 1, top - 1),
+        (top, True, -top, top - 1, top - 1),
+        (1 - top, True, 1 - top, 1 - top, 1 - top),
+        (-top, True, -top, -top, 1 - top),
+        (-top - 1, True, top - 1, -top, 1 - top),
+        (whole - 1, False, whole - 1, whole - 1, whole - 1),
+        (whole, False, 0, whole - 1, whole - 1),
+        (-1, False, whole - 1, 0, 0),
+        (0, False, 0, 0, 0),
+    ]
+    for acc, signed, *results in rows:
+        for saturation, result in zip(Saturation, results, strict=True):
+            ask = SrsAsk(acc_bits, out_bits, 0, saturation=saturation, signed=signed)
+            name = f"{acc_bits} to {out_bits}/{acc}/{saturation.name}/{'signed' if signed else 'unsigned'}"
+            yield SrsCorner(name, ask, acc, result, result != acc)
+
+
+def _carries(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
+    """What only rounding takes past a limit is saturated after it."""
+    top = 1 << out_bits - 1
+    for saturation, results in (
+        (Saturation.NONE, (-top, top - 1)),
+        (Saturation.SATURATE, (top - 1, -top)),
+        (Saturation.SYMMETRIC, (top - 1, 1 - top)),
+    ):
+        for acc, result, rounding in (
+            (2 * top - 1, results[0], RoundingCode.POSITIVE_INF),
+            (-2 * top - 1, results[1], RoundingCode.NEGATIVE_INF),
+        ):
+            ask = SrsAsk(acc_bits, out_bits, 1, rounding, saturation)
+            yield SrsCorner(f"{acc_bits} to {out_bits}/carry of {acc}/{saturation.name}", ask, acc, result, True)
+
+
+ROUNDED = {
+    # 2.25, 2.5, 2.75, 3.5 and their negatives.
+    RoundingCode.FLOOR: (2, 2, 2, 3, -3, -3, -3, -4),
+    RoundingCode.CEIL: (3, 3, 3, 4, -2, -2, -2, -3),
+    RoundingCode.SYMMETRIC_FLOOR: (2, 2, 2, 3, -2, -2, -2, -3),
+    RoundingCode.SYMMETRIC_CEIL: (3, 3, 3, 4, -3, -3, -3, -4),
+    RoundingCode.NEGATIVE_INF: (2, 2, 3, 3, -2, -3, -3, -4),
+    RoundingCode.POSITIVE_INF: (2, 3, 3, 4, -2, -2, -3, -3),
+    RoundingCode.SYMMETRIC_ZERO: (2, 2, 3, 3, -2, -2, -3, -3),
+    RoundingCode.SYMMETRIC_INF: (2, 3, 3, 4, -2, -3, -3, -4),
+    RoundingCode.CONV_EVEN: (2, 2, 3, 4, -2, -2, -3, -4),
+    RoundingCode.CONV_ODD: (2, 3, 3, 3, -2, -3, -3, -3),
+}
+QUARTERS = (9, 10, 11, 14, -9, -10, -11, -14)
+
+
+def _ties(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
+    """Every code below, at and above half-way, at a small shift and the largest that leaves these numbers."""
+    for shift in (2, acc_bits - 5):
+        for rounding, results in ROUNDED.items():
+            for quarters, result in zip(QUARTERS, results, strict=True):
+                ask = SrsAsk(acc_bits, out_bits, shift, rounding, Saturation.SATURATE)
+                name = f"{acc_bits} to {out_bits}/{quarters}/4 by {shift}/{rounding.name}"
+                yield SrsCorner(name, ask, quarters << shift - 2, result, False)
+
+
+def _left(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
+    """Shifts to the left, to a limit and past it."""
+    top = 1 << out_bits - 1
+    for shift in range(SRS_SHIFTS.start, 0):
+        for sign, name in PLUS_MINUS:
+            fits = (top >> -shift) - 1
+            ask = SrsAsk(acc_bits, out_bits, shift, RoundingCode.CEIL, Saturation.SATURATE)
+            where = f"{acc_bits} to {out_bits}/left {-shift}/{name}"
+            yield SrsCorner(f"{where}/fits", ask, sign * fits, sign * fits << -shift, False)
+            limit = top - 1 if sign > 0 else -top
+            yield SrsCorner(f"{where}/does not", ask, sign * (fits + 2), limit, True)
+            extreme = -(1 << acc_bits - 1) if sign < 0 else (1 << acc_bits - 1) - 1
+            yield SrsCorner(f"{where}/extreme", ask, extreme, limit, True)
+            drops = SrsAsk(acc_bits, out_bits, shift, RoundingCode.CEIL, Saturation.NONE)
+            low = extreme << -shift & (1 << out_bits) - 1
+            yield SrsCorner(f"{where}/drops", drops, extreme, low - (low >> out_bits - 1 << out_bits), True)
+
+
+def _far(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
+    """The largest shift, and the smallest that leaves no bit: signs and halves still count."""
+    lowest = -(1 << acc_bits - 1)
+    for shift in sorted({acc_bits - 1, min(acc_bits, SRS_SHIFTS.stop - 1), SRS_SHIFTS.stop - 1}):
+        whole = -1 if shift < acc_bits else 0  # of the lowest number: -1, or half and less of it
+        for rounding, small in (
+            (RoundingCode.FLOOR, -1),
+            (RoundingCode.SYMMETRIC_FLOOR, 0),
+            (RoundingCode.CONV_EVEN, 0),
+        ):
+            ask = SrsAsk(acc_bits, out_bits, shift, rounding, Saturation.SATURATE)
+            where = f"{acc_bits} to {out_bits}/right {shift}/{rounding.name}"
+            yield SrsCorner(f"{where}/-1", ask, -1, small, False)
+            yield SrsCorner(f"{where}/lowest", ask, lowest, min(whole, small), False)
+        ask = SrsAsk(acc_bits, out_bits, shift, RoundingCode.CEIL, Saturation.SATURATE)
+        yield SrsCorner(f"{acc_bits} to {out_bits}/right {shift}/CEIL/1", ask, 1, 1, False)

@@ -1,0 +1,117 @@
+"""Bench of the conversion to MX: last places with ties, directed corners, random blocks at every pace, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MX_FORMATS, RoundingCode
+from bitpath.rtl.aie_ml_v2.convert.config import MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.layouts import MxResult
+from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
+from bitpath.verif.aie_ml_v2.convert.mx_convert import conversions, expected, with_golden
+from bitpath.verif.aie_ml_v2.convert.mx_convert_corners import corners
+from bitpath.verif.aie_ml_v2.convert.mx_convert_random import COMBINATIONS, every_place, random_conversion
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+
+CONFIG = config_from_environment(MxConvertConfig)
+NUMERICS = CONFIG.numerics
+UNIT = MxConvert(CONFIG)
+SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+BIAS_BLOCKS = 200
+"""Their mean error has a standard deviation of less than a hundredth of a last place."""
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=list(MX_FORMATS), rounding=[code.name for code in RoundingCode])
+async def every_last_place(dut, fmt, rounding):
+    """Every magnitude, exactly and on either side of itself and of half a place above it."""
+    fmt, code = MX_FORMATS[fmt], RoundingCode[rounding]
+    requests = with_golden(conversions(every_place(fmt), fmt, code), NUMERICS)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests)
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    table = corners(NUMERICS)
+    results = expected([each.request for each in table], NUMERICS)
+    requests = [
+        Request(each.request.payload, result.bits, each.request) for each, result in zip(table, results, strict=True)
+    ]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage([each.bin for each in table])
+        for each, result in zip(table, results, strict=True):
+            if each.agrees(result):
+                coverage.hit(each.bin)
+        await Pipeline(frame, LATENCY).sweep(requests)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_blocks(dut, pace):
+    """Formats and rounding codes in any order."""
+    rng = pauses.rng("blocks")
+    order = [*COMBINATIONS, *rng.choices(COMBINATIONS, k=max(0, CASES - len(COMBINATIONS)))]
+    rng.shuffle(order)
+    blocks = [random_conversion(combination, rng) for combination in order]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([f"{fmt.name}/{code.name}" for fmt, code in COMBINATIONS])
+        for each in blocks:
+            coverage.hit(each.bin)
+        await Pipeline(frame, LATENCY).exchange(with_golden(blocks, NUMERICS), pace)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=list(MX_FORMATS))
+async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
+    """The mean error of the unit's blocks, in units of each element's last place: -1/2 with floor, the machine's own
+    default, and 0 with even rounding."""
+    fmt, codes = MX_FORMATS[fmt], (RoundingCode.FLOOR, RoundingCode.CONV_EVEN)
+    x = np.random.default_rng(pauses.rng("numbers").getrandbits(32)).uniform(-1, 1, (BIAS_BLOCKS, MX_BLOCK))
+    x = x.astype(np.float32)
+    results = []
+    async with bench(dut, SIGNATURE) as frame:
+        driver, board = frame.driver("i"), frame.scoreboard("o", MxResult)
+        frame.monitor("o", lambda bits: (board.got(bits), results.append(unpack(MxResult, bits).block)))
+        for code in codes:
+            for request in with_golden(conversions(x, fmt, code), NUMERICS):
+                board.expect(request.expected, request.shown)
+                driver.send_bits(request.payload)
+        await frame.drain()
+        for code, blocks in zip(codes, (results[:BIAS_BLOCKS], results[BIAS_BLOCKS:]), strict=True):
+            errors = [
+                float(number) / place - block.codes[k]
+                for row, block in zip(x, blocks, strict=True)
+                for k, number in enumerate(row)
+                for place in [2.0 ** (block.exponent - MX_BIAS - (block.shift >> k // 2 & 1) + 1 - fmt.magnitude_bits)]
+                if abs(block.codes[k]) < fmt.max_code  # what rounds out of the range is moved to zero
+            ]
+            assert len(errors) > BIAS_BLOCKS
+            assert abs(sum(errors) / len(errors) - (0.5 if code is RoundingCode.FLOOR else 0)) < 0.04, code.name
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("blocks")
+    blocks = [random_conversion(rng.choice(COMBINATIONS), rng) for _ in range(20)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).one_at_a_time(with_golden(blocks, NUMERICS))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With blocks in all ranks."""
+    rng = pauses.rng("blocks")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).resets(
+            lambda: with_golden([random_conversion(rng.choice(COMBINATIONS), rng)], NUMERICS)
+        )

@@ -1,0 +1,127 @@
+"""Bench of UPS: all 8-bit and 16-bit numbers, corners, random vectors at any pace, sticky flag, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random vectors of a test, and the
+vectors of every combination of the sweep over 16-bit numbers, which are all 65,536 where they fit.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import UPS_SHIFTS, Saturation
+from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
+from bitpath.rtl.aie_ml_v2.convert.ups import Ups
+from bitpath.verif.aie_ml_v2.convert.numbers import numbers_of, one_a_row, single_bits
+from bitpath.verif.aie_ml_v2.convert.sticky_flag import check_sticky_flag
+from bitpath.verif.aie_ml_v2.convert.ups import KINDS, MODES, UpsAsk, random_ups, ups_corners, ups_requests
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+
+CONFIG = config_from_environment(IntegerLanesConfig)
+LANES = CONFIG.lanes
+SIGNATURE = Ups(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+SHIFTS = {32: (16, 17), 64: (49,)}
+"""Of 16-bit numbers into either lane, around where the largest stop fitting."""
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+SIGNS = {"signed": True, "unsigned": False}
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
+async def every_8_bit_number(dut, saturation, sign):
+    """By every shift."""
+    await _every_number(dut, [UpsAsk(32, 8, shift, Saturation[saturation], SIGNS[sign]) for shift in UPS_SHIFTS])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(acc_bits=list(SHIFTS), saturation=[code.name for code in Saturation], sign=list(SIGNS))
+async def every_16_bit_number(dut, acc_bits, saturation, sign):
+    """By shifts at the ends of what fits."""
+    asks = [UpsAsk(acc_bits, 16, shift, Saturation[saturation], SIGNS[sign]) for shift in SHIFTS[acc_bits]]
+    await _every_number(dut, asks)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
+async def single_bits_by_every_shift(dut, saturation, sign):
+    """Numbers of one bit, and those with all but one, among zeros: each alone is outside of an accumulator by some shift."""
+    signed, rng = SIGNS[sign], pauses.rng("numbers")
+    requests: list[Request] = []
+    for (acc_bits, bits), shift in product(MODES, UPS_SHIFTS):
+        numbers = single_bits(bits) if signed else single_bits(bits) % (1 << bits)
+        ask = UpsAsk(acc_bits, bits, shift, Saturation[saturation], signed)
+        requests += ups_requests(ask, one_a_row(numbers, ask.count(LANES)), LANES, rng)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Ups.LATENCY).sweep(rng.sample(requests, min(len(requests), 8 * CASES)))
+
+
+async def _every_number(dut, asks: list[UpsAsk]) -> None:
+    rng = pauses.rng("numbers")
+    requests: list[Request] = []
+    for ask in asks:
+        numbers = numbers_of(ask.vector_bits, CASES * ask.count(LANES), rng)
+        numbers = numbers if ask.signed else numbers % (1 << ask.vector_bits)
+        requests += ups_requests(ask, numbers, LANES, rng)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Ups.LATENCY).sweep(requests)
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    """Each in another lane, among zeros."""
+    rng = pauses.rng("junk")
+    table = ups_corners()
+    requests = []
+    for index, each in enumerate(table):
+        row = np.zeros(each.ask.count(LANES), np.int64)
+        row[index % len(row)] = each.x
+        requests += ups_requests(each.ask, row, LANES, rng)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage([each.bin for each in table])
+        for each in table:
+            if each.holds:
+                coverage.hit(each.bin)
+        await Pipeline(frame, Ups.LATENCY).sweep(requests)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_vectors(dut, pace):
+    """Every combination of widths, saturation and sign, in any order; any shift."""
+    rng = pauses.rng("vectors")
+    order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
+    rng.shuffle(order)
+    requests = [each for kind in order for each in random_ups(kind, rng, LANES)]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([kind.bin for kind in KINDS])
+        for kind in order:
+            coverage.hit(kind.bin)
+        await Pipeline(frame, Ups.LATENCY).exchange(requests, pace)
+
+
+@cocotb.test(**LIMIT)
+async def sticky_flag(dut):
+    rng = pauses.rng("junk")
+    quiet, loud = (ups_requests(UpsAsk(32, 16, 24), np.array([0, number]), LANES, rng)[0] for number in (127, 128))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await check_sticky_flag(frame, quiet, loud, Ups.LATENCY)
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("vectors")
+    requests = [each for kind in rng.sample(KINDS, 20) for each in random_ups(kind, rng, LANES)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Ups.LATENCY).one_at_a_time(requests)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With vectors in all ranks."""
+    rng = pauses.rng("vectors")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Ups.LATENCY).resets(lambda: random_ups(rng.choice(KINDS), rng, LANES))

@@ -1,0 +1,197 @@
+"""AIE-ML v2's conversions: the decision of ten rounding codes, the benches of MX, SRS and UPS on both simulators with the
+counts to reach, and known answers."""
+
+import os
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_BUMP
+from bitpath.golden.aie_ml_v2.exact.rounding import round_value
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertConfig
+from bitpath.rtl.aie_ml_v2.convert.round_decision import RoundDecision
+from bitpath.sim.engine.runner import build, run, run_bench
+
+SEED = 20251122
+BASE = AIE_ML_V2.numerics
+NUMERICS = {
+    "bump": AIE_ML_V2_BUMP.numerics,
+    "min_code": replace(BASE, mx_min_code=True),
+    "no_flush": replace(BASE, mx_flush=False),
+    "255_is_a_number": replace(BASE, mx_nan_block=False, mx_bump=True),
+}
+MX_CORNERS = 2559
+PLACES = 10 * (275 + 35 + 9)
+"""Blocks with every last place of MX9, MX6 and MX4, without shift bits and with them, in ten rounding codes."""
+SRS_KINDS, UPS_KINDS = 4 * 10 * 3 * 2, 4 * 3 * 2
+ALL = 65_536
+
+
+def bench(unit, config, simulator, *, shifts="4 9", **checks):
+    run_bench(unit, config, simulator, seed=SEED, env={"BITPATH_SHIFTS": shifts}, **checks)
+
+
+def known_answers():
+    """The folder of known answers; the test is skipped where there is none."""
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    return Path(os.environ["BITPATH_KAT_DIR"]).resolve()
+
+
+def decision_vectors(twos_complement):
+    """Every code on what is left of eighths, and the integer that it must give less the one that was kept."""
+    vectors, expected = [], []
+    for code, eighths in product(RoundingCode, range(-32, 33)):
+        value = Fraction(eighths, 8)
+        negative = value < 0
+        magnitude = eighths if twos_complement else abs(eighths)
+        kept, rest = magnitude >> 3, magnitude & 7
+        rounded = round_value(value, code)
+        vectors.append(
+            {
+                "rounding": code.value,
+                "negative": int(negative),
+                "odd": kept & 1,
+                "guard": rest >> 2,
+                "sticky": int(rest & 3 > 0),
+            }
+        )
+        expected.append((rounded if twos_complement else abs(rounded)) - kept)
+    return vectors, expected
+
+
+class Decision(RoundDecision):
+    """With its output under the name that `evaluate` reads."""
+
+    @property
+    def o(self):
+        return self.up
+
+
+@pytest.mark.parametrize("twos_complement", [False, True])
+def test_the_ten_codes_decide_as_the_exact_tier_rounds(evaluate, twos_complement):
+    vectors, expected = decision_vectors(twos_complement)
+    assert set(expected) == {0, 1}
+    assert evaluate(Decision(twos_complement), vectors) == expected
+
+
+@pytest.mark.parametrize("code", RoundingCode)
+def test_the_ten_codes_decide_as_silicon_rounds(evaluate, code):
+    """FP32 to BF16 of first-generation AIE2: an FP32 code's magnitude rounded at its upper half."""
+    with np.load(known_answers() / "aie_silicon.npz") as archive:
+        bits, expected = archive["f32_bits"].astype(np.int64), archive[f"bf16_bits_rnd{code.value}"]
+    number = bits & ~FP32.sign_mask <= FP32.infinity_code
+    assert number.sum() == 58  # the other 38 are NaN
+    bits, expected = bits[number].tolist(), expected[number].tolist()
+    ups = evaluate(
+        Decision(False),
+        [
+            {
+                "rounding": code.value,
+                "negative": each >> 31,
+                "odd": each >> 16 & 1,
+                "guard": each >> 15 & 1,
+                "sticky": int(each & 0x7FFF > 0),
+            }
+            for each in bits
+        ],
+    )
+    assert [(each >> 16) + up for each, up in zip(bits, ups, strict=True)] == expected
+
+
+@pytest.mark.simulator
+def test_mx_on_verilator():
+    """Every last place in every code, corners, random blocks at every pace, latency."""
+    compared = PLACES + MX_CORNERS + 4 * 500 + 3 * 400 + 20
+    bench("mx_convert", MxConvertConfig(), "verilator", cases=500, min_tests=39, min_compared=compared)
+
+
+@pytest.mark.simulator
+def test_mx_on_icarus():
+    tests = "directed_corners|random_blocks|latency"
+    compared = MX_CORNERS + 4 * 60 + 20
+    bench("mx_convert", MxConvertConfig(), "icarus", cases=60, tests=tests, min_tests=6, min_compared=compared)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", NUMERICS)
+def test_other_numerics_of_mx_on_icarus(name):
+    """What a carry and a subnormal become, and exponent 255, each the other way."""
+    tests = "directed_corners|pace=both|latency"
+    config = MxConvertConfig(numerics=NUMERICS[name])
+    bench("mx_convert", config, "icarus", cases=60, tests=tests, min_tests=3, min_compared=MX_CORNERS + 60 + 20)
+
+
+@pytest.mark.simulator
+def test_known_blocks():
+    """600 finite blocks in three formats, and one that is not finite."""
+    folder = known_answers()
+    run(
+        build("mx_convert", MxConvertConfig(), "verilator"),
+        "bitpath.verif.aie_ml_v2.convert.tb_mx_convert_known_answers",
+        seed=SEED,
+        min_tests=6,
+        min_compared=3 * 601,
+        env={"BITPATH_KAT_DIR": str(folder)},
+        timeout=300,
+    )
+
+
+@pytest.mark.simulator
+def test_srs_on_verilator():
+    """All 16-bit numbers to 8 bits in every code and saturation at two shifts, 64 a cycle; corners; every combination."""
+    compared = 10 * 2 * 3 * (ALL // 64) + 956 + 4 * 1024 + 20
+    bench("srs", IntegerLanesConfig(lanes=64), "verilator", cases=1024, min_tests=17, min_compared=compared)
+
+
+@pytest.mark.simulator
+def test_srs_on_icarus():
+    tests = "directed_corners|random_registers|sticky_flag|latency"
+    compared = 956 + SRS_KINDS + 4 * 40 + 20
+    bench("srs", IntegerLanesConfig(), "icarus", cases=100, tests=tests, min_tests=7, min_compared=compared)
+
+
+@pytest.mark.simulator
+def test_ups_on_verilator():
+    """All 8-bit numbers by every shift, all 16-bit ones by shifts at the ends of what fits; corners; every combination."""
+    compared = 6 * 64 * 4 + 6 * (2 * ALL // 64 + ALL // 32) + 346 + 4 * 2048 + 20
+    bench("ups", IntegerLanesConfig(lanes=64), "verilator", cases=2048, min_tests=25, min_compared=compared)
+
+
+@pytest.mark.simulator
+def test_ups_on_icarus():
+    tests = "directed_corners|random_vectors|sticky_flag|latency"
+    bench("ups", IntegerLanesConfig(), "icarus", cases=100, tests=tests, min_tests=7, min_compared=346 + 4 * 100 + 20)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("shift", range(-4, 18))
+def test_srs_of_every_16_bit_number(shift):
+    """In every rounding code and saturation at every shift that leaves something of a 16-bit number, and one more."""
+    config, tests = IntegerLanesConfig(lanes=64), "every_16_bit_number"
+    compared = 10 * 3 * (ALL // 64)
+    bench("srs", config, "verilator", cases=1024, tests=tests, shifts=str(shift), min_tests=10, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", ["default", *NUMERICS])
+def test_mx_volume(name):
+    config = MxConvertConfig(numerics=NUMERICS.get(name, BASE))
+    bench("mx_convert", config, "verilator", cases=20_000, min_tests=39, min_compared=80_000)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("unit", ["srs", "ups"])
+@pytest.mark.parametrize("lanes", [2, 16])
+def test_lanes_volume(unit, lanes):
+    config = IntegerLanesConfig(lanes=lanes)
+    bench(unit, config, "verilator", cases=10_000, tests="random|corners", min_tests=5, min_compared=40_000)

@@ -1,0 +1,78 @@
+"""Commands for the bench of the AIE-ML v2 engine that fill its memories and its queue, on any codes and onto any."""
+
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import QUEUE_DEPTH
+from bitpath.rtl.aie_ml_v2.engine.command import command_layout
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.verif.aie_ml_v2.engine.aie_engine_model import RowCommand
+from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import any_address, random_command
+from bitpath.verif.aie_ml_v2.engine.rows import RowKind
+
+ANY_SHARE = 0.3
+"""Of tiles that have any code: so many that all kinds of numbers meet, and most sums still are finite."""
+SHAPES = ("deep", "wide", "far", "short", "one product")
+"""More steps than half the memory of X holds; as many tiles as there are accumulators; two steps; and, behind a command that
+takes long, those that fill the queue: onto any codes, or stored as they come of any codes."""
+NUMBERS = ("NaN", "infinity", "-0")
+"""That results become; -0 is what a negative one below FP32's normal numbers is flushed to."""
+PLACES = ("X goes round", "Y goes round", "steps of Y lie far apart")
+"""Of a command's tiles: some lie behind a memory's end, at its beginning; more than half of the memory is between two steps."""
+
+
+def filling_program(
+    config: AieEngineConfig, kind: RowKind, source: np.random.Generator, rng: Random
+) -> Iterator[tuple[str, RowCommand]]:
+    """Commands of each shape, each with its name."""
+    beats = TIMINGS[kind.mode.datapath].issue_interval
+    steps, most = config.x_depth // beats, config.unit.accumulators
+    for shape, count, tiles in (
+        ("deep", rng.randint(steps // 2 + 1, steps), 1),
+        ("wide", rng.randint(2, config.y_depth // (most * beats)), most),
+        ("far", 2, rng.randint(1, most // 2)),
+        ("wide", 2, most),
+        *(("short", 1, rng.randint(1, 2)) for _ in range(QUEUE_DEPTH)),
+        *(("one product", 1, 1) for _ in range(QUEUE_DEPTH)),
+    ):
+        alone = shape == "one product"
+        yield (
+            shape,
+            random_command(
+                kind,
+                source,
+                steps=count,
+                tiles=tiles,
+                special=1.0 if alone else ANY_SHARE,
+                accumulator=rng.randrange(most),
+                negate=rng.random() < 0.5,
+                clear=alone or rng.random() < 0.3,
+                address=any_address(config, kind, tiles, source) if alone or rng.random() < 0.8 else None,
+            ),
+        )
+
+
+def places_of(config: AieEngineConfig, command: RowCommand, bits: int) -> Iterator[str]:
+    """Those of the places that a command's tiles have, by its bits."""
+    fields = command_layout(config).from_bits(bits)
+    gaps, beats = command.steps - 1, TIMINGS[command.kind.mode.datapath].issue_interval
+    x_end = fields.x + command.steps * beats
+    y_end = fields.y + gaps * fields.y_stride + command.tiles * beats
+    far = gaps > 0 and fields.y_stride > config.y_depth // 2
+    for place, met in zip(PLACES, (x_end > config.x_depth, y_end > config.y_depth, far), strict=True):
+        if met:
+            yield place
+
+
+def numbers_of(codes: np.ndarray) -> Iterator[str]:
+    """Those of the kinds of numbers that there are among FP32 codes."""
+    exponent, fraction = codes >> FP32.fraction_bits & FP32.exponent_mask, codes & FP32.fraction_mask
+    top = exponent == FP32.exponent_mask
+    met = (top & (fraction != 0), top & (fraction == 0), codes == FP32.sign_mask)
+    for name, found in zip(NUMBERS, met, strict=True):
+        if found.any():
+            yield name

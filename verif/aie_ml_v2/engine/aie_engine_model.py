@@ -1,0 +1,149 @@
+"""The AIE-ML v2 engine by golden: what accumulators and result memory hold after each command, and the commands themselves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.convert.integers import integer_dot
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, INT8
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.rtl.aie_ml_v2.engine.command import command_layout
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.verif.aie_ml_v2.engine.rows import RowKind, Tiles
+from bitpath.verif.kit.packing import pack
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowCommand:
+    """One command.
+
+    Attributes
+    ----------
+    kind : formats.
+    x : tiles [steps, m, k], or blocks [steps, m, 1].
+    y : tiles [steps, tiles, n, k], or blocks [steps, tiles, n, 1].
+    accumulator : the first one.
+    negate, clear : as the command has them.
+    address : of the first result word; None where nothing is stored.
+    """
+
+    kind: RowKind
+    x: Tiles
+    y: Tiles
+    accumulator: int = 0
+    negate: bool = False
+    clear: bool = True
+    address: int | None = None
+
+    @property
+    def steps(self) -> int:
+        return self.y.shape[0]
+
+    @property
+    def tiles(self) -> int:
+        return self.y.shape[1]
+
+    def __str__(self) -> str:
+        flags = [name for name in ("negate", "clear") if getattr(self, name)]
+        stored = "" if self.address is None else f", stored at {self.address}"
+        what = f"{self.kind.name} acc[{self.accumulator}] {self.steps} steps of {self.tiles} tiles"
+        return " ".join([what, *flags]) + stored
+
+
+class EngineModel:
+    """Executes commands in order.
+
+    Parameters
+    ----------
+    config : of the engine.
+    accumulators : uint32 [registers, 64], what they hold; changed in place.
+    results : uint32 [words, lanes], what the result memory holds; changed in place.
+    """
+
+    def __init__(self, config: AieEngineConfig, accumulators: np.ndarray, results: np.ndarray):
+        self.config = config
+        self.accumulators, self.results = accumulators, results
+        self.written: dict[int, str] = {}  # who wrote a word last
+        self.products = 0
+
+    def execute(self, command: RowCommand) -> None:
+        """Multiply, and store where the command says so."""
+        kind = command.kind
+        registers = (command.accumulator + np.arange(command.tiles)) % self.config.unit.accumulators
+        lanes = self.accumulators[registers, : kind.mode.lanes]
+        for step in range(command.steps):
+            present = None if command.clear and step == 0 else lanes
+            lanes = multiply(command, step, present, self.config.unit.numerics)
+        self.accumulators[registers, : kind.mode.lanes] = lanes
+        self.products += command.steps * command.tiles
+        if command.address is not None:
+            words = tile_words(self.config, kind)
+            content = self.accumulators[registers, : words * self.config.unit.lanes]
+            place = slice(command.address, command.address + command.tiles * words)
+            self.results[place] = content.reshape(-1, self.config.unit.lanes)
+            self.written |= dict.fromkeys(range(place.start, place.stop), str(command))
+
+
+def multiply(command: RowCommand, step: int, lanes: np.ndarray | None, numerics: AieNumerics) -> np.ndarray:
+    """One step onto lanes, uint32 [tiles, lanes] or None; returns such lanes."""
+    kind = command.kind
+    # MxBlocks take indices as arrays do.
+    a, b = command.x[step][np.newaxis, :, np.newaxis], command.y[step][:, np.newaxis]
+    shape = (command.tiles, kind.tile.m, kind.tile.n)
+    if not (kind.formats or isinstance(a, MxBlocks)):
+        acc = None if lanes is None else lanes.view(np.int32).astype(np.int64).reshape(shape)
+        signed_a, signed_b = kind.signed
+        options = {"signed_a": signed_a, "signed_b": signed_b, "negate_products": command.negate}
+        result = integer_dot(a, b, acc, mode=kind.mode.name, **options)
+        return result.astype(np.int32).view(np.uint32).reshape(command.tiles, -1)
+    name = kind.mx.name if kind.mx else "fp8" if kind.mode is FLOAT8 else "bf16"
+    acc = None if lanes is None else lanes.view(np.float32).reshape(shape)
+    result = fused_dot(a, b, acc, fmt=name, negate_products=command.negate, numerics=numerics)
+    return result.view(np.uint32).reshape(command.tiles, -1)
+
+
+def tile_words(config: AieEngineConfig, kind: RowKind) -> int:
+    """Words of the result memory that an output tile takes."""
+    return max(1, kind.mode.lanes // config.unit.lanes)
+
+
+def register_words(config: AieEngineConfig) -> int:
+    """Words of an accumulator register."""
+    return INT8.lanes // config.unit.lanes
+
+
+def command_bits(
+    config: AieEngineConfig, command: RowCommand, x: int, y: int, y_stride: int, junk: np.random.Generator
+) -> int:
+    """A command as the port takes it, its operands at these words. What is not read is junk."""
+    (x_format, y_format), (x_signed, y_signed) = command.kind.format_codes, command.kind.signed
+    if not command.kind.mode.formats:
+        x_format, y_format = (int(code) for code in junk.integers(0, 8, 2))
+    if not command.kind.mode.a_bits:
+        x_signed, y_signed = (int(bit) for bit in junk.integers(0, 2, 2))
+    address = int(junk.integers(0, config.result_depth)) if command.address is None else command.address
+    return pack(
+        command_layout(config),
+        {
+            "x": x,
+            "y": y,
+            "y_stride": y_stride % config.y_depth,
+            "last_step": command.steps - 1,
+            "x_format": x_format,
+            "y_format": y_format,
+            "x_signed": x_signed,
+            "y_signed": y_signed,
+            "negate": command.negate,
+            "clear": command.clear,
+            "stores": command.address is not None,
+            "store": {
+                "mode": MacMode.of(command.kind.mode),
+                "accumulator": command.accumulator,
+                "last_tile": command.tiles - 1,
+                "address": address,
+            },
+        },
+    )

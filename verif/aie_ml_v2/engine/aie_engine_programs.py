@@ -1,0 +1,66 @@
+"""Commands for the bench of the AIE-ML v2 engine: single ones, and programs in which each depends on the one before."""
+
+from collections.abc import Iterator
+from itertools import product as combinations
+from random import Random
+
+import numpy as np
+
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.verif.aie_ml_v2.engine.aie_engine_model import RowCommand, tile_words
+from bitpath.verif.aie_ml_v2.engine.rows import SPECIAL_SHARE, RowKind, random_tiles, row_kinds
+
+RELATIONS = ("the same accumulators", "some of them", "others")
+"""What a command's accumulators are to those of the one before, which are being stored meanwhile."""
+STARTS = ("cleared", "continued")
+ENDS = ("stored", "left")
+
+
+def random_command(
+    kind: RowKind,
+    source: np.random.Generator,
+    *,
+    steps: int,
+    tiles: int,
+    special: float = SPECIAL_SHARE,
+    **fields: object,
+) -> RowCommand:
+    """A command on random tiles, a share of which has any code."""
+    x, y = (random_tiles(source, kind, side, shape, special) for side, shape in enumerate(((steps,), (steps, tiles))))
+    return RowCommand(kind=kind, x=x, y=y, **fields)
+
+
+def any_address(config: AieEngineConfig, kind: RowKind, tiles: int, source: np.random.Generator) -> int:
+    """Any word at which there is room for so many tiles."""
+    return int(source.integers(0, config.result_depth - tiles * tile_words(config, kind) + 1))
+
+
+def program(
+    config: AieEngineConfig, source: np.random.Generator, rng: Random
+) -> Iterator[tuple[tuple[str, str, str], RowCommand]]:
+    """Every relation to the accumulators before, cleared or not, stored or not, in changing formats; with its bin."""
+    plan = list(combinations(RELATIONS, STARTS, ENDS))
+    rng.shuffle(plan)
+    kinds = row_kinds(config.unit.numerics)
+    half = config.unit.accumulators // 2
+    accumulator, tiles = rng.randrange(2 * half), half
+    for relation, start, end in plan:
+        kind = rng.choice(kinds)
+        if relation == "some of them":
+            accumulator += rng.randrange(1, tiles) if tiles > 1 else 0
+        elif relation == "others":
+            accumulator += half
+        accumulator %= 2 * half
+        tiles = rng.randint(2, half) if relation != "the same accumulators" else tiles
+        address = any_address(config, kind, tiles, source) if end == "stored" else None
+        each = random_command(
+            kind,
+            source,
+            steps=rng.choice((1, 1, 2, 3)),
+            tiles=tiles,
+            accumulator=accumulator,
+            negate=rng.random() < 0.3,
+            clear=start == "cleared",
+            address=address,
+        )
+        yield (relation, start, end), each

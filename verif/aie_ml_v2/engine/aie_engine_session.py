@@ -1,0 +1,173 @@
+"""Commands to the AIE-ML v2 engine and its result memory back, both sides of the comparison, for its benches."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_write_layout
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
+from bitpath.verif.aie_ml_v2.engine.aie_engine_model import EngineModel, RowCommand, command_bits, register_words
+from bitpath.verif.aie_ml_v2.engine.images import x_words, y_words
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
+from bitpath.verif.kit.engine_host import expect_rest, source_of
+from bitpath.verif.kit.memory_image import image_words, write_payloads
+from bitpath.verif.kit.player import MemoryPlayer, Segment
+from bitpath.verif.kit.streams import resolved
+
+SPARE_WORDS = 4
+"""Words of Y that may lie between a command's tiles of a step and those of the next, but where tiles are spread."""
+
+
+class Session:
+    """Queues commands while the operand memories have room for their tiles, runs them, and compares all results.
+
+    Golden executes a command as it is queued, before anything is driven. Every word of the result memory is compared,
+    those too that no command wrote.
+
+    Parameters
+    ----------
+    frame : of the test.
+    config : of the engine.
+    gap, stall : how often commands and answers pause.
+    spread : tiles begin anywhere in the operand memories, behind whose ends their beginnings follow, and steps of Y lie as
+        far apart as there is room.
+    """
+
+    def __init__(
+        self, frame: Bench, config: AieEngineConfig, *, gap: float = 0.0, stall: float = 0.0, spread: bool = False
+    ):
+        self.config, self.dut, self.spread = config, frame.dut, spread
+        self.player = MemoryPlayer(
+            frame,
+            gaps=pauses.scattered(gap, pauses.rng("command")),
+            stalls=pauses.scattered(stall, pauses.rng("data")),
+        )
+        self.board = frame.scoreboard("result memory", word_bits(config.unit))
+        self._junk = source_of("junk")
+        self._writes = host_write_layout(config)
+        self._begin()
+
+    async def preset(self) -> None:
+        """Random numbers near 1 to the accumulators; the result memory as it is."""
+        await self.begin_on(await self.player.read(0, self.config.result_depth))
+
+    @property
+    def products(self) -> int:
+        """Native products since reset, once all that is queued has run."""
+        return self.model.products
+
+    def contents(self) -> np.ndarray:
+        """A copy of what the result memory holds once all that is queued has run, uint8."""
+        return np.frombuffer(self.model.results.tobytes(), np.uint8)
+
+    async def begin_on(self, results: np.ndarray) -> None:
+        """Begin with nothing queued, on what the result memory holds, uint8, and random accumulators near 1."""
+        self._begin()
+        unit = self.config.unit
+        lanes = self._junk.standard_normal((unit.accumulators, INT8.lanes), dtype=np.float32).view(np.uint32)
+        words = results.view("<u4").reshape(self.config.result_depth, unit.lanes).copy()
+        self.model = EngineModel(self.config, lanes, words)
+        await self.player.play([Segment(writes=self.accumulator_writes(0, lanes))])
+
+    def accumulator_writes(self, register: int, lanes: np.ndarray) -> list[int]:
+        """Payloads that write uint32 [registers, 64] to accumulators from one on."""
+        words = image_words(lanes, word_bits(self.config.unit) // 8)
+        return write_payloads(self._writes, AieMemory.ACCUMULATORS, register * register_words(self.config), words)
+
+    async def refill(self) -> None:
+        """Any codes to all accumulators, once all that is queued has run."""
+        await self.flush()
+        lanes = self._junk.integers(0, 1 << LANE_BITS, self.model.accumulators.shape, dtype=np.uint32)
+        self.model.accumulators[:] = lanes
+        await self.player.play([Segment(writes=self.accumulator_writes(0, lanes))])
+
+    async def run(self, commands: Iterable[RowCommand]) -> None:
+        """Queue commands, then run what is queued and compare."""
+        for command in commands:
+            await self.queue(command)
+        await self.flush()
+
+    async def queue(self, command: RowCommand) -> int:
+        """Place the tiles and queue the command; what was queued before runs first where there is no room. Returns its bits."""
+        config = self.config
+        x, y = (
+            image.reshape(command.steps, -1, image.shape[-1])
+            for image in (x_words(command.x, command.kind.mode), y_words(command.y, command.kind.mode))
+        )
+        gaps, depth = command.steps - 1, y.shape[1]  # between steps; words of a step
+        # Without gaps between steps, nothing reads how long they are.
+        room = (config.y_depth - command.steps * depth) // gaps if gaps else config.y_depth - 1
+        spare = int(self._junk.integers(0, (room if self.spread else min(SPARE_WORDS, room)) + 1))
+        y = np.pad(y, [(0, 0), (0, spare if gaps else 0), (0, 0)], constant_values=0xA5)
+        x, y = x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1])[: command.steps * depth + gaps * spare]
+        if self._used_x + len(x) > config.x_depth or self._used_y + len(y) > config.y_depth:
+            await self.flush()
+        x_address = (self._origin_x + self._used_x) % config.x_depth
+        y_address = (self._origin_y + self._used_y) % config.y_depth
+        self._write(AieMemory.X, config.x_depth, x_address, x)
+        self._write(AieMemory.Y, config.y_depth, y_address, y)
+        bits = command_bits(config, command, x_address, y_address, depth + spare, self._junk)
+        self._segment.commands.append(bits)
+        self._used_x += len(x)
+        self._used_y += len(y)
+        self.model.execute(command)
+        return bits
+
+    def _write(self, memory: AieMemory, depth: int, address: int, image: np.ndarray) -> None:
+        """Words to a memory, on from its beginning behind its end."""
+        words = image_words(image, image.shape[-1])
+        for at, part in ((address, words[: depth - address]), (0, words[depth - address :])):
+            self._segment.writes += write_payloads(self._writes, memory, at, part)
+
+    def take_segment(self) -> Segment:
+        """What is queued, for a test that drives it itself."""
+        segment = self._segment
+        self._begin()
+        return segment
+
+    def _begin(self) -> None:
+        self._segment = Segment()
+        self._used_x = self._used_y = 0
+        self._origin_x, self._origin_y = (
+            int(self._junk.integers(0, depth)) if self.spread else 0
+            for depth in (self.config.x_depth, self.config.y_depth)
+        )
+
+    async def flush(self) -> np.ndarray:
+        """Run what is queued and compare the result memory, which is returned, uint32 [words, lanes]."""
+        await self.player.play([self.take_segment()])
+        retired = resolved(self.dut.retired)
+        assert retired == self.model.products, f"{retired} products are counted, {self.model.products} were sent"
+        return await self.compare()
+
+    async def compare(self, addresses: range | None = None) -> np.ndarray:
+        """Words of the result memory, all where none are named, against golden's; returns what came."""
+        addresses = range(self.config.result_depth) if addresses is None else addresses
+        word_bytes = self.player.word_bytes
+        expected = image_words(self.model.results[addresses.start : addresses.stop], word_bytes)
+        received = await self.player.read(addresses.start, len(addresses))
+        for address, right, real in zip(addresses, expected, image_words(received, word_bytes), strict=True):
+            self.board.expect(right, f"word {address}, written by {self.model.written.get(address, 'nothing')}")
+            self.board.got(real)
+        return received.view("<u4").reshape(len(addresses), -1)
+
+    def forget(self) -> None:
+        """What a reset forgets: what is queued, and the count of products."""
+        self._begin()
+        self.model.products = 0
+
+
+@asynccontextmanager
+async def engine(dut: Any, config: AieEngineConfig, **how: object) -> AsyncIterator[tuple[Bench, Session]]:
+    """The frame of a bench around an engine at rest, whose accumulators hold random numbers; ``how`` is the session's."""
+    async with bench(dut, AieEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        await expect_rest(dut)
+        session = Session(frame, config, **how)
+        await session.preset()
+        yield frame, session

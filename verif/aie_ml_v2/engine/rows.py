@@ -1,0 +1,103 @@
+"""Tiles of X and Y for rows of native products of AIE-ML v2's vector unit, in every format."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MX_NAN_EXPONENT, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, INT8, INT16, MODES, Mode, Shape
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import FloatFormat
+
+Tiles = np.ndarray | MxBlocks
+SPECIAL_SHARE = 1 / 64
+"""Of tiles that have any code or exponent, NaN too; the others' numbers lie near 1, so that sums say something."""
+EDGE_SHARE = 1 / 16
+"""Of the codes of such tiles of floats that are zero or infinity, which hardly meet otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowKind:
+    """What a row of products multiplies.
+
+    Attributes
+    ----------
+    name : in tests.
+    mode : row of Table 7.
+    formats : of floats X and Y.
+    mx : of both, for blocks.
+    signed : whether the integers of X and of Y are.
+    """
+
+    name: str
+    mode: Mode
+    formats: tuple[FloatFormat, FloatFormat] | None = None
+    mx: MxFormat | None = None
+    signed: tuple[bool, bool] = (True, True)
+
+    @property
+    def tile(self) -> Shape:
+        return self.mode.shapes[0]
+
+    @property
+    def format_codes(self) -> tuple[int, int]:
+        """Of X and Y, counted in the mode's formats."""
+        return tuple(self.mode.formats.index(each) for each in self.formats) if self.formats else (0, 0)
+
+
+def row_kinds(numerics: AieNumerics) -> list[RowKind]:
+    """Every combination of formats, and of signs."""
+    return [
+        *(
+            RowKind(name=f"{mode.name}_{'us'[x]}{'us'[y]}", mode=mode, signed=(bool(x), bool(y)))
+            for mode, x, y in product((INT8, INT16), (0, 1), (0, 1))
+        ),
+        *(
+            RowKind(name=f"{x.name.lower()}_{y.name.lower()}", mode=mode, formats=(x, y))
+            for mode in (FLOAT16, FLOAT8)
+            for x, y in product(mode.formats, repeat=2)
+        ),
+        *(
+            RowKind(name=name, mode=MODES[numerics.mx4_path.value if name == "mx4" else name], mx=fmt)
+            for name, fmt in MX_FORMATS.items()
+        ),
+    ]
+
+
+def random_tiles(
+    source: np.random.Generator, kind: RowKind, side: int, shape: tuple[int, ...], special: float = SPECIAL_SHARE
+) -> Tiles:
+    """Tiles of X (side 0), [..., m, k], or of Y (side 1), [..., n, k]; blocks [..., m or n, 1].
+
+    Numbers near 1; a share of the tiles has any code.
+    """
+    rows = kind.tile.n if side else kind.tile.m
+    anything = source.random((*shape, 1, 1)) < special
+    if kind.mx:
+        return _blocks(source, kind.mx, (*shape, rows, 1), anything)
+    whole = (*shape, rows, kind.tile.k)
+    if not kind.formats:
+        bits = kind.mode.b_bits if side else kind.mode.a_bits
+        low, high = (-(1 << bits - 1), 1 << bits - 1) if kind.signed[side] else (0, 1 << bits)
+        return source.integers(low, high, whole)
+    fmt = kind.formats[side]
+    dtype = DTYPES[fmt]
+    near = source.standard_normal(whole, dtype=np.float32).astype(dtype)
+    code_dtype = np.dtype(f"u{near.itemsize}")
+    any_codes = source.integers(0, 1 << fmt.width, whole).astype(code_dtype)
+    edges = source.choice((0, fmt.infinity_code or 0), whole).astype(code_dtype)
+    any_codes = np.where(source.random(whole) < EDGE_SHARE, edges, any_codes)
+    return np.where(anything, any_codes, near.view(code_dtype)).view(dtype)
+
+
+def _blocks(source: np.random.Generator, fmt: MxFormat, shape: tuple[int, ...], anything: np.ndarray) -> MxBlocks:
+    near, exponent = source.integers(122, 132, shape), source.integers(0, MX_NAN_EXPONENT + 1, shape)
+    return MxBlocks(
+        fmt,
+        np.where(anything, exponent, near).astype(np.uint8),
+        source.integers(0, 256, shape).astype(np.uint8),
+        source.integers(fmt.min_code, fmt.max_code + 1, (*shape, MX_BLOCK)).astype(np.int8),
+    )

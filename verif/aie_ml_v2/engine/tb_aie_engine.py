@@ -1,0 +1,304 @@
+"""Bench of the AIE-ML v2 engine: rows of native products from operand memories to the result memory, bit for bit with golden.
+
+Golden computes every command before anything is driven. ``BITPATH_CASES`` are more random commands in the tests of modes.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles, FallingEdge
+
+from bitpath.golden import aie_ml_v2
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import INTEGER_MODES, MacMode
+from bitpath.verif.aie_ml_v2.engine.aie_engine_filling import (
+    NUMBERS,
+    PLACES,
+    SHAPES,
+    filling_program,
+    numbers_of,
+    places_of,
+)
+from bitpath.verif.aie_ml_v2.engine.aie_engine_model import tile_words
+from bitpath.verif.aie_ml_v2.engine.aie_engine_pace import BEGIN, Pace
+from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import (
+    ENDS,
+    RELATIONS,
+    STARTS,
+    any_address,
+    program,
+    random_command,
+)
+from bitpath.verif.aie_ml_v2.engine.aie_engine_session import engine
+from bitpath.verif.aie_ml_v2.engine.images import native_matmul
+from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
+from bitpath.verif.aie_ml_v2.engine.rows import row_kinds
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watch_host
+from bitpath.verif.kit.player import MemoryPlayer, Segment
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(AieEngineConfig)
+NUMERICS = CONFIG.unit.numerics
+ACCUMULATORS = CONFIG.unit.accumulators
+CASES = int(os.environ.get("BITPATH_CASES", "4"))
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+KINDS = {kind.name: kind for kind in row_kinds(NUMERICS)}
+STEPS = (1, 2, 3, 5)
+FIXED_SEED = 2026
+SAMPLES = ("int8_ss", "bf16_fp16", "mx6", "mx9")
+"""A kind of each datapath."""
+KINDS_OF_A_MODE = 4
+"""For which the memories are filled."""
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[cocotb.Param(value=mode, name=mode.name.lower()) for mode in MacMode])
+async def modes(dut, mode):
+    """Every combination of formats or signs; every number of tiles; products added and subtracted."""
+    kinds = [kind for kind in KINDS.values() if MacMode.of(kind.mode) is mode]
+    async with engine(dut, CONFIG) as (frame, session):
+        source = source_of("operands")
+        starts = cross(("added", "subtracted"), STARTS)
+        bins = [
+            *(kind.name for kind in kinds),
+            *cross(("tiles",), range(1, ACCUMULATORS + 1)),
+            *cross(("steps",), STEPS),
+        ]
+        coverage = frame.coverage([*bins, *starts])
+        for index in range(max(len(kinds), ACCUMULATORS) + CASES):
+            kind, tiles, steps = kinds[index % len(kinds)], 1 + index % ACCUMULATORS, STEPS[index % len(STEPS)]
+            negate, continued = index % 2 == 1, index % 4 >= 2
+            for name in (kind.name, f"tiles/{tiles}", f"steps/{steps}"):
+                coverage.hit(name)
+            coverage.hit(("added", "subtracted")[negate], STARTS[continued])
+            each = random_command(
+                kind,
+                source,
+                steps=steps,
+                tiles=tiles,
+                # From any register on, so that some go past the last one.
+                accumulator=int(source.integers(0, ACCUMULATORS)),
+                negate=negate,
+                clear=not continued,
+                address=any_address(CONFIG, kind, tiles, source),
+            )
+            await session.queue(each)
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
+async def programs(dut, pace):
+    """Commands into accumulators that are being stored, some of them and others, in formats that change each time."""
+    pause = 0.5 if pace == "gaps_and_stalls" else 0.0
+    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
+        coverage = frame.coverage(cross(RELATIONS, STARTS, ENDS))
+        source, rng = source_of("operands"), pauses.rng("program")
+        for _ in range(1 + CASES // 4):
+            for bin_, each in program(CONFIG, source, rng):
+                coverage.hit(*bin_)
+                await session.queue(each)
+        await session.flush()
+
+
+MATMULS = {
+    "mx9": ((40, 100, 20), False),
+    "mx6": ((20, 130, 260), False),
+    "mx4": ((6, 1040, 20), True),
+    "bf16": ((10, 640, 20), True),
+    "fp8_e5m2fnuz": ((9, 600, 10), True),
+    "int8": ((70, 70, 20), False),
+    "int16": ((5, 140, 20), True),
+}
+"""M, K, N, and whether K is too long for the memories; none of the others is held by them whole."""
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=list(MATMULS))
+async def matmuls(dut, fmt):
+    """Whole matrix products through memories that hold a part of them only."""
+    (m, k, n), cuts_k = MATMULS[fmt]
+    source = source_of("matrices")
+    a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
+    if fmt.startswith("int"):
+        a, b = (np.clip(matrix * 40, -128, 127).astype(np.int64) for matrix in (a, b))
+    plan = aie_ml_v2.plan_matmul(a, b, fmt=fmt, numerics=NUMERICS)
+    tiles = aie_ml_v2.run_plan(plan)
+    right = tiles.astype(np.int32).view(np.uint32) if fmt.startswith("int") else tiles.view(np.uint32)
+    job = native_matmul(plan)
+    async with bench(dut, AieEngine(CONFIG).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        await expect_rest(dut)
+        player, board = MemoryPlayer(frame), frame.scoreboard("lanes", LANE_BITS * plan.mode.lanes)
+        segments = list(lower(CONFIG, job))
+        assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
+        assert any(not segment.results for segment in segments) == cuts_k
+        for segment in segments:
+            await player.play([segment])
+            for row, column, address in segment.results:
+                content = await player.read(address, result_words(CONFIG, job))
+                board.expect(int.from_bytes(right[row, column].tobytes(), "little"), f"tile {row}, {column}")
+                board.got(int.from_bytes(result_lanes(job, content).tobytes(), "little"))
+        assert board.compared == np.prod(tiles.shape[:2])
+        assert resolved(dut.retired) == plan.instruction_count
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=["int8_ss", "bf16_bf16", "mx6", "mx9"])
+async def throughput(dut, kind):
+    """To the cycle: chains of any number of tiles, stores behind other commands and before them."""
+    half, chained = ACCUMULATORS // 2, set()
+    shapes = {
+        "alternating": [(3, half, index % 2 * half, True) for index in range(3)],
+        "one tile": [(9, 1, 0, True)],
+        "two tiles": [(5, 2, 0, False), (5, 2, 0, True)],
+        "one step": [(1, half, index % 2 * half, True) for index in range(4)],
+        "one step of one tile": [(1, 1, index % ACCUMULATORS, True) for index in range(5)],
+        "the same accumulators": [(1, half, 0, True) for _ in range(3)],
+        "more than are stored": [(1, ACCUMULATORS, 0, True), (2, 2, ACCUMULATORS - 1, False)],
+    }
+    async with engine(dut, CONFIG) as (frame, session):
+        source = source_of("operands")
+        coverage = frame.coverage(("waits for a store", "waits for none"))
+        for name, commands in shapes.items():
+            queued = []
+            for steps, tiles, accumulator, stored in commands:
+                each = random_command(
+                    KINDS[kind],
+                    source,
+                    steps=steps,
+                    tiles=tiles,
+                    accumulator=accumulator,
+                    clear=stored,
+                    address=any_address(CONFIG, KINDS[kind], tiles, source) if stored else None,
+                )
+                queued.append(each)
+                await session.queue(each)
+            pace = Pace(CONFIG)
+            expected = pace.run(queued)
+            segment, before = session.take_segment(), resolved(dut.busy_cycles)
+            assert len(segment.commands) == len(queued), "the memories do not hold all operands at once"
+            await session.player.play([segment])
+            busy = resolved(dut.busy_cycles) - before
+            assert busy == expected, f"{name}: busy for {busy} cycles, {expected} are right"
+            coverage.hit("waits for a store" if pace.waits else "waits for none")
+            if not pace.waits:
+                assert [at - BEGIN for at in pace.issues] == aie_ml_v2.issue_cycles(pace.instructions)
+                chained.add(name)
+        assert "alternating" in chained, "double buffering hides no stores"
+        await session.compare()
+
+
+@cocotb.test(**LIMIT)
+async def host_traffic(dut):
+    """Words to accumulators that nothing uses, and answers, while rows are computed and stored, at all paces."""
+    half = ACCUMULATORS // 2
+    async with engine(dut, CONFIG, gap=0.5, stall=0.5) as (frame, session):
+        source = source_of("traffic")
+        coverage = frame.coverage(MEETINGS)
+        frame.start("watch", watch_host(dut, coverage))
+        mx6 = KINDS["mx6"]
+        words = half * tile_words(CONFIG, mx6)
+        for _ in range(4):
+            each = random_command(mx6, source, steps=3, tiles=half, address=0)
+            await session.queue(each)
+        segment = session.take_segment()
+        await session.player.play([Segment(writes=segment.writes)])
+        session.player.send(Segment(commands=segment.commands))
+        while session.player.waiting_commands or resolved(dut.busy):
+            lanes = source.standard_normal((half, INT8.lanes), dtype=np.float32).view(np.uint32)
+            session.model.accumulators[half:] = lanes
+            session.player.send(Segment(writes=session.accumulator_writes(half, lanes)))
+            await session.compare(range(words, CONFIG.result_depth))
+        # Settles what is still to be written, before the accumulators are added to.
+        await session.player.play([Segment()])
+        await session.flush()
+        fields = {"steps": 2, "tiles": half, "accumulator": half, "clear": False, "address": 0}
+        await session.run([random_command(mx6, source, **fields)])
+
+
+@cocotb.test(**LIMIT)
+async def filled(dut):
+    """Commands that fill memories and queue, their tiles anywhere, of any codes onto any accumulators, in all modes."""
+    async with engine(dut, CONFIG, spread=True) as (frame, session):
+        source, rng = source_of("operands"), pauses.rng("filled")
+        modes = [mode.name for mode in MacMode]
+        coverage = frame.coverage(
+            [*cross(modes, SHAPES), *PLACES, *cross(("changed to",), NUMBERS), "a command waits for the queue"]
+        )
+        frame.start("watch", watch_queue(dut, coverage))
+        for mode in MacMode:
+            kinds = [kind for kind in KINDS.values() if MacMode.of(kind.mode) is mode]
+            for kind in rng.sample(kinds, min(KINDS_OF_A_MODE, len(kinds))):
+                await session.refill()
+                before = session.model.results.copy()
+                for shape, each in filling_program(CONFIG, kind, source, rng):
+                    coverage.hit(mode.name, shape)
+                    for place in places_of(CONFIG, each, await session.queue(each)):
+                        coverage.hit(place)
+                results = await session.flush()
+                if mode not in INTEGER_MODES:
+                    for number in numbers_of(results[results != before]):
+                        coverage.hit("changed to", number)
+
+
+async def watch_queue(dut, coverage):
+    """Count that the queue is full, for ever."""
+    while True:
+        await FallingEdge(dut.clk)
+        if resolved(dut.command__valid) and not resolved(dut.command__ready):
+            coverage.hit("a command waits for the queue")
+
+
+@cocotb.test(**LIMIT)
+async def reset(dut):
+    """A reset at any moment of computing and storing: nothing is left over of a command, nothing comes of it."""
+    mx9 = KINDS["mx9"]
+    tiles = ACCUMULATORS // 2
+    beats = 2 * tiles * tile_words(CONFIG, mx9)
+    moments = {"computing": BEGIN + beats, "storing": BEGIN + 2 * beats + 4}
+    async with engine(dut, CONFIG) as (frame, session):
+        source = source_of("operands")
+        coverage = frame.coverage(moments)
+        for moment, cycles in moments.items():
+            for _ in range(3):
+                await session.queue(random_command(mx9, source, steps=2, tiles=tiles, address=0))
+            segment = session.take_segment()
+            await session.player.play([Segment(writes=segment.writes)])
+            session.player.send(Segment(commands=segment.commands))
+            await ClockCycles(dut.clk, cycles)
+            assert resolved(dut.busy), f"the engine was to be {moment}"
+            coverage.hit(moment)
+            # Until the host has nothing more to say: reset holds the engine, which takes nothing in.
+            dut.rst.value = 1
+            await ClockCycles(dut.clk, 2)
+            dut.rst.value = 0
+            await expect_rest(dut)
+            session.forget()
+            await session.preset()
+            fields = {"steps": 3, "tiles": tiles, "clear": False, "address": any_address(CONFIG, mx9, tiles, source)}
+            await session.run([random_command(mx9, source, **fields)])
+
+
+@cocotb.test(**LIMIT)
+async def same_on_every_engine(dut):
+    """Commands that depend on no configuration; whoever runs them on several engines gets the same lanes, in BITPATH_RESULT."""
+    async with engine(dut, CONFIG) as (_, session):
+        source = np.random.default_rng(FIXED_SEED)
+        places, address = {}, 0
+        for name in SAMPLES:
+            await session.queue(random_command(KINDS[name], source, steps=2, tiles=1, address=address))
+            places[name] = range(address, address + tile_words(CONFIG, KINDS[name]))
+            address = places[name].stop
+        received = await session.flush()
+        results = [
+            received[place.start : place.stop].reshape(-1)[: KINDS[name].mode.lanes] for name, place in places.items()
+        ]
+        if "BITPATH_RESULT" in os.environ:
+            np.save(os.environ["BITPATH_RESULT"], np.concatenate(results))

@@ -1,0 +1,36 @@
+"""Bench of the AIE-ML v2 engine: short programs in any order that resets break off, and what runs behind them.
+
+``BITPATH_CASES`` are programs broken off at each pace.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+
+import cocotb
+
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.verif.aie_ml_v2.engine.aie_engine_model import RowCommand
+from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import program
+from bitpath.verif.aie_ml_v2.engine.aie_engine_session import engine
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.engine_host import reset_amid, source_of
+
+CONFIG = config_from_environment(AieEngineConfig)
+CASES = int(os.environ.get("BITPATH_CASES", "8"))
+LENGTH = 8
+"""Commands of the longest program."""
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pause=[0.0, 0.5])
+async def programs_broken_off(dut, pause):
+    source, rng = source_of("operands"), pauses.rng("program")
+
+    def short(_: bool) -> Iterator[RowCommand]:
+        return (each for _, each in islice(program(CONFIG, source, rng), rng.randint(1, LENGTH)))
+
+    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
+        await reset_amid(frame, session, rng, CASES, short)

@@ -1,0 +1,69 @@
+"""The bench of the AIE-ML v2 engine on both simulators, and one result from any number of lanes."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
+from bitpath.sim.engine.runner import run_bench
+from bitpath.sim.flows.aie_matmul import ENGINES
+
+pytestmark = pytest.mark.simulator
+SEED = 20251123
+ALL = 23
+"""Tests of the bench."""
+SAME = "same_on_every_engine"
+LANES = 64 + 32 + 64 + 64
+"""Of the results that are the same."""
+
+FAST = AieEngineConfig(unit=VectorMacConfig(lanes=16))
+"""Its 16-bit floats have two groups of lanes, so that additions onto one accumulator wait for each other."""
+WORDS = FAST.result_depth
+"""Of the result memory, all compared after each run of commands."""
+
+
+bench = partial(run_bench, "aie_engine", seed=SEED, min_tests=ALL)
+
+
+def result(file, config, simulator):
+    """The lanes that the test for all engines leaves."""
+    bench(
+        config,
+        simulator,
+        cases=0,
+        tests=SAME,
+        min_tests=1,
+        min_compared=config.result_depth,
+        env={"BITPATH_RESULT": str(file)},
+    )
+    return np.load(file)
+
+
+def test_16_lanes_on_verilator():
+    """All modes, programs, whole matmuls, pace, host traffic, full memories, resets."""
+    bench(FAST, "verilator", cases=4, min_compared=30 * WORDS)
+
+
+def test_one_result_from_any_number_of_lanes(tmp_path):
+    """4 lanes on Icarus, which does some fifty cycles of them a second, against 16 on Verilator."""
+    fast = result(tmp_path / "fast.npy", FAST, "verilator")
+    assert fast.size == LANES
+    assert len(np.unique(fast)) > LANES // 2
+    assert np.array_equal(fast, result(tmp_path / "icarus.npy", ENGINES["icarus"], "icarus"))
+
+
+@pytest.mark.deep
+def test_the_machines_64_lanes(tmp_path):
+    """One group of lanes: to the cycle, and the same result."""
+    machine = ENGINES["verilator"]
+    tests = "modes|programs|throughput|reset"
+    bench(machine, "verilator", cases=4, tests=tests, min_tests=13, min_compared=13 * machine.result_depth)
+    fast = result(tmp_path / "fast.npy", FAST, "verilator")
+    assert np.array_equal(fast, result(tmp_path / "machine.npy", machine, "verilator"))
+
+
+@pytest.mark.deep
+def test_volume():
+    bench(FAST, "verilator", cases=100, tests="modes|programs", min_tests=8, min_compared=100 * WORDS)

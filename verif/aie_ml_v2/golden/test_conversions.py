@@ -1,0 +1,183 @@
+"""Conversions of floats: all codes of the narrow formats, every tie, by both tiers; FP32 from three BF16 pieces."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2 import exact
+from bitpath.golden.aie_ml_v2.declarations.codes import FP8_FORMATS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.arrays.codec import DTYPES, decode_array
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16
+
+BASE = AIE_ML_V2.numerics
+ALL16 = np.arange(1 << 16, dtype=np.uint16)
+NARROW = (BF16, FP16, *FLOAT8_FORMATS)
+by_name = {"ids": lambda each: getattr(each, "name", each)}
+
+
+def narrow(bits, fmt, code, saturate=False, shift=0):
+    if fmt is BF16:
+        return aie.f32_to_bf16(bits, rounding=code, saturate=saturate)
+    if fmt is FP16:
+        return aie.f32_to_fp16(bits, rounding=code, saturate=saturate)
+    return aie.f32_to_fp8(bits, DTYPES[fmt], rounding=code, saturate=saturate, shift=shift)
+
+
+def near_codes(fmt):
+    """FP32 codes at numbers of the format and at midpoints, one above and below each; FP32's own edges."""
+    step = max(1, (1 << fmt.width) // 300)
+    with np.errstate(invalid="ignore"):
+        numbers = decode_array(fmt, np.arange(0, fmt.max_code + 1, step))
+    midpoints = (numbers[:-1] + numbers[1:]) / 2
+    limit = np.float64(fmt.max) * (1 + 2.0 ** -(fmt.fraction_bits + 1))
+    values = np.concatenate([numbers, midpoints, [limit, 2 * limit]])
+    with np.errstate(over="ignore"):
+        bits = values.astype(np.float32).view(np.uint32).astype(np.int64)
+    edges = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC12345, 0x7FFFFFFF]
+    bits = np.concatenate([bits, bits + 1, np.maximum(bits - 1, 0), edges])
+    return np.concatenate([bits, bits | 1 << 31]).astype(np.uint32)
+
+
+@pytest.mark.parametrize("code", RoundingCode)
+@pytest.mark.parametrize("fmt", NARROW, **by_name)
+def test_every_tie(fmt, code):
+    bits = near_codes(fmt)
+    for saturate in (False, True):
+        expected = [exact.narrow(each, fmt, code, saturate=saturate) for each in bits.tolist()]
+        assert narrow(bits, fmt, code, saturate).tolist() == expected
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.integers(0, (1 << 32) - 1),
+    st.sampled_from(NARROW),
+    st.sampled_from(RoundingCode),
+    st.booleans(),
+    st.integers(-32, 31),
+)
+def test_any_code_and_shift(bits, fmt, code, saturate, shift):
+    shift = shift if fmt.width == 8 else 0
+    got = narrow(np.array([bits], np.uint32), fmt, code, saturate, shift)
+    assert got[0] == exact.narrow(bits, fmt, code, saturate=saturate, shift=shift)
+
+
+@pytest.mark.parametrize("fmt", NARROW, **by_name)
+def test_nearest_even_is_numpy(fmt):
+    """Where nothing overflows: ml_dtypes and numpy round to nearest even too."""
+    rng = np.random.default_rng(10)
+    values = (rng.standard_normal(20_000) * np.exp2(rng.integers(-20, 6, 20_000))).astype(np.float32)
+    values = np.clip(values, -float(fmt.max), float(fmt.max)).astype(np.float32)
+    expected = values.astype(DTYPES[fmt]).view(f"u{fmt.width // 8}")
+    assert np.array_equal(narrow(values.view(np.uint32), fmt, RoundingCode.CONV_EVEN), expected)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "saturated", "overflow", "nan"),
+    [
+        *((BF16, 0x7F7F, 0x7F80, 0xFF81), (FP16, 0x7BFF, 0x7C00, 0xFC01), (E4M3, 0x77, 0x78, 0xF9)),
+        *((E4M3FN, 0x7E, 0x7F, 0xFF), (E4M3FNUZ, 0x7F, 0x80, 0x80), (E5M2, 0x7B, 0x7C, 0xFD)),
+        (E5M2FNUZ, 0x7F, 0x80, 0x80),
+    ],
+    **by_name,
+)
+def test_overflow_by_hand(fmt, saturated, overflow, nan):
+    bits = np.array([0x7F7FFFFF, 0x7F800000, 0xFF800001], np.uint32)
+    assert narrow(bits, fmt, RoundingCode.CONV_EVEN, saturate=True)[:2].tolist() == [saturated] * 2
+    assert narrow(bits, fmt, RoundingCode.CONV_EVEN).tolist() == [overflow, overflow, nan]
+
+
+@pytest.mark.parametrize(("shift", "code"), [(3, 0x48), (-3, 0x30)])
+def test_a_shift_scales_by_a_power_of_two(shift, code):
+    one = 0x3F800000
+    assert narrow(np.array([one], np.uint32), E5M2, RoundingCode.CONV_EVEN, shift=shift)[0] == code
+    assert exact.narrow(one, E5M2, RoundingCode.CONV_EVEN, shift=shift) == code
+
+
+def test_representations():
+    assert [FP8_FORMATS["e4m3", code].name for code in range(3)] == ["E4M3", "E4M3FN", "E4M3FNUZ"]
+    assert [FP8_FORMATS["e5m2", code].name for code in range(3)] == ["E5M2", "E5M2", "E5M2FNUZ"]
+
+
+def test_widening_of_every_code():
+    assert np.array_equal(aie.bf16_to_f32(ALL16), ALL16.astype(np.uint32) << 16)
+    assert aie.bf16_to_f32(ALL16)[::37].tolist() == [exact.widen(code, BF16) for code in ALL16[::37].tolist()]
+    got = aie.fp16_to_f32(ALL16)
+    assert got[::7].tolist() == [exact.widen(code, FP16) for code in ALL16[::7].tolist()]
+    quiet = ~np.isnan(ALL16.view(np.float16))
+    assert np.array_equal(got[quiet], ALL16.view(np.float16)[quiet].astype(np.float32).view(np.uint32))
+
+
+@pytest.mark.parametrize("fmt", FLOAT8_FORMATS, **by_name)
+def test_8_bit_floats_widen_by_a_multiplication(fmt):
+    codes = np.arange(256, dtype=np.uint8)
+    values = decode_array(fmt, codes)
+    got = aie.fp8_to_f32(codes.view(DTYPES[fmt]))
+    assert np.array_equal(got, values.astype(np.float32), equal_nan=True)
+    assert not np.signbit(got[got == 0]).any()
+
+
+@pytest.mark.parametrize("shift", [-32, -7, -1, 0, 1, 8, 31])
+def test_bf16_codes_to_integers(shift):
+    got = aie.bf16_to_int32(ALL16, shift)
+    assert got.dtype == np.int32
+    assert got[::11].tolist() == [exact.bf16_to_int32(code, shift) for code in ALL16[::11].tolist()]
+
+
+@pytest.mark.parametrize(
+    ("code", "integer"),
+    [
+        *((0x8001, -1), (0x0001, 0), (0xBF80, -1), (0xBFC0, -2), (0x3FC0, 1), (0x4F00, (1 << 31) - 1)),
+        *((0xCF00, -(1 << 31)), (0x7FC0, (1 << 31) - 1), (0xFFC0, (1 << 31) - 1), (0xFF80, -(1 << 31)), (0x8000, 0)),
+    ],
+)
+def test_integers_by_hand(code, integer):
+    assert aie.bf16_to_int32(np.array([code], np.uint16))[0] == integer
+
+
+def test_three_pieces():
+    rng = np.random.default_rng(11)
+    bits = np.concatenate(
+        [
+            rng.integers(0, 1 << 32, 2000),
+            [0, 1 << 31, 1, 0x7FFFFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00001, 0x3F800001],
+        ]
+    ).astype(np.uint32)
+    pieces = aie.split_f32(bits.view(np.float32))
+    assert pieces.shape == (3, len(bits))
+    assert pieces.view(np.uint16).T.tolist() == [list(exact.split_f32(each)) for each in bits.tolist()]
+    exponent = bits >> 23 & 0xFF
+    wide = (exponent > 24) & (exponent < 254)
+    with np.errstate(invalid="ignore"):
+        total = pieces.astype(np.float64).sum(axis=0)
+    assert np.array_equal(total[wide], bits.view(np.float32)[wide].astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("products", "pairs"),
+    [
+        (9, [(2, 2), (2, 1), (1, 2), (2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0)]),
+        (6, [(2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0)]),
+        (3, [(1, 0), (0, 1), (0, 0)]),
+    ],
+)
+def test_emulated_products(products, pairs):
+    """Both tiers, the smallest products first; 9 are nearer to FP32 than 3."""
+    assert exact.piece_pairs(products) == pairs
+    rng = np.random.default_rng(12)
+    a, b = (rng.standard_normal((30, 8), dtype=np.float32) for _ in range(2))
+    acc = rng.standard_normal(30, dtype=np.float32)
+    got = aie.f32_dot(a, b, acc, products=products)
+    for i in range(30):
+        x, y = ([exact.split_f32(word) for word in side[i].view(np.uint32).tolist()] for side in (a, b))
+        bits = int(acc[i].view(np.uint32))
+        for p, q in pairs:
+            lane = [(each[p], BF16) for each in x], [(each[q], BF16) for each in y]
+            bits = exact.trace_float_lane(BASE, *lane, bits).result
+        assert got[i].view(np.uint32) == bits
+    error = np.abs(got - ((a.astype(float) * b).sum(axis=-1) + acc)).max()
+    assert error < {9: 1e-6, 6: 1e-6, 3: 2e-4}[products]
+    assert np.array_equal(aie.f32_dot(a, b, products=products), aie.f32_dot(a, b, acc * 0, products=products))

@@ -1,0 +1,116 @@
+"""Known answers: blocks of amd-quark's two implementations, conversions and matmuls measured on first-generation AIE2."""
+
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2 import exact
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, MX_NAN_EXPONENT, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.formats.catalogue import BF16
+
+BASE = AIE_ML_V2.numerics
+BLOCKS, LANES = 600, 288
+
+
+def equal_but_for_zeros(got, expected):
+    """The archive's zeros have the sign of the input."""
+    return np.array_equal(np.where(got << 1 == 0, 0, got), np.where(expected << 1 == 0, 0, expected))
+
+
+def is_nan(bits):
+    return bits & 0x7FFFFFFF > 0x7F800000
+
+
+@pytest.mark.parametrize("name", MX_FORMATS)
+def test_every_finite_block(kat, name):
+    archive = kat("aie_mx_blocks.npz")
+    finite = archive["finite_block"]
+    assert finite.sum() == BLOCKS
+    blocks = aie.to_mx(archive["x_bits"][finite].view(np.float32), name)
+    assert np.array_equal(blocks.codes[:, 0], archive[f"{name}_codes"][finite])
+    assert np.array_equal(blocks.shift[:, 0], archive[f"{name}_shift_bits"][finite])
+    assert np.array_equal(blocks.exponent[:, 0].astype(int) - 127, archive[f"{name}_block_exp"][finite])
+    values = aie.from_mx(blocks).view(np.uint32)
+    assert equal_but_for_zeros(values, archive[f"{name}_deq_bits"][finite])
+    assert equal_but_for_zeros(values, archive[f"{name}_cpp_even_deq_bits"][finite])
+
+
+@pytest.mark.parametrize("name", MX_FORMATS)
+def test_every_finite_block_in_the_scalar_tier(kat, name):
+    archive = kat("aie_mx_blocks.npz")
+    compared = 0
+    for i in np.flatnonzero(archive["finite_block"]):
+        block = exact.to_mx(BASE, archive["x_bits"][i].tolist(), MX_FORMATS[name], RoundingCode.CONV_EVEN)
+        assert list(block.codes) == archive[f"{name}_codes"][i].tolist()
+        assert block.shift == archive[f"{name}_shift_bits"][i]
+        assert block.exponent - 127 == archive[f"{name}_block_exp"][i]
+        compared += 1
+    assert compared == BLOCKS
+
+
+@pytest.mark.parametrize("name", MX_FORMATS)
+def test_blocks_that_are_not_finite_are_nan_as_in_the_kernel(kat, name):
+    archive = kat("aie_mx_blocks.npz")
+    special = ~archive["finite_block"]
+    assert special.any()
+    assert np.all(is_nan(archive[f"{name}_cpp_even_deq_bits"][special]))
+    blocks = aie.to_mx(archive["x_bits"][special].view(np.float32), name)
+    assert np.all(blocks.exponent == MX_NAN_EXPONENT)
+    assert np.all(aie.from_mx(blocks).view(np.uint32) == 0x7FC00000)
+
+
+@pytest.mark.parametrize("code", RoundingCode)
+def test_silicon_conversions(kat, code):
+    archive = kat("aie_silicon.npz")
+    bits, expected = archive["f32_bits"], archive[f"bf16_bits_rnd{code.value}"]
+    assert len(bits) == 96
+    assert np.array_equal(aie.f32_to_bf16(bits, rounding=code), expected)
+    assert [exact.narrow(each, BF16, code) for each in bits.tolist()] == expected.tolist()
+
+
+def lanes(archive):
+    a = archive["mac_a"].view(ml_dtypes.bfloat16).reshape(-1, 4, 1, 8)
+    b = archive["mac_b"].view(ml_dtypes.bfloat16).reshape(-1, 8, 4).swapaxes(1, 2)[:, np.newaxis]
+    return a, b, archive["mac_out"].reshape(-1, 4, 4)
+
+
+def wrong_lanes(archive, numerics):
+    a, b, expected = lanes(archive)
+    got = aie.fused_dot(a, b, fmt="bf16", numerics=numerics).view(np.uint32)
+    assert got.size == LANES
+    return int(np.sum((got != expected) & ~(is_nan(got) & is_nan(expected))))
+
+
+def test_silicon_lanes(kat):
+    """Every lane equal; NaN payloads are datapath-dependent on silicon."""
+    archive = kat("aie_silicon.npz")
+    assert wrong_lanes(archive, BASE) == 0
+    a, b, expected = lanes(archive)
+    finite = (expected & 0x7F800000 != 0x7F800000) & (expected << 1 != 0)
+    assert finite.sum() == 88
+    for tile, row, column in np.argwhere(finite).tolist():
+        x, y = (
+            [(int(code), BF16) for code in operand.view(np.uint16)] for operand in (a[tile, row, 0], b[tile, 0, column])
+        )
+        assert exact.trace_float_lane(BASE, x, y).result == expected[tile, row, column]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wrong"),
+    [
+        ("align_rounding", RoundingCode.FLOOR, 73),
+        ("align_rounding", RoundingCode.SYMMETRIC_FLOOR, 9),
+        ("align_rounding", RoundingCode.SYMMETRIC_INF, 2),
+        ("align_rounding", RoundingCode.POSITIVE_INF, 1),
+        ("result_rounding", RoundingCode.SYMMETRIC_FLOOR, 7),
+        ("align_fraction_bits", 22, 14),
+        ("align_fraction_bits", 24, 4),
+    ],
+)
+def test_silicon_decides(kat, field, value, wrong):
+    """The measured lanes tell the reference from its neighbours."""
+    assert wrong_lanes(kat("aie_silicon.npz"), replace(BASE, **{field: value})) == wrong

@@ -1,0 +1,247 @@
+"""Matrices on native products, Table 7, and the cycles of the pipeline."""
+
+import numpy as np
+import pytest
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2 import exact
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.modes import (
+    CONTROL_REGISTERS,
+    CONTROL_WORD,
+    INTEGER_MODES,
+    MODES,
+    MULTIPLIERS,
+    TIMINGS,
+    VARIANTS,
+    Datapath,
+)
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
+from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
+from bitpath.golden.arrays.codec import codes_of
+
+BASE = AIE_ML_V2.numerics
+SPARSE = ("bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz", "int8", "int16_64")
+
+
+def matrices(rng, fmt, m, k, n):
+    if fmt in INTEGER_MODES:
+        mode = INTEGER_MODES[fmt]
+        return tuple(
+            rng.integers(-(1 << bits - 1), 1 << bits - 1, shape)
+            for bits, shape in ((mode.a_bits, (m, k)), (mode.b_bits, (k, n)))
+        )
+    scale = [np.exp2(rng.integers(-4, 5, shape)) for shape in ((m, k), (k, n))]
+    return tuple((rng.standard_normal(each.shape) * each).astype(np.float32) for each in scale)
+
+
+def scalar_element(a, b, fmt, code, k_step):
+    """One element from a row and a column, by the scalar tier: K in steps, the first without an accumulator."""
+    padding = -len(a) % k_step
+    a, b = (np.pad(each, (0, padding)) for each in (a, b))
+    acc = None
+    for start in range(0, len(a), k_step):
+        x, y = (each[start : start + k_step].view(np.uint32).tolist() for each in (a, b))
+        if fmt in MX_FORMATS:
+            blocks = [exact.to_mx(BASE, each, MX_FORMATS[fmt], code) for each in (x, y)]
+            acc = exact.trace_mx_lane(BASE, *blocks, acc).result
+        else:
+            target = FLOAT_FORMATS[fmt]
+            saturate = target.width == 8
+            sides = [[(exact.narrow(each, target, code, saturate=saturate), target) for each in s] for s in (x, y)]
+            acc = exact.trace_float_lane(BASE, *sides, acc).result
+    return acc
+
+
+@pytest.mark.parametrize("code", [RoundingCode.FLOOR, RoundingCode.CONV_EVEN], ids=lambda code: code.name)
+@pytest.mark.parametrize("fmt", [*MX_FORMATS, *FLOAT_FORMATS])
+def test_elements_are_the_scalar_tiers(fmt, code):
+    """Sizes that no shape divides; columns of zeros, an infinity."""
+    rng = np.random.default_rng(24)
+    a, b = matrices(rng, fmt, 7, 37, 19)
+    a[3], b[:, 5] = 0, 0
+    a[5, 20] = np.inf
+    inputs = a.copy(), b.copy()
+    got = aie.matmul(a, b, fmt=fmt, rounding=code)
+    assert (got.shape, got.dtype) == ((7, 19), np.float32)
+    assert all(np.array_equal(x, y) for x, y in zip(inputs, (a, b), strict=True))
+    depth = aie.plan_matmul(a, b, fmt=fmt).tile.k
+    cells = {(3, 0), (0, 5), (5, 6), *(divmod(int(each), 19) for each in rng.choice(7 * 19, 12, replace=False))}
+    for i, j in cells:
+        expected = scalar_element(a[i], np.ascontiguousarray(b[:, j]), fmt, code, depth)
+        assert got[i, j].view(np.uint32) == expected
+
+
+@pytest.mark.parametrize("fmt", INTEGER_MODES)
+def test_integers_wrap(fmt):
+    rng = np.random.default_rng(25)
+    a, b = matrices(rng, fmt, 9, 70, 11)
+    got = aie.matmul(a, b, fmt=fmt)
+    bits = INTEGER_MODES[fmt].lane_bits
+    exact_sums = [
+        [sum(x * y for x, y in zip(row, column, strict=True)) for column in b.T.tolist()] for row in a.tolist()
+    ]
+    assert got.tolist() == [[exact.wrap(each, bits) for each in row] for row in exact_sums]
+
+
+@pytest.mark.parametrize("fmt", SPARSE)
+def test_sparse_matrices(fmt):
+    """B with two of four along K: the products are those of the dense shape, of twice as many terms at a time."""
+    rng = np.random.default_rng(26)
+    if fmt in INTEGER_MODES:
+        a, b = rng.integers(-100, 100, (5, 40)), rng.integers(-100, 100, (40, 9))
+    else:
+        a, b = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((5, 40), (40, 9)))
+    keep = np.argsort(rng.random((10, 4, 9)), axis=1) < 2
+    b = np.where(keep.reshape(40, 9), b, 0).astype(b.dtype)
+    got = aie.matmul(a, b, fmt=fmt, sparse=True)
+    assert np.array_equal(got, a.astype(float) @ b)
+    plan = aie.plan_matmul(a, b, fmt=fmt, sparse=True)
+    assert plan.tile.sparse
+    assert plan.tile.k == 2 * plan.mode.depth
+
+
+@pytest.mark.parametrize("fmt", ["bf16", "fp8_e4m3fn"])
+def test_minus_zeros_are_no_entities_of_a_sparse_matrix(fmt):
+    """Pruning by a mask leaves -0 of negative weights."""
+    rng = np.random.default_rng(31)
+    a, weights = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((3, 32), (32, 5)))
+    b = weights * np.tile(np.array([1, 0, 1, 0], np.float32), 8)[:, np.newaxis]
+    assert np.signbit(b[b == 0]).any()
+    assert np.array_equal(aie.matmul(a, b, fmt=fmt, sparse=True), a @ b)
+
+
+def test_steps_of_k_come_in_order():
+    """2**24, then 1 twice, each in a step of its own: the ties go to even, in the other order nothing is lost."""
+    a = np.ones((1, 24), np.float32)
+    b = np.zeros((24, 1), np.float32)
+    b[[0, 8, 16], 0] = [2.0**24, 1, 1]
+    assert aie.matmul(a, b, fmt="bf16")[0, 0] == 2.0**24
+    assert aie.matmul(a, b[::-1].copy(), fmt="bf16")[0, 0] == 2.0**24 + 2
+
+
+def test_blocks_run_along_k_and_not_across_rows():
+    """DeepWok/mase#321: a large number raises its own block's exponent, in A's row and in B's column."""
+    a, b = np.ones((2, 32), np.float32), np.ones((32, 2), np.float32)
+    a[0, 3], b[17, 1] = 2.0**10, 2.0**10
+    plan = aie.plan_matmul(a, b, fmt="mx9")
+    assert plan.a.exponent[0, :, :2, 0].tolist() == [[137, 127], [127, 127]]
+    assert plan.b.exponent[:, 0, :2, 0].tolist() == [[127, 127], [127, 137]]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_plans(fmt):
+    rng = np.random.default_rng(27)
+    a, b = matrices(rng, fmt, 10, 33, 20)
+    plan = aie.plan_matmul(a, b, fmt=fmt)
+    m, k, n = plan.tile.m, plan.tile.k, plan.tile.n
+    assert plan.tiles == (-(-10 // m), -(-33 // k), -(-20 // n))
+    assert plan.instruction_count == np.prod(plan.tiles)
+    assert plan.mac_count == plan.instruction_count * m * k * n
+    assert plan.output_count == 200
+    tiles = aie.run_plan(plan)
+    assert tiles.shape == (plan.tiles[0], plan.tiles[2], m, n)
+    assert np.array_equal(aie.result_matrix(plan, tiles), aie.matmul(a, b, fmt=fmt))
+    if fmt in FLOAT_FORMATS:
+        assert codes_of(plan.a).shape == (*plan.tiles[:2], m, k)
+
+
+@pytest.mark.parametrize(("fmt", "lowest"), [("mx9", 36), ("mx6", 20), ("mx4", 9), ("bf16", 45), ("fp8_e4m3fn", 26)])
+def test_accuracy_of_a_layer(fmt, lowest):
+    """Signal to quantisation noise of random matrices, in dB: formats that are mixed up would show."""
+    rng = np.random.default_rng(28)
+    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((16, 128), (128, 32)))
+    wanted = a.astype(float) @ b
+    error = aie.matmul(a, b, fmt=fmt) - wanted
+    assert lowest < 10 * np.log10((wanted**2).mean() / (error**2).mean()) < lowest + 12
+
+
+def test_presets_are_used():
+    """Bumping changes blocks, halves of small products round otherwise; mx4's path does not change values."""
+    rng = np.random.default_rng(29)
+    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((8, 64), (64, 32)))
+    a[:, 16:] *= np.float32(2.0**-12)
+    results = {
+        name: [aie.matmul(a, b, fmt=fmt, numerics=preset.numerics).tobytes() for fmt in ("mx9", "mx4")]
+        for name, preset in PRESETS.items()
+    }
+    reference = results["aie_ml_v2"]
+    assert results["aie_ml_v2_documented"] == reference
+    assert results["aie_ml_v2_bump"][1] != reference[1]
+    assert results["aie_ml_v2_split"][0] != reference[0]
+
+
+TABLE_7 = {
+    "int8": (64, 32, 512, 8),
+    "int16": (64, 32, 128, 2),
+    "int16_64": (32, 64, 128, 4),
+    "int32x16": (32, 64, 64, 2),
+    "float16": (32, 32, 256, 8),
+    "float8": (64, 32, 512, 8),
+    "mx6": (64, 32, 1024, 16),
+    "mx9": (64, 32, 512, 8),
+}
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_table_7(name):
+    """Lanes, bits a lane, multiply-accumulates a cycle, and the depth that follows: MX9's 16 take two cycles."""
+    mode, steps = MODES[name], aie.timing(name)
+    lanes, bits, macs, depth = TABLE_7[name]
+    assert (mode.lanes, mode.lane_bits, mode.macs_per_cycle) == (lanes, bits, macs)
+    assert mode.depth == depth * steps.issue_interval
+    assert aie.macs_per_cycle(name) == macs
+    assert mode.multipliers * macs == MULTIPLIERS
+    for shape in mode.shapes:
+        assert shape.m * shape.n <= 64
+        products = shape.k // (2 if shape.sparse else 1)
+        assert shape.m * shape.n * products == mode.lanes * mode.depth
+        is_mx = mode.datapath in (Datapath.MX6, Datapath.MX9)
+        assert not (shape.sparse and is_mx)
+        assert shape.transposed is (shape.sparse or is_mx)
+    for outputs, depth_each in mode.elementwise:
+        assert outputs * depth_each <= mode.lanes * mode.depth
+
+
+def test_declared_codes():
+    """mlir-aie#2987: the index of the rounding-mode register was wrong; it is 1 on this generation."""
+    assert (CONTROL_REGISTERS["crSat"], CONTROL_REGISTERS["crRnd"], CONTROL_REGISTERS["crF2FMask"]) == (0, 1, 10)
+    assert [code.value for code in RoundingCode] == [0, 1, 2, 3, 8, 9, 10, 11, 12, 13]
+    taken = [bit for field in CONTROL_WORD.values() for bit in range(field.low, field.low + field.width)]
+    assert len(taken) == len(set(taken)) == 24
+    assert (VARIANTS["mx9", "matrix"], VARIANTS["mx6", "matrix"]) == (6, 0)
+
+
+def chain(mode, count, destinations=1):
+    return [
+        aie.MacInstruction(mode=mode, destination=i % destinations, accumulators=(i % destinations,))
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "latency", "forwarding", "interval"),
+    [("int8", 6, 3, 1), ("mx6", 6, 4, 1), ("float16", 7, 4, 1), ("float8", 7, 4, 1), ("mx9", 7, 4, 2)],
+)
+def test_cycles_of_one_kind(mode, latency, forwarding, interval):
+    """Alone, chained through one accumulator, and over enough accumulators not to wait."""
+    assert aie.total_cycles(chain(mode, 1)) == latency
+    assert aie.issue_cycles(chain(mode, 3)) == [0, forwarding, 2 * forwarding]
+    assert aie.issue_cycles(chain(mode, 6, 4)) == [interval * i for i in range(6)]
+    assert TIMINGS[MODES[mode].datapath].forwarding == forwarding
+
+
+def test_one_write_port():
+    """A float writes in its seventh cycle, an MX6 product in its sixth: issued right behind, the later one stalls."""
+    pair = [aie.MacInstruction(mode=mode, destination=i) for i, mode in enumerate(("float16", "mx6"))]
+    assert aie.issue_cycles(pair) == [0, 2]
+    assert aie.issue_cycles(pair[::-1]) == [0, 1]
+    after_mx9 = [aie.MacInstruction(mode=mode, destination=i) for i, mode in enumerate(("mx9", "mx6", "mx6"))]
+    assert aie.issue_cycles(after_mx9) == [0, 2, 3]
+    assert aie.total_cycles([]) == 0
+
+
+def test_the_path_of_mx4_decides_its_cycles():
+    assert aie.mx_mode("mx4") is MODES["mx6"]
+    assert aie.mx_mode("mx4", PRESETS["aie_ml_v2_documented"].numerics) is MODES["mx9"]
+    assert [aie.mx_mode(fmt).name for fmt in ("mx9", "mx6")] == ["mx9", "mx6"]

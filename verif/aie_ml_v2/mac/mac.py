@@ -1,0 +1,194 @@
+"""Operands of one lane of AIE-ML v2's multiply-accumulate, and what golden says of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.aie_ml_v2 import MxBlocks
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_BLOCK, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16, MODES, Mode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.exact import (
+    Block,
+    IntegerLaneTrace,
+    LaneTrace,
+    trace_float_lane,
+    trace_integer_lane,
+    trace_mx_lane,
+    wrap,
+)
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_OPERAND_BITS, LaneOperands, MacControl
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.verif.kit.packing import pack
+
+LANE = LaneOperands.as_shape()
+CONTROL = MacControl.as_shape()
+LANE_MASK = (1 << FP32.width) - 1
+HALF = MX_BLOCK // 2
+INTEGERS = {MacMode.INT8: INT8, MacMode.INT16: INT16}
+TAKEN = {MacMode.MX6: MX6, MacMode.MX9: MX9}
+"""The format that a mode's multipliers take."""
+MX_MODES = tuple(TAKEN)
+FLOATS = (MacMode.FLOAT16, MacMode.FLOAT8)
+
+
+def row_of(mode: MacMode) -> Mode:
+    """The row of Table 7 that a mode is."""
+    return MODES[mode.name.lower()]
+
+
+def mode_of(fmt: MxFormat, numerics: AieNumerics) -> MacMode:
+    """The mode that multiplies blocks of a format."""
+    return MacMode[numerics.mx4_path.value.upper() if fmt is MX4 else fmt.name.upper()]
+
+
+def stream_bits(codes: Sequence[int], width: int) -> int:
+    """Codes of so many bits, signed or not, the first lowest."""
+    return sum((code & (1 << width) - 1) << k * width for k, code in enumerate(codes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacOptions:
+    """The bits of the control word that change what is added to what."""
+
+    multiplies: bool = True
+    negate_products: bool = False
+    negate_acc1: bool = False
+    negate_acc2: bool = False
+    shift16: bool = False
+
+    @property
+    def signs(self) -> dict[str, bool]:
+        """Golden's arguments."""
+        return {name: getattr(self, name) for name in ("negate_products", "negate_acc1", "negate_acc2")}
+
+
+PLAIN = MacOptions()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneCase:
+    """What one lane takes, of both beats where it is MX9.
+
+    Attributes
+    ----------
+    mode : of the multiplier.
+    x, y : codes of floats, numbers of integers; blocks of one format in MX.
+    formats : of x and y, for floats.
+    signed : whether the integers x and y are.
+    acc1, acc2 : 32-bit codes; None where left out.
+    options : the rest of the control word.
+    """
+
+    mode: MacMode
+    x: tuple[int, ...] | Block
+    y: tuple[int, ...] | Block
+    formats: tuple[FloatFormat, FloatFormat] | None = None
+    signed: tuple[bool, bool] = (True, True)
+    acc1: int | None = None
+    acc2: int | None = None
+    options: MacOptions = PLAIN
+
+    @property
+    def is_float(self) -> bool:
+        return self.mode in FLOATS
+
+    @property
+    def element_bits(self) -> int:
+        """Of a number of x and y."""
+        if self.mode in MX_MODES:
+            return TAKEN[self.mode].width
+        return INTEGERS[self.mode].a_bits if self.mode in INTEGERS else self.formats[0].width
+
+    @property
+    def unread_bits(self) -> int:
+        """Those of ``LaneOperands`` of which the mode reads nothing."""
+        block_bytes = () if self.mode in MX_MODES else ("x_exponent", "y_exponent", "x_shift", "y_shift")
+        elements = {MacMode.MX6: MX_BLOCK, MacMode.MX9: HALF}.get(self.mode) or len(self.x)
+        above = (1 << LANE_OPERAND_BITS) - (1 << elements * self.element_bits)
+        fields = {name: (1 << LANE[name].width) - 1 for name in block_bytes}
+        control = {} if self.mode in INTEGERS else {"x_signed": 1, "y_signed": 1, "shift16": 1}
+        if not self.is_float:
+            control |= {name: (1 << CONTROL[name].width) - 1 for name in ("x_format", "y_format")}
+        return pack(
+            LANE, fields | {"control": control, "x": above, "y": above, "high": int(self.mode is not MacMode.MX9)}
+        )
+
+    def trace(self, numerics: AieNumerics) -> LaneTrace | IntegerLaneTrace:
+        """The lane's work by the exact tier."""
+        options, accumulators = self.options, (self.acc1, self.acc2)
+        if self.mode in INTEGERS:
+            numbers = (0 if acc is None else wrap(acc, FP32.width) for acc in accumulators)
+            x, y = (self.x, self.y) if options.multiplies else ((), ())
+            return trace_integer_lane(INTEGERS[self.mode], x, y, *numbers, shift16=options.shift16, **options.signs)
+        if not options.multiplies:
+            return trace_float_lane(numerics, (), (), *accumulators, **options.signs)
+        if self.mode in MX_MODES:
+            return trace_mx_lane(numerics, self.x, self.y, *accumulators, **options.signs)
+        x, y = ([(code, fmt) for code in codes] for codes, fmt in zip((self.x, self.y), self.formats, strict=True))
+        return trace_float_lane(numerics, x, y, *accumulators, **options.signs)
+
+    def result(self, numerics: AieNumerics) -> int:
+        """The 32-bit code that the exact tier gives."""
+        return self.trace(numerics).result & LANE_MASK
+
+    def control_fields(self) -> dict[str, int]:
+        """The fields of ``MacControl``, 0 where the mode does not read one."""
+        options = self.options
+        formats = row_of(self.mode).formats
+        x_format, y_format = (formats.index(each) for each in self.formats) if self.formats else (0, 0)
+        x_signed, y_signed = map(int, self.signed) if self.mode in INTEGERS else (0, 0)
+        return {
+            "mode": self.mode.value,
+            "x_format": x_format,
+            "y_format": y_format,
+            "x_signed": x_signed,
+            "y_signed": y_signed,
+            "multiplies": int(options.multiplies),
+            "zero_acc1": int(self.acc1 is None),
+            "use_acc2": int(self.acc2 is not None),
+            "shift16": int(options.shift16),
+            **{name: int(value) for name, value in options.signs.items()},
+        }
+
+    def operand_fields(self) -> Iterator[dict[str, int]]:
+        """The fields of ``LaneOperands`` beside the control word, a beat each."""
+        if self.mode not in MX_MODES:
+            yield {"x": stream_bits(self.x, self.element_bits), "y": stream_bits(self.y, self.element_bits)}
+            return
+        common = {"x_exponent": self.x.exponent, "y_exponent": self.y.exponent}
+        x, y = (padded(block, self.mode) for block in (self.x, self.y))
+        if self.mode is MacMode.MX6:
+            shifts = {"x_shift": self.x.shift, "y_shift": self.y.shift}
+            yield common | shifts | {"x": stream_bits(x, MX6.width), "y": stream_bits(y, MX6.width)}
+            return
+        for half in (0, 1):
+            part = slice(half * HALF, (half + 1) * HALF)
+            shifts = {"x_shift": half_shifts(self.x.shift, half), "y_shift": half_shifts(self.y.shift, half)}
+            data_bits = {"x": stream_bits(x[part], MX9.width), "y": stream_bits(y[part], MX9.width)}
+            yield common | shifts | data_bits | {"high": half}
+
+    def beats(self, junk: Random | None = None) -> list[int]:
+        """The payloads of ``LaneOperands``; what no element has in the mode is junk, or 0."""
+        control = pack(CONTROL, self.control_fields()) << LANE["control"].offset
+        unread = junk.getrandbits(LANE.size) & self.unread_bits if junk else 0
+        return [control | unread | pack(LANE, fields) for fields in self.operand_fields()]
+
+
+def half_shifts(shift: int, half: int) -> int:
+    """The four shift bits of a half block."""
+    return shift >> half * HALF // 2 & 0xF
+
+
+def padded(block: Block, mode: MacMode) -> tuple[int, ...]:
+    """A block's codes as the mode takes them, MX4's with zeros below."""
+    return tuple(code << TAKEN[mode].width - block.fmt.width for code in block.codes)
+
+
+def block_array(blocks: Sequence[Block]) -> MxBlocks:
+    """Blocks of one format as golden's arrays take them, [N, 1]."""
+    exponent, shift = (np.array([[getattr(b, name)] for b in blocks], np.uint8) for name in ("exponent", "shift"))
+    return MxBlocks(blocks[0].fmt, exponent, shift, np.array([[b.codes] for b in blocks], np.int8))

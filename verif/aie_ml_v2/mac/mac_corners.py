@@ -1,0 +1,174 @@
+"""Directed corners of a lane of AIE-ML v2's multiply-accumulate: cases for every bin of :mod:`.aie_mac_bins`."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.exact import Block
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, MacOptions, mode_of, row_of
+from bitpath.verif.aie_ml_v2.mac.mac_bins import DISTANCES
+from bitpath.verif.aie_ml_v2.mac.mac_random import random_case
+from bitpath.verif.aie_ml_v2.mac.mac_specials import float_corners, mx_corners
+
+REPEATS = 2
+"""Times that every corner is made, at random in everything else."""
+CENTRE = 255
+"""A product's exponent code in the middle, that of 1.0 times 1.0."""
+FAR = 40
+"""A distance beyond all that are told apart."""
+ALONE = MacOptions(multiplies=False)
+Kind = MxFormat | MacMode
+
+
+def corners(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Cases for every bin of a format of blocks or a mode of floats."""
+    makers = (_distances, _ties, _signs, _totals, _ends, _lone_bits, _absent)
+    for _ in range(REPEATS):
+        for maker in makers:
+            yield from maker(numerics, rng, kind)
+        yield from (mx_corners if isinstance(kind, MxFormat) else float_corners)(numerics, rng, kind)
+
+
+def accumulator(rng: Random, sign: int, code: int, fraction: int | None = None) -> int:
+    """An FP32 number with the exponent code ``code``."""
+    fraction = rng.getrandbits(FP32.fraction_bits) if fraction is None else fraction
+    return sign << 31 | (code - FP32.bias - 1) << FP32.fraction_bits | fraction
+
+
+def lone_product(numerics: AieNumerics, rng: Random, kind: Kind, code: int, sign: int) -> tuple[LaneCase, int]:
+    """One product of odd factors with this exponent code and sign; how many fraction bits it has in ``2**(code - 255)``."""
+    if isinstance(kind, MxFormat):
+        return _lone_block_product(numerics, rng, kind, code, sign)
+    x_format, y_format = formats = tuple(rng.choice(row_of(kind).formats) for _ in range(2))
+    total = code - CENTRE + x_format.bias + y_format.bias
+    low, high = max(1, total - y_format.exponent_mask + 1), min(x_format.exponent_mask - 1, total - 1)
+    first = rng.randint(low, high)
+    place = rng.randrange(row_of(kind).depth)
+    codes = []
+    for fmt, exponent, minus in ((x_format, first, sign), (y_format, total - first, 0)):
+        number = minus * fmt.sign_mask | exponent << fmt.fraction_bits | rng.getrandbits(fmt.fraction_bits) | 1
+        codes.append(tuple(number if k == place else 0 for k in range(row_of(kind).depth)))
+    fraction_bits = x_format.fraction_bits + y_format.fraction_bits
+    return LaneCase(mode=kind, x=codes[0], y=codes[1], formats=formats), fraction_bits
+
+
+def _lone_block_product(
+    numerics: AieNumerics, rng: Random, fmt: MxFormat, code: int, sign: int
+) -> tuple[LaneCase, int]:
+    first = rng.randint(max(1, code - 1 - 254), min(254, code - 2))
+    place = rng.randrange(MX_BLOCK)
+    blocks = []
+    for exponent, minus in ((first, sign), (code - 1 - first, 0)):
+        number = rng.randrange(1, fmt.max_code + 1, 2) * (-1) ** minus
+        codes = tuple(number if k == place else 0 for k in range(MX_BLOCK))
+        blocks.append(Block(fmt, exponent, rng.getrandbits(MX_PAIRS) | 1 << place // 2, codes))
+    # MX4's codes have zeros below, which a shift may take.
+    lost = 0 if numerics.mx_lossless_shift or fmt is MX4 else 2
+    return LaneCase(mode=mode_of(fmt, numerics), x=blocks[0], y=blocks[1]), 2 * fmt.magnitude_bits - lost
+
+
+def _distances(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """A product so far below an accumulator, and either accumulator so far below a product."""
+    for distance in (*range(DISTANCES + 2), FAR):
+        code = CENTRE + rng.randint(-8, 8)
+        for name in ("acc1", "acc2"):
+            case, _ = lone_product(numerics, rng, kind, code, rng.getrandbits(1))
+            for place in (code + distance, code - distance):
+                yield replace(case, **{name: accumulator(rng, rng.getrandbits(1), place)})
+
+
+def _ties(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Odd numbers so far below that their last bit is half a unit; two accumulators whose sum ends so."""
+    grid = numerics.align_fraction_bits
+    for sign, name in product((0, 1), ("acc1", "acc2")):
+        code = CENTRE + rng.randint(-8, 8)
+        case, fraction_bits = lone_product(numerics, rng, kind, code, sign)
+        yield replace(case, **{name: accumulator(rng, rng.getrandbits(1), code + grid - fraction_bits + 1)})
+        below = grid - FP32.fraction_bits + 1
+        places = max(0, -below)
+        fraction = (rng.getrandbits(FP32.fraction_bits) | 1) << places & FP32.fraction_mask
+        yield replace(case, **{name: accumulator(rng, sign, code - below - places, fraction)})
+        even, odd = (rng.getrandbits(FP32.fraction_bits) & ~1 | last for last in (0, 1))
+        pair = {name: accumulator(rng, sign, code + FAR, each) for name, each in (("acc1", even), ("acc2", odd))}
+        yield replace(case, options=ALONE, **pair)
+
+
+def _signs(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Every sign of both accumulators with every negation, near a product."""
+    for acc1, acc2, products, first, second in product((0, 1), repeat=5):
+        code = CENTRE + rng.randint(-8, 8)
+        case, _ = lone_product(numerics, rng, kind, code, rng.getrandbits(1))
+        options = MacOptions(negate_products=bool(products), negate_acc1=bool(first), negate_acc2=bool(second))
+        pair = {f"acc{k + 1}": accumulator(rng, s, code + rng.randint(-4, 4)) for k, s in enumerate((acc1, acc2))}
+        yield replace(case, options=options, **pair)
+
+
+def _totals(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Accumulators that cancel to 0 and to one last place, and a product that one cancels."""
+    for sign, apart in product((0, 1), (0, 1)):
+        code = CENTRE + rng.randint(-8, 8)
+        case, _ = lone_product(numerics, rng, kind, code, rng.getrandbits(1))
+        fraction = rng.getrandbits(FP32.fraction_bits - 1) << 1
+        pair = (accumulator(rng, sign, code, fraction | apart), accumulator(rng, 1 - sign, code, fraction))
+        yield replace(case, acc1=pair[0], acc2=pair[1], options=ALONE)
+        # Exactly a product: it has fewer bits than an accumulator.
+        back = case.result(numerics) ^ FP32.sign_mask
+        yield replace(case, acc1=back)
+        yield replace(case, acc2=back + 1 - 2 * rng.getrandbits(1))
+
+
+def _ends(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Beyond the largest number, below the smallest normal one, infinities and NaNs in accumulators."""
+    smallest = 1 << FP32.fraction_bits
+    for sign in (0, FP32.sign_mask):
+        other = sign ^ FP32.sign_mask
+        case, _ = lone_product(numerics, rng, kind, CENTRE, rng.getrandbits(1))
+        zeros = replace(case, options=ALONE)
+        yield replace(case, acc1=FP32.max_code | sign, acc2=FP32.max_code | sign)
+        yield replace(zeros, acc1=FP32.max_code | sign, acc2=FP32.max_code - 1 | sign)
+        for first, second in ((smallest + 5, smallest), (smallest + 1, smallest), (3, 1), (smallest - 1, 0)):
+            yield replace(zeros, acc1=first | sign, acc2=second | other)
+        for name in ("acc1", "acc2"):
+            yield replace(case, **{name: FP32.infinity_code | sign})
+            yield replace(case, **{name: FP32.infinity_code | sign, "options": MacOptions(**{f"negate_{name}": True})})
+        yield replace(case, acc1=FP32.infinity_code | sign, acc2=FP32.infinity_code | other)
+        # As a number an infinity would be 2**128, which these bring below itself.
+        yield replace(case, acc1=FP32.infinity_code | sign, acc2=FP32.max_code | other)
+        yield replace(case, acc1=FP32.max_code | other, acc2=FP32.infinity_code | sign)
+        yield replace(
+            case,
+            acc1=FP32.infinity_code | sign,
+            acc2=FP32.infinity_code | sign,
+            options=MacOptions(negate_acc2=True),
+        )
+
+
+def _lone_bits(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Accumulators of one bit, NaN by one bit of its fraction, and all ones but one in the exponent."""
+    fraction_bits = FP32.fraction_bits
+    case = replace(random_case(numerics, rng, kind), acc1=None, acc2=None, options=ALONE)
+    for name, sign in product(("acc1", "acc2"), (0, FP32.sign_mask)):
+        codes = [1 << bit for bit in range(FP32.width - 1)]
+        codes += [FP32.infinity_code | 1 << bit for bit in range(fraction_bits)]
+        for bit in range(FP32.exponent_bits):
+            exponent = FP32.infinity_code ^ 1 << fraction_bits + bit
+            codes += [exponent, exponent | rng.getrandbits(fraction_bits)]
+        yield from (replace(case, **{name: sign | code}) for code in codes)
+        # A subnormal of one bit makes the other accumulator the smallest normal number.
+        other, smallest = "acc2" if name == "acc1" else "acc1", 1 << fraction_bits
+        for bit in range(fraction_bits):
+            yield replace(case, **{name: sign | 1 << bit, other: sign | smallest - (1 << bit)})
+
+
+def _absent(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
+    """Products alone, accumulators alone, nothing."""
+    for _ in range(4):
+        case = replace(random_case(numerics, rng, kind), acc1=None, acc2=None, options=MacOptions())
+        yield case
+        yield replace(case, options=ALONE)
+        yield replace(case, acc1=accumulator(rng, rng.getrandbits(1), CENTRE), options=ALONE)

@@ -1,0 +1,66 @@
+"""Cases through one lane of the multiply-accumulate, to the cycle: what goes in when, and when the result must be there."""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from random import Random
+
+from cocotb.triggers import FallingEdge
+
+from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
+from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, row_of
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.streams import resolved
+
+OPERAND_CYCLE = 2
+"""In which cycle of an instruction the lane takes operands."""
+ACCUMULATOR_LEAD = 2
+"""Cycles from accumulators to the result."""
+OPERAND_BITS = LaneOperands.as_shape().size
+
+
+def steps(case: LaneCase) -> tuple[int, int]:
+    """Beats of a case, and the cycles from the first to the result."""
+    timing = TIMINGS[row_of(case.mode).datapath]
+    return len(timing.operand_reads), timing.write - OPERAND_CYCLE
+
+
+async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[bool], junk: Random) -> None:
+    """Start each case as early as the cycle of its result allows, but for gaps, which may come between the beats of MX9 too;
+    what is not looked at is junk."""
+    dut = frame.dut
+    board = frame.scoreboard("o", FP32.width, {"": FP32})
+    frame.onlook("operands", "valid")
+    operands: dict[int, int] = {}
+    accumulators: dict[int, tuple[int | None, int | None]] = {}
+    results: dict[int, tuple[int, LaneCase]] = {}
+    cycle = 0
+    for case, expected in cases:
+        beats, latency = steps(case)
+        late = sum(1 for _ in takewhile(bool, gaps)) if beats > 1 else 0
+        while next(gaps) or cycle + late + latency in results:
+            cycle += 1
+        operands |= {cycle + k + late * (k > 0): bits for k, bits in enumerate(case.beats(junk))}
+        results[cycle + late + latency] = expected, case
+        accumulators[cycle + late + latency - ACCUMULATOR_LEAD] = case.acc1, case.acc2
+        cycle += beats + late
+    await FallingEdge(dut.clk)
+    for now in range(max(results)):
+        bits = operands.get(now)
+        dut.valid.value = int(bits is not None)
+        dut.operands.value = junk.getrandbits(OPERAND_BITS) if bits is None else bits
+        for name, code in zip(("acc1", "acc2"), accumulators.get(now, (None, None)), strict=True):
+            getattr(dut, name).value = _unread(junk) if code is None else code
+        # Past the edge that takes them, into the next cycle.
+        await FallingEdge(dut.clk)
+        if now + 1 in results:
+            board.expect(*results[now + 1])
+            board.got(resolved(dut.o))
+    dut.valid.value = 0
+
+
+def _unread(junk: Random) -> int:
+    """What stands at an accumulator that is not added: any bits, often such as would change every sum."""
+    code = junk.choice((junk.getrandbits(FP32.width), FP32.max_code, FP32.infinity_code, FP32.nan_code))
+    return code ^ junk.getrandbits(1) << FP32.width - 1

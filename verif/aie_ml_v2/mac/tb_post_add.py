@@ -1,0 +1,224 @@
+"""Bench of AIE-ML v2's post-adder: every pair of codes with every pair of shifts, in every place; integers; the extremes.
+
+Floats go around the post-adder; what their products leave in it shows the multipliers that they share with the others.
+
+With fewer than 500 ``BITPATH_CASES`` an eighth of the beats of MX9 is sent, which has every pair of codes once.
+"""
+
+import os
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import Timer
+
+from bitpath.golden.aie_ml_v2 import fused_dot, integer_dot
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_BIAS, MX_BLOCK, MX_PAIRS, MxFormat
+from bitpath.golden.aie_ml_v2.exact import Block, wrap
+from bitpath.golden.formats.catalogue import FP16, FloatFormat
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.rtl.aie_ml_v2.mac.config import PostAddConfig
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.mac.product_sum import ProductSum
+from bitpath.verif.aie_ml_v2.mac.mac import (
+    FLOATS,
+    INTEGERS,
+    LANE,
+    LANE_MASK,
+    LaneCase,
+    MacOptions,
+    block_array,
+    mode_of,
+    row_of,
+)
+from bitpath.verif.aie_ml_v2.mac.mac_random import integer_operands, kind_name
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(PostAddConfig)
+NUMERICS = CONFIG.numerics
+SIGNATURE = ProductSum(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+FRACTION_BITS = 14
+"""Of the sum at exponents 127."""
+TERM_BITS = 18
+"""Of a product in the post-adder, MX9's with two places for shifts."""
+SHIFT_PAIRS = 4
+SIGNS = ("zero", "positive", "negative")
+"""Of a code or a sum, by its sign as an index."""
+
+
+def mx_sums(cases: list[LaneCase]) -> list[int]:
+    """The sums in the unit's units: golden's results, which FP32 holds exactly at these exponents."""
+    pairs = zip(*((case.x, case.y) for case in cases), strict=True)
+    operands = [block_array(list(blocks)) for blocks in pairs]
+    results = fused_dot(*operands, fmt=operands[0].fmt.name, numerics=NUMERICS)
+    sums = results.astype(np.float64) * (1 << FRACTION_BITS)
+    assert np.array_equal(sums, np.rint(sums))
+    return sums.astype(np.int64).tolist()
+
+
+def sign(value: int) -> str:
+    """As coverage names it."""
+    return SIGNS[(value > 0) - (value < 0)]
+
+
+async def exchange(frame: Bench, beats: list[tuple[int, int]]) -> None:
+    """Operands and their sums, one after the other."""
+    board = frame.scoreboard("o", 32)
+    for bits, expected in beats:
+        board.expect(expected & LANE_MASK, hex(bits))
+        frame.dut.i.value = bits
+        await Timer(1, unit="ns")
+        board.got(resolved(frame.dut.o))
+    # What only this test has is given up again: the next one may not touch it.
+    frame.dut.i.value = 0
+    await Timer(1, unit="ns")
+
+
+def mx_case(fmt: MxFormat, pairs: list[tuple[int, int]], shifts: tuple[int, int]) -> LaneCase:
+    """Pairs of codes in the first places of a block pair, zeros in the others."""
+    sides = zip(*(pairs + [(0, 0)] * (MX_BLOCK - len(pairs))), strict=True)
+    blocks = (Block(fmt, MX_BIAS, shift, codes) for codes, shift in zip(sides, shifts, strict=True))
+    x, y = blocks
+    return LaneCase(mode=mode_of(fmt, NUMERICS), x=x, y=y)
+
+
+def all_pairs(fmt: MxFormat, places: int, step: int) -> list[LaneCase]:
+    """Each place of a beat goes through every pair of codes with every pair of shifts, or MX9's pairs once."""
+    width = fmt.width
+    count = 1 << 2 * width
+    sign = 1 << width - 1
+    cases = []
+    # MX9's places have different shifts at a pair of codes, four of them in eight places; the others go round four times.
+    rounds = 1 if fmt is MX9 else SHIFT_PAIRS
+    for beat in range(0, count * rounds, step):
+        indices = [(beat + k * (count // places + 1)) % count for k in range(places)]
+        pairs = [tuple(((index >> side * width) + sign) % (2 * sign) - sign for side in (0, 1)) for index in indices]
+        chosen = [(beat // (1 if fmt is MX9 else count) + pair) % SHIFT_PAIRS for pair in range(MX_PAIRS)]
+        shifts = tuple(sum((each >> side & 1) << pair for pair, each in enumerate(chosen)) for side in (0, 1))
+        cases.append(mx_case(fmt, pairs, shifts))
+    return cases
+
+
+def seen(cases: list[LaneCase], places: int) -> set[tuple[int, ...]]:
+    """Pairs of codes with their shifts."""
+    return {
+        (case.x.codes[k], case.y.codes[k], case.x.shift_of(k), case.y.shift_of(k))
+        for case in cases
+        for k in range(places)
+    }
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))])
+async def every_pair_of_codes(dut, fmt):
+    """65,536 pairs of MX9, 1,024 of MX6 and 64 of MX4, with all four pairs of shifts."""
+    fmt = (MX9, MX6, MX4)[fmt]
+    as_mx9 = mode_of(fmt, NUMERICS) is MacMode.MX9
+    places = MX_BLOCK // 2 if as_mx9 else MX_BLOCK
+    step = 8 if fmt is MX9 and CASES < 500 else 1
+    cases = all_pairs(fmt, places, step)
+    combinations = seen(cases, places)
+    assert len({each[:2] for each in combinations}) == 1 << 2 * fmt.width
+    assert step > 1 or len(combinations) == SHIFT_PAIRS << 2 * fmt.width
+    sums = mx_sums(cases)
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(cross(SIGNS, SIGNS, (0, 1), (0, 1)))
+        for x, y, *shifts in combinations:
+            coverage.hit(sign(x), sign(y), *shifts)
+        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=[cocotb.Param(value=k, name=fmt.name) for k, fmt in enumerate((MX9, MX6, MX4))])
+async def shifts_and_extremes(dut, fmt):
+    """Every shift byte of either side; all codes at their ends, the most negative ones with no shift being the largest sum."""
+    fmt = (MX9, MX6, MX4)[fmt]
+    rng = pauses.rng("shifts")
+    places = MX_BLOCK // 2 if mode_of(fmt, NUMERICS) is MacMode.MX9 else MX_BLOCK
+    ends = (fmt.min_code, fmt.max_code)
+    cases = [mx_case(fmt, [(a, b)] * places, (0, 0)) for a in ends for b in ends]
+    for mask in range(1 << MX_PAIRS):
+        pairs = [(rng.randint(*ends), rng.randint(*ends)) for _ in range(places)]
+        cases += [
+            mx_case(fmt, pairs, (mask, mask * 181 + 77 & 0xFF)),
+            mx_case(fmt, [(ends[0],) * 2] * places, (mask, 0)),
+        ]
+    sums = mx_sums(cases)
+    # Products of the lowest codes are 4 at these exponents.
+    largest = max(sums)
+    assert largest == places * 4 << FRACTION_BITS
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage((*SIGNS[1:], "largest"))
+        for total in filter(None, sums):
+            coverage.hit("largest" if total == largest else sign(total))
+        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(INTEGERS)])
+async def integers(dut, mode):
+    """Either signedness of both sides, random and at the ends of the range."""
+    mode = list(INTEGERS)[mode]
+    rng = pauses.rng("integers")
+    beats = []
+    for signed in ((False, False), (False, True), (True, False), (True, True)):
+        cases = [integer_operands(rng, mode, signed) for _ in range(max(10, CASES // 2))]
+        low = [-(1 << INTEGERS[mode].a_bits - 1) if each else (1 << INTEGERS[mode].a_bits) - 1 for each in signed]
+        depth = INTEGERS[mode].depth
+        cases.append(replace(cases[0], x=(low[0],) * depth, y=(low[1],) * depth))
+        x, y = (np.array([getattr(case, side) for case in cases], np.int64) for side in "xy")
+        sums = integer_dot(x, y, mode=INTEGERS[mode].name, signed_a=signed[0], signed_b=signed[1]).tolist()
+        beats += [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(SIGNS[1:])
+        for total in filter(None, (total for _, total in beats)):
+            coverage.hit(sign(total))
+        await exchange(frame, beats)
+
+
+def finite_code(rng: Random, fmt: FloatFormat) -> int:
+    """Any code but those of NaN and infinity."""
+    return next(
+        code for code in iter(lambda: rng.getrandbits(fmt.width), None) if decode(fmt, code).kind is Kind.FINITE
+    )
+
+
+def significand(fmt: FloatFormat, code: int) -> int:
+    """With ten fraction bits, which is what a multiplier takes."""
+    return decode(fmt, code).significand << FP16.fraction_bits - fmt.fraction_bits
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(FLOATS)])
+async def products_of_floats(dut, mode):
+    """The low 18 bits of each product of significands, added; nothing where the control word does not multiply."""
+    mode = FLOATS[mode]
+    rng = pauses.rng("floats")
+    beats = []
+    for formats in product(row_of(mode).formats, repeat=2):
+        for _ in range(max(10, CASES // 4)):
+            x, y = (tuple(finite_code(rng, fmt) for _ in range(row_of(mode).depth)) for fmt in formats)
+            names = ("negate_products", "negate_acc1", "negate_acc2", "shift16")
+            options = MacOptions(multiplies=rng.random() < 0.9, **{name: rng.random() < 0.5 for name in names})
+            accumulators = {name: rng.choice((None, 0)) for name in ("acc1", "acc2")}
+            case = LaneCase(mode=mode, x=x, y=y, formats=formats, options=options, **accumulators)
+            terms = (significand(formats[0], a) * significand(formats[1], b) for a, b in zip(x, y, strict=True))
+            total = sum(wrap(term, TERM_BITS) for term in terms) if options.multiplies else 0
+            # Exponents of blocks, shifts and the half are those of MX alone.
+            others = {"x_exponent": 8, "y_exponent": 8, "high": 1}
+            (bits,) = case.beats()
+            beats.append(
+                (bits | sum(rng.getrandbits(width) << LANE[name].offset for name, width in others.items()), total)
+            )
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(SIGNS)
+        for _, total in beats:
+            coverage.hit(sign(total))
+        await exchange(frame, beats)

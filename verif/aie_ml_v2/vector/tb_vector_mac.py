@@ -1,0 +1,157 @@
+"""Bench of AIE-ML v2's vector unit: programs, waits to the cycle, every lane of every mode, traffic from outside.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the instructions of a random program.
+"""
+
+import os
+from dataclasses import replace
+from itertools import product
+
+import cocotb
+
+from bitpath.golden.aie_ml_v2 import issue_cycles, total_cycles
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8, TIMINGS
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
+from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
+from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, MacOptions, row_of
+from bitpath.verif.aie_ml_v2.mac.mac_random import KINDS
+from bitpath.verif.aie_ml_v2.vector.tiles import Instruction, random_instruction
+from bitpath.verif.aie_ml_v2.vector.vector_mac_player import Log, VectorPlayer
+from bitpath.verif.aie_ml_v2.vector.vector_mac_traffic import play_traffic
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+
+CONFIG = config_from_environment(VectorMacConfig)
+SIGNATURE = VectorMac(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "200"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+FILLERS = 4
+"""Independent instructions between two of which one reads what the other writes."""
+IDLE = MacOptions(multiplies=False)
+PACES = {
+    "full_speed": pauses.never,
+    "bursts": lambda: pauses.bursts(9, pauses.rng("gaps")),
+    "scattered": lambda: pauses.scattered(0.5, pauses.rng("gaps")),
+}
+
+
+def check_cycles(log: Log, program: list[Instruction]) -> list[int]:
+    """Issues and writes of a program without gaps are golden's; returns the cycles that each instruction waited."""
+    timed = [each.timed(CONFIG) for each in program]
+    starts = issue_cycles(timed)
+    first = log.issued[0]
+    assert [cycle - first for cycle in log.issued] == starts
+    writes = [
+        start + TIMINGS[row_of(each.mode).datapath].write - 1 for start, each in zip(starts, program, strict=True)
+    ]
+    assert [cycle - first for cycle in log.written] == writes
+    assert log.written[-1] - first + 1 == total_cycles(timed)
+    free = [
+        0,
+        *(
+            start + TIMINGS[row_of(each.mode).datapath].issue_interval
+            for start, each in zip(starts, program, strict=True)
+        ),
+    ]
+    return [start - earliest for start, earliest in zip(starts, free, strict=False)]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_programs(dut, pace):
+    """Instructions of all modes in any order, between few registers and parts, so that they wait for each other."""
+    rng = pauses.rng("program")
+    parts = range(CONFIG.parts) if rng.random() < 0.5 else range(min(2, CONFIG.parts))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+        await player.preload()
+        program = [
+            random_instruction(CONFIG, rng, part=rng.choice(parts[: _parts(kind)]), kind=kind)
+            for kind in _kinds(rng, CASES)
+        ]
+        words = player.expected(program)
+        log = await player.run(program, words, PACES[pace]())
+        if pace == "full_speed":
+            check_cycles(log, program)
+        assert log.superseded < len(program) // 2, "too few results were compared"
+        await player.read_all()
+
+
+def _kinds(rng, count: int) -> list:
+    return [rng.choice(KINDS) for _ in range(count)]
+
+
+def _parts(kind) -> int:
+    """Parts that a kind's tile has."""
+    return max(1, (row_of(kind).lanes if isinstance(kind, MacMode) else INT8.lanes) // CONFIG.lanes)
+
+
+@cocotb.test(**LIMIT)
+async def waits(dut):
+    """Every mode after every other, one reading what the other writes, 0 to 4 independent ones between; writes that meet."""
+    rng = pauses.rng("waits")
+    by_mode = {mode: next(kind for kind in KINDS if kind.name.upper() == mode.name) for mode in MacMode}
+    names = [mode.name for mode in MacMode]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(
+            [*cross(["depends"], names, names, range(FILLERS + 1)), *cross(["conflict"], ("INT8", "INT16", "MX6"))]
+        )
+        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+        await player.preload()
+        for (first, second), fillers in product(product(MacMode, repeat=2), range(FILLERS + 1)):
+            program = _chain(rng, by_mode, first, second, fillers)
+            log = await player.run(program, player.expected(program), pauses.never())
+            waited = check_cycles(log, program)
+            coverage.hit("depends", first.name, second.name, fillers)
+            if first in FLOATS and program[1].mode not in (*FLOATS, MacMode.MX9) and fillers and waited[1] == 1:
+                coverage.hit("conflict", program[1].mode.name)
+
+
+def _chain(rng, by_mode: dict, first: MacMode, second: MacMode, fillers: int) -> list[Instruction]:
+    """One that writes register 0, others that do not touch it, one that reads it as acc1 or acc2."""
+    writer = replace(random_instruction(CONFIG, rng, by_mode[first], part=0), dst=0)
+    others = [
+        replace(random_instruction(CONFIG, rng, rng.choice(KINDS), part=0), acc1=None, acc2=None, dst=1, options=IDLE)
+        for _ in range(fillers)
+    ]
+    reads = {"acc1": 0, "acc2": None} if rng.getrandbits(1) else {"acc1": None, "acc2": 0}
+    reader = replace(random_instruction(CONFIG, rng, by_mode[second], part=0), dst=rng.randrange(2), **reads)
+    return [writer, *others, reader]
+
+
+@cocotb.test(**LIMIT)
+async def every_lane(dut):
+    """Every part of every mode's tile; what a mode has no lanes for stays as it was."""
+    rng = pauses.rng("lanes")
+    names = [f"{kind.name}/{part}" for kind in KINDS for part in range(_parts(kind))]
+    program = [random_instruction(CONFIG, rng, kind, part=part) for kind in KINDS for part in range(_parts(kind))]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(names)
+        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+        await player.preload()
+        words = player.expected(program)
+        for name in names:
+            coverage.hit(name)
+        log = await player.run(program, words, pauses.never())
+        check_cycles(log, program)
+        await player.read_all()
+
+
+@cocotb.test(**LIMIT)
+async def outside_traffic(dut):
+    """Words from and to outside beside a program: each sees what was issued before it, and nothing later."""
+    rng = pauses.rng("traffic")
+    program = [
+        replace(
+            random_instruction(CONFIG, rng, part=0), dst=rng.randrange(3), acc1=rng.randrange(3), acc2=rng.randrange(3)
+        )
+        for _ in range(max(10, CASES // 2))
+    ]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(["write waits", "read waits", "write passes", "read passes", "answer waits"])
+        player = VectorPlayer(frame, CONFIG, pauses.rng("junk"))
+        await player.preload()
+        await play_traffic(player, program, rng, coverage)
+        await player.read_all()

@@ -1,0 +1,163 @@
+"""The benches of AIE-ML v2's multiply-accumulate on both simulators: post-adder, lane, vector unit; known answers."""
+
+import os
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_DOCUMENTED, AIE_ML_V2_SPLIT, Mx4Path
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, PostAddConfig
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
+from bitpath.sim.engine.runner import build, run, run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20251121
+
+REFERENCE = AIE_ML_V2.numerics
+SPLIT = AIE_ML_V2_SPLIT.numerics
+DOCUMENTED = AIE_ML_V2_DOCUMENTED.numerics
+TURNED = replace(
+    REFERENCE,
+    mx_nan_block=False,
+    mx_lossless_shift=False,
+    mx_post_add_first=False,
+    mx_zero_term=False,
+    mx4_path=Mx4Path.MX9,
+    float_zero_term=True,
+    align_fraction_bits=26,
+    align_rounding=RoundingCode.FLOOR,
+    accumulator_align_rounding=RoundingCode.SYMMETRIC_CEIL,
+    result_rounding=RoundingCode.CONV_ODD,
+    flushed_zero_keeps_sign=False,
+)
+"""Every switch the other way, one product a term."""
+COARSE = replace(
+    SPLIT,
+    mx_lossless_shift=False,
+    align_fraction_bits=20,
+    align_rounding=RoundingCode.POSITIVE_INF,
+    accumulator_align_rounding=RoundingCode.CEIL,
+    result_rounding=RoundingCode.SYMMETRIC_ZERO,
+)
+"""The smallest grid, and rounding to the two sides that no other has."""
+NUMERICS = {"split": SPLIT, "documented": DOCUMENTED, "turned": TURNED, "coarse": COARSE}
+
+
+bench = partial(run_bench, seed=SEED)
+
+
+def test_post_add_on_verilator():
+    """65,536 pairs of MX9 in eight places with all shifts; all of MX6 and MX4; integers."""
+    bench("post_add", PostAddConfig(), "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)
+
+
+def test_post_add_on_icarus():
+    """Every pair of codes of MX4 with all shifts, in the numerics with every switch turned; integers."""
+    tests = "every_pair_of_codes.*mx4|integers"
+    config = PostAddConfig(numerics=TURNED)
+    bench("post_add", config, "icarus", cases=40, tests=tests, min_tests=3, min_compared=256 + 80)
+
+
+def test_lane_on_verilator():
+    """Random classes at every pace, every corner of every format, integers, chains by the vectorised model."""
+    bench("mac_lane", MacLaneConfig(), "verilator", cases=300, min_tests=15, min_compared=7500)
+
+
+def test_lane_on_icarus():
+    """A case of each format at a time, with gaps."""
+    tests = "random_classes.*gaps|volume.*(mx9|float8)"
+    bench("mac_lane", MacLaneConfig(), "icarus", cases=45, tests=tests, min_tests=3, min_compared=112 + 32)
+
+
+def test_lane_of_mx9_alone():
+    """Two formats where MX4 runs as MX9; every corner of them."""
+    config = MacLaneConfig(modes=(MacMode.MX9,), numerics=DOCUMENTED)
+    bench("mac_lane", config, "verilator", cases=60, min_tests=7, min_compared=1000)
+
+
+def one_pace(modes):
+    """Random classes of the formats that are left."""
+    tests = "random_classes.*full"
+    bench("mac_lane", MacLaneConfig(modes=modes), "icarus", cases=60, tests=tests, min_tests=1, min_compared=20)
+
+
+def test_lane_of_some_modes():
+    one_pace((MacMode.INT8, MacMode.FLOAT16, MacMode.MX9))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", MacMode, ids=lambda mode: mode.name.lower())
+def test_lane_of_one_mode(mode):
+    one_pace((mode,))
+
+
+@pytest.mark.parametrize(
+    "modes", [(), (MacMode.MX9, MacMode.MX6), (MacMode.MX9, MacMode.MX9)], ids=["none", "order", "twice"]
+)
+def test_modes_that_are_refused(modes):
+    with pytest.raises(ValueError, match="mac_lane: modes is"):
+        MacLaneConfig(modes=modes)
+
+
+@pytest.mark.parametrize("numerics", NUMERICS.values(), ids=NUMERICS)
+def test_other_numerics_on_icarus(numerics):
+    """Random classes of every format; every corner goes to the deep tests."""
+    config = MacLaneConfig(numerics=numerics)
+    bench("mac_lane", config, "icarus", cases=12, tests="random_classes.*full", min_tests=1, min_compared=35)
+
+
+def test_vector_unit_on_verilator():
+    """Programs at every pace, waits of every mode for every other, every lane, traffic from outside."""
+    bench("vector_mac", VectorMacConfig(), "verilator", cases=200, min_tests=6, min_compared=3000)
+
+
+def test_vector_unit_of_one_lane_on_icarus():
+    """A program with gaps, and traffic from outside."""
+    tests = "random_programs.*scattered|outside_traffic"
+    config = VectorMacConfig(lanes=1, accumulators=4)
+    bench("vector_mac", config, "icarus", cases=40, tests=tests, min_tests=2, min_compared=600)
+
+
+@pytest.mark.deep
+def test_vector_unit_of_64_lanes_on_verilator():
+    """A whole instruction in every cycle."""
+    tests = "random_programs.*full|every_lane"
+    bench("vector_mac", VectorMacConfig(lanes=64), "verilator", cases=12, tests=tests, min_tests=2, min_compared=50)
+
+
+def test_silicon_lanes():
+    """All 288 measured lanes."""
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    run(
+        build("mac_lane", MacLaneConfig(), "verilator"),
+        "bitpath.verif.aie_ml_v2.mac.tb_mac_lane_known_answers",
+        seed=SEED,
+        min_tests=1,
+        min_compared=288,
+        env={"BITPATH_KAT_DIR": os.path.abspath(os.environ["BITPATH_KAT_DIR"])},
+        timeout=300,
+    )
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("numerics", [REFERENCE, *NUMERICS.values()], ids=["reference", *NUMERICS])
+def test_lane_volume(numerics):
+    """Every corner of every format in all numerics, and many random cases."""
+    bench("mac_lane", MacLaneConfig(numerics=numerics), "verilator", cases=3000, min_tests=15, min_compared=20_000)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("numerics", [DOCUMENTED, TURNED, COARSE], ids=["documented", "turned", "coarse"])
+def test_post_add_volume(numerics):
+    config = PostAddConfig(numerics=numerics)
+    bench("post_add", config, "verilator", cases=500, min_tests=8, min_compared=65_536 + 4096 + 256)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("lanes", [1, 2, 8, 16, 32, 64])
+def test_vector_unit_volume(lanes):
+    bench("vector_mac", VectorMacConfig(lanes=lanes), "verilator", cases=100, min_tests=6, min_compared=800)

@@ -1,0 +1,243 @@
+"""FP32 operations, and codes through decoder, normaliser and rounder."""
+
+import math
+import struct
+from functools import partial
+
+from amaranth import Array, Cat, Const, Mux, Signal, Value, signed
+
+from bitpath.golden.formats.catalogue import (
+    BF16,
+    E2M1,
+    E3M4,
+    E4M3,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    FP16,
+    FP32,
+    FloatFormat,
+    Specials,
+)
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.rtl.common.arithmetic.decode import Decode
+from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
+from bitpath.rtl.common.arithmetic.normalize import Normalize
+from bitpath.rtl.common.arithmetic.raw import raw_sum
+from bitpath.rtl.common.arithmetic.round import Round
+from bitpath.rtl.common.arithmetic.specials import sum_special
+from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
+from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import float_code
+
+INFINITY, NAN = FP32.infinity_code, FP32.nan_code
+
+
+def _fields(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> tuple[Signal, Signal]:
+    """Significand and biased exponent of a finite code."""
+    fraction, field = code[: fmt.fraction_bits], code[fmt.fraction_bits : fmt.width - 1]
+    significand = claim.value(Cat(fraction, field != 0), f"{name}_significand")
+    return significand, claim.value(Mux(field == 0, 1, field), f"{name}_biased", fmt.exponent_bits)
+
+
+def _rounded(claim: Claim, fmt: FloatFormat, into: FloatFormat) -> tuple[Decode, Value]:
+    """A format's decoder, and what normaliser and rounder make of its number in another format, or the same."""
+    decode = claim.place("decode", Decode((fmt,)), format=0)
+    number = decode.o
+    total = raw_sum(len(number.significand), 12)
+    weight = number.exponent - (fmt.bias + fmt.fraction_bits)
+    given = Cat(number.significand, claim.value(weight, "weight", signed(12)), number.sign)
+    normalize = claim.place("normalize", Normalize(total, into.precision), i=given)
+    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": into.infinity_code is not None}
+    special = Cat(number.sign, number.inf, number.nan)
+    encode = Round(normalize.o.shape(), into, container=into, **options)
+    return decode, claim.place("encode", encode, i=normalize.o, special=special).o
+
+
+def code_again(claim: Claim, fmt: FloatFormat) -> None:
+    decode, code = _rounded(claim, fmt, fmt)
+    magnitude = decode.code[:-1]
+    nan = magnitude == fmt.nan_code if fmt.specials is Specials.NAN_ONLY else magnitude > (fmt.infinity_code or 0)
+    claim.ensure(code == Mux(nan, fmt.nan_code, decode.code), decode.o.nan == nan)
+
+
+def widened(claim: Claim, fmt: FloatFormat) -> None:
+    """Of a format that nothing here rounds into: rounded to FP32, against a table."""
+    decode, code = _rounded(claim, fmt, FP32)
+    table = Array(_fp32(code, fmt) for code in range(1 << fmt.width))
+    claim.ensure(code == table[decode.code])
+
+
+def _fp32(code: int, fmt: FloatFormat) -> int:
+    """FP32's code of a number of a format without infinities; the one NaN of what is none."""
+    if code == fmt.nan_code:
+        return NAN
+    fraction, field = code % (1 << fmt.fraction_bits), code >> fmt.fraction_bits & (1 << fmt.exponent_bits) - 1
+    value = math.ldexp(fraction + (field > 0) * 2**fmt.fraction_bits, max(field, 1) - fmt.bias - fmt.fraction_bits)
+    return int.from_bytes(struct.pack(">f", math.copysign(value, -(code >> fmt.width - 1))), "big")
+
+
+def multiply(claim: Claim) -> None:
+    dut = claim.place("dut", Fp32Multiply())
+    a, b = dut.a[:-1], dut.b[:-1]
+    (x, e), (y, f) = _fields(claim, dut.a, FP32, "x"), _fields(claim, dut.b, FP32, "y")
+    sign = dut.a[-1] ^ dut.b[-1]
+    weight = claim.value(e + f - 2 * (FP32.bias + FP32.fraction_bits), "weight", signed(12))
+    code = float_code(claim, claim.value(x * y, "product"), weight, FP32, "spec")
+    nan = (a > INFINITY) | (b > INFINITY) | ((a == INFINITY) & (b == 0)) | ((b == INFINITY) & (a == 0))
+    inf = (a == INFINITY) | (b == INFINITY) | (code > FP32.max_code)
+    number = claim.value(Mux(inf, INFINITY, code), "number", 31)
+    claim.ensure(dut.o == Mux(nan, NAN, Cat(number, sign)))
+
+
+def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
+    """Two operands and their sum in a format, through the same operators as FP32's."""
+    a, b = (claim.place(f"decode_{name}", Decode((fmt,)), format=0) for name in "ab")
+    offset = fmt.bias + fmt.fraction_bits
+    significand = a.o.significand
+    exact = claim.place(
+        "add",
+        ExactAdd(
+            fixed_width=fmt.precision + 1,
+            fixed_exponent_width=fmt.exponent_bits + 1,
+            exponent_width=fmt.exponent_bits,
+            precision=fmt.precision,
+            offset=offset,
+        ),
+        fixed=Mux(a.o.sign, -significand, significand),
+        fixed_exponent=a.o.exponent - offset,
+        number=b.o,
+    )
+    normalize = claim.place("normalize", Normalize(exact.o.shape(), fmt.precision), i=exact.o)
+    options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": True, "container": fmt}
+    special = sum_special(claim.m, (a.o, b.o))
+    result = claim.place("round", Round(normalize.o.shape(), fmt, **options), i=normalize.o, special=special)
+    return a.code, b.code, result.o
+
+
+def add(claim: Claim, fmt: FloatFormat) -> None:
+    """With the sum as one wide integer."""
+    code_a, code_b, o = _adder(claim, fmt)
+    infinity, largest = fmt.infinity_code, fmt.max_code
+    a, b = code_a[:-1], code_b[:-1]
+    (x, e), (y, f) = _fields(claim, code_a, fmt, "x"), _fields(claim, code_b, fmt, "y")
+    wide_x, wide_y = claim.value(x << e, "wide_x"), claim.value(y << f, "wide_y")
+    total = claim.value(Mux(code_a[-1], -wide_x, wide_x) + Mux(code_b[-1], -wide_y, wide_y), "total")
+    magnitude = claim.value(Mux(total < 0, -total, total), "magnitude", len(total))
+    weight = claim.value(Const(-(fmt.bias + fmt.fraction_bits)), "weight")
+    code = float_code(claim, magnitude, weight, fmt, "spec")
+    nan = (a > infinity) | (b > infinity) | ((a == infinity) & (b == infinity) & (code_a[-1] ^ code_b[-1]))
+    inf = (a == infinity) | (b == infinity)
+    bits = fmt.width - 1
+    finite = Cat(
+        claim.value(Mux(code > largest, infinity, code), "finite", bits),
+        Mux(total == 0, code_a[-1] & code_b[-1], total < 0),
+    )
+    infinite = Cat(Const(infinity, bits), Mux(a == infinity, code_a[-1], code_b[-1]))
+    claim.ensure(o == Mux(nan, fmt.nan_code, Mux(inf, infinite, finite)))
+
+
+def exact_add(claim: Claim, fixed_width: int, exponent_width: int, precision: int) -> None:
+    """The sum rounded to the precision is the wide integer's."""
+    offset = 3
+    dut = claim.place(
+        "dut",
+        ExactAdd(
+            fixed_width=fixed_width,
+            fixed_exponent_width=exponent_width + 1,
+            exponent_width=exponent_width,
+            precision=precision,
+            offset=offset,
+        ),
+    )
+    claim.assume(dut.number.significand[-1] | (dut.number.significand == 0))
+    # Both in units of the smallest weight that either may have.
+    down = (1 << exponent_width) + offset
+    significand = claim.value(dut.number.significand, "significand")
+    number = claim.value(significand << (dut.number.exponent + (down - offset)), "number")
+    fixed = claim.value(dut.fixed << (dut.fixed_exponent + down)[: exponent_width + 2], "wide_fixed")
+    total = claim.value(fixed + Mux(dut.number.sign, -number, number), "total")
+    magnitude = claim.value(Mux(total < 0, -total, total), "magnitude", len(total))
+    weight = Const(-down, signed(len(dut.o.exponent) + 1))
+    spec = float_code(claim, magnitude, claim.value(weight, "weight"), FP32, "spec", precision=precision)
+    got = float_code(claim, dut.o.magnitude, dut.o.exponent, FP32, "got", precision=precision)
+    claim.ensure(got == spec, (total == 0) | (dut.o.sign == (total < 0)))
+
+
+def clamp(claim: Claim) -> None:
+    dut = claim.place("dut", Bf16Clamp())
+    claim.assume(dut.limit <= INFINITY)
+    code = claim.value(dut.i << FP32.width - BF16.width, "code", FP32.width)
+    # Both as integers in the order of their numbers.
+    number = claim.value(Mux(code[-1], -code[:-1], code[:-1]), "number")
+    positive = claim.value(Mux(number > dut.limit, dut.limit, number), "positive")
+    clamped = claim.value(Mux(positive < -dut.limit, -dut.limit, positive), "clamped")
+    got = claim.value(Mux(dut.o[-1], -dut.o[:-1], dut.o[:-1]), "got")
+    claim.ensure(Mux(code[:-1] > INFINITY, dut.o == code, (got == clamped) & (dut.o[-1] == code[-1])))
+
+
+_BELOW = Sabotage("common/arithmetic/exact_add.py", "self.below = precision + 1", "self.below = precision - 2")
+
+PROPERTIES = (
+    *(
+        Property(
+            f"code_again_{fmt.name}".lower(),
+            "common.decode",
+            f"{fmt.name}: every code comes back through decode, normalize and round; NaN as the one NaN",
+            partial(code_again, fmt=fmt),
+            Sabotage("common/arithmetic/decode.py", "Mux(normal, exponent, 1)", "exponent"),
+        )
+        for fmt in (E4M3FN, E4M3, E5M2, E3M4, BF16, FP16, FP32)
+    ),
+    *(
+        Property(
+            f"widened_{fmt.name}".lower(),
+            "common.decode",
+            f"{fmt.name}, into which nothing rounds: every code through decode, normalize and round is its number in FP32",
+            partial(widened, fmt=fmt),
+            Sabotage("common/arithmetic/decode.py", "Mux(normal, exponent, 1)", "exponent"),
+        )
+        for fmt in (E2M1, E4M3FNUZ, E5M2FNUZ)
+    ),
+    Property(
+        "fp32_multiply",
+        "common.fp32_multiply",
+        "the integers' product rounded once to even, subnormals, infinities, NaN",
+        multiply,
+        Sabotage(
+            "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
+        ),
+    ),
+    *(
+        Property(
+            f"exact_add_{fixed}_{precision}",
+            "common.exact_add",
+            f"{fixed} fixed bits and a {precision}-bit significand with its leading bit: rounds to {precision} bits as the wide sum does",
+            partial(exact_add, fixed_width=fixed, exponent_width=exponent, precision=precision),
+            _BELOW,
+        )
+        for fixed, exponent, precision in ((4, 4, 3), (6, 4, 4))
+    ),
+    *(
+        Property(
+            f"add_{fmt.name}".lower(),
+            "common.exact_add",
+            f"{fmt.name} through the operators of FP32's sum: the wide integer rounded once; infinities, NaN, zeros' signs",
+            partial(add, fmt=fmt),
+            Sabotage(
+                "common/arithmetic/exact_add.py", "self.max_distance - distance)", "self.max_distance - distance + 1)"
+            ),
+        )
+        for fmt in (E5M2, E4M3, E3M4)
+    ),
+    Property(
+        "bf16_clamp",
+        "common.bf16_clamp",
+        "the number within the limit, with its sign; NaN as it is",
+        clamp,
+        Sabotage("common/fp32/bf16_clamp.py", "magnitude > self.limit[BELOW:]", "magnitude > self.limit[BELOW + 1 :]"),
+    ),
+)

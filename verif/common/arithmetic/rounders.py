@@ -1,0 +1,178 @@
+"""Normalisers and rounders of the common operators equal one rounding of the integer that comes in."""
+
+from functools import partial
+
+from amaranth import Cat, Const, Mux, signed
+
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.rtl.common.arithmetic.normalize import Normalize
+from bitpath.rtl.common.arithmetic.normalize_shift import MoveUp
+from bitpath.rtl.common.arithmetic.raw import moving_sum, normal_sum, raw_sum
+from bitpath.rtl.common.arithmetic.round import Round
+from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
+from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import Tie, float_code, leading_place, rounded
+
+DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
+TIES = {Rounding.RNE: Tie.EVEN, Rounding.RTZ: Tie.TOWARDS_ZERO}
+
+
+def normalize(claim: Claim, width: int, precision: int) -> None:
+    dut = claim.place("dut", Normalize(raw_sum(width, 10), precision))
+    place = leading_place(claim, dut.i.magnitude, "place")
+    wide = claim.value(dut.i.magnitude << precision + 1, "wide")
+    moved = claim.value(wide >> place, "moved", precision + 2)
+    lost = (wide & ((Const(1) << place) - 1)) != 0
+    zero = dut.i.magnitude == 0
+    claim.ensure(
+        dut.o.zero == zero,
+        dut.o.sign == dut.i.sign,
+        zero | (dut.o.significand == moved >> 2),
+        zero | (dut.o.guard == moved[1]),
+        zero | (dut.o.sticky == (moved[0] | lost)),
+        zero | (dut.o.exponent == dut.i.exponent + place),
+    )
+
+
+def round_code(
+    claim: Claim, fmt: FloatFormat, rounding: Rounding, subnormals: bool, infinity: bool, container: FloatFormat
+) -> None:
+    options = {"rounding": rounding, "subnormals": subnormals, "overflow_to_infinity": infinity, "container": container}
+    dut = claim.place("dut", Round(normal_sum(fmt.precision, 10), fmt, **options))
+    i = dut.i
+    claim.assume(i.zero == ~i.significand[-1])
+    below = claim.value(i.exponent - (fmt.precision + 1), "weight")
+    magnitude = Mux(i.zero, 0, Cat(i.sticky, i.guard, i.significand))
+    # What is sticky is less than the lowest bit that it stands for, and never half a unit: as if it were that bit.
+    code = float_code(claim, claim.value(magnitude, "magnitude"), below, fmt, "spec", tie=TIES[rounding])
+    top = fmt.infinity_code if infinity else fmt.max_code
+    flushed = Mux((code >> fmt.fraction_bits) == 0, 0, code) if not subnormals else code
+    finite = claim.value(Mux(code > fmt.max_code, top, flushed), "finite")
+    unused = container.fraction_bits - fmt.fraction_bits
+    infinite = (fmt.infinity_code or fmt.max_code) << unused
+    sign = Mux(i.zero | dut.special.inf, dut.special.sign, i.sign)
+    number = Cat(Mux(dut.special.inf, infinite, finite << unused)[: container.width - 1], sign)
+    claim.ensure(dut.o == Mux(dut.special.nan, container.nan_code, number))
+
+
+def move_up_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, rounding: Rounding) -> None:
+    """A two's complement sum through both parts of the shifter and the rounder."""
+    total = moving_sum(width, 10, (width - 1).bit_length())
+    coarse = claim.place("coarse", MoveUp(total, low, fmt.precision, inverted=False))
+    fine = claim.place("fine", MoveUp(coarse.o.shape(), 0, fmt.precision, inverted=True), i=coarse.o)
+    options = {"rounding": rounding, "subnormals": True, "overflow_to_infinity": True}
+    dut = claim.place(
+        "dut", RoundSigned(fine.o.shape(), fmt, **options), i=fine.o, special=0, flip=0, alone=0, number=0
+    )
+    i = coarse.i
+    allowed = claim.value(i.exponent - 1, "allowed", len(i.exponent))
+    levels = len(i.allowed)
+    claim.assume(i.exponent >= 1, i.exponent < 512, i.rest == 0)
+    claim.assume(i.allowed == allowed[:levels], i.free == (allowed[levels:] != 0))
+    value = claim.value(Cat(i.digits, i.sign).as_signed(), "value")
+    magnitude = claim.value(Mux(i.sign, -value, value), "magnitude", width + 1)
+    weight = claim.value(i.exponent - (width - 1 + fmt.bias), "weight", signed(12))
+    code = float_code(claim, magnitude, weight, fmt, "spec", tie=TIES[rounding])
+    finite = Mux(code > fmt.max_code, fmt.infinity_code, code) << FP32.fraction_bits - fmt.fraction_bits
+    claim.ensure(dut.o == Cat(claim.value(finite, "finite", FP32.width - 1), i.sign))
+
+
+def narrow(claim: Claim) -> None:
+    dut = claim.place("dut", Narrow())
+    code = dut.i[:-1]
+    finite, nan = code < FP32.infinity_code, code > FP32.infinity_code
+    nearest = rounded(claim, code, Const(DROPPED_BITS), Tie.EVEN, "nearest")
+    chance = claim.value(code + dut.random, "chance") >> DROPPED_BITS
+    kept = Mux(finite, Mux(dut.stochastic, chance, nearest), code >> DROPPED_BITS)
+    whole = claim.value(kept << DROPPED_BITS, "whole", FP32.width - 1)
+    claim.ensure(dut.o == Mux(nan, FP32.nan_code, Cat(whole, dut.i[-1])))
+
+
+def cast(claim: Claim, fmt: FloatFormat) -> None:
+    dut = claim.place("dut", Fp32Cast(fmt))
+    fraction, field = dut.i[: FP32.fraction_bits], dut.i[FP32.fraction_bits : -1]
+    magnitude = claim.value(Cat(fraction, field != 0), "magnitude")
+    weight = claim.value(Mux(field == 0, 1, field) - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
+    code = float_code(claim, magnitude, weight, fmt, "spec")
+    nan, inf = dut.i[:-1] > FP32.infinity_code, dut.i[:-1] == FP32.infinity_code
+    finite = Mux(inf | (code > fmt.max_code), fmt.infinity_code, code)
+    number = Cat(claim.value(finite, "finite", fmt.width - 1), dut.i[-1])
+    claim.ensure(dut.o == Mux(nan, fmt.nan_code, number))
+
+
+_STICKY = Sabotage("common/arithmetic/normalize.py", "value[:rest].any()", "value[: rest - 1].any()")
+_WEIGHT = Sabotage("common/arithmetic/normalize.py", "(self.in_width - 1) - Cat(zeros)", "self.in_width - Cat(zeros)")
+_ODD = Sabotage("common/arithmetic/round.py", "odd=kept[0]", "odd=kept[1]")
+_ZERO = Sabotage("common/arithmetic/round.py", "fmt.emin - i.exponent", "fmt.emin + 1 - i.exponent")
+
+PROPERTIES = (
+    *(
+        Property(
+            f"normalize_{width}_to_{precision}",
+            "common.normalize",
+            f"{width} bits to their {precision} leading ones, guard and sticky",
+            partial(normalize, width=width, precision=precision),
+            _STICKY if width > precision + 2 else _WEIGHT,
+        )
+        for width, precision in ((9, 4), (5, 8), (28, 24), (48, 24), (78, 24))
+    ),
+    *(
+        Property(
+            f"round_{fmt.name}_in_{container.name}_{rounding.value}{'' if subnormals else '_flushing'}".lower(),
+            "common.round",
+            f"{fmt.name} in {container.name}'s code, {rounding.name}; {'infinity' if infinity else 'largest number'} beyond; "
+            f"subnormals {'kept' if subnormals else 'flushed'}",
+            partial(
+                round_code, fmt=fmt, rounding=rounding, subnormals=subnormals, infinity=infinity, container=container
+            ),
+            _ODD if rounding is Rounding.RNE else _ZERO,
+        )
+        for fmt, container, rounding, subnormals, infinity in (
+            (E4M3FN, E4M3FN, Rounding.RNE, True, False),
+            (E5M2, E5M2, Rounding.RNE, True, False),
+            (FP16, FP16, Rounding.RNE, True, True),
+            (BF16, FP32, Rounding.RTZ, False, False),
+            (BF16, FP32, Rounding.RNE, True, True),
+            (FP32, FP32, Rounding.RNE, True, True),
+            (FP32, FP32, Rounding.RTZ, True, True),
+        )
+    ),
+    *(
+        Property(
+            f"move_up_and_round_{width}_{fmt.name}_{rounding.value}".lower(),
+            "common.round_signed",
+            f"a {width}-bit two's complement sum through move_up and round_signed to {fmt.name}, {rounding.name}",
+            partial(move_up_and_round, width=width, low=low, fmt=fmt, rounding=rounding),
+            Sabotage(
+                "common/arithmetic/normalize_shift.py", "free |= allowed[level] & ~needed", "free |= allowed[level]"
+            ),
+        )
+        for width, low, fmt, rounding in (
+            (14, 2, BF16, Rounding.RNE),
+            (14, 2, BF16, Rounding.RTZ),
+            (40, 4, FP32, Rounding.RNE),
+            (118, 4, FP32, Rounding.RNE),
+        )
+    ),
+    Property(
+        "narrow",
+        "common.fp32_to_bf16",
+        "FP32 to BF16, to nearest even or with random bits, NaN and infinity",
+        narrow,
+        Sabotage("common/fp32/fp32_to_bf16.py", "half_below + last_place", "half_below + 1"),
+    ),
+    *(
+        Property(
+            f"fp32_cast_{fmt.name}".lower(),
+            "common.fp32_cast",
+            f"FP32 to {fmt.name}, rounded once, for every code",
+            partial(cast, fmt=fmt),
+            Sabotage("common/fp32/fp32_cast.py", "number.significand[: dropped - 1].any()", "number.significand[0]"),
+        )
+        for fmt in (FP16, E5M2, E4M3)
+    ),
+)

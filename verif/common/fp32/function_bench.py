@@ -1,0 +1,122 @@
+"""What the benches of FP32 reciprocal, square root and reciprocal square root do with their unit."""
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from cocotb.triggers import FallingEdge, Timer
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
+from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
+from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, rounding_edges
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
+from bitpath.verif.kit.pipeline import Pipeline, Request
+from bitpath.verif.kit.streams import resolved
+
+LATENCY = DigitRecurrence.LATENCY
+CODE_BYTES = FP32.width // 8
+
+
+class FunctionBench:
+    """The bench of one function.
+
+    Parameters
+    ----------
+    name : of the unit.
+    component : what each of its lanes is.
+    """
+
+    def __init__(self, name: str, component: type[DigitRecurrence]):
+        self.function = FUNCTIONS[name]
+        config = config_from_environment(Fp32LanesConfig)
+        self.lanes = config.lanes
+        self.signature = Fp32Lanes(component, config).signature
+
+    async def boundary_cases(self, dut, count: int) -> None:
+        """Every edge of the format, as many of rounding as asked for, in golden's exact tier; all bins are hit."""
+        codes = [*FORMAT_EDGES, *rounding_edges(self.function, pauses.rng("rounding"), count)]
+        results = [self.function.exact(code) for code in codes]
+        async with bench(dut, self.signature, drain=False) as frame:
+            coverage = frame.coverage(self.function.bins)
+            for code, result in zip(codes, results, strict=True):
+                for name in self.function.bins_of(code, result):
+                    coverage.hit(name)
+            await self._bulk(frame, np.array(codes, np.uint32), np.array(results, np.uint32))
+
+    async def random_operands(self, dut, count: int) -> None:
+        """Any codes, as many as asked for; golden's vectorised tier, which a test of it proves for all significands."""
+        rng = np.random.default_rng(pauses.rng("codes").getrandbits(32))
+        await self.operands(dut, rng.integers(0, 1 << 32, count, np.uint32))
+
+    async def operands(self, dut, codes: np.ndarray) -> None:
+        """These codes, uint32; golden's vectorised tier."""
+        results = self.function.vectorised(codes.view(np.float32)).view(np.uint32)
+        async with bench(dut, self.signature, drain=False) as frame:
+            await self._bulk(frame, codes, results)
+
+    async def paced(self, dut, pace: str, count: int) -> None:
+        """Gaps and stalls."""
+        requests = self._requests(pauses.rng("codes"), count)
+        async with bench(dut, self.signature) as frame:
+            await Pipeline(frame, LATENCY).exchange(requests, pace)
+
+    async def latency(self, dut) -> None:
+        """A result comes LATENCY cycles after its operand, whatever it is; the unit is busy until then."""
+        async with bench(dut, self.signature, drain=False) as frame:
+            await Pipeline(frame, LATENCY).one_at_a_time(self._requests(pauses.rng("codes"), 20))
+
+    async def resets(self, dut) -> None:
+        """Between any two bits of a result, and while it waits."""
+        rng = pauses.rng("codes")
+        async with bench(dut, self.signature, drain=False) as frame:
+            pipeline = Pipeline(frame, LATENCY)
+            await pipeline.resets(lambda: self._requests(rng, 2))
+            for digits in (1, LATENCY // 2):
+                dut.o__ready.value, dut.i__valid.value = 0, 1
+                dut.i__payload.value = self._requests(rng, 1)[0].payload
+                for _ in range(digits):
+                    await pipeline.step()
+                await frame.reset()
+                # At once: a lane that was not reset would still be at work, and take nothing.
+                await pipeline.one_at_a_time(self._requests(rng, 2))
+
+    def _requests(self, rng: Random, count: int) -> list[Request]:
+        requests = []
+        for _ in range(count):
+            codes = [
+                rng.getrandbits(FP32.width) if rng.getrandbits(1) else rng.choice(FORMAT_EDGES)
+                for _ in range(self.lanes)
+            ]
+            results = [self.function.exact(code) for code in codes]
+            requests.append(Request(self._word(codes), self._word(results), [f"{code:#010x}" for code in codes]))
+        return requests
+
+    async def _bulk(self, frame, codes: np.ndarray, results: np.ndarray) -> None:
+        """Operands at full speed, Python awake once for each result; its cycle is asserted."""
+        dut = frame.dut
+        board = frame.scoreboard("o", frame.payload_shape("o"), dict.fromkeys(range(self.lanes), FP32))
+        more = -len(codes) % self.lanes
+        rows = [np.pad(each, (0, more), "wrap").reshape(-1, self.lanes) for each in (codes, results)]
+        operands, expected = ([self._word(row) for row in each] for each in rows)
+        dut.o__ready.value = 1
+        await FallingEdge(dut.clk)
+        dut.i__valid.value = 1
+        dut.i__payload.value = operands[0]
+        assert resolved(dut.i__ready), "an idle unit takes nothing"
+        for operand, result, shown in zip([*operands[1:], None], expected, rows[0], strict=True):
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.i__ready), "a busy unit takes another operand"
+            # Just behind the falling edge, so that the next one is another.
+            await Timer((LATENCY - 1) * PERIOD_NS + 1, unit="ns")
+            assert resolved(dut.o__valid), f"no result after {LATENCY} cycles"
+            assert resolved(dut.i__ready), "the next operand is not taken with the result"
+            board.expect(result, [hex(code) for code in shown])
+            board.got(resolved(dut.o__payload))
+            dut.i__valid.value = int(operand is not None)
+            dut.i__payload.value = operand or 0
+
+    @staticmethod
+    def _word(codes: Sequence[int]) -> int:
+        return int.from_bytes(np.asarray(codes, "<u4").tobytes(), "little")

@@ -1,0 +1,172 @@
+"""Operands of the FP32 functions of one number: boundaries of the format, of the function, and of rounding."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar import fp32
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.trainium3.operands import fp32 as fast
+
+HALF_FRACTION = 1 << FP32.fraction_bits - 1
+FRACTIONS = (
+    *(0, 1, 2, 3, HALF_FRACTION - 1, HALF_FRACTION, HALF_FRACTION + 1),
+    *(FP32.fraction_mask - 2, FP32.fraction_mask - 1, FP32.fraction_mask),
+)
+"""Fractions that go with every exponent."""
+NEIGHBOURS = (-2, -1, 0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Function:
+    """An FP32 function of one number.
+
+    Attributes
+    ----------
+    exact, vectorised : golden's two tiers, of a code, and of an array of float32.
+    inverse : the value that the function takes to a given one.
+    classes : which class of operands (see :func:`class_of`) goes to which class of results; all are to be seen.
+    """
+
+    exact: Callable[[int], int]
+    vectorised: Callable[[np.ndarray], np.ndarray]
+    inverse: Callable[[Fraction], Fraction]
+    classes: tuple[str, ...]
+
+    def bins_of(self, operand: int, result: int) -> Iterator[str]:
+        """What a case shows: classes, and which way a normal result was rounded."""
+        yield f"{class_of(operand)} to {class_of(result)}"
+        if class_of(operand) == class_of(result) == "+normal":
+            # The functions or their inverses fall: what is at stake is only that both ways are seen.
+            back, value = self.inverse(decode(FP32, result).value), decode(FP32, operand).value
+            yield "exact" if back == value else "inverse above" if back > value else "inverse below"
+
+    @property
+    def bins(self) -> tuple[str, ...]:
+        return (*self.classes, "exact", "inverse above", "inverse below")
+
+
+def _both_signs(*classes: tuple[str, str]) -> tuple[str, ...]:
+    return tuple(f"{sign}{a} to {sign}{b}" for (a, b), sign in product(classes, "+-"))
+
+
+NEGATIVE_TO_NAN = ("-subnormal to nan", "-normal to nan", "-infinity to nan", "nan to nan")
+
+FUNCTIONS = {
+    "reciprocal": Function(
+        fp32.reciprocal,
+        fast.reciprocal,
+        lambda y: 1 / y,
+        (
+            *_both_signs(("zero", "infinity"), ("infinity", "zero"), ("subnormal", "infinity")),
+            *_both_signs(("subnormal", "normal"), ("normal", "normal"), ("normal", "subnormal")),
+            "nan to nan",
+        ),
+    ),
+    "square_root": Function(
+        fp32.square_root,
+        fast.square_root,
+        lambda y: y * y,
+        (
+            *_both_signs(("zero", "zero")),
+            *("+subnormal to +normal", "+normal to +normal", "+infinity to +infinity"),
+            *NEGATIVE_TO_NAN,
+        ),
+    ),
+    "reciprocal_square_root": Function(
+        fp32.reciprocal_square_root,
+        fast.reciprocal_square_root,
+        lambda y: 1 / (y * y),
+        (
+            *_both_signs(("zero", "infinity")),
+            *("+subnormal to +normal", "+normal to +normal", "+infinity to +zero"),
+            *NEGATIVE_TO_NAN,
+        ),
+    ),
+}
+
+
+def class_of(code: int) -> str:
+    """``nan``, or a sign and what the number is."""
+    x = decode(FP32, code)
+    if x.kind is Kind.NAN:
+        return "nan"
+    sign = "-" if code & FP32.sign_mask else "+"
+    if x.kind is Kind.INFINITY:
+        return f"{sign}infinity"
+    magnitude = code & ~FP32.sign_mask
+    kind = "zero" if not magnitude else "subnormal" if magnitude <= FP32.fraction_mask else "normal"
+    return f"{sign}{kind}"
+
+
+FORMAT_EDGES = (
+    *(
+        sign | exponent << FP32.fraction_bits | fraction
+        for sign, exponent, fraction in product((0, FP32.sign_mask), range(FP32.exponent_mask + 1), FRACTIONS)
+    ),
+    *(
+        exponent << FP32.fraction_bits | 1 << place
+        for exponent, place in product((0, FP32.exponent_mask), range(FP32.fraction_bits))
+    ),
+)
+"""Every exponent with every fraction at an edge, of both signs; subnormals and NaNs with one bit."""
+
+
+def decisive_remainders() -> np.ndarray:
+    """Codes, uint32, whose reciprocal is half-way between two numbers, subnormal ones too, but for a remainder of one bit: that
+    alone says which is nearer."""
+    significands = np.arange(1 << FP32.fraction_bits, 2 << FP32.fraction_bits, dtype=np.int64)
+    # A quotient of one bit more than a result has.
+    quotients, remainders = np.divmod(1 << 2 * FP32.precision, significands)
+    one_bit = (remainders > 0) & (remainders & remainders - 1 == 0)
+    codes = []
+    for dropped in (1, 2, 3):
+        half = quotients & (1 << dropped) - 1 == 1 << dropped - 1
+        # The largest exponent whose reciprocals are normal, and the two above it.
+        exponent = FP32.exponent_mask - 4 + dropped
+        codes.append(exponent << FP32.fraction_bits | significands[one_bit & half] & FP32.fraction_mask)
+    return np.concatenate(codes).astype(np.uint32)
+
+
+def nearest_to_midpoints(count: int) -> np.ndarray:
+    """Codes, uint32, whose reciprocal square root is as near to half-way between two numbers as any is, so many on either side."""
+    # One bit more than a result has, the last one set.
+    midpoints = np.arange((1 << FP32.precision) + 1, 2 << FP32.precision, 2, dtype=np.uint64)
+    squares = midpoints * midpoints
+    power = np.where(squares < np.uint64(1 << 2 * FP32.precision + 1), 72, 73)
+    significands = np.rint(np.ldexp(1.0, power) / squares).astype(np.uint64)
+    # The power of two is 0 modulo 2**64, and what is left fits.
+    errors = np.ldexp((np.uint64(0) - significands * squares).view(np.int64).astype(float), -power)
+    errors[significands >> np.uint64(FP32.precision) > 0] = np.inf
+    order = np.argsort(np.abs(errors))
+    chosen = np.concatenate([order[errors[order] > 0][:count], order[errors[order] < 0][:count]])
+    # An odd exponent, -1, or an even one, 0.
+    exponents = (FP32.bias - 73 + power[chosen]).astype(np.uint32)
+    return exponents << np.uint32(FP32.fraction_bits) | significands[chosen].astype(np.uint32) & np.uint32(
+        FP32.fraction_mask
+    )
+
+
+def rounding_edges(function: Function, rng: Random, count: int) -> list[int]:
+    """Operands with short results, which may be exact, and with results at midpoints, each with its neighbours."""
+    results = [_number(rng.randrange(1 << 12), rng.randint(-60, 60), 12) for _ in range(count)]
+    # Half-way between two numbers: a significand of one bit more, the last one set.
+    results += [
+        _number(2 * rng.getrandbits(FP32.fraction_bits) + 1, rng.randint(-60, 60), FP32.precision) for _ in range(count)
+    ]
+    codes = []
+    for result in results:
+        nearest = round_to_format(function.inverse(result), FP32)
+        codes += [nearest + step for step in NEIGHBOURS]
+    return codes
+
+
+def _number(fraction: int, exponent: int, bits: int) -> Fraction:
+    """1.fraction times a power of two."""
+    return (1 + Fraction(fraction, 1 << bits)) * Fraction(2) ** exponent

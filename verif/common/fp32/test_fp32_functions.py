@@ -1,0 +1,142 @@
+"""FP32 operators against golden's exact tier, and the benches of reciprocal and roots on both simulators."""
+
+import gc
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import pytest
+
+from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32
+from bitpath.golden.scalar import fp32
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
+from bitpath.rtl.common.fp32.fp32_add import Fp32Add
+from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
+from bitpath.rtl.common.fp32.fp32_constant import fp32_constant
+from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
+from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
+from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.common.fp32.functions import FORMAT_EDGES
+from bitpath.verif.common.fp32.numbers import EDGES, any_code, near_one
+
+SEED = 20251123
+FUNCTIONS = ("reciprocal", "square_root", "reciprocal_square_root")
+OPERATORS = {
+    "add": (Fp32Add, fp32.add),
+    "multiply": (Fp32Multiply, fp32.multiply),
+}
+
+
+def pairs(rng):
+    """Every pair of edges; random ones, also near to each other, and with a product or sum at an end of the range."""
+    codes = list(product(EDGES, repeat=2))
+    for _ in range(150):
+        a, exponent = any_code(rng), rng.randrange(1, 254)
+        codes += [
+            (a, any_code(rng)),
+            (near_one(rng), near_one(rng)),
+            (a, a ^ FP32.sign_mask ^ rng.getrandbits(3)),
+            tuple(
+                e << 23 | rng.getrandbits(23) for e in (exponent, max(0, rng.choice((105, 127, 380)) - exponent) % 255)
+            ),
+        ]
+    return codes
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_is_the_exact_tier(evaluate, name):
+    component, exact = OPERATORS[name]
+    codes = pairs(Random(name))
+    expected = [exact(a, b) for a, b in codes]
+    assert len(set(expected)) > 150
+    assert evaluate(component(), [{"a": a, "b": b} for a, b in codes]) == expected
+
+
+def test_a_clamp_is_two_extrema_of_the_exact_tier(evaluate):
+    """Limits near the numbers, and any; NaN as it is."""
+    rng = Random("clamp")
+    numbers, limits = zip(*((a >> 16, b & ~FP32.sign_mask) for a, b in pairs(rng)), strict=True)
+    near = [max(0, (a << 16 & ~FP32.sign_mask) + rng.choice((-1, 0, 1, 1 << 15, 1 << 16))) for a in numbers]
+    cases = [(a, limit) for a, limit in zip(numbers * 2, (*limits, *near), strict=True) if limit <= FP32.infinity_code]
+    expected = [_clamped(number << 16, limit) for number, limit in cases]
+    assert len(set(expected)) > 150
+    assert evaluate(Bf16Clamp(), [{"i": number, "limit": limit} for number, limit in cases]) == expected
+
+
+def _clamped(code, limit):
+    if code & ~FP32.sign_mask > FP32.infinity_code:
+        return code
+    return fp32.maximum(fp32.minimum(code, limit), limit | FP32.sign_mask)
+
+
+@pytest.mark.parametrize("fmt", [E4M3, E5M2, FP16], ids=lambda fmt: fmt.name)
+def test_cast_is_one_rounding(evaluate, fmt):
+    """Every exponent with the fractions around each of its places, infinity and NaN."""
+    dropped = FP32.fraction_bits - fmt.fraction_bits
+    fractions = [0, 1, FP32.fraction_mask] + [
+        (kept << dropped) + below & FP32.fraction_mask
+        for kept in (0, 1, 2, 3, fmt.fraction_mask)
+        for half in (1 << dropped - 1, 1 << dropped - 2)
+        for below in (half - 1, half, half + 1)
+    ]
+    exponents = [0, 1, *range(FP32.bias + fmt.emin - 9 - fmt.fraction_bits, FP32.bias + fmt.emax + 3), 254, 255]
+    codes = [s << 31 | e << 23 | f for s, e, f in product((0, 1), exponents, fractions)]
+    expected = [fp32.convert(code, FP32, fmt) for code in codes]
+    assert {0, fmt.sign_mask, fmt.max_code, fmt.infinity_code, fmt.nan_code, 1} <= set(expected)
+    assert evaluate(Fp32Cast(fmt), [{"i": code} for code in codes]) == expected
+
+
+# What was refused is never elaborated, which Amaranth warns of when it is collected.
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+@pytest.mark.parametrize("fmt", [BF16, E4M3FN], ids=lambda fmt: fmt.name)
+def test_cast_refuses_what_it_cannot_do(fmt):
+    with pytest.raises(ValueError, match=f"does not go to {fmt.name}"):
+        Fp32Cast(fmt)
+    gc.collect()
+
+
+@pytest.mark.parametrize(
+    "value", [Fraction(1, 240), Fraction(1, 10**6), Fraction(240), Fraction(1), Fraction((1 << 25) - 1, 1 << 25)]
+)
+def test_a_constant_is_rounded_once(value):
+    assert fp32_constant(value) == round_to_format(value, FP32)
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 1 << 130), Fraction(1 << 128)])
+def test_a_constant_out_of_range_is_refused(value):
+    with pytest.raises(ValueError, match="not a normal FP32 number"):
+        fp32_constant(value)
+
+
+def compared(lanes, cases, volume):
+    """Payloads: boundary cases, random operands, four paces, latency."""
+    return -(-(len(FORMAT_EDGES) + 10 * cases) // lanes) + -(-volume // lanes) + 4 * cases + 20
+
+
+def bench(name, simulator, *, lanes, cases, volume, **checks):
+    run_bench(
+        name,
+        Fp32LanesConfig(lanes=lanes),
+        simulator,
+        cases=cases,
+        seed=SEED,
+        env={"BITPATH_VOLUME": str(volume)},
+        **checks,
+    )
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function_on_verilator(name):
+    """Every boundary case, more than a million random operands, gaps and stalls, latency."""
+    sizes = {"lanes": 64, "cases": 100, "volume": 1 << 20}
+    bench(name, "verilator", **sizes, min_tests=8, min_compared=compared(**sizes))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function_on_icarus(name):
+    """Every boundary case, and a few of the others."""
+    sizes = {"lanes": 2, "cases": 20, "volume": 200}
+    bench(name, "icarus", **sizes, min_tests=8, min_compared=compared(**sizes))

@@ -1,0 +1,192 @@
+"""Arguments of a wrong type: every function of the API answers with one sentence that names the argument."""
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden.trainium3 import (
+    Xorwow,
+    activation,
+    activation_reduce,
+    dequantize,
+    exponential,
+    from_partitions,
+    gather_scale,
+    matmul,
+    nc_matmul,
+    nc_matmul_mx,
+    pack_x4,
+    plan_matmul,
+    quantize_mx,
+    quantize_offline,
+    reciprocal,
+    rmsnorm,
+    rmsnorm_quant,
+    run_plan,
+    scalar_tensor_tensor,
+    scatter_scale,
+    tensor_reduce,
+    tensor_scalar,
+    tensor_scalar_reduce,
+    to_partitions,
+    unpack_x4,
+)
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+
+E4, BF16 = ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16
+SCALE, MATRIX = np.full((4, 2), 127, np.uint8), np.ones((4, 4), np.float32)
+GOOD = {
+    quantize_mx: {"src": np.ones((32, 4), BF16), "dtype": E4},
+    quantize_offline: {"x": np.ones((32, 4), np.float64), "dtype": E4},
+    dequantize: {"data": np.ones((32, 8), E4), "scale": SCALE},
+    pack_x4: {"data": np.ones((1, 4), E4)},
+    unpack_x4: {"words": np.ones((1, 1), np.uint32), "dtype": E4},
+    scatter_scale: {"scale": SCALE},
+    gather_scale: {"tile": np.ones((32, 2), np.uint8)},
+    to_partitions: {"x": np.ones((128, 2))},
+    from_partitions: {"tile": np.ones((32, 2, 4))},
+    plan_matmul: {"a": MATRIX, "b": MATRIX},
+    matmul: {"a": MATRIX, "b": MATRIX},
+    run_plan: {"plan": plan_matmul(MATRIX, MATRIX)},
+    nc_matmul_mx: {
+        "stationary": np.ones((32, 2, 4), E4),
+        "moving": np.ones((32, 2, 4), E4),
+        "stationary_scale": SCALE,
+        "moving_scale": SCALE,
+    },
+    nc_matmul: {"stationary": MATRIX, "moving": MATRIX},
+    activation: {"data": MATRIX, "op": "copy"},
+    activation_reduce: {"data": MATRIX, "op": "square"},
+    tensor_scalar: {"data": MATRIX, "op0": "add", "operand0": 1.0},
+    tensor_scalar_reduce: {"data": MATRIX, "op0": "abs", "reduce_op": "max"},
+    scalar_tensor_tensor: {"data": MATRIX, "op0": "add", "operand0": 1.0, "op1": "add", "operand1": MATRIX},
+    tensor_reduce: {"data": MATRIX, "op": "add"},
+    reciprocal: {"data": MATRIX},
+    exponential: {"src": MATRIX, "max_value": 1.0},
+    Xorwow: {"state": np.ones((1, 4, 6), np.uint32)},
+    rmsnorm: {"hidden": MATRIX, "gamma": np.ones(4, BF16)},
+    rmsnorm_quant: {"hidden": MATRIX, "gamma": np.ones(4, BF16)},
+}
+"""The smallest arguments that each function takes."""
+ARRAYS = [
+    (function, name)
+    for function, arguments in GOOD.items()
+    for name, value in arguments.items()
+    if isinstance(value, np.ndarray)
+]
+TILE, STOCHASTIC = {"tile_size": (32, 128), "tile_position": (0, 0)}, {"rounding": "sr", "dst_dtype": BF16}
+
+
+def refused(function, changes, error, sentence):
+    """Call with some arguments changed and compare the whole sentence."""
+    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
+        function(**GOOD[function] | changes)
+
+
+@pytest.mark.parametrize("function", GOOD)
+def test_good_arguments_are_taken(function):
+    function(**GOOD[function])
+
+
+@pytest.mark.parametrize(("value", "shown"), [([1.0], "a list"), ("x", "'x'"), (1.5, "1.5"), (3, "3")])
+@pytest.mark.parametrize(("function", "name"), [*ARRAYS, (nc_matmul_mx, "dst"), (nc_matmul_mx, "random_bits")])
+def test_no_array(function, name, value, shown):
+    others = STOCHASTIC if name == "random_bits" else {}
+    refused(function, others | {name: value}, TypeError, f"{name} is {shown}; a numpy array is allowed")
+
+
+@pytest.mark.parametrize(("function", "name"), ARRAYS)
+def test_none_is_no_array(function, name):
+    refused(function, {name: None}, TypeError, f"{name} is None; a numpy array is allowed")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("garbage", "'garbage'"), (5, "5"), (None, "None"), ("i4,", "[('f0', '<i4')]")]
+)
+@pytest.mark.parametrize(
+    ("function", "name", "allowed"),
+    [
+        (quantize_mx, "dtype", "float8_e4m3fn and float8_e5m2"),
+        (quantize_offline, "dtype", "float8_e4m3fn, float8_e5m2 and float4_e2m1fn"),
+        (unpack_x4, "dtype", "float8_e4m3fn, float8_e5m2 and float4_e2m1fn"),
+        (nc_matmul_mx, "dst_dtype", "float32 and bfloat16"),
+    ],
+)
+def test_no_dtype(function, name, allowed, value, shown):
+    refused(function, {name: value}, TypeError, f"{name} is {shown}; {allowed} are allowed")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(TRAINIUM3_QUAD_MX, "a Preset"), (TRAINIUM3_QUAD_MX.name, "'trainium3_quad_mx'"), (16, "16"), ({}, "a dict")],
+)
+@pytest.mark.parametrize("function", [nc_matmul_mx, run_plan, matmul])
+def test_no_numerics(function, value, shown):
+    sentence = f"numerics is {shown}; a DotNumerics is allowed (preset.numerics)"
+    refused(function, {"numerics": value}, TypeError, sentence)
+
+
+def test_matmul_checks_numerics_first():
+    refused(matmul, {"a": None, "numerics": 1}, TypeError, "numerics is 1; a DotNumerics is allowed (preset.numerics)")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(4.0, "4.0"), (False, "False"), (True, "True"), ("4", "'4'"), (None, "None"), (np.array([0, 4]), "a ndarray")],
+)
+@pytest.mark.parametrize(
+    ("function", "name"), [(scatter_scale, "offset"), (gather_scale, "offset"), (nc_matmul_mx, "psum_accumulate_flag")]
+)
+def test_no_integer(function, name, value, shown):
+    refused(function, {name: value}, TypeError, f"{name} is {shown}; an integer is allowed")
+
+
+def test_numpy_integers_are_integers():
+    np.testing.assert_array_equal(gather_scale(scatter_scale(SCALE, np.int64(4)), np.uint8(4)), SCALE)
+
+
+@pytest.mark.parametrize("name", TILE)
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (0, "{} is 0; a pair of integers is allowed"),
+        ("00", "{} is '00'; a pair of integers is allowed"),
+        ({32: 0, 0: 0}, "{} is a dict; a pair of integers is allowed"),
+        ((32.0, 0), "{}[0] is 32.0; an integer is allowed"),
+        ([32, False], "{}[1] is False; an integer is allowed"),
+    ],
+)
+def test_no_pair(name, value, sentence):
+    refused(nc_matmul_mx, TILE | {name: value}, TypeError, sentence.format(name))
+
+
+def test_pairs_of_another_length():
+    refused(
+        nc_matmul_mx,
+        TILE | {"tile_position": (0,)},
+        ValueError,
+        "tile_position is (0,); (0, 0), (32, 0), (64, 0), (96, 0) are allowed with tile_size (32, 128)",
+    )
+
+
+@pytest.mark.parametrize(("value", "shown"), [(["ocp"], "a list"), (None, "None"), (np.array(["a", "b"]), "a ndarray")])
+@pytest.mark.parametrize(
+    ("functions", "name", "allowed"),
+    [
+        ((quantize_mx, quantize_offline, plan_matmul, matmul), "scale_rule", "'ocp' and 'nki05'"),
+        ((plan_matmul, matmul), "a_format", "'mxfp8_e4m3', 'mxfp8_e5m2' and 'mxfp4'"),
+        ((plan_matmul, matmul), "b_format", "'mxfp8_e4m3', 'mxfp8_e5m2' and 'mxfp4'"),
+        ((to_partitions, from_partitions, plan_matmul, matmul), "k_order", "'interleaved' and 'adjacent'"),
+        ((nc_matmul_mx,), "rounding", "'rne' and 'sr'"),
+    ],
+)
+def test_no_choice(functions, name, allowed, value, shown):
+    for function in functions:
+        refused(function, {name: value}, TypeError, f"{name} is {shown}; {allowed} are allowed")
+
+
+def test_plans():
+    refused(run_plan, {"plan": []}, ValueError, "plan is empty; at least one MatmulInstruction is allowed")
+    refused(run_plan, {"plan": None}, TypeError, "plan is None; a sequence of MatmulInstruction is allowed")

@@ -1,0 +1,216 @@
+"""AIE-ML v2's loops in golden.fast: bit for bit the scalar tier's and numpy's."""
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden.aie_ml_v2 import exact
+from bitpath.golden.aie_ml_v2.convert import to_mx_loop as aie_blocks
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_BUMP, AIE_ML_V2_SPLIT, PRESETS
+from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
+
+BASE = AIE_ML_V2.numerics
+FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz")
+
+
+def numbers(rng, kind, shape):
+    """FP32 numbers of one kind; the middle columns of "blocks" are ties of all formats."""
+    codes = rng.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32)
+    if kind == "finite":
+        codes = (codes & 0x80FFFFFF) | (rng.integers(118, 130, shape) << 23).astype(np.uint32)
+    elif kind == "subnormal":
+        codes &= 0x81FFFFFF
+    elif kind == "ties":
+        codes = (codes & 0x80FF0000) | (rng.integers(120, 124, shape) << 23).astype(np.uint32)
+        codes &= 0xFFFC0000
+    return codes.view(np.float32)
+
+
+@pytest.mark.parametrize("rounding", RoundingCode, ids=lambda code: code.name)
+@pytest.mark.parametrize("fmt", MX_FORMATS)
+def test_blocks(both, fmt, rounding):
+    """Codes of every kind; some blocks by the scalar tier too."""
+    rng = np.random.default_rng(1)
+    for kind in ("anything", "finite", "subnormal", "ties"):
+        x = numbers(rng, kind, (40, 32))
+        plain, fast = both(lambda: aie.to_mx(x, fmt, rounding=rounding))  # noqa: B023
+        for name in ("exponent", "shift", "codes"):
+            assert np.array_equal(getattr(plain, name), getattr(fast, name))
+        block = exact.to_mx(BASE, x[3, 16:].view(np.uint32).tolist(), MX_FORMATS[fmt], rounding)
+        assert (block.exponent, block.shift) == (fast.exponent[3, 1], fast.shift[3, 1])
+        assert block.codes == tuple(fast.codes[3, 1].tolist())
+
+
+@pytest.mark.parametrize(
+    ("changes", "supported"),
+    [
+        ({"mx_flush": False}, True),
+        ({"mx_min_code": True}, True),
+        ({"mx_nan_block": False}, True),
+        ({"mx_bump": True}, False),
+    ],
+)
+def test_fields_of_the_conversion(both, changes, supported):
+    rng = np.random.default_rng(2)
+    numerics = replace(BASE, **changes)
+    assert aie_blocks.supports(numerics) is supported
+    for kind in ("anything", "finite", "subnormal"):
+        x = numbers(rng, kind, (40, 16))
+        plain, fast = both(lambda: aie.to_mx(x, "mx6", numerics=numerics))  # noqa: B023
+        for name in ("exponent", "shift", "codes"):
+            assert np.array_equal(getattr(plain, name), getattr(fast, name))
+
+
+def test_blocks_on_two_threads(monkeypatch, both):
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    monkeypatch.setattr(aie_blocks, "BLOCKS", 16)
+    sizes, kernel = [], aie_blocks._to_mx
+    monkeypatch.setattr(aie_blocks, "_to_mx", lambda bits, *rest: sizes.append(len(bits)) or kernel(bits, *rest))
+    x = numbers(np.random.default_rng(7), "anything", (45, 16))
+    plain, fast = both(lambda: aie.to_mx(x, "mx6"))
+    assert sorted(sizes) == [13, 32]
+    for name in ("exponent", "shift", "codes"):
+        assert np.array_equal(getattr(plain, name), getattr(fast, name))
+
+
+def matrices(rng, kind):
+    """13 x 70 and 70 x 37: sizes that no shape divides."""
+    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((13, 70), (70, 37)))
+    if kind == "spread":
+        a, b = (each * np.exp2(rng.integers(-60, 60, each.shape)).astype(np.float32) for each in (a, b))
+    elif kind == "specials":
+        a[3, 5], a[7, 9], a[7, 1], b[5, 3], b[20, 30] = np.inf, np.nan, -np.inf, -np.inf, np.nan
+        a[9], b[:, 9], a[10] = 0, 0, -0.0
+    elif kind == "overflow":
+        a, b = a * np.float32(2.0**62), b * np.float32(2.0**63)
+    elif kind == "underflow":
+        a, b = a * np.float32(2.0**-63), b * np.float32(2.0**-66)
+    elif kind == "ties":
+        a, b = (rng.integers(-3, 4, each.shape).astype(np.float32) for each in (a, b))
+        b *= np.exp2(rng.integers(0, 26, b.shape)).astype(np.float32)
+    return a, b
+
+
+KINDS = ("plain", "spread", "specials", "overflow", "underflow", "ties")
+FIELDS = {
+    "preset": (BASE, True),
+    "align20": (replace(BASE, align_fraction_bits=20), True),
+    "align24": (replace(BASE, align_fraction_bits=24), True),
+    "align25": (replace(BASE, align_fraction_bits=25), False),
+    "zero_terms": (replace(BASE, mx_zero_term=False, float_zero_term=True), True),
+    "plus_zero": (replace(BASE, flushed_zero_keeps_sign=False, mx_nan_block=False), True),
+    "align_rounding": (replace(BASE, align_rounding=RoundingCode.FLOOR), False),
+    "accumulator_rounding": (replace(BASE, accumulator_align_rounding=RoundingCode.CONV_ODD), False),
+    "result_rounding": (replace(BASE, result_rounding=RoundingCode.SYMMETRIC_INF), False),
+}
+
+
+@pytest.mark.parametrize("fields", FIELDS)
+@pytest.mark.parametrize("fmt", ["mx9", "mx4", "bf16", "fp8_e5m2"])
+def test_fields_of_the_sum(both, fmt, fields):
+    """What the kernel does not do goes through numpy; either way the bits are numpy's."""
+    rng = np.random.default_rng(3)
+    numerics, supported = FIELDS[fields]
+    blocks = aie.to_mx(np.zeros(16, np.float32), fmt) if fmt in MX_FORMATS else None
+    assert aie_lanes.supports(numerics, blocks) is supported
+    for kind in KINDS:
+        a, b = matrices(rng, kind)
+        plain, fast = both(lambda: aie.matmul(a, b, fmt=fmt, numerics=numerics))  # noqa: B023
+        assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
+
+
+@pytest.mark.parametrize("align_fraction_bits", [20, 23, 24])
+@pytest.mark.parametrize("fmt", MX_FORMATS)
+def test_the_most_negative_codes(fmt, align_fraction_bits):
+    """A block pair's products reach the bound that makes 32 bits suffice, 2**30 on the finest grid."""
+    rng = np.random.default_rng(8)
+    numerics = replace(BASE, align_fraction_bits=align_fraction_bits)
+    record, depth, size = MX_FORMATS[fmt], 6, 5
+    # Exponents that grow faster than a sum does, so that every step's block pair is the largest term; or slower.
+    exponent = (np.arange(depth)[:, np.newaxis] * np.array([4, 3, 0, 1, 4]) + 100).astype(np.uint8)
+    codes = rng.choice(np.array([record.min_code, record.max_code], np.int8), (2, depth, size, 16))
+    codes[:, :, :4] = record.min_code
+    shift = np.zeros_like(exponent)
+    shift[:, 3] = 0xA5
+    a, b = (
+        aie.MxBlocks(fmt, exponent[..., np.newaxis], shift[..., np.newaxis], each[:, :, np.newaxis]) for each in codes
+    )
+    got = aie_lanes.multiply_blocks(numerics, a[np.newaxis], b[:, np.newaxis], None).view(np.uint32)
+    for m in range(size):
+        for n in range(size):
+            code, totals = None, []
+            for k in range(depth):
+                pair = (
+                    exact.Block(record, int(exponent[k, i]), int(shift[k, i]), tuple(side[k, i].tolist()))
+                    for side, i in zip(codes, (m, n), strict=True)
+                )
+                trace = exact.trace_mx_lane(numerics, *pair, code)
+                code = trace.result
+                totals.append(trace.total)
+            assert got[m, n] == code
+            assert max(m, n) > 2 or max(totals) >= 64 << align_fraction_bits
+
+
+def test_what_is_left_to_numpy():
+    blocks = {fmt: aie.to_mx(np.zeros(16, np.float32), fmt) for fmt in MX_FORMATS}
+    lossy, each = replace(BASE, mx_lossless_shift=False), replace(BASE, mx_post_add_first=False)
+    assert [aie_lanes.supports(lossy, blocks[fmt]) for fmt in ("mx9", "mx6", "mx4")] == [False, False, True]
+    assert [aie_lanes.supports(each, blocks[fmt]) for fmt in ("mx9", "mx6", "mx4")] == [False, False, False]
+    assert [aie_lanes.supports(AIE_ML_V2_SPLIT.numerics, blocks[fmt]) for fmt in ("mx9", "mx6")] == [False, True]
+    assert aie_lanes.supports(lossy, None)
+    assert not aie_blocks.supports(AIE_ML_V2_BUMP.numerics)
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_matrices(both, fmt, preset):
+    """Every format in every preset, and in the reference another rounding of the conversion."""
+    rng = np.random.default_rng(4)
+    for kind in ("spread", "specials"):
+        a, b = matrices(rng, kind)
+        for code in (RoundingCode.CONV_EVEN, RoundingCode.FLOOR)[: 2 if preset is AIE_ML_V2 else 1]:
+            options = {"fmt": fmt, "numerics": preset.numerics, "rounding": code}
+            plain, fast = both(lambda: aie.matmul(a, b, **options))  # noqa: B023
+            assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
+
+
+@pytest.mark.parametrize("saturate", [False, True])
+def test_narrowing(both, saturate):
+    """Rounded to nearest even through the codec where no NaN is met, else as in every other rounding code."""
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 1 << 32, 4000, np.uint64).astype(np.uint32)
+    finite = codes[np.isfinite(codes.view(np.float32))]
+    finite[:4] = [0x7F800000, 0xFF800000, 0x80000000, 0x7F7FFFFF]
+    even = {"rounding": RoundingCode.CONV_EVEN, "saturate": saturate}
+    for bits in (codes, finite):
+        for convert in (
+            lambda bits: aie.f32_to_bf16(bits, **even),
+            lambda bits: aie.f32_to_fp16(bits, **even),
+            lambda bits: aie.f32_to_fp8(bits, "float8_e4m3fn", shift=-3, **even),
+            lambda bits: aie.f32_to_fp8(bits, "float8_e5m2", shift=31, **even),
+            lambda bits: aie.f32_to_fp8(bits, "float8_e5m2fnuz", shift=-32, **even),
+        ):
+            assert np.array_equal(*both(lambda: convert(bits)))  # noqa: B023
+
+
+@pytest.mark.parametrize("fmt", ["mx9", "bf16"])
+def test_progress_and_memory(monkeypatch, fmt):
+    """Blocks of rows are told one by one; what lies between operands and result is a few times as large."""
+    monkeypatch.setenv("BITPATH_FAST", "numba")
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    rng = np.random.default_rng(6)
+    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((512, 512), (512, 512)))
+    shown = []
+    aie.matmul(a[:8], b[:, :8], fmt=fmt)
+    tracemalloc.start()
+    try:
+        result = aie.matmul(a, b, fmt=fmt, progress=lambda *share: shown.append(share))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert shown == [(each, 8) for each in range(1, 9)]
+    assert peak < 5 * (a.nbytes + b.nbytes + result.nbytes)

@@ -1,0 +1,228 @@
+"""Trainium3's loops in golden.fast: bit for bit the scalar tier's and numpy's."""
+
+import copy
+import pickle
+import tracemalloc
+from dataclasses import replace
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import codes_of, format_of
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, E8M0, FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.dot import ScaleNan
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, ScaleRule
+from bitpath.golden.trainium3.exact import quantize_block
+from bitpath.golden.trainium3.exact.dot import trace_dot_product
+from bitpath.golden.trainium3.matmul import array_loop as mx_chain
+from bitpath.golden.trainium3.matmul.array import chain_rows
+
+E4, E5, FP4 = (np.dtype(each) for each in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn))
+NUMERICS = TRAINIUM3_QUAD_MX.numerics
+FORMATS = {"e4m3": E4M3FN, "e5m2": E5M2}
+START = [
+    0,
+    0x80000000,
+    1,
+    0x807FFFFF,
+    0x3F800000,
+    0xBF800001,
+    0x7F7FFFFF,
+    0xFF7FFFFF,
+    0x7F800000,
+    0xFF800000,
+    0x7F800001,
+]
+
+
+def rows(rng, kind, fmt, p, free):
+    """Elements [P, F, 4] and scales [P, F] of one kind."""
+    codes = rng.integers(0, 256, (p, free, 4)).astype(np.uint8)
+    finite = codes & 0x7F <= fmt.max_code
+    if kind != "specials":
+        codes = np.where(finite, codes, 0).astype(np.uint8)
+    low, high = {"extreme": (0, 255), "specials": (100, 256), "zeros": (0, 255)}.get(kind, (122, 133))
+    scale = rng.integers(low, high, (p, free)).astype(np.uint8)
+    if kind == "subnormal":
+        codes &= 0x80 | fmt.fraction_mask
+        scale = np.full_like(scale, 3)
+    elif kind == "wide":
+        # Products from the smallest to the largest side by side: 66 bits with E5M2.
+        codes = rng.choice(np.array([1, 0x81, fmt.max_code, fmt.max_code | 0x80], np.uint8), codes.shape)
+        scale = np.full_like(scale, 127)
+    elif kind == "zeros":
+        codes = rng.choice(np.array([0, 0x80, 1, 0x81], np.uint8), codes.shape, p=[0.3, 0.6, 0.05, 0.05])
+        scale = rng.choice(np.array([0, 1, 127, 254], np.uint8), scale.shape)
+    elif kind == "ties":
+        # Powers of two far apart: halves of the last place, and cancellation.
+        codes = rng.choice(np.array([fmt.bias, fmt.bias | 0x80 >> fmt.fraction_bits], np.uint8), codes.shape)
+        codes = (codes << fmt.fraction_bits).astype(np.uint8)
+        scale = rng.choice(np.array([127, 127 - 12, 127 + 12], np.uint8), scale.shape)
+    return codes, scale
+
+
+KINDS = ("random", "extreme", "specials", "subnormal", "wide", "zeros", "ties")
+
+
+@pytest.mark.parametrize(("x_format", "y_format"), list(product(FORMATS, repeat=2)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows(both, kind, x_format, y_format):
+    """Every kind of rows from every partial sum; some outputs by the scalar tier too."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    formats = FORMATS[x_format], FORMATS[y_format]
+    (x, x_scale), (y, y_scale) = rows(rng, kind, formats[0], 12, len(START)), rows(rng, kind, formats[1], 12, 67)
+    start = np.repeat(np.array(START, np.uint32)[:, np.newaxis], 67, axis=1)
+    operands = NUMERICS, x, formats[0], x_scale, y, formats[1], y_scale
+    plain, fast = both(lambda: chain_rows(*operands, start))
+    assert np.array_equal(plain, fast)
+    assert np.array_equal(*both(lambda: chain_rows(*operands)))
+    for m, n in ((0, 0), (4, 66), (int(rng.integers(len(START))), 33)):
+        sides = (
+            x[:, m].tolist(),
+            formats[0],
+            y[:, n].tolist(),
+            formats[1],
+            x_scale[:, m].tolist(),
+            y_scale[:, n].tolist(),
+        )
+        assert fast[m, n] == trace_dot_product(NUMERICS, *sides, START[m])[-1].result
+
+
+@pytest.mark.parametrize(
+    ("partial", "large", "small", "expected"),
+    [
+        (0x3F800000, 0x78, 0x01, 0x3F800001),  # 1 + 2**-24, a tie, and 2**-58 more
+        (0x3F800000, 0x78, 0x81, 0x3F800000),  # less
+        (0x3F800001, 0x78, 0x81, 0x3F800001),
+        (0xBF800000, 0xF8, 0x81, 0xBF800001),
+        (0x3F800000, 0x78, 0x00, 0x3F800000),
+    ],
+)
+def test_what_float64_loses_decides_a_tie(monkeypatch, partial, large, small, expected):
+    """A sum of 59 bits: rounded to float64 first, each of these is the tie."""
+    monkeypatch.setenv("BITPATH_FAST", "numba")
+    x = np.array([[[large, small, 0, 0]]], np.uint8)
+    y = np.array([[[0x78, 0x01, 0, 0]]], np.uint8)
+    scales = (np.array([[code]], np.uint8) for code in (127 - 40, 127))
+    start = np.array([[partial]], np.uint32)
+    got = chain_rows(NUMERICS, x, E4M3FN, next(scales), y, E4M3FN, next(scales), start)
+    assert got[0, 0] == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "supported"),
+    [
+        ({}, True),
+        ({"element_subnormals": False}, True),
+        ({"scale_nan": ScaleNan.INFINITY}, False),
+        ({"align_fraction_bits": 20}, False),
+        ({"accumulator_rounding": Rounding.RTZ}, False),
+        ({"accumulator": replace(FP32, name="FP22", fraction_bits=13, nan_code=0x7FC00000 >> 10)}, False),
+        ({"accumulator_subnormals": False}, False),
+        ({"overflow_to_infinity": False}, False),
+    ],
+    ids=lambda value: next(iter(value), "preset") if isinstance(value, dict) else "",
+)
+def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
+    """What the kernel does not do goes through numpy; either way the bits are numpy's."""
+    rng = np.random.default_rng(7)
+    numerics = replace(NUMERICS, **changes)
+    (x, x_scale), (y, y_scale) = rows(rng, "subnormal", E5M2, 8, 6), rows(rng, "extreme", E4M3FN, 8, 9)
+    x_scale[0, 0] = 255
+    calls = []
+    kernel = mx_chain.chain_rows
+    monkeypatch.setattr(mx_chain, "chain_rows", lambda *operands: calls.append(1) or kernel(*operands))
+    operands = numerics, x, E5M2, x_scale, y, E4M3FN, y_scale
+    assert np.array_equal(*both(lambda: chain_rows(*operands)))
+    assert len(calls) == supported
+
+
+def test_infinite_scales_are_only_left_to_numpy_where_there_are_any(monkeypatch):
+    numerics = replace(NUMERICS, scale_nan=ScaleNan.INFINITY)
+    scale = np.full((4, 3), 254, np.uint8)
+    assert mx_chain.supports(numerics, scale, scale)
+    assert not mx_chain.supports(numerics, scale, scale + np.uint8(1))
+    assert not mx_chain.supports(TRAINIUM3_QUAD_MX_ALIGNED.numerics, scale, scale)
+
+
+def test_copies_of_numerics_are_supported_too():
+    scale = np.full((4, 3), 127, np.uint8)
+    formats = replace(NUMERICS, scale_format=replace(E8M0), accumulator=replace(FP32))
+    for numerics in (pickle.loads(pickle.dumps(NUMERICS)), copy.deepcopy(NUMERICS), formats):
+        assert mx_chain.supports(numerics, scale, scale)
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (2, 0)])
+def test_no_rows_and_no_columns(both, m, n):
+    x, y = (np.zeros((8, free, 4), np.uint8) for free in (m, n))
+    operands = x, E5M2, x[..., 0], y, E5M2, y[..., 0]
+    plain, fast = both(lambda: chain_rows(NUMERICS, *operands))
+    assert plain.shape == fast.shape == (m, n)
+    assert plain.dtype == fast.dtype
+
+
+@pytest.mark.parametrize("rule", ["ocp", "nki05"])
+@pytest.mark.parametrize("dtype", [E4, E5, FP4], ids=str)
+@pytest.mark.parametrize("source", [ml_dtypes.bfloat16, np.float16, np.float32], ids=lambda each: np.dtype(each).name)
+def test_quantisation(both, source, dtype, rule):
+    """Codes of every kind, blocks of one binade, ties; some blocks by the scalar tier too."""
+    rng = np.random.default_rng(3)
+    width = np.dtype(source).itemsize * 8
+    codes = rng.integers(0, 1 << width, (32, 2048), np.uint64).astype(f"u{width // 8}")
+    fmt = format_of(np.dtype(source))
+    near = rng.integers(0, 1 << fmt.fraction_bits, codes.shape) & -(1 << fmt.fraction_bits - 4) | 5 << fmt.fraction_bits
+    codes[:, 1024:] = near[:, 1024:] + (rng.integers(0, 2, (32, 1024)) << width - 1)
+    x = codes.view(source)
+    if dtype == FP4:
+        codes[codes & (fmt.sign_mask - 1) > fmt.infinity_code] = 0
+        with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
+            trainium3.quantize_offline(np.full((32, 4), np.nan, source), dtype)
+    plain, fast = both(lambda: trainium3.quantize_offline(x, dtype, scale_rule=rule))
+    assert all(
+        np.array_equal(codes_of(a) if a.dtype == dtype else a, codes_of(b) if b.dtype == dtype else b)
+        for a, b in zip(plain, fast, strict=True)
+    )
+    if fmt is BF16 and dtype != FP4:
+        for group, word in ((0, 0), (1, 300), (3, 511)):
+            block = codes_of(x)[8 * group : 8 * group + 8, 4 * word : 4 * word + 4].ravel().tolist()
+            expected, scale = quantize_block(block, fmt, format_of(dtype), ScaleRule(rule))
+            assert fast[1][group, word] == scale
+            got = codes_of(fast[0])[8 * group : 8 * group + 8, 4 * word : 4 * word + 4].ravel().tolist()
+            assert got == list(expected)
+
+
+def test_float64_is_quantised_in_numpy(both):
+    x = np.random.default_rng(4).standard_normal((32, 8))
+    plain, fast = both(lambda: trainium3.quantize_offline(x, E4))
+    assert np.array_equal(codes_of(plain[0]), codes_of(fast[0]))
+    assert np.array_equal(plain[1], fast[1])
+
+
+@pytest.mark.parametrize("form", ["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"])
+def test_matrices(both, form):
+    rng = np.random.default_rng(5)
+    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((131, 160), (160, 70)))
+    plain, fast = both(lambda: trainium3.matmul(a, b, a_format=form, b_format=form))
+    assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
+
+
+def test_progress_and_memory(monkeypatch):
+    """Output tiles are told one by one; what lies between operands and result is a few times as large."""
+    monkeypatch.setenv("BITPATH_FAST", "numba")
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    rng = np.random.default_rng(6)
+    a, b = (rng.standard_normal((1024, 1024), dtype=np.float32) for _ in range(2))
+    shown = []
+    trainium3.matmul(a[:8], b[:, :8])
+    tracemalloc.start()
+    try:
+        trainium3.matmul(a, b, progress=lambda *share: shown.append(share))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert shown == [(each, 16) for each in range(1, 17)]
+    assert peak < 4 * (a.nbytes + b.nbytes)

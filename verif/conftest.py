@@ -1,0 +1,84 @@
+"""What tests of several rooms share, and beside a JUnit file the tests that a run left out."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bitpath.sim.engine.results import LEFT_OUT
+
+_NAMES = pytest.StashKey[list[str]]()
+
+
+def pytest_deselected(items):
+    """Keep the names, so that a report knows of parameters that did not run."""
+    # `pytest --lf` reports an empty list where all that it collected failed before.
+    if items:
+        items[0].config.stash.setdefault(_NAMES, []).extend(item.nodeid for item in items)
+
+
+def pytest_sessionfinish(session):
+    """Write the names of the tests that were left out."""
+    config = session.config
+    # Of several processes every one knows of all tests, but the one that hands them out.
+    first = getattr(config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
+    if config.option.xmlpath and first and not config.pluginmanager.has_plugin("dsession"):
+        file = Path(config.option.xmlpath).with_suffix(LEFT_OUT)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{name}\n" for name in config.stash.get(_NAMES, [])))
+
+
+@pytest.fixture(scope="session")
+def kat() -> Callable[[str], dict[str, np.ndarray]]:
+    """Load an archive of known answers from the folder that BITPATH_KAT_DIR names."""
+    folder = os.environ.get("BITPATH_KAT_DIR")
+    if folder is None:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    if not Path(folder).is_dir():
+        raise FileNotFoundError(f"BITPATH_KAT_DIR must be the path of an existing folder, not {folder!r}")
+
+    def load(name: str) -> dict[str, np.ndarray]:
+        with np.load(Path(folder) / name) as archive:
+            return dict(archive)
+
+    return load
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], list[Any]]:
+    """Compute something with numpy and with numba; a list of what each gives."""
+
+    def compute(call: Callable[[], Any]) -> list[Any]:
+        results = []
+        for name in ("numpy", "numba"):
+            monkeypatch.setenv("BITPATH_FAST", name)
+            results.append(call())
+        return results
+
+    return compute
+
+
+@pytest.fixture
+def evaluate():
+    """Drive a combinational component in Amaranth's simulator: a list of ``{port: value}`` to a list of ``o``, or of several."""
+    from amaranth.sim import Simulator
+
+    def run(component, vectors, *outputs):
+        results = []
+
+        async def bench(ctx):
+            for vector in vectors:
+                for name, value in vector.items():
+                    ctx.set(getattr(component, name), value)
+                results.append(tuple(ctx.get(getattr(component, name)) for name in outputs) or ctx.get(component.o))
+
+        simulator = Simulator(component)
+        simulator.add_testbench(bench)
+        simulator.run()
+        assert len(results) == len(vectors) > 0
+        return results
+
+    return run

@@ -1,1 +1,0 @@
-"""What a host does to run an operation on an engine: memory images, instruction words, where results lie."""

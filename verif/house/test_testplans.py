@@ -1,0 +1,54 @@
+"""Testplans are whole, and every test that they name exists."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from bitpath.rtl.units import UNITS
+from bitpath.verif.kit.testplan import load_plan, load_plans
+
+VERIF = Path(__file__).resolve().parents[1]
+
+
+def functions(path):
+    return {
+        node.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def exists(test):
+    file, found, name = test.partition("::")
+    paths = [VERIF / file] if file.endswith(".py") else list(VERIF.rglob(f"{file}.py"))
+    return bool(found) and len(paths) == 1 and paths[0].is_file() and name in functions(paths[0])
+
+
+def test_every_named_test_exists():
+    assert not [f"{item.unit} {item.id}: {test}" for item in load_plans() for test in item.tests if not exists(test)]
+
+
+def test_every_unit_has_a_plan():
+    assert set(UNITS) <= {item.unit for item in load_plans()}
+
+
+def test_a_test_that_does_not_exist_would_be_found():
+    assert exists("house/test_testplans.py::test_every_named_test_exists")
+    assert not exists("house/test_testplans.py::test_nosuch")
+    assert not exists("tb_nosuch::test")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "a plan is a list of"),
+        ('[[item]]\nid = "a"\n', "the fields are id, what, why, tests"),
+        ('[[item]]\nid = "a"\nwhat = "b"\nwhy = "c"\ntests = []\n', "tests is"),
+        (2 * '[[item]]\nid = "a"\nwhat = "b"\nwhy = "c"\ntests = ["d"]\n', "more than one item has the id a"),
+    ],
+)
+def test_a_broken_plan_says_what_is_wrong(tmp_path, text, says):
+    (tmp_path / "unit.testplan.toml").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        load_plan(tmp_path / "unit.testplan.toml")

@@ -1,0 +1,277 @@
+"""The walls between the packages, read from the syntax trees: who may import what."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOPS = ("golden", "rtl", "verif", "sim")
+SOURCES = sorted(file for top in TOPS for file in (ROOT / top).rglob("*.py"))
+
+
+@cache
+def tree(path):
+    """The syntax tree of a file, which many tests look at."""
+    return ast.parse(path.read_text())
+
+
+def imports(path):
+    """Every absolute module name that a file imports, ``from a import b`` as both a and a.b."""
+    yield from names(path, ast.walk(tree(path)))
+
+
+def head_imports(path):
+    """Those that its import executes: no function's."""
+    yield from names(path, tree(path).body)
+
+
+def names(path, nodes):
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import hides which package it is"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def within(name, *packages):
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def violations(folder, forbidden):
+    return [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / folder).rglob("*.py")
+        for name in imports(path)
+        if forbidden(name)
+    ]
+
+
+def test_golden_knows_nothing_of_hardware():
+    assert not violations(
+        "golden", lambda name: within(name, "amaranth", "cocotb", "bitpath.rtl", "bitpath.verif", "bitpath.sim")
+    )
+
+
+def is_loop(path):
+    """Whether a file of golden holds compiled loops or what compiles them."""
+    return path.stem.endswith(("_loop", "_loops")) or path == ROOT / "golden/arrays/bits.py"
+
+
+def is_declaration(path):
+    """Whether a file of golden only declares: formats, and each machine's declarations."""
+    return path.is_relative_to(ROOT / "golden") and path.parent.name in ("formats", "declarations")
+
+
+DECLARED = re.compile(r"bitpath\.golden\.(formats|\w+\.declarations)(\.|$)")
+
+
+def test_only_loops_may_use_numba():
+    """No other module knows which of them do: loops are imported where work is handed over to them."""
+    lines = [line for top in TOPS for line in violations(top, lambda name: within(name, "numba", "llvmlite"))]
+    assert lines
+    assert not [line for line in lines if not is_loop(ROOT / line.split(":")[0])]
+
+
+def test_compiled_loops_are_imported_where_they_are_handed_over():
+    """``import bitpath.golden`` waits for no compiler: heads of modules import no loops."""
+    loops = {
+        f"bitpath.{str(path.relative_to(ROOT).with_suffix('')).replace('/', '.')}" for path in SOURCES if is_loop(path)
+    }
+    assert loops
+    early = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in SOURCES
+        if not is_loop(path) and not path.name.startswith("test_")
+        for name in head_imports(path)
+        if name in loops
+    ]
+    assert not early
+    assert not [name for name in head_imports(ROOT / "golden/arrays/backend.py") if within(name, "numba")]
+
+
+def test_declarations_import_themselves_and_the_standard_library():
+    import sys
+
+    paths = [path for path in SOURCES if is_declaration(path)]
+    assert len(paths) > 10
+    assert not [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in paths
+        for name in imports(path)
+        if name.split(".")[0] not in sys.stdlib_module_names and not DECLARED.match(name)
+    ]
+
+
+def test_functions_of_declarations_take_no_codes_values_or_arrays():
+    """They are properties and checks of declarations: their only argument is self, or a text."""
+    taking = [
+        f"{path.name}: {node.name}({argument.arg})"
+        for path in SOURCES
+        if is_declaration(path)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef)
+        for argument in (*node.args.args, *node.args.kwonlyargs)
+        if argument.arg != "self"
+        and not (isinstance(argument.annotation, ast.Name) and argument.annotation.id == "str")
+    ]
+    assert not taking
+
+
+def test_rtl_reads_only_the_declarations():
+    def forbidden(name):
+        beyond = within(name, "bitpath.golden") and not DECLARED.match(name)
+        return beyond or within(name, "numpy", "ml_dtypes", "cocotb", "bitpath.verif", "bitpath.sim")
+
+    assert not violations("rtl", forbidden)
+
+
+def test_verif_does_not_run_simulators_itself():
+    outside = [
+        line
+        for line in violations("verif", lambda name: within(name, "bitpath.sim"))
+        if not line.startswith(("verif/tests/", "verif/house/", "verif/conftest.py"))
+        and not Path(line.split(":")[0]).name.startswith("test_")
+    ]
+    assert not outside
+
+
+def test_only_the_launcher_calls_cocotbs_runner():
+    lines = [line for top in TOPS for line in violations(top, lambda name: within(name, "cocotb_tools.runner"))]
+    assert {line.split(":")[0] for line in lines} == {"sim/engine/launch.py"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_second_copy_of_a_module(path):
+    assert not [name for name in imports(path) if within(name, *TOPS)]
+
+
+MODULES = {
+    "bitpath." + str(path.relative_to(ROOT).with_suffix("")).replace("/", ".").removesuffix(".__init__"): path
+    for path in SOURCES
+}
+FACES = ("bitpath.golden", "bitpath.rtl", "bitpath.verif", "bitpath.sim")
+
+
+def is_test(path):
+    """Whether pytest collects it, or it serves such files alone."""
+    return path.name.startswith("test_") or path.name == "conftest.py" or path.is_relative_to(ROOT / "verif/tests")
+
+
+def test_nothing_imports_a_test_file():
+    tests = {name for name, path in MODULES.items() if path.name.startswith("test_")} - {
+        "bitpath.sim.commands.test_sim"
+    }
+    assert not [f"{path}: {name}" for path in SOURCES for name in imports(path) if name in tests]
+
+
+def arrows():
+    """File to file, inside functions too; of tests none, and none to the packages' faces, whose folders alone are asked for."""
+    for module, path in MODULES.items():
+        if is_test(path):
+            continue
+        for name in imports(path):
+            if name in MODULES and name not in FACES and name != module:
+                yield path, MODULES[name]
+
+
+def circles(pairs):
+    """Groups that reach themselves again, by taking away what has nothing before or behind it."""
+    pairs = {(a, b) for a, b in pairs if a != b}
+    while True:
+        starts, ends = ({pair[side] for pair in pairs} for side in (0, 1))
+        kept = {(a, b) for a, b in pairs if a in ends and b in starts}
+        if kept == pairs:
+            return sorted(f"{a} -> {b}" for a, b in pairs)
+        pairs = kept
+
+
+def room(path):
+    return path.parent.relative_to(ROOT)
+
+
+def test_no_circle_between_files():
+    assert not circles((a.relative_to(ROOT), b.relative_to(ROOT)) for a, b in arrows())
+
+
+def test_no_circle_between_folders():
+    assert not circles((room(a), room(b)) for a, b in arrows())
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_no_circle_between_rooms_of_a_folder(top):
+    """At every level: of two folders side by side, with all that is in them, one knows the other at most."""
+    for folder in [ROOT / top, *(each for each in (ROOT / top).rglob("*") if each.is_dir())]:
+        inside = [
+            (a.relative_to(folder).parts[0], b.relative_to(folder).parts[0])
+            for a, b in arrows()
+            if a.is_relative_to(folder) and b.is_relative_to(folder)
+        ]
+        assert not circles(inside), folder
+
+
+def test_the_engine_knows_nothing_above_it():
+    assert not violations(
+        "sim/engine",
+        lambda name: within(name, "bitpath.sim") and not within(name, "bitpath.sim.engine") and name != "bitpath.sim",
+    )
+
+
+def test_no_operator_of_all_machines_knows_one():
+    assert not violations(
+        "rtl/common", lambda name: re.match(r"bitpath\.(rtl|golden)\.(trainium3|tensix|aie_ml_v2)\b", name)
+    )
+
+
+def test_a_folder_is_read_at_a_glance():
+    for folder in {path.parent for path in SOURCES}:
+        files = [file for file in folder.iterdir() if file.is_file()]
+        assert len(files) <= 30, folder
+    assert len([entry for entry in (ROOT / "sim").iterdir() if entry.name != "__pycache__"]) <= 8
+    for machine in ("trainium3", "tensix", "aie_ml_v2"):
+        for top in ("golden", "rtl", "verif"):
+            rooms = [each for each in (ROOT / top / machine).iterdir() if each.is_dir() and each.name != "__pycache__"]
+            assert len(rooms) <= 6, (top, machine)
+
+
+NAMES_GONE = {
+    "amaranth": {"Record", "Memory", "Settle", "log2_int", "Delay", "Sample"},
+    "cocotb": {"fork", "coroutine", "external", "function", "pass_test", "TestFactory"},
+}
+ATTRIBUTES_GONE = {
+    # cocotb 1
+    "setimmediatevalue", "signed_integer", "binstr", "buff",
+    # Amaranth 0.4
+    "add_sync_process", "implies",
+}  # fmt: skip
+KEYWORDS_GONE = {"units", "verilog_sources", "vhdl_sources", "fwft"}
+MODULES_GONE = (
+    "amaranth.hdl.rec", "amaranth.hdl.ast", "amaranth.asserts", "amaranth.lib.coding", "amaranth.hdl.mem", "cocotb.binary", "cocotb.result",
+    "cocotb.regression", "cocotb.runner", "cocotb.config", "cocotb.log", "cocotb.utils.get_sim_time", "cocotb.triggers.Join",
+    "cocotb.triggers.First", "cocotb.triggers.Combine", "cocotb.triggers.Edge",
+)  # fmt: skip
+ALLOWED = {"verif/tests/commands/toy/toy_bench.py": {"setimmediatevalue"}}
+"""The bench that shows that a deprecated call fails its run."""
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_form_that_amaranth_or_cocotb_gave_up(path):
+    found = [name for name in imports(path) if within(name, *MODULES_GONE)]
+    found += [
+        name
+        for name in imports(path)
+        for package, gone in NAMES_GONE.items()
+        if name in {f"{package}.{old}" for old in gone}
+    ]
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES_GONE:
+            found.append(node.attr)
+        if isinstance(node, ast.Call):
+            found += [keyword.arg for keyword in node.keywords if keyword.arg in KEYWORDS_GONE]
+            if isinstance(node.func, ast.Name) and node.func.id == "Signal":
+                found += [keyword.arg for keyword in node.keywords if keyword.arg == "reset"]
+    assert set(found) <= ALLOWED.get(str(path.relative_to(ROOT)), set())

@@ -1,0 +1,130 @@
+"""What an engine's host sees of it, for the benches of engines with the streams write, command, read and data."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.coverage import Coverage
+from bitpath.verif.kit.player import EnginePlayer, MemoryPlayer, Segment
+from bitpath.verif.kit.scoreboard import Scoreboard
+from bitpath.verif.kit.streams import resolved
+
+MEETINGS = ("a word waits", "a word goes over while products run", "an answer waits")
+"""What the host may meet at a busy engine."""
+MOMENTS = ("commands wait", "all commands are taken")
+"""At which a reset meets a busy engine."""
+LONGEST = 11
+"""Log2 of the cycles before which a reset comes."""
+TRIES = 4
+"""Resets in all for each that meets a busy engine: short programs have often ended before."""
+EARLY_WORDS = 32
+"""Words that are read at once behind a reset: for longer than anything under way could take to the memory."""
+
+
+def source_of(name: str) -> np.random.Generator:
+    """A numpy generator from the run's seed."""
+    return np.random.default_rng(pauses.rng(name).getrandbits(64))
+
+
+async def expect_rest(dut: Any, streams: Iterable[str] = ("write", "command", "read")) -> None:
+    """An engine with nothing to do takes what comes in these streams, counts nothing, answers nothing."""
+    await FallingEdge(dut.clk)
+    seen = {name: resolved(getattr(dut, f"{name}__ready")) for name in streams}
+    assert all(seen.values()), f"an engine at rest is not ready: {seen}"
+    seen = {name: resolved(getattr(dut, name)) for name in ("busy", "retired", "busy_cycles", "data__valid")}
+    assert not any(seen.values()), f"an engine at rest shows {seen}"
+    await RisingEdge(dut.clk)
+
+
+async def watch_host(dut: Any, coverage: Coverage) -> None:
+    """Count what the host meets, bins of `MEETINGS`, for ever."""
+    while True:
+        await FallingEdge(dut.clk)
+        if resolved(dut.write__valid) and resolved(dut.busy):
+            coverage.hit(MEETINGS[resolved(dut.write__ready)])
+        if resolved(dut.data__valid) and not resolved(dut.data__ready):
+            coverage.hit(MEETINGS[2])
+
+
+async def reset_amid(
+    frame: Bench, session: Any, rng: Random, count: int, program: Callable[[bool], Iterable[Any]]
+) -> None:
+    """Programs that a reset of one cycle breaks off at any moment, a whole one behind each.
+
+    Behind the reset the engine is at rest and the result memory stays as it is, each of its bytes what it was before the
+    program or what golden's program makes it; the program that follows is compared as any other.
+
+    Parameters
+    ----------
+    session : of the engine's bench.
+    count : of programs broken off; one of which nothing is under way when the reset comes does not count.
+    program : makes one, of what the session queues, from whether it is the first behind a reset.
+    """
+    dut, player = frame.dut, session.player
+    coverage = frame.coverage(MOMENTS)
+    board = frame.scoreboard("result memory behind a reset", 8 * player.word_bytes)
+    broken = 0
+    for _ in range(TRIES * count):
+        history, products = [session.contents()], [session.products]
+        for each in program(False):
+            await session.queue(each)
+            history.append(session.contents())
+            products.append(session.products)
+        segment = session.take_segment()
+        await player.play([Segment(writes=segment.writes)])
+        player.send(Segment(commands=segment.commands))
+        if moment := await some_moment(player, len(segment.commands), rng):
+            coverage.hit(moment)
+            broken += 1
+        storing = bisect_right(products, resolved(dut.retired)) - 1
+        await session.begin_on(await _reset(dut, player, board, np.stack(history), storing, rng))
+        await session.run(program(True))
+        if broken == count:
+            return
+    raise AssertionError(f"of {TRIES * count} programs {broken} were broken off, {count} were to be")
+
+
+async def some_moment(player: EnginePlayer, commands: int, rng: Random) -> str:
+    """Wait for any moment of that many commands that were just sent; which of `MOMENTS` it is, "" for none of them."""
+    # As often in the first few cycles as later; in the first nothing is taken yet.
+    await ClockCycles(player.dut.clk, 1 + rng.randint(1, 1 << rng.randint(0, LONGEST)))
+    await FallingEdge(player.dut.clk)
+    busy = resolved(player.dut.busy) and player.waiting_commands < commands
+    return MOMENTS[not player.waiting_commands] if busy else ""
+
+
+async def _reset(
+    dut: Any, player: MemoryPlayer, board: Scoreboard, history: np.ndarray, storing: int, rng: Random
+) -> np.ndarray:
+    """Reset for one cycle; what the result memory holds then, uint8, held against golden's, uint8 [commands + 1, bytes].
+
+    ``storing`` is the last command that is computed, 0 for none of the program's: its results may be under way.
+    """
+    words = history.reshape(len(history), -1, player.word_bytes)
+    depth = words.shape[1]
+    likely = np.flatnonzero((words[storing] != words[max(storing - 1, 0)]).any(axis=1))
+    first = rng.choice(likely.tolist() or range(depth))
+    addresses = [address % depth for address in range(first, first + EARLY_WORDS)]
+    dut.rst.value = 1
+    # The first of them in the first cycle behind the reset: what is still to be written must be seen to come.
+    reading = cocotb.start_soon(player.ask(addresses))
+    await RisingEdge(dut.clk)
+    # In more cycles a rank could run empty; a command offered longer would be taken.
+    player.drop_commands()
+    dut.rst.value = 0
+    await expect_rest(dut)
+    early = await reading
+    found = await player.read(0, depth)
+    for address, word in zip(addresses, early, strict=True):
+        board.expect(word, f"word {address}, read at once behind a reset")
+        board.got(int.from_bytes(found.reshape(depth, -1)[address].tobytes(), "little"))
+    foreign = np.flatnonzero(~(history == found).any(axis=0))
+    assert not foreign.size, f"word {foreign[0] // player.word_bytes} holds what no command has written"
+    return found

@@ -1,1 +1,0 @@
-"""Benches: cocotb modules, one a unit, loaded by the simulator."""

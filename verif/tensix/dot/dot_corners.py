@@ -1,0 +1,238 @@
+"""Directed corners of the Tensix dot product: cases for every bin of :mod:`.tensix_dot_bins`."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+from bitpath.golden.tensix.declarations.formats import COLUMNS, PHASES, Style
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.exact.accumulate import SUM_FRACTION_BITS
+from bitpath.verif.tensix.dot.dot import (
+    SRC_SIGN,
+    DotCase,
+    Mode,
+    cancelling,
+    close_case,
+    dst_word,
+    exponent_range,
+    float_word,
+    huge_case,
+    lone,
+    product_words,
+    split,
+)
+from bitpath.verif.tensix.dot.dot_bins import DST_DISTANCES, SUM_DISTANCES, product_distances
+from bitpath.verif.tensix.dot.dot_found import found
+
+A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)
+"""Fields of phase 0 with their hidden bits."""
+HALF_PLACES = 12
+"""Of a sum's 23 fraction bits, those below half a unit of the 10 that a 16-bit Dst keeps."""
+HALF_BELOW = 14
+"""Binades from a sum to Dst at which the lowest bit of a product is half a unit of 23 fraction bits."""
+REPEATS = 3
+"""Times that every corner is made, at random in everything else."""
+
+
+def corners(numerics: TensixNumerics, rng: Random, mode: Mode) -> list[DotCase]:
+    """Cases for every bin of a mode."""
+    makers = (_product_distances, _sum_distances, _dst_distances, _ties, _units, _cancellations)
+    makers += (_nearly_all_ones, _ends, _empty_fields, _zeros)
+    made = [case for maker in makers for _ in range(REPEATS) for case in maker(numerics, rng, mode)]
+    return [*made, *found(mode)]
+
+
+def _sweep(rng: Random, distances: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Distances with phases: 0, in which no field is empty, and any."""
+    for distance in distances:
+        yield distance, 0
+        yield distance, rng.randrange(PHASES)
+
+
+def _spread(rng: Random, lanes: dict[int, int]) -> list[int | None]:
+    return [lanes.get(k) for k in range(COLUMNS)]
+
+
+def _product_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """Two products of a group so far apart, and a Dst near them."""
+    for distance, phase in _sweep(rng, (*range(product_distances(numerics) + 1), 40)):
+        bottom, top = exponent_range(mode, phase)
+        high = rng.randint(min(bottom + distance, top), top)
+        base = rng.randrange(0, COLUMNS, numerics.group)
+        first, second = rng.sample(range(base, base + numerics.group), 2)
+        words = product_words(rng, mode, phase, _spread(rng, {first: high, second: high - distance}))
+        yield DotCase(mode, phase, *words, dst_word(rng, mode, high + rng.randint(-12, 3)))
+
+
+def _sum_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """A group's sum so far below Dst."""
+    for distance, phase in _sweep(rng, (*range(SUM_DISTANCES), 45)):
+        bottom, top = exponent_range(mode, phase)
+        highest = min(top, mode.dst_format.exponent_mask - distance)
+        if mode.style is Style.FP16 and not mode.dst32 and distance > SUM_DISTANCES - 1:
+            # No Dst is so far above: another group is, where there is one.
+            base = rng.randint(1, 2)
+            words = product_words(rng, mode, 0, _spread(rng, {0: base, COLUMNS - 1: base + distance}))
+            yield DotCase(mode, 0, *words, 0)
+            continue
+        exponent = rng.randint(bottom, max(bottom, highest))
+        lanes = rng.sample(range(numerics.group), rng.choice((1, 1, 3)))
+        words = product_words(rng, mode, phase, _spread(rng, dict.fromkeys(lanes, exponent)))
+        yield DotCase(mode, phase, *words, dst_word(rng, mode, exponent + distance))
+
+
+def _dst_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """Dst so far below a group's sum."""
+    for distance, phase in _sweep(rng, (*range(DST_DISTANCES + 1), 40)):
+        bottom, top = exponent_range(mode, phase)
+        high = min(top, mode.dst_format.exponent_mask + distance)
+        exponent = rng.randint(min(high, max(bottom, 1 + distance)), high)
+        words = product_words(rng, mode, phase, _spread(rng, {rng.randrange(COLUMNS): exponent}))
+        yield DotCase(mode, phase, *words, dst_word(rng, mode, exponent - distance))
+
+
+def _field_words(fields: tuple[int, int], exponents: tuple[int, int], sign: int) -> tuple[int, int]:
+    """Sources with these fields in phase 0, whose product has this sign."""
+    (a, b), (x, y) = fields, exponents
+    return sign * SRC_SIGN | x << 10 | a << 6 & 0x3FF, y << 10 | b << 4 & 0x3FF
+
+
+def _odd_fields(rng: Random) -> tuple[int, int]:
+    return rng.randrange(17, 32, 2), rng.randrange(65, 128, 2)
+
+
+def _dot(mode: Mode, pairs: list[tuple[int, int]], dst: int) -> DotCase:
+    """A case in phase 0 of these sources in the lowest lanes."""
+    pairs = pairs + [(0, 0)] * (COLUMNS - len(pairs))
+    return DotCase(mode, 0, tuple(a for a, _ in pairs), tuple(b for _, b in pairs), dst)
+
+
+def _ties(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """Odd products and a Dst with an odd fraction, each so far below another that its last bit is a half."""
+    fmt = mode.dst_format
+    last = SUM_FRACTION_BITS - fmt.fraction_bits
+    bottom, top = exponent_range(mode, 0)
+    for sign in (0, 1):
+        product_below = 1 + numerics.product_guard_bits
+        exponent = rng.randint(bottom + product_below, min(top, fmt.exponent_mask))
+        pairs = [
+            _field_words(_odd_fields(rng), split(rng, mode, 0, exponent - below), sign) for below in (0, product_below)
+        ]
+        yield _dot(mode, pairs, dst_word(rng, mode, exponent))
+        # Half a unit of the 23 fraction bits, then half one of the 10 that a 16-bit Dst keeps.
+        for sum_below, dst_below in ((14, last + 1), (1, last - 12)):
+            exponent = rng.randint(bottom, min(top, fmt.exponent_mask - sum_below))
+            pair = _field_words(_odd_fields(rng), split(rng, mode, 0, exponent), sign)
+            yield _dot(mode, [pair], dst_word(rng, mode, exponent + sum_below))
+            if dst_below > 0:
+                exponent = rng.randint(max(bottom, 1 + dst_below), min(top, fmt.exponent_mask))
+                pair = _field_words(_odd_fields(rng), split(rng, mode, 0, exponent), rng.getrandbits(1))
+                dst = dst_word(rng, mode, exponent - dst_below) & fmt.sign_mask - 1 | 1 | sign * fmt.sign_mask
+                yield _dot(mode, [pair], dst)
+
+
+def _nearly_all_ones(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """A group's sum that is rounded twice for a 16-bit Dst: below half of its last place all ones, or all but one, and the half
+    below them that makes them one more."""
+    bottom, top = exponent_range(mode, 0)
+    highest = min(top, mode.dst_format.exponent_mask - HALF_BELOW)
+    if mode.dst32 or highest < bottom:
+        return
+    for zero, odd, sign in product(range(HALF_PLACES + 1), (0, 1), (0, 1)):
+        # Place 0 is the half, the others are zero in turn, or with place 0 none.
+        total = (2 << HALF_PLACES) - 1 - (1 << zero if zero else 0) | odd << HALF_PLACES + 2
+        fields = _fields_adding_up(rng, total, numerics.group)
+        exponent = rng.randint(bottom, highest)
+        pairs = [_field_words(each, split(rng, mode, 0, exponent), sign) for each in fields]
+        if pairs:
+            yield _dot(mode, pairs, dst_word(rng, mode, exponent + HALF_BELOW))
+
+
+def _fields_adding_up(rng: Random, total: int, most: int) -> list[tuple[int, int]]:
+    """Fields whose products have this sum; none where it takes more of them than there may be."""
+    largest = max(A_FIELDS) * max(B_FIELDS)
+    if total > most * largest:
+        return []
+    fewest, many = -(-total // largest), min(most, total // (min(A_FIELDS) * min(B_FIELDS)))
+    while True:
+        fields = [(rng.choice(A_FIELDS), rng.choice(B_FIELDS)) for _ in range(rng.randint(fewest, many) - 1)]
+        rest = total - sum(a * b for a, b in fields)
+        for a in A_FIELDS:
+            if rest % a == 0 and rest // a in B_FIELDS:
+                return [*fields, (a, rest // a)]
+
+
+def _units(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """Sums of 0, and of plus and minus one unit: Dst's last place against 1.0, or two products against each other.
+
+    The two products also stand so low that their sum's exponent is not positive.
+    """
+    fmt = mode.dst_format
+    bottom, top = exponent_range(mode, 0)
+    for sign in (0, 1):
+        highest = min(top, fmt.exponent_mask)
+        for exponent in (rng.randint(bottom, highest), rng.randint(bottom, bottom + 5)):
+            exponents = split(rng, mode, 0, exponent)
+            one = _field_words((16, 64), exponents, sign)
+            minus_one = (1 - sign) * fmt.sign_mask | exponent << fmt.fraction_bits
+            yield _dot(mode, [one], minus_one)
+            yield _dot(mode, [one], minus_one | 1)
+            yield _dot(mode, [_field_words((31, 65), exponents, sign), _field_words((19, 106), exponents, 1 - sign)], 0)
+
+
+def _cancellations(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """One product against a Dst that takes it back, up to a few units; two against each other, small exponents too."""
+    for _ in range(8):
+        phase = rng.randrange(2)
+        bottom, top = exponent_range(mode, phase)
+        exponent = rng.randint(bottom, min(top, mode.dst_format.exponent_mask - 1))
+        words = product_words(rng, mode, phase, _spread(rng, {rng.randrange(COLUMNS): exponent}))
+        yield cancelling(numerics, rng, DotCase(mode, phase, *words, 0))
+        small = close_case(rng, mode, phase, bottom, bottom + 3)
+        a = [small.a[0], small.a[0] ^ SRC_SIGN, *(0 for _ in range(COLUMNS - 2))]
+        b = [small.b[0], small.b[0] ^ (rng.getrandbits(7) & -8), *(0 for _ in range(COLUMNS - 2))]
+        yield replace(small, a=tuple(a), b=tuple(b), dst=0)
+
+
+def _ends(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """Both ends of the exponents, of sources and of Dst; groups whose products are all too small to count."""
+    fmt, top = mode.dst_format, mode.source_exponent_max
+    for phase in range(PHASES):
+        yield huge_case(rng, mode, phase)
+        for x, y in ((top, top), (top, 1), (1, top), (top, top // 2 + 1)):
+            words = lone(float_word(rng, x)), lone(float_word(rng, y))
+            yield DotCase(mode, phase, *words, dst_word(rng, mode, rng.choice((1, fmt.bias, fmt.exponent_mask))))
+        bottom = 1 + mode.offset(phase)
+        exponents = [rng.randint(bottom, bottom + 4) if k < numerics.group else None for k in range(COLUMNS)]
+        for each in (exponents, [5, *exponents[1:]]):
+            words = product_words(rng, mode, phase, each)
+            yield DotCase(mode, phase, *words, rng.choice((0, dst_word(rng, mode, 2))))
+
+
+def _empty_fields(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """A product whose field is 0 stands above the others, in every phase that has such fields."""
+    for phase in range(1, PHASES):
+        bottom, top = exponent_range(mode, phase)
+        exponent = rng.randint(bottom, top - 4)
+        exponents = _spread(rng, {0: exponent + rng.randint(1, 4), 1: exponent})
+        a, b = (list(words) for words in product_words(rng, mode, phase, exponents))
+        if phase & 1:
+            a[0] &= ~0x3F
+        else:
+            b[0] &= ~0xF
+        # A bit of either low field, which BF16 has too.
+        a[1] |= 1 << 5
+        b[1] |= 1 << 3
+        yield DotCase(mode, phase, tuple(a), tuple(b), dst_word(rng, mode, exponent + rng.randint(-4, 4)))
+
+
+def _zeros(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
+    """All products of zeros, against a Dst around the exponents that they have in style FP16."""
+    for phase in range(PHASES):
+        for distance in (-3, 0, 1, 5, 12, 24, 25, 40):
+            exponent = max(mode.offset(phase), 30) - distance
+            words = [[float_word(rng, 0) for _ in range(COLUMNS)] for _ in range(2)]
+            # One of the two is enough.
+            words[rng.randrange(2)] = [float_word(rng, rng.randint(0, 31)) for _ in range(COLUMNS)]
+            yield DotCase(mode, phase, *map(tuple, words), dst_word(rng, mode, exponent))

@@ -1,0 +1,99 @@
+"""Bench of the fidelity multiplier: every pair of fields in every phase, and bits outside the fields, which must not matter."""
+
+import cocotb
+from cocotb.triggers import Timer
+
+from bitpath.golden.tensix.declarations.formats import PHASES
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.exact import Source, fields, multiply_integer
+from bitpath.rtl.tensix.dot.config import MultiplierConfig
+from bitpath.rtl.tensix.dot.fidelity_multiplier import MAGNITUDE_BITS, PRODUCT_BITS, FidelityMultiplier
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.streams import resolved
+
+SIGNATURE = FidelityMultiplier(config_from_environment(MultiplierConfig)).signature
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+EXPONENT = 16 << 10
+"""Of an integer datum; 0 would make it 0."""
+ALL = (1 << MAGNITUDE_BITS) - 1
+INTEGER_BITS = MAGNITUDE_BITS - 1
+"""Of an integer in SrcB, above which is 0."""
+SIZES = ("zero", "largest", "between")
+"""Of a field, as coverage names it."""
+
+
+def float_product(a: int, b: int, phase: int) -> int:
+    """What two significands give."""
+    field_a, field_b = fields(Source(0, 1, a), Source(0, 1, b), phase)
+    return field_a * field_b
+
+
+def integer_product(a: int, b: int, phase: int) -> int:
+    """What two magnitudes give; golden leaves fields in their places, the multiplier moves SrcB's low one up by 3."""
+    product = multiply_integer(WORMHOLE.numerics, EXPONENT | a & 0x3FF, EXPONENT | b & 0x3FF, phase)
+    return product.value >> (0 if phase & 1 else 5) + (0 if phase & 2 else 4) << (3 if phase & 2 else 0)
+
+
+def places(integer: bool, phase: int) -> tuple[int, int]:
+    """Bits of the two magnitudes that are multiplied."""
+    if integer:
+        return 0x1F if phase & 1 else 0xE0, 0xF if phase & 2 else 0x3F0
+    return 0x3E if phase & 1 else 0x7C0, 0xF if phase & 2 else 0x7F0
+
+
+def spread(mask: int) -> list[int]:
+    """Every value of the bits in a mask."""
+    low = mask & -mask
+    return [value * low for value in range(mask // low + 1)]
+
+
+def size(value: int, mask: int) -> str:
+    """Which of the sizes the field at the mask has."""
+    return "zero" if not value & mask else "largest" if value & mask == mask else "between"
+
+
+async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected: int) -> None:
+    """Give two magnitudes and compare what comes out."""
+    board.expect(expected, f"{a:#x} x {b:#x}, phase {phase}, {'integer' if integer else 'float'}")
+    dut.src_a.value, dut.src_b.value, dut.phase.value, dut.is_integer.value = a, b, phase, int(integer)
+    await Timer(1, unit="ns")
+    board.got(resolved(dut.o))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
+async def every_pair_of_fields(dut, integer, phase):
+    """Float: 2**12 pairs, in the phases whose SrcB field has 4 bits 2**9; what is outside the fields is at random."""
+    rng = pauses.rng(f"outside {integer} {phase}")
+    product = integer_product if integer else float_product
+    mask_a, mask_b = places(integer, phase)
+    bits_b = INTEGER_BITS if integer else MAGNITUDE_BITS
+    pairs = [
+        (a | rng.getrandbits(MAGNITUDE_BITS) & ~mask_a, b | rng.getrandbits(bits_b) & ~mask_b)
+        for a in spread(mask_a)
+        for b in spread(mask_b)
+    ]
+    expected = [product(a, b, phase) for a, b in pairs]
+    async with bench(dut, SIGNATURE) as frame:
+        board, coverage = frame.scoreboard("o", PRODUCT_BITS), frame.coverage(cross(SIZES, SIZES))
+        for (a, b), value in zip(pairs, expected, strict=True):
+            coverage.hit(size(a, mask_a), size(b, mask_b & (1 << bits_b) - 1))
+            await check(dut, board, integer, phase, a, b, value)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
+async def bits_outside_do_not_matter(dut, integer, phase):
+    """Each of them turned by itself, with all bits of both fields set, which is no zero that could hide it."""
+    product = integer_product if integer else float_product
+    all_a, all_b = ALL, ALL >> integer
+    expected = product(all_a, all_b, phase)
+    async with bench(dut, SIGNATURE) as frame:
+        board = frame.scoreboard("o", PRODUCT_BITS)
+        for mask, every, turn_a in zip(places(integer, phase), (all_a, all_b), (True, False), strict=True):
+            for bit in range(every.bit_length()):
+                if not mask >> bit & 1:
+                    a, b = (all_a ^ 1 << bit, all_b) if turn_a else (all_a, all_b ^ 1 << bit)
+                    await check(dut, board, integer, phase, a, b, expected)

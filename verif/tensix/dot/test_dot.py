@@ -1,0 +1,109 @@
+"""The benches of the Tensix fidelity multiplier and dot product on both simulators, and known answers through them."""
+
+import os
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, Tie
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.tensix.dot.config import Dot16Config, MultiplierConfig
+from bitpath.sim.engine.runner import build, run, run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20251121
+
+REFERENCE = WORMHOLE.numerics
+GUARDED = replace(REFERENCE, minus_one_quirk=False, group=16, product_guard_bits=3)
+TURNED = replace(
+    REFERENCE,
+    group=4,
+    product_tie=Tie.EVEN,
+    sum_tie=Tie.AWAY,
+    dst_tie=Tie.UP,
+    final_tie=Tie.EVEN,
+    pre_round=False,
+    empty_terms_in_maximum=False,
+    zero_terms_keep_bias=False,
+)
+"""Every switch the other way."""
+EVEN = replace(REFERENCE, product_tie=Tie.UP, sum_tie=Tie.EVEN, dst_tie=Tie.EVEN, final_tie=Tie.UP)
+"""Ties that the second rounding of a 16-bit Dst meets too."""
+
+
+def dot(numerics, stages):
+    return Dot16Config(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+
+
+bench = partial(run_bench, "dot16", seed=SEED)
+
+
+def test_on_verilator():
+    """Random classes at every pace, every corner of every style, integers, single lanes, whole MVMULs."""
+    bench(dot(REFERENCE, 3), "verilator", cases=500, min_tests=15, min_compared=4 * 500 + 10_000)
+
+
+@pytest.mark.parametrize("stages", [0, 1, 2, 4])
+def test_on_icarus(stages):
+    bench(
+        dot(REFERENCE, stages),
+        "icarus",
+        cases=60,
+        tests="random_classes|latency",
+        min_tests=5,
+        min_compared=4 * 60 + 20,
+    )
+
+
+@pytest.mark.parametrize(
+    ("numerics", "stages"), [(GUARDED, 2), (TURNED, 1), (EVEN, 3)], ids=["guarded", "turned", "even"]
+)
+def test_other_numerics(numerics, stages):
+    """Every corner of every style, and additions, which guard bits must not touch; Icarus takes minutes for them."""
+    tests = "directed_corners|single_lanes|integers"
+    bench(dot(numerics, stages), "verilator", cases=1, tests=tests, min_tests=9, min_compared=6000)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("stages", range(5))
+@pytest.mark.parametrize("numerics", [REFERENCE, GUARDED, TURNED, EVEN], ids=["reference", "guarded", "turned", "even"])
+def test_volume(numerics, stages):
+    bench(dot(numerics, stages), "verilator", cases=10_000, min_tests=15, min_compared=100_000)
+
+
+@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
+def test_multiplier(simulator):
+    """2**12 pairs of fields in two phases of four for floats, 2**9 in the others, and fewer for integers."""
+    run(
+        build("fidelity_multiplier", MultiplierConfig(), simulator),
+        "bitpath.verif.tensix.dot.tb_fidelity_multiplier",
+        seed=SEED,
+        min_tests=16,
+        min_compared=2 * 4096 + 2 * 512,
+        timeout=300,
+    )
+
+
+def known_answers(outputs, compared):
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    run(
+        build("dot16", dot(REFERENCE, 3), "verilator"),
+        "bitpath.verif.tensix.dot.tb_dot16_known_answers",
+        seed=SEED,
+        min_tests=2,
+        min_compared=compared,
+        env={"BITPATH_KAT_DIR": os.path.abspath(os.environ["BITPATH_KAT_DIR"]), "BITPATH_CASES": str(outputs)},
+        timeout=600,
+    )
+
+
+def test_known_answers():
+    """Eight outputs of each of 559 MVMULs and 299 element-wise operations."""
+    known_answers(8, 8 * (559 + 299))
+
+
+@pytest.mark.deep
+def test_every_known_answer():
+    known_answers(128, 128 * (559 + 299))

@@ -1,0 +1,345 @@
+"""Bench of the Tensix engine: tile products from operand memories to the result memory, byte for byte with golden.
+
+Golden unpacks, multiplies in the order of `tile_instructions` and packs before anything is driven. ``BITPATH_CASES`` are
+more random products in the tests of formats.
+"""
+
+import os
+from dataclasses import replace
+from itertools import product as combinations
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.formats import Fidelity, Format, Style
+from bitpath.rtl.tensix.engine.command import WORD_BYTES
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watch_host
+from bitpath.verif.kit.player import Segment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.engine.lowering import host_writes, lower, memory_words, tile_matmul
+from bitpath.verif.tensix.engine.stores import (
+    AS_IT_IS,
+    PACKINGS,
+    RARER,
+    covering,
+    every_bin,
+    packing_bins,
+    with_any_numbers,
+    with_numbers,
+)
+from bitpath.verif.tensix.engine.tensix_engine_chains import CHAINS
+from bitpath.verif.tensix.engine.tensix_engine_model import TILES16, Product, Store
+from bitpath.verif.tensix.engine.tensix_engine_pace import PaceOfProducts
+from bitpath.verif.tensix.engine.tensix_engine_programs import (
+    KEEPS,
+    KINDS,
+    RELATIONS,
+    WIDTHS,
+    any_address,
+    as_it_is,
+    program,
+    random_operands,
+    slots,
+)
+from bitpath.verif.tensix.engine.tensix_engine_session import engine
+from bitpath.verif.tensix.engine.tiles import CONVERSIONS, random_tile
+from bitpath.verif.tensix.unpack.unpack import Conversion
+
+CONFIG = config_from_environment(TensixEngineConfig)
+NUMERICS = CONFIG.unit.numerics
+CASES = int(os.environ.get("BITPATH_CASES", "4"))
+LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
+PACED = 4
+"""Products whose cycles are counted."""
+FIXED_SEED = 2025
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(style=[cocotb.Param(value=style, name=style.value) for style in Style])
+async def operand_formats(dut, style):
+    """Every conversion on each side beside another, every fidelity into each width of Dst."""
+    conversions = CONVERSIONS[style]
+    kinds = list(combinations(Fidelity, WIDTHS[style]))
+    async with engine(dut, CONFIG) as (frame, session):
+        source = source_of("formats")
+        bins = cross(("left", "right"), (each.bin for each in conversions))
+        coverage = frame.coverage(bins + cross((each.value for each in Fidelity), WIDTHS[style]))
+        products = telling = 0
+        for index in range(max(len(conversions), len(kinds)) + CASES):
+            left = conversions[index % len(conversions)]
+            right = conversions[(index + 1 + index // len(conversions)) % len(conversions)]
+            fidelity, dst32 = kinds[index % len(kinds)]
+            coverage.hit("left", left.bin)
+            coverage.hit("right", right.bin)
+            coverage.hit(fidelity.value, dst32)
+            store = as_it_is(style, slots(CONFIG)[index % len(slots(CONFIG))], dst32=dst32)
+            each = Product(
+                left=random_tile(source, left),
+                right=random_tile(source, right),
+                style=style,
+                fidelity=fidelity,
+                dst32=dst32,
+                dst_tile=index % (TILES16 >> dst32),
+                store=store,
+            )
+            await session.queue(each)
+            products += 1
+            telling += len(np.unique(session.model.present(each))) > 16
+            if store.address == slots(CONFIG)[-1]:
+                await session.flush()
+        await session.flush()
+        assert 4 * telling > products, f"{telling} of {products} products leave more than 16 different words"
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=list(KINDS))
+async def result_formats(dut, kind):
+    """Every intermediate and L1 format, ReLU mode, raw and rounding, onto what the memory held and onto one another."""
+    style, dst32 = KINDS[kind]
+    async with engine(dut, CONFIG) as (frame, session):
+        source, rng = source_of("operands"), pauses.rng("packings")
+        coverage = frame.coverage(every_bin(PACKINGS[kind] + RARER[kind]))
+        fidelity = Fidelity.HIFI4 if style is Style.INT8 else Fidelity.LOFI
+        packings = [with_numbers(each, rng) for each in covering(PACKINGS[kind], rng)]
+        packings += [with_any_numbers(each, rng) for each in covering(RARER[kind], rng)]
+        for index, packing in enumerate(packings):
+            for name in packing_bins(packing):
+                coverage.hit(name)
+            # Every third store lies where the one before it does, whatever its format.
+            address = any_address(CONFIG, AS_IT_IS["FP32"], source) if index % 3 else 0
+            store = Store(packing, address)
+            operands = random_operands(style, source)
+            await session.queue(
+                Product(**operands, style=style, fidelity=fidelity, dst32=dst32, dst_tile=index % 8, store=store)
+            )
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+async def stores_add_up(dut):
+    """Two tiles stored onto one, right after each other, in each format that accumulates in L1."""
+    async with engine(dut, CONFIG) as (frame, session):
+        source = source_of("operands")
+        kinds = {"FP32": Style.BF16, "BF16": Style.TF32, "FP16": Style.FP16}
+        coverage = frame.coverage(kinds)
+        for index, (kind, style) in enumerate(kinds.items()):
+            for accumulate in (False, True, True):
+                packing = replace(AS_IT_IS[kind], accumulate=accumulate)
+                each = Product(
+                    **random_operands(style, source),
+                    style=style,
+                    dst32=packing.dst32,
+                    dst_tile=int(accumulate),
+                    store=Store(packing, slots(CONFIG)[index]),
+                )
+                await session.queue(each)
+            coverage.hit(kind)
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=["BF16", "FP16", "FP32"])
+async def chains(dut, kind):
+    """Every tile of Dst, first filled, then added to and stored twice: other tiles' products between leave it alone."""
+    style, dst32 = KINDS[kind]
+    tiles = TILES16 >> dst32
+    narrow = next(each for each in CONVERSIONS[style] if each.register_format in (Format.BFP4, Format.BFP4A))
+    async with engine(dut, CONFIG) as (frame, session):
+        source = source_of("operands")
+        coverage = frame.coverage(cross(("filled", "continued", "again"), range(tiles)))
+        for step in ("filled", "continued", "again"):
+            for index, tile in enumerate(source.permutation(tiles).tolist()):
+                coverage.hit(step, tile)
+                slot = slots(CONFIG)[index % len(slots(CONFIG))]
+                each = Product(
+                    left=random_tile(source, narrow),
+                    right=random_tile(source, narrow),
+                    style=style,
+                    dst32=dst32,
+                    dst_tile=tile,
+                    clear=step == "filled",
+                    store=None if step == "filled" else as_it_is(style, slot, dst32=dst32),
+                )
+                await session.queue(each)
+                if each.store and slot == slots(CONFIG)[-1]:
+                    await session.flush()
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(kind=list(CHAINS))
+async def chosen_numbers(dut, kind):
+    """Sums of any magnitude, cancelled ones, of powers of two, and integers onto words of floats."""
+    chains = CHAINS[kind]
+    async with engine(dut, CONFIG) as (frame, session):
+        coverage = frame.coverage(chains.bins)
+        for index, each in enumerate(chains.products(source_of("operands"))):
+            before = None if each.clear else session.model.present(each).copy()
+            slot = slots(CONFIG)[index % len(slots(CONFIG))]
+            await session.queue(replace(each, store=as_it_is(each.style, slot, dst32=each.dst32)))
+            for name in chains.hits(each, before, session.model.present(each)):
+                coverage.hit(*name)
+            if slot == slots(CONFIG)[-1]:
+                await session.flush()
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
+async def programs(dut, pace):
+    """Products into a tile that is being packed, beside it and across it, with any tiles kept from the product before."""
+    pause = 0.5 if pace == "gaps_and_stalls" else 0.0
+    async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
+        coverage = frame.coverage(cross(RELATIONS, KEEPS))
+        for relation, keep, each in program(CONFIG, source_of("operands"), pauses.rng("program")):
+            if relation:
+                coverage.hit(relation, keep)
+            await session.queue(each)
+        await session.flush()
+
+
+MATMULS = {
+    "tf32": (Fidelity.HIFI2, True, (40, 150, 33)),
+    "bfp8": (Fidelity.LOFI, True, (33, 520, 20)),
+    "int8": (Fidelity.HIFI4, True, (20, 64, 140)),
+    "fp16": (Fidelity.HIFI3, False, (33, 96, 70)),
+}
+"""Fidelity, width of Dst, and M, K, N: none a multiple of 32 but K."""
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=list(MATMULS))
+async def matmuls(dut, fmt):
+    """Whole matrix products through memories that hold a part of them only."""
+    fidelity, dst32, (m, k, n) = MATMULS[fmt]
+    source = source_of("matrices")
+    a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
+    if fmt == "int8":
+        a, b = (np.clip(matrix * 40, -127, 127).astype(np.int32) for matrix in (a, b))
+    plan = tensix.plan_matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=NUMERICS)
+    words = tensix.run_plan(plan, numerics=NUMERICS)
+    job = tile_matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=NUMERICS)
+    async with engine(dut, CONFIG) as (_, session):
+        segments = list(lower(CONFIG, job))
+        assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
+        for segment in segments:
+            await session.player.play([segment])
+            for row, column, address in segment.results:
+                image = words[row, column].astype("<u4" if dst32 else "<u2").view(np.uint8).reshape(-1)
+                got = await session.player.read(address, job.result_words)
+                for place, (right, real) in enumerate(zip(memory_words(image), memory_words(got), strict=True)):
+                    session.board.expect(right, f"tile {row}, {column}, word {place}")
+                    session.board.got(real)
+        assert resolved(dut.retired) == np.prod(plan.tiles)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fidelity=[Fidelity.LOFI, Fidelity.HIFI4], l1_format=[Format.BF16, Format.BFP4])
+async def throughput(dut, fidelity, l1_format):
+    """To the cycle: loading, computing and storing hide each other, and the longest of them is what a product takes."""
+    conversion = Conversion(l1_format, l1_format)
+    cycles = PaceOfProducts(CONFIG.unit.passes, fidelity, l1_format)
+    async with engine(dut, CONFIG) as (_, session):
+        source = source_of("operands")
+        for case in cycles.cases(PACED):
+            before = resolved(dut.busy_cycles)
+            for index in range(PACED):
+                stored = case.stores == "all" or (case.stores == "last" and index == PACED - 1)
+                each = Product(
+                    left=random_tile(source, conversion),
+                    right=random_tile(source, conversion),
+                    style=Style.BF16,
+                    fidelity=fidelity,
+                    dst32=False,
+                    dst_tile=index % 2 * case.alternates,
+                    clear=case.clears or index == 0,
+                    store=as_it_is(Style.BF16, slots(CONFIG)[0], dst32=False) if stored else None,
+                )
+                await session.queue(each)
+            await session.player.play([session.take_segment()])
+            busy = resolved(dut.busy_cycles) - before
+            assert busy == case.cycles, f"{PACED} products, {case}: busy for {busy} cycles"
+        await session.compare()
+
+
+@cocotb.test(**LIMIT)
+async def host_traffic(dut):
+    """Words to the result memory and answers from it while tiles are computed and stored, at all paces."""
+    async with engine(dut, CONFIG, gap=0.5, stall=0.5) as (frame, session):
+        source = source_of("traffic")
+        coverage = frame.coverage(MEETINGS)
+        frame.start("watch", watch_host(dut, coverage))
+        stored, written, still = (range(k, k + 64) for k in slots(CONFIG)[:3])
+        for index in range(6):
+            store = as_it_is(Style.FP16, stored[0], dst32=True)
+            await session.queue(
+                Product(**random_operands(Style.FP16, source), style=Style.FP16, dst_tile=index % 2, store=store)
+            )
+        segment = session.take_segment()
+        await session.player.play([Segment(writes=segment.writes)])
+        session.player.send(Segment(commands=segment.commands))
+        # Written over and over until all products are through; the last words stay.
+        while session.player.waiting_commands or resolved(dut.busy):
+            words = source.integers(0, 256, (len(written), WORD_BYTES), dtype=np.uint8)
+            session.results.reshape(-1, WORD_BYTES)[written.start : written.stop] = words
+            image = memory_words(words)
+            session.player.send(Segment(writes=host_writes(CONFIG, EngineMemory.RESULT, written.start, image)))
+            await session.compare(still)
+        await session.flush()
+
+
+@cocotb.test(**LIMIT)
+async def reset(dut):
+    """A reset at any moment of loading, multiplying and storing with tiles kept: Dst is 0 and nothing is left over."""
+    moments = {"loading": 40, "multiplying": 64 + 100, "storing": 64 + 16 * CONFIG.unit.passes + 40}
+    async with engine(dut, CONFIG) as (frame, session):
+        source = source_of("operands")
+        coverage = frame.coverage(moments)
+        for moment, cycles in moments.items():
+            store = as_it_is(Style.BF16, slots(CONFIG)[1], dst32=True)
+            for _ in range(2):
+                await session.queue(
+                    Product(
+                        **random_operands(Style.BF16, source),
+                        style=Style.BF16,
+                        keep_left=True,
+                        keep_right=True,
+                        store=store,
+                    )
+                )
+            segment = session.take_segment()
+            await session.player.play([Segment(writes=segment.writes)])
+            session.player.send(Segment(commands=segment.commands))
+            await ClockCycles(dut.clk, cycles + int(source.integers(0, 20)))
+            assert resolved(dut.busy), f"the engine was to be {moment}"
+            coverage.hit(moment)
+            dut.rst.value = 1
+            await ClockCycles(dut.clk, 2)
+            dut.rst.value = 0
+            await expect_rest(dut)
+            session.forget()
+            await session.preset()
+            # Not cleared: it continues on what a reset leaves.
+            each = Product(**random_operands(Style.BF16, source), style=Style.BF16, clear=False, store=store)
+            await session.run([each])
+
+
+@cocotb.test(**LIMIT)
+async def same_on_every_engine(dut):
+    """A product that depends on no configuration; whoever runs it on several engines gets one memory, in BITPATH_RESULT."""
+    async with engine(dut, CONFIG) as (_, session):
+        source = np.random.default_rng(FIXED_SEED)
+        session.results[:] = 0
+        await session.preset()
+        store = as_it_is(Style.BF16, slots(CONFIG)[1], dst32=True)
+        await session.queue(Product(**random_operands(Style.BF16, source), style=Style.BF16, dst_tile=3, store=store))
+        received = await session.flush()
+        if "BITPATH_RESULT" in os.environ:
+            np.save(os.environ["BITPATH_RESULT"], received)

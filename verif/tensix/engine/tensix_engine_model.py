@@ -1,0 +1,188 @@
+"""The Tensix engine by golden: what Dst and the result memory hold after each command, and the commands themselves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
+    BLOCK_ROWS,
+    DST16_ROWS,
+    FACE,
+    FIDELITY_PHASES,
+    Fidelity,
+    Style,
+)
+from bitpath.rtl.tensix.dot.layouts import StyleCode
+from bitpath.rtl.tensix.engine.command import TILE_ROWS, WORD_BYTES, command_layout
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.tensix.engine.tiles import Tile
+from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing
+
+TILES16 = DST16_ROWS // TILE_ROWS
+"""Tiles of 16-bit words in Dst; those of 32 bits take two each."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """How a Dst tile is packed, and the word of the result memory at which it begins."""
+
+    packing: Packing
+    address: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Product:
+    """One command; where a side was kept, its tile is read for its register format only."""
+
+    left: Tile
+    right: Tile
+    style: Style
+    fidelity: Fidelity = Fidelity.LOFI
+    dst32: bool = True
+    dst_tile: int = 0
+    clear: bool = True
+    keep_left: bool = False
+    keep_right: bool = False
+    store: Store | None = None
+
+    @property
+    def fp16(self) -> bool:
+        """Whether 16-bit words of Dst are FP16."""
+        return self.style is Style.FP16 and not self.dst32
+
+    @property
+    def dst16_tiles(self) -> frozenset[int]:
+        """The 16-bit tiles of Dst that it writes."""
+        return frozenset({2 * self.dst_tile, 2 * self.dst_tile + 1} if self.dst32 else {self.dst_tile})
+
+    def __str__(self) -> str:
+        formats = f"{self.left.conversion.bin} @ {self.right.conversion.bin}"
+        flags = [name for name in ("clear", "keep_left", "keep_right") if getattr(self, name)]
+        stored = "" if self.store is None else f", stored at {self.store.address} as {self.store.packing.bin}"
+        width = 32 if self.dst32 else 16
+        what = " ".join([self.style.value, self.fidelity.value, f"dst{width}[{self.dst_tile}]", *flags])
+        return f"{formats} {what}{stored}"
+
+
+class EngineModel:
+    """Executes products in order.
+
+    Parameters
+    ----------
+    config : of the engine.
+    results : uint8, what the result memory holds; changed in place.
+    """
+
+    def __init__(self, config: TensixEngineConfig, results: np.ndarray):
+        self.numerics = config.unit.numerics
+        self.results = results
+        self.written: dict[int, str] = {}  # who wrote a word last
+        self._dst: dict[tuple[int, bool, bool], np.ndarray] = {}
+        self._touched: set[int] = set()
+        self._kept: dict[str, np.ndarray | None] = {"left": None, "right": None}
+
+    def execute(self, product: Product) -> None:
+        """Multiply, and store where the product says so."""
+        words = {}
+        for side, tile in (("left", product.left), ("right", product.right)):
+            kept = self._kept[side]
+            words[side] = tile.words(self.numerics) if kept is None else kept
+            self._kept[side] = words[side] if getattr(product, f"keep_{side}") else None
+        dst = self._tile(product)
+        for each in tensix.tile_instructions(product.fidelity):
+            rows = slice(each.dst_row, each.dst_row + BLOCK_ROWS)
+            dst[rows] = tensix.mvmul(
+                dst[rows],
+                words["left"][each.src_b_row : each.src_b_row + BLOCK_ROWS],
+                words["right"][each.src_a_row : each.src_a_row + FACE],
+                style=product.style,
+                dst32=product.dst32,
+                phase=each.phase,
+                srca_format=product.right.conversion.register_format,
+                srcb_format=product.left.conversion.register_format,
+                numerics=self.numerics,
+            )
+        if product.store is not None:
+            self._store(product, dst)
+
+    def present(self, product: Product) -> np.ndarray:
+        """The words of a product's Dst tile, uint32 [64, 16]."""
+        return self._dst[product.dst_tile, product.dst32, product.fp16]
+
+    def _tile(self, product: Product) -> np.ndarray:
+        """The Dst tile that a product adds to; another width's words in the same place are no numbers any more."""
+        key = (product.dst_tile, product.dst32, product.fp16)
+        if product.clear or key not in self._dst:
+            if not product.clear and product.dst16_tiles & self._touched:
+                raise ValueError(f"{product} continues on words of another width")
+            places = [other for other in self._dst if self._overlaps(other, product)]
+            for other in places:
+                del self._dst[other]
+            self._dst[key] = np.zeros((TILE_ROWS, FACE), np.uint32)
+        self._touched |= product.dst16_tiles
+        return self._dst[key]
+
+    def _overlaps(self, key: tuple[int, bool, bool], product: Product) -> bool:
+        tile, dst32, _ = key
+        return bool(({2 * tile, 2 * tile + 1} if dst32 else {tile}) & product.dst16_tiles)
+
+    def _store(self, product: Product, dst: np.ndarray) -> None:
+        packing, start = product.store.packing, product.store.address * WORD_BYTES
+        data = tensix.pack(
+            dst.reshape(-1),
+            **packing.arguments,
+            edge_mask=ALL_COLUMNS,
+            l1=self.results[start:] if packing.accumulate else None,
+            numerics=self.numerics,
+        )
+        self.results[start : start + len(data)] = data
+        for word in range(product.store.address, product.store.address + -(-len(data) // WORD_BYTES)):
+            self.written[word] = str(product)
+
+
+def store_words(packing: Packing) -> int:
+    """Words of the result memory that a tile takes, exponents included."""
+    return packing.row_bytes * TILE_ROWS // WORD_BYTES + (packing.out_format in BLOCK_FLOATS)
+
+
+def command_bits(
+    config: TensixEngineConfig, product: Product, addresses: dict[str, int | None], junk: np.random.Generator
+) -> int:
+    """A product as the port takes it; a side without an address was kept. What is not read is junk."""
+    loads = {side: _load(config, getattr(product, side), addresses[side], junk) for side in ("left", "right")}
+    control = {
+        name: int(junk.integers(0, 1 << width)) for name, width in (("mid_format", 4), ("out_format", 4), ("relu", 2))
+    }
+    control["dst32"] = int(product.dst32)
+    address = int(junk.integers(0, config.result_depth))
+    if product.store is not None:
+        packing, address = product.store.packing, product.store.address
+        control = {name: int(getattr(packing, name)) for name in Packing.__dataclass_fields__}
+    fp16 = int(junk.integers(0, 2)) if product.dst32 else product.fp16
+    return pack(
+        command_layout(config),
+        {
+            **loads,
+            "keep_left": product.keep_left,
+            "keep_right": product.keep_right,
+            "style": StyleCode.of(product.style),
+            "last_phase": len(FIDELITY_PHASES[product.fidelity]) - 1,
+            "clear": product.clear,
+            "stores": product.store is not None,
+            "store": {"address": address, "control": control, "dst_tile": product.dst_tile, "fp16": fp16},
+        },
+    )
+
+
+def _load(config: TensixEngineConfig, tile: Tile, address: int | None, junk: np.random.Generator) -> dict:
+    conversion = tile.conversion
+    if address is None:
+        address = int(junk.integers(0, config.operand_depth))
+        l1_format, unsigned = int(junk.integers(0, 16)), int(junk.integers(0, 2))
+    else:
+        l1_format, unsigned = int(conversion.l1_format), int(conversion.unsigned)
+    control = {"l1_format": l1_format, "register_format": int(conversion.register_format), "unsigned": unsigned}
+    return {"address": address, "control": control}

@@ -1,0 +1,127 @@
+"""Products to the Tensix engine and its result memory back, both sides of the comparison, for its benches."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+
+from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.tensix_engine import EngineMemory, TensixEngine
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
+from bitpath.verif.kit.engine_host import expect_rest, source_of
+from bitpath.verif.kit.player import MemoryPlayer, Segment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.engine.lowering import host_writes, memory_words
+from bitpath.verif.tensix.engine.tensix_engine_model import EngineModel, Product, command_bits
+
+SIDES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
+
+
+class Session:
+    """Queues products while the operand memories have room for their tiles, runs them, and compares all results.
+
+    Golden executes a product as it is queued, before anything is driven. Every word of the result memory is compared,
+    those too that no product wrote.
+
+    Parameters
+    ----------
+    frame : of the test.
+    config : of the engine.
+    gap, stall : how often commands and answers pause.
+    """
+
+    def __init__(self, frame: Bench, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0):
+        self.config, self.dut = config, frame.dut
+        self.player = MemoryPlayer(
+            frame,
+            gaps=pauses.scattered(gap, pauses.rng("command")),
+            stalls=pauses.scattered(stall, pauses.rng("data")),
+        )
+        self.board = frame.scoreboard("result memory", WORD_BITS)
+        self._junk = source_of("junk")
+        self.results = self._junk.integers(0, 256, config.result_depth * WORD_BYTES, dtype=np.uint8)
+        self.model = EngineModel(config, self.results)
+        self._segment = Segment()
+        self._kept = dict.fromkeys(SIDES, False)
+        self._next = dict.fromkeys(SIDES, 0)
+        self.products = 0
+
+    async def preset(self) -> None:
+        """What `results` holds to the result memory."""
+        writes = host_writes(self.config, EngineMemory.RESULT, 0, memory_words(self.results))
+        await self.player.play([Segment(writes=writes)])
+
+    def contents(self) -> np.ndarray:
+        """A copy of what the result memory holds once all that is queued has run, uint8."""
+        return self.results.copy()
+
+    async def begin_on(self, results: np.ndarray) -> None:
+        """Begin behind a reset, on what the result memory holds, uint8."""
+        self.results[:] = results
+        self.forget()
+
+    async def run(self, products: Iterable[Product]) -> None:
+        """Queue products, then run what is queued and compare."""
+        for product in products:
+            await self.queue(product)
+        await self.flush()
+
+    async def queue(self, product: Product) -> None:
+        """Place the tiles and queue the command; what was queued before runs first where there is no room."""
+        images = {side: memory_words(getattr(product, side).image) for side, kept in self._kept.items() if not kept}
+        if any(self._next[side] + len(words) > self.config.operand_depth for side, words in images.items()):
+            await self.flush()
+        addresses: dict[str, int | None] = dict.fromkeys(SIDES)
+        for side, words in images.items():
+            addresses[side] = self._next[side]
+            self._segment.writes += host_writes(self.config, SIDES[side], self._next[side], words)
+            self._next[side] += len(words)
+        self.model.execute(product)
+        self.products += 1
+        self._kept = {side: getattr(product, f"keep_{side}") for side in SIDES}
+        self._segment.commands.append(command_bits(self.config, product, addresses, self._junk))
+
+    def take_segment(self) -> Segment:
+        """What is queued, for a test that drives it itself."""
+        segment, self._segment = self._segment, Segment()
+        self._next = dict.fromkeys(SIDES, 0)
+        return segment
+
+    async def flush(self) -> np.ndarray:
+        """Run what is queued and compare the result memory, which is returned, uint8."""
+        await self.player.play([self.take_segment()])
+        retired = resolved(self.dut.retired)
+        assert retired == self.products, f"{retired} products are counted, {self.products} were sent"
+        return await self.compare()
+
+    async def compare(self, addresses: range | None = None) -> np.ndarray:
+        """Words of the result memory, all where none are named, against golden's; returns what came, uint8."""
+        addresses = range(self.config.result_depth) if addresses is None else addresses
+        expected = memory_words(self.results.reshape(-1, WORD_BYTES)[addresses.start : addresses.stop])
+        received = await self.player.read(addresses.start, len(addresses))
+        for address, right, real in zip(addresses, expected, memory_words(received), strict=True):
+            self.board.expect(right, f"word {address}, written by {self.model.written.get(address, 'nothing')}")
+            self.board.got(real)
+        return received
+
+    def forget(self) -> None:
+        """What a reset forgets: Dst and kept tiles, but not the memories."""
+        self.model = EngineModel(self.config, self.results)
+        self.take_segment()
+        self._kept = dict.fromkeys(SIDES, False)
+        self.products = 0
+
+
+@asynccontextmanager
+async def engine(
+    dut: Any, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0
+) -> AsyncIterator[tuple[Bench, Session]]:
+    """The frame of a bench around an engine at rest, whose result memory holds random bytes."""
+    async with bench(dut, TensixEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        await expect_rest(dut)
+        session = Session(frame, config, gap=gap, stall=stall)
+        await session.preset()
+        yield frame, session

@@ -1,0 +1,67 @@
+"""The bench of the Tensix engine on both simulators, and one result from all shapes."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.sim.engine.runner import run_bench
+from bitpath.sim.flows.tensix_matmul import ENGINES
+
+pytestmark = pytest.mark.simulator
+SEED = 20251122
+ALL = 29
+"""Tests of the bench."""
+SAME = "same_on_every_engine"
+WORDS = 256
+"""Of the result memory, all compared after each run of commands."""
+
+DEFAULT = TensixEngineConfig()
+FAST = TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8))
+"""Its products take no longer than loading or storing a tile, so that these can hold it up."""
+
+
+bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
+
+
+@pytest.mark.parametrize("config", [FAST, pytest.param(DEFAULT, marks=pytest.mark.deep)], ids=["4x8", "2x4"])
+def test_on_verilator(config):
+    """Formats on both sides and of results, chains through all of Dst, chosen numbers, programs, matmuls, pace, resets."""
+    bench(config, "verilator", cases=4, min_compared=50 * WORDS)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "config"),
+    [
+        ("verilator", DEFAULT),
+        # Some ten cycles a second; `bitpath run` does a slice of a layer on it in the tests too.
+        ("icarus", ENGINES["icarus"]),
+    ],
+    ids=["2x4-verilator", "2x4-icarus"],
+)
+@pytest.mark.deep
+def test_one_result_from_every_engine(simulator, config, tmp_path):
+    """A product in LoFi, as 4x8 dot products on Verilator have it."""
+    results = []
+    for engine in (("verilator", FAST), (simulator, config)):
+        file = tmp_path / f"{len(results)}.npy"
+        bench(
+            engine[1],
+            engine[0],
+            cases=0,
+            tests=SAME,
+            min_tests=1,
+            min_compared=WORDS,
+            env={"BITPATH_RESULT": str(file)},
+        )
+        results.append(np.load(file))
+    assert len(np.unique(results[0].view(np.uint32))) > 900
+    assert np.array_equal(*results)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("config", [DEFAULT, ENGINES["verilator"]], ids=["2x4", "8x16"])
+def test_volume(config):
+    bench(config, "verilator", cases=100, tests="formats|programs", min_tests=10, min_compared=100 * WORDS)

@@ -1,0 +1,326 @@
+"""Unpackers and packers: all codes of every format, by the scalar tier, and corners by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix.convert.block_floats import join_datums, split_datums
+from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
+from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
+from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange, Tie
+from bitpath.golden.tensix.exact import (
+    add_to_l1,
+    early_float,
+    early_int8,
+    edge_mask,
+    exponent_threshold,
+    late_float,
+    pack_block,
+    relu,
+    unpack_block,
+    unpack_datum,
+)
+
+BASE = WORMHOLE.numerics
+FLUSH = replace(BASE, bfp_range=BfpRange.FLUSH, bfp_a_range=BfpRange.FLUSH)
+ALL16 = np.arange(1 << 16, dtype=np.uint32)
+
+
+def words32(rng):
+    """Any word, and words with every exponent and a fraction near a tie."""
+    any_word = rng.integers(0, 1 << 32, 3000)
+    near = rng.integers(0, 2, 3000) << 31 | rng.integers(0, 256, 3000) << 23
+    near |= rng.choice([0, 1, 0xFFF, 0x1000, 0xFFFF, 0x8000, 0x18000, 0x7F7FFF, 0x7F8000, 0x7EFFFF, 0x7FFFFF], 3000)
+    return np.concatenate([any_word, near]).astype(np.uint32)[: 6000 // 16 * 16]
+
+
+PLAIN = [(source, target) for source in L1_BYTES for target in CONVERSIONS[source]]
+
+
+@pytest.mark.parametrize(("source", "target"), PLAIN, ids=lambda each: each.name)
+def test_unpack_every_code(source, target):
+    width = L1_BYTES[source]
+    codes = words32(np.random.default_rng(31)) if width == 4 else np.arange(1 << 8 * width, dtype=np.uint32)
+    stored = codes.astype(f"<u{width}").view(np.uint8)
+    for unsigned in (False, True) if source is Format.INT8 else (False,):
+        got = tensix.unpack(stored, source, target, unsigned=unsigned, count=len(codes))
+        expected = [unpack_datum(BASE, code, source, target, unsigned=unsigned) for code in codes.tolist()]
+        assert got.tolist() == expected
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+@pytest.mark.parametrize("numerics", [BASE, FLUSH], ids=["wrap", "flush"])
+def test_unpack_every_block_float(fmt, numerics):
+    """Every datum under every exponent."""
+    block = BLOCK_FLOATS[fmt]
+    datums = np.resize(np.arange(1 << block.datum_bits), max(16, 1 << block.datum_bits)).reshape(-1, 16)
+    for exponent in range(1 << block.exponent_bits):
+        blocks = len(datums)
+        stream = np.zeros(-(-blocks // 16) * 16, np.uint8)
+        stream[:blocks] = exponent
+        l1 = np.concatenate([stream, join_datums(block, datums)])
+        got = tensix.unpack(l1, fmt, fmt, count=datums.size, numerics=numerics)
+        assert got.tolist() == unpack_block(numerics, fmt, exponent, datums.reshape(-1).tolist())
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+def test_block_floats_survive_a_round_trip(fmt):
+    """Unpacked and packed again, a block whose largest magnitude has its top bit set comes back; minus zero does not."""
+    rng = np.random.default_rng(32)
+    block = BLOCK_FLOATS[fmt]
+    datums = rng.integers(0, 1 << block.datum_bits, (64, 16))
+    datums[:, 0] |= 1 << block.magnitude_bits - 1
+    datums = np.where(datums == 1 << block.magnitude_bits, 0, datums)
+    stream = rng.integers(9, (1 << block.exponent_bits) - 1, 64).astype(np.uint8)
+    l1 = np.concatenate([stream, join_datums(block, datums)])
+    words = tensix.unpack(l1, fmt, fmt, count=1024)
+    wide = block.exponent_bits == 8
+    dst = words >> 3 if wide else words >> 18 << 15 | words & 0x7FFF
+    packed = tensix.pack(dst, "BF16" if wide else "FP16", fmt, dst32=False)
+    assert np.array_equal(packed, l1)
+    assert np.array_equal(split_datums(block, packed[64:], 1024), datums)
+
+
+def test_every_bf16_word_through_unpack_and_pack():
+    """Raw all codes come back; rounded, denormals and -0 become +0 and NaN infinity."""
+    words = tensix.unpack(ALL16.astype("<u2").view(np.uint8), "BF16", "BF16", count=1 << 16) >> 3
+    raw = tensix.pack(words, "BF16", "BF16", dst32=False, raw=True).view("<u2")
+    assert np.array_equal(raw, ALL16)
+    exponent, fraction = ALL16 >> 7 & 0xFF, ALL16 & 0x7F
+    expected = np.where(exponent == 0, 0, np.where((exponent == 255) & (fraction > 0), ALL16 & 0xFF80, ALL16))
+    assert np.array_equal(tensix.pack(words, "BF16", "BF16", dst32=False).view("<u2"), expected)
+
+
+@pytest.mark.parametrize("layout", ["SRC", "DST16_BF16", "DST16_FP16", "DST32"])
+def test_physical_orders(layout):
+    words = ALL16 if "16" in layout else np.arange(1 << 19, dtype=np.uint32)
+    words = words32(np.random.default_rng(33)) if layout == "DST32" else words
+    physical = tensix.to_physical(words, layout)
+    assert np.array_equal(tensix.from_physical(physical, layout), words)
+    if layout != "DST32":
+        assert len(np.unique(physical)) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("layout", "logical", "physical"),
+    [
+        ("SRC", 1 << 18 | 0xAB << 10 | 0x155, 1 << 18 | 0x155 << 8 | 0xAB),
+        ("DST16_BF16", 1 << 15 | 0xAB << 7 | 0x2A, 1 << 15 | 0x2A << 8 | 0xAB),
+        ("DST16_FP16", 1 << 15 | 0x15 << 10 | 0x2AB, 1 << 15 | 0x2AB << 5 | 0x15),
+        ("DST32", 0xAB << 23 | 0x2A << 16 | 0x1234, 0x2A << 24 | 0xAB << 16 | 0x1234),
+    ],
+)
+def test_physical_orders_by_hand(layout, logical, physical):
+    assert tensix.to_physical(np.array([logical], np.uint32), layout)[0] == physical
+
+
+PACKS = [
+    (dst32, mid, out)
+    for (dst32, raw), mids in EARLY_FORMATS.items()
+    if not raw
+    for mid in mids
+    for out in ((mid,) if mid in INTEGERS else FLOAT_OUTPUTS)
+    if (mid, out) != (Format.FP32, Format.TF32)
+]
+
+
+def scalar_pack(numerics, word, mid, *, dst32, mode, threshold):
+    """The intermediate code of one word, after ReLU."""
+    if mid is Format.INT8:
+        return relu(early_int8(word, unsigned=False), 8, mode, 0)
+    width = 16 if mid in (*EXPONENT5_FORMATS, Format.INT16) else 32
+    code = word if mid in INTEGERS else early_float(numerics, word, mid, dst32=dst32)
+    return relu(code, width, mode, threshold)
+
+
+@pytest.mark.parametrize(
+    ("dst32", "mid", "out"), PACKS, ids=[f"{mid.name}-{out.name}-{32 if wide else 16}" for wide, mid, out in PACKS]
+)
+def test_pack(dst32, mid, out):
+    """A random sample of words, each ReLU mode, by the scalar tier."""
+    rng = np.random.default_rng(34)
+    words = words32(rng)[::5] if dst32 else rng.permutation(ALL16)[:1200]
+    words = words[: len(words) // 16 * 16]
+    for mode in (0, 1) if mid in INTEGERS else range(4):
+        threshold = 0x3E00 if mid in EXPONENT5_FORMATS else 0x3FC0
+        threshold *= mode > 1
+        got = tensix.pack(words, mid, out, dst32=dst32, relu=mode, relu_threshold=threshold)
+        codes = [scalar_pack(BASE, word, mid, dst32=dst32, mode=mode, threshold=threshold) for word in words.tolist()]
+        if out in BLOCK_FLOATS:
+            block = BLOCK_FLOATS[out]
+            via = Format.BF16 if block.exponent_bits == 8 else Format.FP16
+            codes = [late_float(code, mid, via) for code in codes]
+            blocks = [pack_block(BASE, out, codes[i : i + 16]) for i in range(0, len(codes), 16)]
+            stream = -(-len(blocks) // 16) * 16
+            assert got[: len(blocks)].tolist() == [exponent for exponent, _ in blocks]
+            datums = split_datums(block, got[stream:], len(words))
+            assert datums.tolist() == [datums for _, datums in blocks]
+        else:
+            expected = codes if mid in INTEGERS else [late_float(code, mid, out) for code in codes]
+            assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
+
+
+PLAIN_PACKS = [(dst32, mid, out) for dst32, mid, out in PACKS if out in L1_BYTES]
+
+
+@pytest.mark.parametrize(("dst32", "mid", "out"), PLAIN_PACKS)
+def test_edge_mask_and_exponent_threshold(dst32, mid, out):
+    """In their places, before ReLU and after it, by the scalar tier; masks by row."""
+    rng = np.random.default_rng(36)
+    words = (words32(rng) if dst32 else rng.permutation(ALL16))[:480]
+    masks = rng.integers(0, 1 << 16, 30)
+    top = 31 if mid in EXPONENT5_FORMATS else 255
+    threshold = 0 if mid in INTEGERS else int(rng.integers(1, top))
+    for mode in (0, 1) if mid in INTEGERS else range(4):
+        limit = 0x3E00 if mid in EXPONENT5_FORMATS else 0x3FC0
+        limit *= mode > 1
+        options = {"relu": mode, "relu_threshold": limit, "exponent_threshold": threshold}
+        for minus_infinity in (False,) if mid in INTEGERS else (False, True):
+            got = tensix.pack(
+                words, mid, out, dst32=dst32, edge_mask=masks, edge_minus_infinity=minus_infinity, **options
+            )
+            replacement = 0
+            if minus_infinity:
+                dropped = {Format.BFP8A: 4, Format.FP8: 8}.get(mid, 0)
+                replacement = (0xFFFF >> dropped << dropped) if mid in EXPONENT5_FORMATS else 0xFF800000
+            expected = []
+            for i, word in enumerate(words.tolist()):
+                code = scalar_pack(BASE, word, mid, dst32=dst32, mode=0, threshold=0)
+                code = edge_mask(code, i % 16, int(masks[i // 16]), replacement)
+                width = 8 if mid is Format.INT8 else 16 if mid in (*EXPONENT5_FORMATS, Format.INT16) else 32
+                code = relu(code, width, mode, limit)
+                if mid not in INTEGERS:
+                    code = late_float(exponent_threshold(code, mid, threshold), mid, out)
+                expected.append(code)
+            assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
+
+
+@pytest.mark.parametrize(("fmt", "fraction_bits", "top"), [("FP16", 10, 31), ("BF16", 7, 255)])
+def test_exponents_from_the_threshold_on_stay(fmt, fraction_bits, top):
+    exponents = np.arange(16)
+    words = (exponents + top - 15 << fraction_bits).astype(np.uint32)
+    for distance in exponents:
+        threshold = top - 15 + int(distance)
+        got = tensix.pack(words, fmt, fmt, dst32=False, exponent_threshold=threshold).view(np.uint16)
+        assert got.tolist() == np.where(exponents < distance, 0, words).tolist()
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+def test_a_masked_edge_of_a_block(fmt):
+    """One mask for all rows: zeros do not raise the shared exponent, minus infinity does."""
+    wide = BLOCK_FLOATS[fmt].exponent_bits == 8
+    mid, one, top = ("BF16", 0x3F80, 255) if wide else ("FP16", 0x3C00, 31)
+    words = np.full(32, one, np.uint32)
+    words[[15, 31]] = 0x7F00 if wide else 0x7800
+    kept = tensix.pack(words, mid, fmt, dst32=False, edge_mask=0x7FFF)
+    assert kept[:2].tolist() == [127 if wide else 15] * 2
+    infinite = tensix.pack(words, mid, fmt, dst32=False, edge_mask=0x7FFF, edge_minus_infinity=True)
+    assert infinite[:2].tolist() == [top] * 2
+
+
+@pytest.mark.parametrize("unsigned", [False, True])
+@pytest.mark.parametrize("tie", Tie)
+def test_descale_shift(unsigned, tie):
+    rng = np.random.default_rng(37)
+    words = np.concatenate([words32(rng)[:160], rng.integers(0, 1 << 12, 160) | rng.integers(0, 2, 160) << 31])
+    words = words.astype(np.uint32)
+    numerics = replace(BASE, final_tie=tie)
+    for shift in range(32):
+        got = tensix.pack(words, "INT8", "INT8", dst32=True, unsigned=unsigned, descale_shift=shift, numerics=numerics)
+        expected = [early_int8(word, unsigned=unsigned, shift=shift, tie=tie) for word in words.tolist()]
+        assert got.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "shift", "unsigned", "expected"),
+    [
+        *((11, 1, False, 6), (0x8000000B, 1, False, 0x86), (0x80000001, 4, False, 0x80), (0x1FF, 1, True, 255)),
+        *((0x7FFFFFFF, 31, False, 1), (0x1FC, 2, False, 127), (0x1FF, 2, False, 127), (0x8000000B, 1, True, 0)),
+    ],
+)
+def test_descale_shift_by_hand(word, shift, unsigned, expected):
+    got = tensix.pack(np.array([word], np.uint32), "INT8", "INT8", dst32=True, unsigned=unsigned, descale_shift=shift)
+    assert got.tolist() == [expected]
+
+
+@pytest.mark.parametrize("dst32", [False, True])
+def test_rounding_to_10_bits_is_an_intermediate_tf32(dst32):
+    rng = np.random.default_rng(38)
+    words = words32(rng)[:1600] if dst32 else rng.permutation(ALL16)[:1600]
+    for mid, outs in (("FP32", ("TF32", "FP32", "BF16", "FP16", "BFP8")), ("BF16", ("FP16",))):
+        for out in outs:
+            got = tensix.pack(words, mid, out, dst32=dst32, round_10b=True)
+            assert np.array_equal(got, tensix.pack(words, "TF32", out, dst32=dst32))
+    same = tensix.pack(words, "BF16", "BF16", dst32=dst32, raw=True, round_10b=True)
+    assert np.array_equal(same, tensix.pack(words, "BF16", "BF16", dst32=dst32, raw=True))
+
+
+@pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
+def test_a_forced_exponent_stands_for_all_blocks(fmt):
+    """L1 holds datums alone, and its exponents would have been this one."""
+    rng = np.random.default_rng(39)
+    block = BLOCK_FLOATS[fmt]
+    datums = rng.integers(0, 1 << block.datum_bits, (20, 16))
+    forced = (1 << block.exponent_bits) - 2
+    stream = np.full(32, forced, np.uint8)
+    got = tensix.unpack(join_datums(block, datums), fmt, fmt, count=320, forced_exponent=forced)
+    assert np.array_equal(got, tensix.unpack(np.concatenate([stream, join_datums(block, datums)]), fmt, fmt, count=320))
+    assert got.tolist() == unpack_block(BASE, fmt, forced, datums.reshape(-1).tolist())
+
+
+@pytest.mark.parametrize("out", [Format.FP32, Format.BF16, Format.FP16], ids=lambda each: each.name)
+@pytest.mark.parametrize("odd", [True, False])
+def test_l1_accumulation(out, odd):
+    """Any codes, codes near each other's negative, and specials of every kind against each other."""
+    rng = np.random.default_rng(35)
+    numerics = replace(BASE, l1_fp16_underflow_saturates=odd)
+    width = 8 * L1_BYTES[out]
+    old = rng.integers(0, 1 << width, 6000)
+    new = rng.integers(0, 1 << width, 6000)
+    new[2000:4000] = (old[2000:4000] ^ 1 << width - 1) + rng.integers(-2, 3, 2000) & (1 << width) - 1
+    top = {Format.FP32: 0x7F800000, Format.BF16: 0x7F80, Format.FP16: 0x7C00}[out]
+    unit = {Format.FP32: 1 << 23, Format.BF16: 1 << 7, Format.FP16: 1 << 10}[out]
+    specials = np.array([0, 1, unit - 1, unit, unit + 1, 2 * unit, top - 1, top, top + 1, top + unit - 1])
+    specials = np.concatenate([specials, specials | 1 << width - 1])
+    grid = np.stack(np.meshgrid(specials, specials)).reshape(2, -1)
+    old, new = np.concatenate([old, grid[0]]), np.concatenate([new, grid[1]])
+    l1 = old.astype(f"<u{width // 8}").view(np.uint8)
+    got = tensix.pack(
+        new.astype(np.uint32), out, out, dst32=width == 32, l1=l1, raw=width == 16, numerics=numerics
+    ).view(f"<u{width // 8}")
+    expected = [add_to_l1(numerics, x, y, out) for x, y in zip(old.tolist(), new.tolist(), strict=True)]
+    assert got.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "mid", "out", "options", "expected"),
+    [
+        # A carry out of the fraction goes into the exponent.
+        (0x00FF, "BFP8", "BF16", {"dst32": False}, 0x0100),
+        # The threshold itself: mode 2 makes it zero, mode 3 keeps it.
+        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0),
+        (0x3FC1, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0x3FC1),
+        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC0),
+        # FP32 to FP16 saturates to all ones.
+        (0xC7FFFFFF, "FP32", "FP16", {"dst32": True}, 0xFFFF),
+        (0xC8000000, "FP32", "FP16", {"dst32": True}, 0xFFFF),
+        # A sign with magnitude 0 stays a sign.
+        (0x80000000, "INT8", "INT8", {"dst32": True}, 0x80),
+        (0x80000005, "INT8", "INT8", {"dst32": True, "unsigned": True}, 0),
+        (0x00000123, "INT8", "INT8", {"dst32": True, "raw": True}, 0x23),
+    ],
+)
+def test_corners_of_pack_by_hand(word, mid, out, options, expected):
+    got = tensix.pack(np.array([word], np.uint32), mid, out, **options)
+    assert int.from_bytes(got.tobytes(), "little") == expected
+
+
+def test_rounding_of_blocks_clamps_instead_of_raising_the_exponent():
+    words = np.zeros(16, np.uint32)
+    words[0] = 0x3FFF
+    packed = tensix.pack(words, "BF16", "BFP8", dst32=False)
+    assert (packed[0], packed[16]) == (127, 127)

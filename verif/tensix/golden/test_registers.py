@@ -1,0 +1,56 @@
+"""Rows of the registers."""
+
+import pytest
+
+from bitpath.golden.tensix import tile_instructions
+from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS
+from bitpath.golden.tensix.declarations.numerics import PRESETS
+from bitpath.golden.tensix.operands.registers import check_rows, dst32_rows
+
+
+def test_the_32_bit_rows_fill_the_16_bit_rows():
+    halves = [row for each in range(DST32_ROWS) for row in dst32_rows(each)]
+    assert sorted(halves) == list(range(DST16_ROWS))
+
+
+@pytest.mark.parametrize(("row", "high"), [(0, 0), (7, 7), (8, 16), (9, 17), (16, 32), (511, 1015)])
+def test_dst32_rows_by_hand(row, high):
+    assert dst32_rows(row) == (high, high + 8)
+
+
+def test_the_order_of_a_tile_product_starts_at_allowed_rows():
+    for preset in PRESETS.values():
+        for each in tile_instructions("HiFi4"):
+            check_rows(
+                src_a_row=each.src_a_row,
+                src_b_row=each.src_b_row,
+                dst_row=each.dst_row,
+                dst32=True,
+                numerics=preset.numerics,
+            )
+
+
+@pytest.mark.parametrize(
+    ("rows", "preset", "says"),
+    [
+        ((-1, 0, 0), "tensix_wormhole", "src_a_row is -1; 0 to 48 are allowed"),
+        ((8, 0, 0), "tensix_wormhole", "src_a_row is 8; multiples of 16 are allowed"),
+        ((4, 0, 0), "tensix_wormhole_documented", "src_a_row is 4; multiples of 8 are allowed"),
+        ((56, 0, 0), "tensix_wormhole_documented", "src_a_row is 56; 0 to 48 are allowed"),
+        ((0, 9, 0), "tensix_wormhole", "src_b_row is 9; multiples of 8 are allowed"),
+        ((0, 0, 512), "tensix_wormhole", "dst_row is 512; 0 to 504 are allowed"),
+    ],
+)
+def test_rows_that_are_not_allowed(rows, preset, says):
+    a, b, dst = rows
+    with pytest.raises(ValueError, match=says):
+        check_rows(src_a_row=a, src_b_row=b, dst_row=dst, dst32=True, numerics=PRESETS[preset].numerics)
+
+
+def test_the_documents_allow_every_eighth_row_of_src_a():
+    check_rows(src_a_row=8, src_b_row=0, dst_row=0, dst32=True, numerics=PRESETS["tensix_wormhole_documented"].numerics)
+
+
+def test_dst32_rows_end():
+    with pytest.raises(ValueError, match="row is 512; 0 to 511 are allowed"):
+        dst32_rows(512)

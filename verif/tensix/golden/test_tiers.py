@@ -1,0 +1,300 @@
+"""The vectorised Matrix unit against the scalar authority, bit for bit, over numerics that nobody measured too."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
+from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, Masking, Tie
+from bitpath.golden.tensix.exact import add, dot16_integer, maximum, multiply_add, trace_dot16
+from bitpath.golden.tensix.exact.accumulate import round_tie
+from bitpath.golden.tensix.exact.pooling import next_index_phase
+from bitpath.golden.tensix.operands.rounding import shift_round
+
+BASE = WORMHOLE.numerics
+NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
+    "group_4": replace(BASE, group=4),
+    "group_16": replace(BASE, group=16),
+    "guard_3": replace(BASE, product_guard_bits=3),
+    "guard_13_even": replace(BASE, product_guard_bits=13, product_tie=Tie.EVEN),
+    "ties_even": replace(BASE, product_tie=Tie.EVEN, sum_tie=Tie.EVEN, dst_tie=Tie.EVEN, final_tie=Tie.EVEN),
+    "ties_up": replace(BASE, product_tie=Tie.UP, sum_tie=Tie.AWAY, dst_tie=Tie.UP, final_tie=Tie.UP),
+    "one_rounding": replace(BASE, pre_round=False),
+    "empty_terms_out": replace(BASE, empty_terms_in_maximum=False),
+    "zero_terms_at_0": replace(BASE, zero_terms_keep_bias=False),
+    "no_integer_flush": replace(BASE, int8_zero_exponent_flush=False),
+}
+CONFIGURATIONS = [
+    (Style.BF16, False),
+    (Style.BF16, True),
+    (Style.TF32, False),
+    (Style.TF32, True),
+    (Style.FP16, False),
+    (Style.FP16, True),
+    (Style.INT8, True),
+]
+KINDS = ("uniform", "near", "cancel", "zeros", "extreme")
+
+
+@pytest.mark.parametrize("tie", Tie)
+def test_shifts_are_rounded(tie):
+    values = np.arange(-40, 41)
+    for shift in range(6):
+        expected = [round_tie(Fraction(value, 1 << shift), tie) for value in values.tolist()]
+        assert shift_round(values, shift, tie).tolist() == expected
+
+
+def sources(rng, style, kind, shape):
+    top = 32 if style in (Style.FP16, Style.INT8) else 256
+    exponent = {
+        "uniform": rng.integers(0, top, shape),
+        "near": rng.integers(top // 2 - 4, top // 2 + 4, shape),
+        "cancel": rng.integers(top // 2 - 1, top // 2 + 1, shape),
+        "zeros": rng.choice([0, 0, 1, top // 2], shape),
+        "extreme": rng.choice([0, 1, 2, top // 4, top - 2, top - 1], shape),
+    }[kind]
+    fraction = rng.integers(0, 1024, shape)
+    if kind == "cancel":
+        fraction &= 0x380
+    if style is Style.INT8:
+        exponent = np.where(exponent > 2, 16, exponent)
+    return (rng.integers(0, 2, shape) << 18 | exponent << 10 | fraction).astype(np.uint32)
+
+
+def dsts(rng, style, dst32, kind, shape):
+    """Half of them any word, half near the products."""
+    width = 32 if dst32 else 16
+    words = rng.integers(0, 1 << width, shape)
+    if style is Style.INT8:
+        words = np.where(rng.random(shape) < 0.3, words | 0x7FFFFF00, words)
+    elif kind in ("near", "cancel"):
+        bits = 5 if style is Style.FP16 and not dst32 else 8
+        middle = (1 << bits - 1) + rng.integers(-4, 4, shape)
+        low = width - 1 - bits
+        words = words & ~(((1 << bits) - 1) << low) | middle << low
+    return words.astype(np.uint32)
+
+
+def formats_of(style):
+    """The style's own format for both sources, and one mix."""
+    own = STYLE_OWN_FORMAT[style]
+    yield own, own
+    mixed = {Style.BF16: (Format.BF16, Format.TF32), Style.TF32: (Format.TF32, Format.BFP8)}
+    if style in mixed:
+        yield mixed[style]
+
+
+@pytest.mark.parametrize("name", NUMERICS)
+@pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
+def test_mvmul(name, style, dst32):
+    numerics, rng = NUMERICS[name], np.random.default_rng(21)
+    compared = 0
+    for kind in KINDS:
+        for phase in range(4):
+            for formats in formats_of(style):
+                b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (16, 16))
+                dst = dsts(rng, style, dst32, kind, (8, 16))
+                common = {"style": style, "dst32": dst32, "phase": phase}
+                common |= {"srca_format": formats[0], "srcb_format": formats[1]}
+                got = tensix.mvmul(dst, b, a, numerics=numerics, **common)
+                for flat in rng.choice(128, 5, replace=False).tolist():
+                    i, j = divmod(flat, 16)
+                    scalars = int(dst[i, j]), b[i].tolist(), a[:, j].tolist()
+                    if style is Style.INT8:
+                        expected = dot16_integer(numerics, *scalars, phase)
+                    else:
+                        expected = trace_dot16(numerics, *scalars, **common).result
+                    assert got[i, j] == expected
+                    compared += 1
+    assert compared >= 100
+
+
+@pytest.mark.parametrize(
+    "name", ["tensix_wormhole", "ties_even", "ties_up", "one_rounding", "zero_terms_at_0", "empty_terms_out"]
+)
+@pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
+def test_elementwise(name, style, dst32):
+    numerics, rng = NUMERICS[name], np.random.default_rng(22)
+    for kind in KINDS:
+        for fmt_a, fmt_b in formats_of(style):
+            b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (8, 16))
+            dst = dsts(rng, style, dst32, kind, (8, 16))
+            common = {"style": style, "dst32": dst32, "srca_format": fmt_a, "srcb_format": fmt_b}
+            cells = [divmod(flat, 16) for flat in rng.choice(128, 8, replace=False).tolist()]
+            for phase in range(4):
+                got = tensix.elwmul(dst, b, a, phase=phase, numerics=numerics, **common)
+                for cell in cells:
+                    scalars = (int(each[cell]) for each in (dst, b, a))
+                    assert got[cell] == multiply_add(numerics, *scalars, phase=phase, **common)
+            for subtract in (False, True):
+                for accumulate in (False, True):
+                    operation = tensix.elwsub if subtract else tensix.elwadd
+                    got = operation(dst, b, a, accumulate=accumulate, numerics=numerics, **common)
+                    for cell in cells:
+                        scalars = (int(each[cell]) for each in (dst, b, a))
+                        expected = add(numerics, *scalars, subtract=subtract, accumulating=accumulate, **common)
+                        assert got[cell] == expected
+
+
+POOLS = [
+    (style, dst32, argmax)
+    for style, dst32 in CONFIGURATIONS
+    for argmax in (False, True)
+    if (dst32 if argmax else (style, dst32) != (Style.FP16, True))
+]
+
+
+@pytest.mark.parametrize(("style", "dst32", "argmax"), POOLS)
+def test_gmpool(style, dst32, argmax):
+    rng = np.random.default_rng(23)
+    for kind in (*KINDS, "equal"):
+        for scale in ("one", "any"):
+            a = sources(rng, style, "near" if kind == "equal" else kind, (16, 16))
+            b = sources(rng, style, "near" if kind == "equal" else kind, (8, 16))
+            if kind == "equal":
+                # Few different datums in a column; among integers zeros of both signs with an exponent.
+                choices = (
+                    a[:2].copy() if style is not Style.INT8 else np.array([[16 << 10] * 16, [1 << 18 | 16 << 10] * 16])
+                )
+                a = np.where(rng.random((16, 16)) < 0.5, *choices[:, np.newaxis]).astype(np.uint32)
+            if scale == "one":
+                b[0] = (15 if style is Style.FP16 else 16 if style is Style.INT8 else 127) << 10
+            if kind == "zeros":
+                a &= 0x40000
+            dst = dsts(rng, style, dst32, kind, (8, 16))
+            dst[0, :8] &= 0x80000000 if dst32 else 0x8000
+            dst[0, :4] |= 0x80000000 if dst32 else 0x8000
+            got = tensix.gmpool(dst, b, a, style=style, dst32=dst32, argmax=argmax)
+            for j in range(16):
+                scalars = int(dst[0, j]), b[0].tolist(), a[:, j].tolist()
+                assert got[0, j] == maximum(*scalars, style=style, dst32=dst32, argmax=argmax)
+            expected = [[next_index_phase(word) if argmax else 0 for word in row] for row in dst[1:4].tolist()]
+            assert got[1:4].tolist() == expected
+            assert np.array_equal(got[4:], dst[4:])
+
+
+@pytest.mark.parametrize(
+    ("rows", "index"),
+    [
+        # Of equal maxima the last compared wins: rows 4 to 7 come before 0 to 3.
+        ((2,), 0x10 | 6),
+        ((2, 6), 0x10 | 6),
+        ((4, 7), 0x10 | 5),
+        # From row 8 on a maximum counts, but not as an index: the one before it stays.
+        ((1, 9), 0x10 | 3),
+        ((9,), 0x10 | 1),
+    ],
+)
+def test_the_index_of_a_maximum_by_hand(rows, index):
+    """Rows hold 2.0 where named, else 1.0; Dst holds 0.0 and count 0. With 2.0 in row 9 alone row 3 was the last of 1.0."""
+    a = np.full((16, 16), 127 << 10, np.uint32)
+    a[list(rows)] = 128 << 10
+    b = np.full((8, 16), 127 << 10, np.uint32)
+    dst = np.zeros((8, 16), np.uint32)
+    got = tensix.gmpool(dst, b, a, style="BF16", dst32=True, argmax=True)
+    assert np.all(got[0] == 0x4000 << 16 | 0x100 | index)
+    assert np.all(got[1:4] == 0x100)
+    again = tensix.gmpool(got, b, a & 0, style="BF16", dst32=True, argmax=True)
+    assert np.all(again[0] == 0x4000 << 16 | 0x200 | index)
+    only = tensix.gmpool(dst, b, a, style="TF32", dst32=True, argmax=True)
+    assert np.all(only[0] == 0x100 | index)
+
+
+def test_pooling_and_row_broadcast_are_products():
+    rng = np.random.default_rng(24)
+    dst, b, a = (
+        dsts(rng, Style.BF16, True, "any", (3, 8, 16)),
+        *(sources(rng, Style.BF16, "uniform", (3, rows, 16)) for rows in (8, 16)),
+    )
+    common = {"style": "BF16", "dst32": True, "phase": 1}
+    whole = tensix.mvmul(dst, b, a, **common)
+    assert np.array_equal(tensix.dotpv(dst, b, a, **common), whole)
+    pooled = tensix.gapool(dst, b, a, **common)
+    assert np.array_equal(pooled[:, :4], whole[:, :4])
+    assert np.array_equal(pooled[:, 4:], dst[:, 4:])
+
+    spread = np.repeat(b[:, :1], 8, axis=1)
+    spread[:, 1::2] = 0
+    product = tensix.mvmul(dst, spread, a, **common)
+    for writes_all in (False, True):
+        numerics = replace(BASE, row_broadcast_writes_all=writes_all)
+        got = tensix.mvmul_row(dst, b[:, :1], a, numerics=numerics, **common)
+        assert np.array_equal(got[:, ::2], product[:, ::2])
+        assert np.array_equal(got[:, 1:7:2], (product if writes_all else dst)[:, 1:7:2])
+        assert np.array_equal(got[:, 7], dst[:, 7])
+
+
+def test_masking_by_format_or_by_style():
+    """SrcB in TF32 under style BF16: its three low bits count by its own format, not by SrcA's style."""
+    b, a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)
+    b[:, 0], a[0] = 127 << 10 | 0b111, 127 << 10
+    dst = np.zeros((8, 16), np.uint32)
+    common = {"style": "BF16", "dst32": True, "phase": 2, "srca_format": "BF16", "srcb_format": "TF32"}
+    results = [
+        tensix.mvmul(dst, b, a, numerics=replace(BASE, masking=masking), **common).view(np.float32)[0, 0]
+        for masking in (Masking.OWN_FORMAT, Masking.SRCA_STYLE)
+    ]
+    assert results == [7 / 1024, 0]
+
+
+def test_leading_axes_broadcast():
+    rng = np.random.default_rng(25)
+    b, a = sources(rng, Style.BF16, "near", (3, 1, 8, 16)), sources(rng, Style.BF16, "near", (40, 16, 16))
+    dst = dsts(rng, Style.BF16, False, "near", (8, 16))
+    got = tensix.mvmul(dst, b, a, style="BF16", dst32=False, phase=0)
+    assert got.shape == (3, 40, 8, 16)
+    for i, j in ((0, 0), (1, 31), (2, 39)):
+        assert np.array_equal(got[i, j], tensix.mvmul(dst, b[i, 0], a[j], style="BF16", dst32=False, phase=0))
+
+
+@pytest.mark.parametrize("name", NUMERICS)
+@pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
+def test_elwmul_is_mvmul_with_fifteen_zero_terms(name, style, dst32):
+    """In both tiers, whatever the numerics: the datum stands at any k, all others are zero words."""
+    numerics, rng = NUMERICS[name], np.random.default_rng(26)
+    for kind in KINDS:
+        for formats in formats_of(style):
+            b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (8, 16))
+            dst = dsts(rng, style, dst32, kind, (8, 16))
+            for phase in range(4):
+                common = {"style": style, "dst32": dst32, "phase": phase}
+                common |= {"srca_format": formats[0], "srcb_format": formats[1]}
+                got = tensix.elwmul(dst, b, a, numerics=numerics, **common)
+                # Of one row, an instruction for each of its datums.
+                k, columns, row = rng.permutation(16), np.arange(16), rng.integers(8)
+                lone_b, lone_a = np.zeros((16, 8, 16), np.uint32), np.zeros((16, 16, 16), np.uint32)
+                lone_b[columns, row, k] = b[row]
+                lone_a[columns, k, columns] = a[row]
+                whole = tensix.mvmul(dst, lone_b, lone_a, numerics=numerics, **common)
+                assert np.array_equal(got[row], whole[columns, row, columns])
+                i, j = rng.integers(8), rng.integers(16)
+                terms = [[0] * 16, [0] * 16]
+                terms[0][k[j]], terms[1][k[j]] = int(b[i, j]), int(a[i, j])
+                if style is Style.INT8:
+                    assert got[i, j] == dot16_integer(numerics, int(dst[i, j]), *terms, phase)
+                else:
+                    assert got[i, j] == trace_dot16(numerics, int(dst[i, j]), *terms, **common).result
+
+
+def test_src_b_broadcasts():
+    """What an element-wise operation reads, datum by datum as the documents write it."""
+    rng = np.random.default_rng(27)
+    b = sources(rng, Style.BF16, "uniform", (2, 8, 16))
+    for row in (None, 0, 5):
+        for column_0 in (False, True):
+            got = tensix.broadcast_src_b(b, row=row, column_0=column_0)
+            for i in range(8):
+                for j in range(16):
+                    expected = b[:, i if row is None else row, 0 if column_0 else j]
+                    assert np.array_equal(got[:, i, j], expected)
+    a, dst = sources(rng, Style.BF16, "near", (8, 16)), dsts(rng, Style.BF16, True, "near", (8, 16))
+    spread = tensix.broadcast_src_b(b[0], row=3, column_0=True)
+    got = tensix.elwadd(dst, spread, a, style="BF16", dst32=True)
+    fmt = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
+    for i, j in ((0, 0), (3, 1), (7, 15)):
+        scalars = int(dst[i, j]), int(b[0, 3, 0]), int(a[i, j])
+        common = {"style": Style.BF16, "dst32": True, "subtract": False, "accumulating": True}
+        assert got[i, j] == add(BASE, *scalars, **common, **fmt)

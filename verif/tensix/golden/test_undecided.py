@@ -1,0 +1,295 @@
+"""The Matrix unit's rules that no known answer decides: each by hand, and the same in both tiers.
+
+They rest on ttsim's source or on this project's choice; `golden.spec.tensix_numerics` says which.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange, Masking
+from bitpath.golden.tensix.exact import (
+    add,
+    add_to_l1,
+    early_float,
+    late_float,
+    maximum,
+    multiply_add,
+    pack_block,
+    relu,
+    trace_dot16,
+    unpack_block,
+    unpack_datum,
+)
+
+BASE = WORMHOLE.numerics
+ONE, FP16_ONE = 127 << 10, 15 << 10
+"""1.0 in a source of 8 and of 5 exponent bits."""
+
+
+def block_l1(exponent, *datums):
+    l1 = np.zeros(32, np.uint8)
+    l1[0] = exponent
+    l1[16 : 16 + len(datums)] = datums
+    return l1
+
+
+def packed(word, mid, out, **options):
+    return int.from_bytes(tensix.pack(np.array([word], np.uint32), mid, out, **options).tobytes(), "little")
+
+
+@pytest.mark.parametrize(("handling", "word"), [(BfpRange.WRAP, 1 << 18 | 253 << 10), (BfpRange.FLUSH, 1 << 18)])
+def test_block_float_exponents_wrap_modulo_256(handling, word):
+    """Magnitude 1 has 6 leading zeros: under exponent 3 its exponent is -3."""
+    numerics = replace(BASE, bfp_range=handling)
+    assert unpack_block(numerics, Format.BFP8, 3, [0x81]) == [word]
+    assert tensix.unpack(block_l1(3, 0x81), "BFP8", "BF16", count=16, numerics=numerics)[0] == word
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [(0x7FF7, 0x7FF0), (0x7FF8, 0x7FF0), (0xFFFF, 0xFFF0), (0x03FF, 0), (0x8001, 0), (0x0408, 0x0410)],
+)
+def test_six_fraction_bits_under_five_exponent_bits_saturate_and_flush(word, expected):
+    assert early_float(BASE, word, Format.BFP8A, dst32=False) == expected
+    assert packed(word, "BFP8A", "FP16", dst32=False) == expected
+
+
+@pytest.mark.parametrize(("word", "expected"), [(0x3FC01FFF, 0x3FC01FFF), (0x3FC02000, 0x3FC00000), (0x80000000, 0)])
+def test_relu_mode_3_compares_19_bits_of_fp32(word, expected):
+    assert relu(word, 32, 3, 0x3FC0) == expected
+    assert packed(word, "FP32", "FP32", dst32=True, relu=3, relu_threshold=0x3FC0) == expected
+
+
+@pytest.mark.parametrize(("fmt", "dst32"), [("INT32", True), ("INT8", True), ("FP32", True)])
+def test_relu_keeps_the_smallest_number(fmt, dst32):
+    assert packed(1, fmt, fmt, dst32=dst32, relu=1) == 1
+    assert packed(0, fmt, fmt, dst32=dst32, relu=1) == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [(0x38400000, 0x0200), (0xB87FFFFF, 0x83FF), (0x37FFFFFF, 0), (0x38800000, 0x0400)]
+)
+def test_fp32_to_fp16_keeps_a_fraction_under_a_zero_exponent(word, expected):
+    """In the packer, and in the unpacker, whose zero-exponent pattern the Matrix unit reads as zero."""
+    assert late_float(word, Format.FP32, Format.FP16) == expected
+    assert packed(word, "FP32", "FP16", dst32=True) == expected
+    source = expected >> 15 << 18 | expected & 0x7FFF
+    assert unpack_datum(BASE, word, Format.FP32, Format.FP16, unsigned=False) == source
+    assert tensix.unpack(np.array([word], np.uint32), "FP32", "FP16", count=1)[0] == source
+
+
+@pytest.mark.parametrize(
+    ("word", "mid", "dst32", "expected"),
+    [
+        # From FP32 rounding comes first, and a large denormal becomes the least normal number.
+        (0x007FFFFF, Format.BF16, True, 0x00800000),
+        (0x807F8000, Format.BF16, True, 0x80800000),
+        (0x007F7FFF, Format.BF16, True, 0),
+        (0x007F0000, Format.BFP8, True, 0x00800000),
+        (0x007EFFFF, Format.BFP8, True, 0),
+        # From BF16 flushing comes first.
+        (0x007F, Format.BFP8, False, 0),
+    ],
+)
+def test_large_denormals_round_up_from_fp32_and_are_flushed_from_bf16(word, mid, dst32, expected):
+    assert early_float(BASE, word, mid, dst32=dst32) == expected
+    assert packed(word, mid, "FP32", dst32=dst32) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "exponent", "datums"),
+    [
+        # No hidden bit, and halves go away from zero.
+        ((0x007F, 0x8001, 0x0002, 0x8000), 0, (64, 0x81, 1, 0)),
+        # Exponent 0 counts as one below exponent 1, though it weighs the same.
+        ((0x007F, 0x0080), 1, (32, 64)),
+    ],
+)
+def test_blocks_of_denormals(words, exponent, datums):
+    words = [*words, *[0] * (16 - len(words))]
+    datums = [*datums, *[0] * (16 - len(datums))]
+    assert pack_block(BASE, Format.BFP8, words) == (exponent, datums)
+    got = tensix.pack(np.array(words, np.uint32), "BF16", "BFP8", dst32=False, raw=True)
+    assert (got[0], got[16:].tolist()) == (exponent, datums)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "old", "new", "saturating", "expected"),
+    [
+        # -2**-24 has biased exponent -9; 2**-15 has 0.
+        (Format.FP16, 0x0400, 0x8401, True, 0xFFFF),
+        (Format.FP16, 0x0400, 0x8401, False, 0x8000),
+        (Format.FP16, 0x0600, 0x8400, True, 0),
+        (Format.FP16, 0x7800, 0xF800, True, 0x7FFF),
+        (Format.FP16, 0x7800, 0xF800, False, 0),
+        (Format.FP16, 0x7400, 0xF400, True, 0),
+        # The sign of what underflows stays.
+        (Format.BF16, 0x0080, 0x8081, True, 0x8000),
+        (Format.BF16, 0x8080, 0x0081, True, 0),
+        (Format.FP32, 0x00800000, 0x80800001, True, 0x80000000),
+        (Format.FP32, 0x80800000, 0x00800001, True, 0),
+    ],
+)
+def test_accumulation_in_l1_that_underflows(fmt, old, new, saturating, expected):
+    numerics = replace(BASE, l1_fp16_underflow_saturates=saturating)
+    assert add_to_l1(numerics, old, new, fmt) == expected
+    wide = fmt is Format.FP32
+    l1 = np.frombuffer(old.to_bytes(L1_BYTES[fmt], "little"), np.uint8)
+    assert packed(new, fmt, fmt, dst32=wide, raw=not wide, l1=l1, numerics=numerics) == expected
+
+
+def test_the_reference_saturates_what_underflows_in_l1():
+    assert add_to_l1(BASE, 0x7BFF, 0xFBFF, Format.FP16) == 0x7FFF
+
+
+def elementwise(operation, dst, b, a, *, style, dst32, numerics=BASE, formats=None, phase=0):
+    """The Dst word of one datum, which both tiers give."""
+    own = STYLE_OWN_FORMAT[style]
+    fmt_a, fmt_b = formats or (own, own)
+    common = {"style": style, "dst32": dst32, "srca_format": fmt_a, "srcb_format": fmt_b}
+    arrays = [np.full((8, 16), word, np.uint32) for word in (dst, b, a)]
+    if operation == "mul":
+        scalar = multiply_add(numerics, dst, b, a, phase=phase, **common)
+        got = tensix.elwmul(*arrays, phase=phase, numerics=numerics, **common)
+    else:
+        subtract = operation == "sub"
+        scalar = add(numerics, dst, b, a, subtract=subtract, accumulating=True, **common)
+        got = (tensix.elwsub if subtract else tensix.elwadd)(*arrays, numerics=numerics, **common)
+    assert np.all(got == scalar)
+    return scalar
+
+
+@pytest.mark.parametrize(
+    ("operation", "dst", "b", "a", "expected"),
+    [
+        ("mul", 0x3F800000, FP16_ONE, FP16_ONE, 0x40000000),
+        ("add", 0x3F000000, FP16_ONE, FP16_ONE, 0x40200000),
+        ("sub", 0x3F000000, FP16_ONE, FP16_ONE | 1 << 9, 0x3F800000),
+        # Zero operands have exponent 97, where 7 bits of this Dst are lost.
+        ("mul", 90 << 23 | 1, 0, FP16_ONE, 90 << 23),
+        ("add", 90 << 23 | 1, 0, 0, 90 << 23),
+        # A zero difference of ones has exponent 127.
+        ("sub", 90 << 23, FP16_ONE, FP16_ONE, 0),
+    ],
+)
+def test_elementwise_fp16_into_a_32_bit_dst(operation, dst, b, a, expected):
+    assert elementwise(operation, dst, b, a, style=Style.FP16, dst32=True) == expected
+
+
+def integer(value):
+    return (1 << 18 if value < 0 else 0) | (16 << 10 if value else 0) | abs(value)
+
+
+@pytest.mark.parametrize(
+    ("operation", "dst", "b", "a", "expected"),
+    [
+        ("add", 0, integer(-1023), integer(1000), 0x80000017),
+        ("sub", 0x80000001, integer(-3), integer(-2), 0),
+        ("add", 0x7FFFFFF8, integer(3), integer(5), 0x7FFFFFFF),
+        ("add", 0x7FFFFFFF, integer(3), integer(5), 0x7FFFFFFF),
+        ("sub", 0xFFFFFFFF, integer(3), integer(-5), 0xFFFFFFFF),
+        ("mul", 0xFFFFFFFE, integer(16), integer(-32), 0xFFFFFFFF),
+    ],
+)
+def test_elementwise_integers_saturate(operation, dst, b, a, expected):
+    assert elementwise(operation, dst, b, a, style=Style.INT8, dst32=True) == expected
+
+
+def test_elementwise_integer_phases_make_the_product():
+    word = 0
+    for phase in range(4):
+        word = elementwise("mul", word, integer(1023), integer(-255), style=Style.INT8, dst32=True, phase=phase)
+    assert word == 1 << 31 | 1023 * 255
+
+
+@pytest.mark.parametrize(("flush", "expected"), [(True, 0), (False, 7)])
+def test_elementwise_integers_without_an_exponent(flush, expected):
+    numerics = replace(BASE, int8_zero_exponent_flush=flush)
+    assert elementwise("add", 0, 3, 4, style=Style.INT8, dst32=True, numerics=numerics) == expected
+
+
+@pytest.mark.parametrize(
+    ("style", "formats", "masking", "significand"),
+    [
+        (Style.BF16, (Format.BF16, Format.TF32), Masking.OWN_FORMAT, 7),
+        (Style.BF16, (Format.BF16, Format.TF32), Masking.SRCA_STYLE, 0),
+        (Style.TF32, (Format.TF32, Format.BF16), Masking.OWN_FORMAT, 0),
+        (Style.TF32, (Format.TF32, Format.BF16), Masking.SRCA_STYLE, 7),
+    ],
+)
+def test_elementwise_source_masking(style, formats, masking, significand):
+    """SrcB is 1 + 7 / 1024, in bits below BF16: they are read by SrcB's own format, or by SrcA's style."""
+    numerics = replace(BASE, masking=masking)
+    settings = {"style": style, "dst32": True, "numerics": numerics, "formats": formats}
+    words = {
+        "mul": elementwise("mul", 0, ONE | 7, ONE, phase=2, **settings),
+        "add": elementwise("add", 0, ONE | 7, 0, **settings),
+    }
+    values = {name: float(np.uint32(word).view(np.float32)) for name, word in words.items()}
+    assert values == {"mul": significand / 1024, "add": 1 + significand / 1024}
+
+
+@pytest.mark.parametrize(
+    ("dst", "a", "dst32", "expected"),
+    [
+        # A SrcA denormal counts as +0 and wins against a negative Dst.
+        (0xBF80, 0x7F, False, 0),
+        (0xBF800000, 1 << 18 | 0x7F, True, 0),
+        # A denormal of Dst is compared and kept as it is.
+        (0x0001, 0, False, 0x0001),
+        (0x00002001, 0x3FF, True, 0x00002000),
+    ],
+)
+def test_gmpool_with_denormal_winners(dst, a, dst32, expected):
+    assert maximum(dst, [ONE] * 16, [a] * 16, style=Style.BF16, dst32=dst32) == expected
+    arrays = (np.full((rows, 16), word, np.uint32) for rows, word in ((8, dst), (8, ONE), (16, a)))
+    assert np.all(tensix.gmpool(*arrays, style="BF16", dst32=dst32)[0] == expected)
+
+
+@pytest.mark.parametrize("dst32", [False, True])
+def test_row_broadcast_and_dotpv_by_the_scalar_tier(dst32):
+    rng = np.random.default_rng(61)
+    b, a = (rng.integers(0, 2, (rows, 16)) << 18 | rng.integers(120, 134, (rows, 16)) << 10 for rows in (8, 16))
+    b, a = ((each | rng.integers(0, 1024, each.shape)).astype(np.uint32) for each in (b, a))
+    dst = (rng.integers(120, 134, (8, 16)) << (23 if dst32 else 7) | rng.integers(0, 128, (8, 16))).astype(np.uint32)
+    common = {"style": Style.BF16, "dst32": dst32, "phase": 0}
+    own = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
+
+    def scalar(i, row, j):
+        return trace_dot16(BASE, int(dst[i, j]), row.tolist(), a[:, j].tolist(), **common, **own).result
+
+    whole = tensix.dotpv(dst, b, a, **common)
+    assert whole.tolist() == [[scalar(i, b[i], j) for j in range(16)] for i in range(8)]
+    spread = tensix.mvmul_row(dst, b[5:6], a, **common)
+    expected = [[scalar(i, b[5], j) for j in range(16)] if i in (0, 2, 4, 6) else dst[i].tolist() for i in range(8)]
+    assert spread.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("handling", "exponent", "datum", "word"),
+    [
+        (BfpRange.WRAP, 15, 0x40, 15 << 10),
+        (BfpRange.WRAP, 15, 0xE0, 1 << 18 | 15 << 10 | 1 << 9),
+        (BfpRange.WRAP, 31, 0x80, 1 << 18 | 31 << 10),
+        (BfpRange.WRAP, 3, 0x01, 29 << 10),
+        (BfpRange.FLUSH, 3, 0x01, 0),
+    ],
+)
+def test_block_floats_of_five_exponent_bits_unpack(handling, exponent, datum, word):
+    numerics = replace(BASE, bfp_a_range=handling)
+    assert unpack_block(numerics, Format.BFP8A, exponent, [datum]) == [word]
+    assert tensix.unpack(block_l1(exponent, datum), "BFP8A", "FP16", count=16, numerics=numerics)[0] == word
+
+
+def test_block_floats_of_five_exponent_bits_pack():
+    """1.5, -0.25 and 2**-9 under exponent 15: the last is a quarter of the last place."""
+    words = [0x3E00, 0xB400, 0x1800, *[0] * 13]
+    datums = [96, 0x90, 0, *[0] * 13]
+    assert pack_block(BASE, Format.BFP8A, words) == (15, datums)
+    got = tensix.pack(np.array(words, np.uint32), "FP16", "BFP8A", dst32=False)
+    assert (got[0], got[16:].tolist()) == (15, datums)

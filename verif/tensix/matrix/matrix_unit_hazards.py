@@ -1,0 +1,41 @@
+"""Short runs of instructions on the same and on other blocks of Dst, and when a unit of the machine's size takes them.
+
+Ref: tt-isa-documentation 3930471, MatrixUnit (latency) and Dst (a block is not readable for four cycles).
+"""
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
+from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.verif.tensix.matrix.matrix_unit_model import Operation
+
+
+def mvmul(block: int, *, dst32: bool = True, **fields) -> Operation:
+    """An MVMUL of BF16 sources on a block of Dst."""
+    return Operation(opcode=Opcode.MVMUL, dst32=dst32, dst_row=block * BLOCK_ROWS, **fields)
+
+
+def half(block: int) -> Operation:
+    """An MVMUL on a 16-bit block: block 2n and 2n + 1 are the halves of pair n."""
+    return mvmul(block, dst32=False)
+
+
+ZERO_2_3 = Operation(opcode=Opcode.ZEROACC, dst32=True, dst_row=2 * BLOCK_ROWS)
+"""ZEROACC of the pairs 2 and 3."""
+ZERO_HALVES_2 = Operation(opcode=Opcode.ZEROACC, dst_row=4 * BLOCK_ROWS)
+"""ZEROACC of 16 rows of 16 bits: pair 2."""
+ZERO_ALL = Operation(opcode=Opcode.ZEROACC, clear_all=True)
+
+HAZARDS = {
+    "one block": ([mvmul(0)] * 4, [0, 5, 10, 15]),
+    "two blocks": ([mvmul(0), mvmul(1)] * 3, [0, 1, 5, 6, 10, 11]),
+    "four blocks": ([mvmul(block) for block in range(4)] * 3, [0, 1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13]),
+    "five blocks": ([mvmul(block) for block in range(5)] * 3, list(range(15))),
+    "halves of a pair": ([half(0), half(1)] * 3, [0, 1, 5, 6, 10, 11]),
+    "a half, then its pair": ([half(1), mvmul(0), mvmul(1), half(0)], [0, 5, 6, 10]),
+    "a pair, then its halves": ([mvmul(3), half(7), half(8), half(6)], [0, 5, 6, 7]),
+    "both halves, then the pair": ([half(6), half(7), mvmul(3)], [0, 1, 6]),
+    "ZEROACC": ([mvmul(3), ZERO_2_3, mvmul(2), mvmul(4), ZERO_2_3, mvmul(3)], [0, 5, 6, 7, 11, 12]),
+    "ZEROACC beside": ([mvmul(1), ZERO_2_3, mvmul(4), ZERO_2_3], [0, 1, 2, 3]),
+    "ZEROACC of a pair": ([half(3), mvmul(3), ZERO_HALVES_2, half(5), ZERO_HALVES_2], [0, 1, 2, 3, 8]),
+    "ZEROACC of all": ([mvmul(60), ZERO_ALL, mvmul(60)], [0, 5, 6]),
+}
+"""Instructions, and in which cycle after the first each is taken."""

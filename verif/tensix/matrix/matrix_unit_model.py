@@ -1,0 +1,254 @@
+"""What SrcA, SrcB and Dst hold after every instruction and every write, by golden: the reference of the Matrix unit's bench.
+
+Undefined rows need no state of their own: every instruction reads them as 0, and what is not written of a block that
+was undefined reads as 0 afterwards.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_ROWS,
+    COLUMNS,
+    DST16_BF16,
+    DST16_FP16,
+    DST16_ROWS,
+    DST32,
+    DST32_ROWS,
+    SRC_ROWS,
+    STYLE_OWN_FORMAT,
+    Format,
+    Style,
+)
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.registers import dst32_rows
+from bitpath.rtl.tensix.dot.layouts import StyleCode
+from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.verif.tensix.dot.sources import NOT_FP16
+
+ZEROED_ROWS = 16
+"""Rows that one ZEROACC makes undefined."""
+HALF_BITS = 16
+ADDING = (Opcode.ELWADD, Opcode.ELWSUB)
+ELEMENT_WISE = (*ADDING, Opcode.ELWMUL)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row of Dst as an access names it."""
+
+    row: int
+    dst32: bool
+    fp16: bool
+
+    def fields(self) -> dict:
+        return {"row": self.row, "dst32": self.dst32, "fp16": self.fp16}
+
+    @property
+    def rows16(self) -> tuple[int, ...]:
+        """The 16-bit rows that hold it."""
+        return dst32_rows(self.row) if self.dst32 else (self.row,)
+
+    @property
+    def block(self) -> tuple["Place", ...]:
+        """The eight rows of its block."""
+        first = self.row - self.row % BLOCK_ROWS
+        return tuple(Place(first + k, self.dst32, self.fp16) for k in range(BLOCK_ROWS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """An instruction; formats are those of `style` where none are given."""
+
+    opcode: Opcode
+    style: Style = Style.BF16
+    dst32: bool = False
+    phase: int = 0
+    formats: tuple[Format, Format] | None = None
+    src_a_row: int = 0
+    src_b_row: int = 0
+    dst_row: int = 0
+    broadcast_row: bool = False
+    accumulate: bool = False
+    clear_all: bool = False
+    release_a: bool = False
+    release_b: bool = False
+
+    def fields(self, junk: Random) -> dict:
+        """Its payload; what the opcode does not read is junk."""
+        own = STYLE_OWN_FORMAT[self.style]
+        fmt_a, fmt_b = self.formats or (own, own)
+        fields = {name: junk.getrandbits(1) for name in ("broadcast_row", "accumulate", "clear_all")}
+        if self.opcode is Opcode.ZEROACC:
+            fields |= {name: junk.getrandbits(1) for name in ("release_a", "release_b")}
+            fields |= {"style": junk.choice(list(StyleCode)), "phase": junk.getrandbits(2)}
+            fields |= {"src_a_row": junk.getrandbits(6), "src_b_row": junk.getrandbits(6)}
+            fields["clear_all"] = self.clear_all
+        else:
+            fields |= {"style": StyleCode.of(self.style), "phase": self.phase}
+            fields |= {"src_a_row": self.src_a_row, "src_b_row": self.src_b_row}
+            fields |= {"release_a": self.release_a, "release_b": self.release_b}
+        if self.opcode is Opcode.MVMUL:
+            fields["broadcast_row"] = self.broadcast_row
+        if self.opcode in ADDING:
+            fields["accumulate"] = self.accumulate
+        return fields | {
+            "opcode": self.opcode,
+            "dst32": self.dst32,
+            "dst_row": self.dst_row,
+            "src_a_format": int(fmt_a),
+            "src_b_format": int(fmt_b),
+        }
+
+    @property
+    def place(self) -> Place:
+        """Its row of Dst."""
+        return Place(self.dst_row, self.dst32, self.style is Style.FP16)
+
+    @property
+    def rows16(self) -> frozenset[int]:
+        """The 16-bit rows of the block that it reads and writes, or that it makes undefined."""
+        if self.opcode is not Opcode.ZEROACC:
+            return frozenset(row for place in self.place.block for row in place.rows16)
+        if self.clear_all:
+            return frozenset(range(DST16_ROWS))
+        first = self.dst_row - self.dst_row % ZEROED_ROWS
+        return frozenset(row for k in range(ZEROED_ROWS) for row in Place(first + k, self.dst32, False).rows16)
+
+
+class Machine:
+    """The registers, with the whole past of Dst: a row's content is asked for by how much has been accepted."""
+
+    def __init__(self, numerics: TensixNumerics):
+        self.numerics = numerics
+        self.instructions = self.writes = 0
+        self._banks = {side: [np.zeros((SRC_ROWS, COLUMNS), np.uint32)] * 2 for side in "ab"}
+        self._current = {"a": 2, "b": 2}
+        # Of every 16-bit row: what it holds, in the register's bit order, after how many instructions or writes.
+        self._past = [[("instruction", 0, np.zeros(COLUMNS, np.uint32))] for _ in range(DST16_ROWS)]
+
+    def fill(self, side: str, rows: dict[int, np.ndarray]) -> None:
+        """The unpacker's next bank: rows that it does not write stay as they were two banks ago."""
+        bank = self._banks[side][-2].copy()
+        for row, values in rows.items():
+            bank[row] = values
+        self._banks[side].append(bank)
+
+    def write(self, place: Place, values: np.ndarray) -> None:
+        """A row from outside."""
+        self.writes += 1
+        self._store(place, values, "write", self.writes)
+
+    def execute(self, operation: Operation) -> None:
+        """One instruction."""
+        self.instructions += 1
+        if operation.opcode is Opcode.ZEROACC:
+            for row in operation.rows16:
+                self._past[row].append(("instruction", self.instructions, np.zeros(COLUMNS, np.uint32)))
+            return
+        block = operation.place.block
+        before = np.stack([self.now(place) for place in block])
+        after = self._compute(operation, before)
+        for place, values in zip(block, after, strict=True):
+            self._store(place, values, "instruction", self.instructions)
+        self._current["a"] += operation.release_a
+        self._current["b"] += operation.release_b
+
+    def source_bank(self, side: str) -> np.ndarray:
+        """The bank that the next instruction reads, uint32 [64, 16]."""
+        return self._banks[side][self._current[side]]
+
+    def now(self, place: Place) -> np.ndarray:
+        """A row after everything, uint32 [16] of logical words."""
+        return self.seen(place, self.instructions, self.writes)
+
+    def seen(self, place: Place, instructions: int, writes: int) -> np.ndarray:
+        """A row after so many instructions and writes from outside."""
+        accepted = {"instruction": instructions, "write": writes}
+        halves = [
+            next(values for kind, count, values in reversed(self._past[row]) if count <= accepted[kind])
+            for row in place.rows16
+        ]
+        if place.dst32:
+            return tensix.from_physical(halves[0] << HALF_BITS | halves[1], DST32)
+        return tensix.from_physical(halves[0], DST16_FP16 if place.fp16 else DST16_BF16)
+
+    def _store(self, place: Place, values: np.ndarray, kind: str, count: int) -> None:
+        if place.dst32:
+            words = tensix.to_physical(values, DST32)
+            halves = (words >> HALF_BITS, words & (1 << HALF_BITS) - 1)
+        else:
+            halves = (tensix.to_physical(values, DST16_FP16 if place.fp16 else DST16_BF16),)
+        for row, half in zip(place.rows16, halves, strict=True):
+            self._past[row].append((kind, count, half))
+
+    def _source(self, side: str, row: int, rows: int, style: Style) -> np.ndarray:
+        words = self.source_bank(side)[row : row + rows]
+        return words & np.uint32(~NOT_FP16 & 0xFFFFFFFF) if style is Style.FP16 else words
+
+    def _compute(self, operation: Operation, dst: np.ndarray) -> np.ndarray:
+        """The block after an instruction, uint32 [8, 16]."""
+        opcode, style = operation.opcode, operation.style
+        src_a_rows = BLOCK_ROWS if opcode in ELEMENT_WISE else 2 * BLOCK_ROWS
+        a = self._source("a", operation.src_a_row, src_a_rows, style)
+        b_row, b_rows = operation.src_b_row, 1 if operation.broadcast_row else BLOCK_ROWS
+        b = self._source("b", b_row, b_rows, style)
+        common = {"style": style, "dst32": operation.dst32, "numerics": self.numerics}
+        phase = {"phase": operation.phase}
+        formats = {}
+        if operation.formats is not None:
+            formats = dict(zip(("srca_format", "srcb_format"), operation.formats, strict=True))
+        match opcode:
+            case Opcode.MVMUL if operation.broadcast_row:
+                # It writes seven rows from its own on; the eighth follows them round the block.
+                base = operation.dst_row % BLOCK_ROWS
+                turned = np.roll(dst, -base, axis=0)
+                return np.roll(tensix.mvmul_row(turned, b, a, **common, **phase, **formats), base, axis=0)
+            case Opcode.MVMUL:
+                return tensix.mvmul(dst, b, a, **common, **phase, **formats)
+            case Opcode.DOTPV:
+                return tensix.dotpv(dst, b, a, **common, **phase, **formats)
+            case Opcode.GAPOOL:
+                base = operation.dst_row % BLOCK_ROWS
+                turned = np.roll(dst, -base, axis=0)
+                return np.roll(tensix.gapool(turned, b, a, **common, **phase), base, axis=0)
+            case Opcode.ELWMUL:
+                return tensix.elwmul(dst, b, a, **common, **phase, **formats)
+        add = tensix.elwadd if opcode is Opcode.ELWADD else tensix.elwsub
+        return add(dst, b, a, accumulate=operation.accumulate, **common, **formats)
+
+
+def issue_cycles(operations: list[Operation], *, passes: int, latency: int) -> list[int]:
+    """In which cycle after the first each instruction is taken, where only Dst's hazards hold it up.
+
+    Parameters
+    ----------
+    passes : cycles for which an instruction occupies the unit; ZEROACC occupies it for one.
+    latency : cycles from an instruction's last pass to the first in which its block may be read.
+    """
+    on_way: list[tuple[int, frozenset[int]]] = []
+    cycles, after = [], 0
+    for each in operations:
+        begins = max([after, *(readable for readable, rows in on_way if rows & each.rows16)])
+        ends = begins if each.opcode is Opcode.ZEROACC else begins + passes - 1
+        if each.opcode is not Opcode.ZEROACC:
+            on_way.append((ends + latency, each.rows16))
+        on_way = [flight for flight in on_way if flight[0] > ends]
+        cycles.append(ends)
+        after = ends + 1
+    return [cycle - cycles[0] for cycle in cycles]
+
+
+def pair_places(pair: int) -> list[Place]:
+    """Every row of a pair of blocks, as 32 bits and as 16 bits in both orders."""
+    return [
+        *(Place(pair * BLOCK_ROWS + k, True, False) for k in range(BLOCK_ROWS)),
+        *(Place(pair * 2 * BLOCK_ROWS + k, False, fp16) for k in range(2 * BLOCK_ROWS) for fp16 in (False, True)),
+    ]
+
+
+PAIRS = DST32_ROWS // BLOCK_ROWS
+"""Pairs of 16-bit blocks, each one block of 32 bits."""

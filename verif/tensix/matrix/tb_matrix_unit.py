@@ -1,0 +1,356 @@
+"""Bench of the Matrix unit: every kind of instruction, random streams on all ports at once, hazards cycle by cycle.
+
+What golden says is worked out as an entry is queued, before it is driven; how much of it a read of Dst sees follows from
+the cycle in which it is taken. ``BITPATH_CASES`` sets the instructions of a random stream.
+"""
+
+from copy import deepcopy
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import tensix
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS, Style
+from bitpath.golden.tensix.matmul import cycles as golden_cycles
+from bitpath.golden.tensix.matmul.matmul import TILE_ROWS
+from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.tensix.dot.sources import dst_row, source_rows
+from bitpath.verif.tensix.matrix.matrix_unit_hazards import HAZARDS, mvmul
+from bitpath.verif.tensix.matrix.matrix_unit_kinds import (
+    CASES,
+    CONFIG,
+    INSTRUCTION_PAIRS,
+    LATENCY,
+    LIMIT,
+    MASKING_BINS,
+    NUMERICS,
+    PACES,
+    SIGNATURE,
+    WRITE_PAIRS,
+    combinations,
+    cover_masking,
+    fill_both,
+    kind_bin,
+    place_kind,
+    random_operation,
+    read_pairs,
+    write_block,
+)
+from bitpath.verif.tensix.matrix.matrix_unit_model import (
+    PAIRS,
+    ZEROED_ROWS,
+    Operation,
+    Place,
+    issue_cycles,
+    pair_places,
+)
+from bitpath.verif.tensix.matrix.matrix_unit_player import Player
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(style=[cocotb.Param(value=style, name=style.value) for style in Style])
+async def every_kind(dut, style):
+    """Every opcode, width, phase and variant of a style on a block of its own, with words of the style before it."""
+    rng = pauses.rng("kinds")
+    kinds = combinations(style)
+    rng.shuffle(kinds)
+    async with bench(dut, SIGNATURE) as frame:
+        kinds_hit = frame.coverage([kind_bin(style, kind) for kind in kinds])
+        masking = frame.coverage(MASKING_BINS[style])
+        player = Player(frame, NUMERICS)
+        fill_both(player, rng, style)
+        operations = [place_kind(rng, style, kind, pair % PAIRS) for pair, kind in enumerate(kinds)]
+        for operation, kind in zip(operations, kinds, strict=True):
+            kinds_hit.hit(kind_bin(style, kind))
+            cover_masking(masking, operation, player)
+            write_block(player, rng, operation)
+        await player.idle()
+        for operation in operations:
+            player.issue(operation)
+        await player.idle()
+        for operation in operations:
+            for place in operation.place.block:
+                player.read(place)
+        await player.idle()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_stream(dut, pace):
+    """Instructions on few blocks, banks that come and go, rows written and read from outside, all at the same time."""
+    gap, stall = PACES[pace]
+    rng = pauses.rng("stream")
+    async with bench(dut, SIGNATURE) as frame:
+        player = Player(frame, NUMERICS, gap=gap, stall=stall)
+        styles = [rng.choice(list(Style)) for _ in range(CASES)]
+        # Both banks whole: later ones are written in part.
+        fill_both(player, rng, styles[0])
+        fill_both(player, rng, styles[-1])
+        for pair in INSTRUCTION_PAIRS:
+            for place in rng.choice((pair_places(pair)[:BLOCK_ROWS], pair_places(pair)[BLOCK_ROWS::2])):
+                player.write(place, dst_row(rng, Style.BF16, dst32=place.dst32))
+        await player.idle()
+        for style in styles:
+            operation = random_operation(rng, INSTRUCTION_PAIRS)
+            player.issue(operation)
+            for side, released in (("a", operation.release_a), ("b", operation.release_b)):
+                if released:
+                    some = rng.sample(range(SRC_ROWS), rng.randint(1, SRC_ROWS))
+                    rows = source_rows(rng, style, len(some))
+                    player.fill(side, dict(zip(some, rows, strict=True)))
+            place = rng.choice(pair_places(rng.choice(WRITE_PAIRS)))
+            player.write(place, dst_row(rng, style, dst32=place.dst32))
+            for _ in range(CONFIG.passes.bit_length()):
+                player.read(rng.choice(pair_places(rng.choice(INSTRUCTION_PAIRS + WRITE_PAIRS))))
+        await player.idle()
+        read_pairs(player, rng, INSTRUCTION_PAIRS + WRITE_PAIRS)
+        await player.idle()
+
+
+async def timed(player: Player, operations: list[Operation]) -> list[int]:
+    """Issue instructions without a gap; return in which cycles after the first they were taken."""
+    first = len(player.taken["instruction"])
+    for operation in operations:
+        player.issue(operation)
+    await player.idle()
+    taken = player.taken["instruction"][first:]
+    return [cycle - taken[0] for cycle in taken]
+
+
+@cocotb.test(**LIMIT)
+async def hazards(dut):
+    """Each instruction is taken in exactly the cycle in which its block can be had, and reads what was written."""
+    rng = pauses.rng("hazards")
+    async with bench(dut, SIGNATURE) as frame:
+        player = Player(frame, NUMERICS)
+        fill_both(player, rng, Style.BF16)
+        await player.idle()
+        for name, (operations, steps) in HAZARDS.items():
+            expected = issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
+            if CONFIG.passes == 1:
+                assert expected == steps, f"{name}: the bench expects {expected}"
+            taken = await timed(player, operations)
+            assert taken == expected, f"{name}: taken in cycles {taken}, expected {expected}"
+            read_pairs(player, rng, (0, 1, 2, 3))
+            await player.idle()
+        operations = [random_operation(rng, INSTRUCTION_PAIRS, releases=False) for _ in range(CASES)]
+        expected = issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
+        assert await timed(player, operations) == expected
+        read_pairs(player, rng, INSTRUCTION_PAIRS)
+        await player.idle()
+
+
+@cocotb.test(**LIMIT)
+async def accesses_around_an_instruction(dut):
+    """A row read or written just before, under and behind an instruction on its block, and on its other half."""
+    rng = pauses.rng("accesses")
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(["written before", "written behind"])
+        player = Player(frame, NUMERICS)
+        fill_both(player, rng, Style.BF16)
+        for place in pair_places(3)[:BLOCK_ROWS]:
+            player.write(place, dst_row(rng, Style.BF16, dst32=True))
+        await player.idle()
+        for dst32, offset in [
+            (dst32, offset) for dst32 in (False, True) for offset in range(CONFIG.passes + LATENCY + 2)
+        ]:
+            operation = mvmul(3 if dst32 else 6, dst32=dst32, src_a_row=rng.choice((0, 16, 32)))
+            place = Place(operation.dst_row + rng.randrange(BLOCK_ROWS), dst32, False)
+            # What waits for the result: the block itself, and with 16 bits not the other block of its pair.
+            other = Place(place.row + BLOCK_ROWS if not dst32 else 2 * place.row - place.row % BLOCK_ROWS, False, False)
+            for seen, waits in ((place, True), (other, dst32)):
+                await player.cycles(LATENCY + 1)
+                player.issue(operation)
+                await player.cycles(offset)
+                player.read(seen)
+                await player.idle()
+                last, read = player.taken["instruction"][-1], player.taken["read_dst"][-1]
+                offered = last - CONFIG.passes + 1 + offset
+                soonest = last + LATENCY if waits and offset else offered
+                assert read == max(offered, soonest), f"offered in {offered}, last pass in {last}, read in {read}"
+            values = dst_row(rng, Style.BF16, dst32=dst32)
+            await written_around(player, operation, place, values, offset, coverage)
+
+
+async def written_around(player: Player, operation: Operation, place: Place, values, offset: int, coverage) -> None:
+    """Offer a row ``offset - 1`` cycles after an instruction on its block: it goes wholly before or wholly behind."""
+    before, behind = deepcopy(player.machine), deepcopy(player.machine)
+    before.write(place, values)
+    before.execute(operation)
+    behind.execute(operation)
+    behind.write(place, values)
+    await player.cycles(LATENCY + 1)
+    if offset == 0:
+        player.send_write(place, values)
+        await player.cycles(1)
+    player.send_instruction(operation)
+    if offset > 0:
+        await player.cycles(offset - 1)
+        player.send_write(place, values)
+    await player.idle()
+    last, written = player.taken["instruction"][-1], player.taken["write_dst"][-1]
+    first = last - CONFIG.passes + 1
+    if offset == 0:
+        assert written < first
+    else:
+        assert written == max(last + LATENCY, first + offset - 1), f"last pass in {last}, written in {written}"
+    coverage.hit("written before" if written < first else "written behind")
+    player.machine = before if written < first else behind
+    for each in place.block:
+        player.read(each)
+    await player.idle()
+
+
+@cocotb.test(**LIMIT)
+async def hand_over(dut):
+    """Banks change hands at the very cycle: filled ahead, waited for by either side, released by any instruction."""
+    rng = pauses.rng("banks")
+    async with bench(dut, SIGNATURE) as frame:
+        player = Player(frame, NUMERICS)
+        taken = player.taken
+
+        def bank():
+            return dict(enumerate(source_rows(rng, Style.BF16)))
+
+        for late, early in ("ab", "ba"):
+            player.fill(early, bank())
+            player.fill(early, bank())
+            await player.idle()
+            awaited, third = bank(), len(taken[f"write_{early}"])
+            player.machine.fill(late, awaited)
+            operations = [mvmul(0), mvmul(1), mvmul(1, release_a=True, release_b=True)]
+            for operation in operations:
+                player.issue(operation)
+            # Two banks are the Matrix unit's: the third stands until one is given back.
+            player.fill(early, bank())
+            await player.cycles(20)
+            assert player.drivers["instruction"].pending == len(operations), "an instruction did not wait for its bank"
+            assert len(taken[f"write_{early}"]) == third, "a row went into a bank that is not the unpacker's"
+            player.send_fill(late, awaited)
+            await player.idle()
+            first, *_, released = taken["instruction"][-len(operations) :]
+            assert first == taken[f"write_{late}"][-1] + CONFIG.passes, "the bank was not readable at once"
+            assert taken[f"write_{early}"][third] == released + 1, "the bank was not writable at once"
+            # The early side has two banks again, the late side none: use both up.
+            for dst in range(2):
+                player.fill(late, bank())
+                player.issue(mvmul(dst, release_a=True, release_b=True))
+            read_pairs(player, rng, (0, 1))
+            await player.idle()
+        # One side's banks pass by under a bank of the other that stays; the last leaves both empty.
+        for side, stays in ("ab", "ba"):
+            player.fill(stays, bank())
+            for last in (False, False, True):
+                player.fill(side, bank())
+                kind = rng.choice(combinations(Style.BF16))
+                flags = {f"release_{side}": True, f"release_{stays}": last}
+                player.issue(place_kind(rng, Style.BF16, kind, rng.choice((0, 1, 2)), **flags))
+            read_pairs(player, rng, (0, 1, 2))
+            await player.idle()
+        read_pairs(player, rng, (0, 1, 2))
+
+
+@cocotb.test(**LIMIT)
+async def undefined_rows(dut):
+    """ZEROACC of 16 rows and of all, then instructions and rows from outside that fill a part of an undefined block."""
+    rng = pauses.rng("undefined")
+    parts = [
+        kind
+        for kind in combinations(Style.BF16)
+        if kind.get("phase", 0) == 0 and (kind["opcode"] is Opcode.GAPOOL or kind.get("broadcast_row"))
+    ]
+    async with bench(dut, SIGNATURE) as frame:
+        player = Player(frame, NUMERICS)
+        fill_both(player, rng, Style.BF16)
+        for clear_all, dst32, kind in [(c, d, k) for c in (False, True) for d in (False, True) for k in [*parts, None]]:
+            for pair in range(4):
+                for place in pair_places(pair)[:BLOCK_ROWS]:
+                    player.write(place, dst_row(rng, Style.BF16, dst32=True))
+            await player.idle()
+            # Its rows are on the way when it is to go.
+            player.issue(mvmul(1))
+            row = rng.randrange(16) if dst32 else rng.randrange(16, 32)
+            player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row, clear_all=clear_all))
+            if kind is not None:
+                player.issue(place_kind(rng, Style.BF16, kind, 1))
+                await player.idle()
+            else:
+                await player.idle()
+                place = rng.choice(pair_places(1))
+                player.write(place, dst_row(rng, Style.BF16, dst32=place.dst32))
+                await player.idle()
+            read_pairs(player, rng, (0, 1, 2))
+            await player.idle()
+        # Of pairs that were never written.
+        read_pairs(player, rng, (PAIRS // 2, 3))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(dst32=[False, True])
+async def every_block(dut, dst32):
+    """A row of each block of Dst is written; ZEROACC of one half of all sixteen rows, then of the other, leaves the rest."""
+    rng = pauses.rng("blocks")
+    rows = DST32_ROWS if dst32 else DST16_ROWS
+    async with bench(dut, SIGNATURE) as frame:
+        player = Player(frame, NUMERICS)
+        places = [Place(first + rng.randrange(BLOCK_ROWS), dst32, False) for first in range(0, rows, BLOCK_ROWS)]
+        for place in places:
+            player.write(place, dst_row(rng, Style.BF16, dst32=dst32))
+        await player.idle()
+        sixteens = rng.sample(range(0, rows, ZEROED_ROWS), rows // ZEROED_ROWS)
+        for half in (sixteens[::2], sixteens[1::2]):
+            for first in half:
+                row = first + rng.randrange(ZEROED_ROWS)
+                player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row))
+            await player.idle()
+            for place in places:
+                player.read(place)
+            await player.idle()
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=["bf16", "int8", "fp16"])
+async def tile_product(dut, fmt):
+    """A 32x64x32 product by the plan that golden executes, its second pair of tiles unpacked behind the first."""
+    rng = np.random.default_rng(pauses.rng(fmt).getrandbits(32))
+    shapes = (32, 64), (64, 32)
+    if fmt == "int8":
+        a, b = (rng.integers(-127, 128, shape, dtype=np.int32) for shape in shapes)
+    else:
+        a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
+    dst32 = fmt != "fp16"
+    plan = tensix.plan_matmul(a, b, fmt=fmt, fidelity="HiFi4", dst32=dst32, numerics=NUMERICS)
+    expected = tensix.run_plan(plan, numerics=NUMERICS)[0, 0]
+    async with bench(dut, SIGNATURE) as frame:
+        player = Player(frame, NUMERICS)
+        for k in range(2):
+            player.fill("a", dict(enumerate(plan.src_a[k, 0])))
+            player.fill("b", dict(enumerate(plan.src_b[0, k])))
+        await player.idle()
+        operations = [
+            Operation(
+                opcode=Opcode.MVMUL,
+                style=plan.fmt.style,
+                dst32=dst32,
+                phase=each.phase,
+                formats=(plan.fmt.register, plan.fmt.register),
+                src_a_row=each.src_a_row,
+                src_b_row=each.src_b_row,
+                dst_row=each.dst_row,
+                release_a=each is plan.instructions[-1],
+                release_b=each is plan.instructions[-1],
+            )
+            for _ in range(2)
+            for each in plan.instructions
+        ]
+        cycles = await timed(player, operations)
+        assert cycles == issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
+        if CONFIG.passes == 1:
+            assert cycles == golden_cycles.issue_cycles(2 * plan.instructions)
+        places = [Place(row, dst32, plan.fmt.style is Style.FP16) for row in range(TILE_ROWS)]
+        assert np.array_equal(np.stack([player.machine.now(place) for place in places]), expected)
+        for place in places:
+            player.read(place)
+        await player.idle()

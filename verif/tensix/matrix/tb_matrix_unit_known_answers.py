@@ -1,0 +1,145 @@
+"""Known answers of ttsim v1.10.0 through the Matrix unit.
+
+``BITPATH_KAT_DIR`` is the folder that holds them. A row that the RTL gives is compared with the answer, not with golden.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, SRC_ROWS, STYLE_OWN_FORMAT, Format, Style
+from bitpath.rtl.tensix.dot.layouts import DstRow
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.tensix.matrix.matrix_unit_model import PAIRS, Operation
+
+CONFIG = config_from_environment(MatrixUnitConfig)
+LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
+NOT_IN_THE_UNIT = "GMPOOL"
+PER_BANK = SRC_ROWS // COLUMNS
+"""Cases whose SrcA, 16 rows each, fills a bank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An instruction but for its rows, what it reads, and what Dst holds afterwards."""
+
+    opcode: Opcode
+    style: Style
+    dst32: bool
+    phase: int
+    formats: tuple[Format, Format]
+    accumulate: bool
+    src_a: np.ndarray
+    src_b: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+    def operation(self, slot: int, pair: int, *, release: bool) -> Operation:
+        """The instruction on the bank's operands of that number, in a pair's first block."""
+        return Operation(
+            opcode=self.opcode,
+            style=self.style,
+            dst32=self.dst32,
+            phase=self.phase,
+            formats=self.formats,
+            accumulate=self.accumulate,
+            src_a_row=slot * COLUMNS,
+            src_b_row=slot * BLOCK_ROWS,
+            dst_row=pair * BLOCK_ROWS * (1 if self.dst32 else 2),
+            release_a=release,
+            release_b=release,
+        )
+
+
+def cases(name: str) -> list[Case]:
+    """Those of an archive that the unit can do."""
+    with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / name) as file:
+        archive = dict(file)
+    found = []
+    for case, style_index in enumerate(archive["style"]):
+        style = Style(str(archive["style_names"][style_index]))
+        opcode = str(archive["op_names"][archive["op"][case]]) if "op" in archive else "MVMUL"
+        if opcode == NOT_IN_THE_UNIT:
+            continue
+        own = STYLE_OWN_FORMAT[style]
+        formats = tuple(Format(archive[fmt][case]) if fmt in archive else own for fmt in ("fmtA", "fmtB"))
+        found.append(
+            Case(
+                opcode=Opcode[opcode],
+                style=style,
+                dst32=bool(archive["use32"][case]),
+                phase=int(archive["phase"][case]),
+                formats=formats,
+                accumulate="accum" in archive and bool(archive["accum"][case]),
+                src_a=archive["srcA"][case],
+                src_b=archive["srcB"][case],
+                before=archive["dst_in"][case],
+                after=archive["dst_out"][case],
+            )
+        )
+    return found
+
+
+def batches(every: list[Case], size: int) -> list[list[Case]]:
+    """The cases in order, so many at a time."""
+    return [every[first : first + size] for first in range(0, len(every), size)]
+
+
+async def play(frame: Bench, every: list[Case]) -> None:
+    """As many cases as Dst has pairs of blocks, then the next as many."""
+    junk = pauses.rng("unread fields")
+    board = frame.check_stream("dst")
+    names = ("instruction", "write_a", "write_b", "write_dst", "read_dst")
+    drivers = {name: frame.driver(name) for name in names}
+
+    async def taken(*waited: str) -> None:
+        while any(drivers[name].pending for name in waited):
+            await RisingEdge(frame.dut.clk)
+
+    for batch in batches(every, PAIRS):
+        operations = []
+        for first, group in enumerate(batches(batch, PER_BANK)):
+            for slot, case in enumerate(group):
+                last = case is group[-1]
+                operations.append(case.operation(slot, first * PER_BANK + slot, release=last))
+                for side, rows in (("write_a", case.src_a), ("write_b", case.src_b)):
+                    for k, row in enumerate(rows):
+                        fields = {"row": slot * len(rows) + k, "last": last and k == len(rows) - 1}
+                        drivers[side].send({"values": row.tolist(), **fields})
+        for case, operation in zip(batch, operations, strict=True):
+            for place, row in zip(operation.place.block, case.before, strict=True):
+                drivers["write_dst"].send({"values": row.tolist(), "address": place.fields()})
+        await taken("write_dst")
+        for operation in operations:
+            drivers["instruction"].send(operation.fields(junk))
+        await taken("instruction")
+        for number, (case, operation) in enumerate(zip(batch, operations, strict=True)):
+            for place, row in zip(operation.place.block, case.after, strict=True):
+                board.expect(pack(DstRow, row.tolist()), f"case {number}, {operation}, {place}")
+                drivers["read_dst"].send(place.fields())
+        await taken("read_dst")
+
+
+@cocotb.test(**LIMIT)
+async def products(dut):
+    """MVMUL."""
+    every = cases("tensix_mvmul.npz")
+    async with bench(dut, MatrixUnit(CONFIG).signature) as frame:
+        await play(frame, every)
+
+
+@cocotb.test(**LIMIT)
+async def elementwise_and_pooling(dut):
+    """ELWMUL, ELWADD, ELWSUB and GAPOOL."""
+    every = cases("tensix_elw.npz")
+    async with bench(dut, MatrixUnit(CONFIG).signature) as frame:
+        await play(frame, every)

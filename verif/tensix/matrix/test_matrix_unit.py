@@ -1,0 +1,61 @@
+"""The bench of the Matrix unit: shapes and numerics on both simulators, and known answers, with the counts to reach."""
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
+from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
+from bitpath.sim.engine.runner import build, run, run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20251123
+DOCUMENTED = replace(WORMHOLE_DOCUMENTED.numerics, row_broadcast_writes_all=True)
+"""SrcA from any 8-row block, masking by style, and every row written by a row broadcast."""
+ALL = 17
+"""Tests of the bench."""
+ROWS_ANSWERED = {"products": 559 * 8, "elementwise_and_pooling": 396 * 8}
+"""Rows of 16 known answers."""
+
+
+def bench(simulator, shape, numerics=WORMHOLE.numerics, *, min_tests=ALL, **checks):
+    """Rows of 16 words are compared, at least ``min_compared`` of them."""
+    config = MatrixUnitConfig(rows=shape[0], cols=shape[1], numerics=numerics)
+    run_bench("matrix_unit", config, simulator, seed=SEED, min_tests=min_tests, **checks)
+
+
+@pytest.mark.parametrize(
+    ("shape", "numerics"),
+    [
+        ((2, 4), WORMHOLE.numerics),
+        ((8, 1), DOCUMENTED),
+        # The machine's own; `bitpath run` compares a layer through it.
+        pytest.param((8, 16), WORMHOLE.numerics, marks=pytest.mark.deep),
+    ],
+    ids=["2x4", "8x1-documented", "8x16"],
+)
+def test_on_verilator(shape, numerics):
+    bench("verilator", shape, numerics, cases=60, min_compared=8000)
+
+
+def test_2x4_on_icarus():
+    """Icarus does a dozen cycles of it a second."""
+    bench("icarus", (2, 4), cases=2, tests="random_stream/pace=both", min_tests=1, min_compared=100)
+
+
+@pytest.mark.parametrize("shape", [(2, 4), pytest.param((8, 16), marks=pytest.mark.deep)], ids=["2x4", "8x16"])
+@pytest.mark.parametrize("test", ROWS_ANSWERED)
+def test_known_answers(test, shape):
+    """71,552 outputs of MVMUL, and 50,688 of the element-wise operations and GAPOOL."""
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    result = run(
+        build("matrix_unit", MatrixUnitConfig(rows=shape[0], cols=shape[1]), "verilator"),
+        "bitpath.verif.tensix.matrix.tb_matrix_unit_known_answers",
+        seed=1,
+        tests=rf"\.{test}$",
+        env={"BITPATH_KAT_DIR": os.path.abspath(os.environ["BITPATH_KAT_DIR"])},
+        timeout=300,
+    )
+    assert result.compared == ROWS_ANSWERED[test]

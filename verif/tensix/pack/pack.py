@@ -1,0 +1,171 @@
+"""Rows for the packer, and what golden makes of them."""
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.tensix import pack as golden_pack
+from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
+from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
+from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
+from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, COLUMNS, Format
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
+from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.tensix.dot.words import row_bits
+
+EXPONENT_STREAM = 16
+"""Bytes that the exponents of block floats in L1 are padded to."""
+ALL_COLUMNS = (1 << COLUMNS) - 1
+"""The edge mask that replaces nothing."""
+FLAGS = (
+    "dst32",
+    "raw",
+    "unsigned",
+    "accumulate",
+    "edge_minus_infinity",
+    "exponent_threshold",
+    "descale_shift",
+    "round_10b",
+)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """What the packer is to do with rows; the fields are `golden.tensix.pack`'s arguments, but for ``accumulate``."""
+
+    mid_format: Format
+    out_format: Format
+    dst32: bool
+    raw: bool = False
+    unsigned: bool = False
+    relu: int = 0
+    relu_threshold: int = 0
+    accumulate: bool = False
+    edge_minus_infinity: bool = False
+    exponent_threshold: int = 0
+    descale_shift: int = 0
+    round_10b: bool = False
+
+    @property
+    def bin(self) -> str:
+        """As coverage names it: of thresholds and shifts only whether there are any."""
+        flags = [name for name in FLAGS if getattr(self, name)]
+        return "/".join([self.mid_format.name, self.out_format.name, f"relu{self.relu}", *flags])
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Of `golden.tensix.pack`, without the words, the edge mask and L1."""
+        return {name: value for name, value in asdict(self).items() if name != "accumulate"}
+
+    @property
+    def datum_bits(self) -> int:
+        """Bits of a datum in L1."""
+        block = BLOCK_FLOATS.get(self.out_format)
+        return 8 * L1_BYTES[self.out_format] if block is None else block.datum_bits
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in L1, the exponent apart."""
+        return BLOCK * self.datum_bits // 8
+
+
+def _all_packings() -> tuple[Packing, ...]:
+    packings = []
+    for (dst32, raw), mids in EARLY_FORMATS.items():
+        for mid in mids:
+            outs = (mid,) if mid in INTEGERS else FLOAT_OUTPUTS
+            outs = [out for out in outs if (mid, out) != (Format.FP32, Format.TF32)]
+            packings += [
+                Packing(mid, out, dst32, raw, unsigned, relu, accumulate=accumulate)
+                for out in outs
+                for unsigned in ((False, True) if mid is Format.INT8 else (False,))
+                for relu in range(2 if mid in INTEGERS else 4)
+                for accumulate in ((False, True) if out in ACCUMULATING_FORMATS else (False,))
+            ]
+    return tuple(packings)
+
+
+ALL_PACKINGS = _all_packings()
+"""Every combination of formats, ReLU and accumulation that golden allows, with threshold 0 and all other steps off."""
+
+
+@dataclass(frozen=True)
+class PackRow:
+    """One request; ``old`` are the datums that L1 holds, ``edge_mask`` has a bit for each column that stays."""
+
+    packing: Packing
+    words: tuple[int, ...]
+    old: tuple[int, ...] = (0,) * BLOCK
+    edge_mask: int = ALL_COLUMNS
+
+    def payload(self, junk: Random) -> int:
+        """As the packer takes it; what does not belong to the row is junk."""
+        packing = self.packing
+        old = junk.getrandbits(ROW_BITS)
+        if packing.accumulate:
+            used = 8 * packing.row_bytes
+            old = old >> used << used | row_bits(self.old, packing.datum_bits)
+        upper = [0 if packing.dst32 else junk.getrandbits(16) << 16 for _ in self.words]
+        control = {name: int(value) for name, value in asdict(packing).items()}
+        words = [word | above for word, above in zip(self.words, upper, strict=True)]
+        return pack(PackRequest, {"row": words, "old": old, "masked": self.edge_mask ^ ALL_COLUMNS, "control": control})
+
+    def __str__(self) -> str:
+        words, old = (" ".join(f"{word:x}" for word in side) for side in (self.words, self.old))
+        numbers = {
+            name: getattr(self.packing, name) for name in ("relu_threshold", "exponent_threshold", "descale_shift")
+        }
+        shown = "".join(f", {name} {value:#x}" for name, value in numbers.items() if value)
+        mask = f", edge mask {self.edge_mask:#06x}" * (self.edge_mask != ALL_COLUMNS)
+        return f"{self.packing.bin}{shown}{mask}: {words}{f' onto {old}' * self.packing.accumulate}"
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What a row becomes: 16 datums, and a block's exponent, else 0."""
+
+    datums: tuple[int, ...]
+    exponent: int
+    datum_bits: int
+
+    @property
+    def bits(self) -> int:
+        """As the port has it."""
+        return pack(PackedRow, {"datums": row_bits(self.datums, self.datum_bits), "exponent": self.exponent})
+
+
+def expected(rows: list[PackRow], numerics: TensixNumerics) -> list[Packed]:
+    """What each row becomes; golden packs all rows that are to be packed alike at once."""
+    groups: dict[Packing, list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        groups[row.packing].append(index)
+    results: dict[int, Packed] = {}
+    for packing, indices in groups.items():
+        data = _pack(packing, [rows[index] for index in indices], numerics)
+        exponents = [0] * len(indices)
+        if packing.out_format in BLOCK_FLOATS:
+            stream = -(-len(indices) // EXPONENT_STREAM) * EXPONENT_STREAM
+            exponents, data = list(data[: len(indices)]), data[stream:]
+        size, width = packing.row_bytes, packing.datum_bits
+        for k, (index, exponent) in enumerate(zip(indices, exponents, strict=True)):
+            row = int.from_bytes(data[k * size : (k + 1) * size], "little")
+            datums = tuple(row >> width * lane & (1 << width) - 1 for lane in range(BLOCK))
+            results[index] = Packed(datums, exponent, width)
+    return [results[index] for index in range(len(rows))]
+
+
+def _pack(packing: Packing, rows: list[PackRow], numerics: TensixNumerics) -> bytes:
+    old = b"".join(row_bits(row.old, packing.datum_bits).to_bytes(packing.row_bytes, "little") for row in rows)
+    return golden_pack(
+        np.array([row.words for row in rows], np.uint32),
+        **packing.arguments,
+        l1=np.frombuffer(old, np.uint8) if packing.accumulate else None,
+        edge_mask=np.array([row.edge_mask for row in rows]),
+        numerics=numerics,
+    ).tobytes()

@@ -1,0 +1,110 @@
+"""Random rows for the packer, over every combination of formats and steps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.tensix.convert.early_conversion import INTEGERS
+from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT
+from bitpath.golden.tensix.declarations.formats import BLOCK, COLUMNS, EXPONENT5_FORMATS, Format
+from bitpath.verif.tensix.dot.words import float_code, integer
+from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, ALL_PACKINGS, Packing, PackRow
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A packing, whose exponent threshold may become any if it is not 0, and whether some columns are masked."""
+
+    packing: Packing
+    masked: bool
+
+    @property
+    def bin(self) -> str:
+        """As coverage names it."""
+        return self.packing.bin + "/masked" * self.masked
+
+
+def _to_10_bits() -> Iterator[Packing]:
+    """What rounding to 10 bits applies to: all that may become TF32, and raw conversions, which it does not change."""
+    for packing in ALL_PACKINGS:
+        to_fp16 = packing.out_format is Format.FP16
+        if packing.mid_format is Format.TF32:
+            yield replace(packing, mid_format=Format.FP32, round_10b=True)
+            if to_fp16:
+                yield replace(packing, mid_format=Format.BF16, round_10b=True)
+        elif packing.raw and (packing.mid_format is Format.FP32 or (packing.mid_format is Format.BF16 and to_fp16)):
+            yield replace(packing, round_10b=True)
+
+
+def _combinations() -> Iterator[Combination]:
+    for packing in (*ALL_PACKINGS, *_to_10_bits()):
+        if packing.mid_format in INTEGERS:
+            shifts = packing.mid_format is Format.INT8 and not packing.raw
+            variants = [replace(packing, descale_shift=shift) for shift in range(1 + shifts * LARGEST_DESCALE_SHIFT)]
+        else:
+            variants = [replace(packing, exponent_threshold=threshold) for threshold in (0, 1)]
+        for each in variants:
+            yield Combination(each, masked=False)
+            yield Combination(each, masked=True)
+            if packing.mid_format not in INTEGERS:
+                yield Combination(replace(each, edge_minus_infinity=True), masked=True)
+
+
+COMBINATIONS = tuple(_combinations())
+"""Every combination that golden allows, with every shift of its own."""
+
+
+def random_row(combination: Combination, rng: Random) -> PackRow:
+    """A row by class of its words' format; thresholds near one of them; old datums that often nearly cancel."""
+    packing = combination.packing
+    mask = _mask(rng) if combination.masked else ALL_COLUMNS
+    mid = packing.mid_format
+    if mid in INTEGERS:
+        words = tuple(_integer(rng, packing) for _ in range(BLOCK))
+        return PackRow(packing, words, edge_mask=mask)
+    source = FP16 if mid in EXPONENT5_FORMATS else FP32
+    near = rng.getrandbits(source.exponent_bits)
+    words = [float_code(rng, source, near=near) for _ in range(BLOCK)]
+    if not packing.dst32 and source is FP32:
+        source = BF16
+        words = [word >> FP32.width - BF16.width for word in words]
+    if packing.relu > 1:
+        drop = 16 if packing.dst32 else 0
+        threshold = (rng.choice(words) >> drop) + rng.randint(-1, 1)
+        packing = replace(packing, relu_threshold=threshold & 0x7FFF)
+    if packing.exponent_threshold:
+        exponent = rng.choice(words) >> source.fraction_bits & source.exponent_mask
+        threshold = rng.choice((exponent, exponent + 1, rng.getrandbits(8)))
+        packing = replace(packing, exponent_threshold=min(max(threshold, 1), 255))
+    old = tuple(_old(rng, packing, word) for word in words) if packing.accumulate else (0,) * BLOCK
+    return PackRow(packing, tuple(words), old, mask)
+
+
+def _mask(rng: Random) -> int:
+    """Any columns, the first ones, or all but one; never all."""
+    column = rng.randrange(COLUMNS)
+    return rng.choice((rng.getrandbits(COLUMNS), (1 << column) - 1, ALL_COLUMNS)) & ~(1 << column)
+
+
+def _integer(rng: Random, packing: Packing) -> int:
+    """An integer of Dst; with a shift, often one that is about half-way where the clamps are."""
+    width = 32 if packing.dst32 else 16
+    shift = packing.descale_shift
+    if not shift or rng.getrandbits(1):
+        return integer(rng, width)
+    whole = rng.choice((rng.randint(0, 5), rng.randint(125, 129), rng.randint(253, 257)))
+    magnitude = (whole << shift) + (1 << shift - 1) + rng.randint(-1, 1)
+    return rng.getrandbits(1) << width - 1 | magnitude & (1 << width - 1) - 1
+
+
+def _old(rng: Random, packing: Packing, word: int) -> int:
+    """A datum of L1: any, or about what cancels a word that keeps its format."""
+    code = float_code(rng, FP16 if packing.out_format is Format.FP16 else FP32)
+    if packing.out_format is Format.BF16:
+        code >>= 16
+    width = packing.datum_bits
+    if rng.getrandbits(1) or (32 if packing.dst32 else 16) < width:
+        return code
+    same = word >> 32 - width if packing.dst32 else word
+    return same + rng.randint(-1, 1) & (1 << width) - 1 ^ 1 << width - 1

@@ -1,0 +1,125 @@
+"""Bench of the packer: every 16-bit word, directed corners, every combination of formats and steps, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
+"""
+
+import os
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.tensix import unpack
+from bitpath.golden.tensix.declarations.formats import BLOCK, EXPONENT5_FORMATS, Format
+from bitpath.rtl.tensix.pack.packer import Packer
+from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.tensix.pack.corner import lay_out
+from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow, expected
+from bitpath.verif.tensix.pack.pack_corners import corners
+from bitpath.verif.tensix.pack.pack_random import COMBINATIONS, random_row
+
+CONFIG = config_from_environment(ConversionConfig)
+NUMERICS = CONFIG.numerics
+SIGNATURE = Packer(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+def with_golden(requests: list[PackRow]) -> list[Request]:
+    """Requests with what golden makes of them."""
+    return as_rows(requests, expected(requests, NUMERICS))
+
+
+def as_rows(requests: list[PackRow], results: list[Packed]) -> list[Request]:
+    """Requests and results as the ports have them."""
+    junk = pauses.rng("junk")
+    return [Request(each.payload(junk), result.bits, each) for each, result in zip(requests, results, strict=True)]
+
+
+def register_words(fmt: Format) -> np.ndarray:
+    """Every code of a 16-bit format as a 16-bit Dst word: what the unpacker leaves in Src, without the 3 lowest bits of
+    a fraction that has an 8-bit exponent beside it."""
+    src = unpack(np.arange(1 << 16, dtype="<u2").view(np.uint8), fmt, fmt, count=1 << 16)
+    return src >> 3 if fmt is Format.BF16 else src >> 18 << 15 | src & 0x7FFF
+
+
+SWEEPS = [
+    Packing(mid, out, False, raw)
+    for mid, out, raw in (
+        (Format.BF16, Format.BF16, True),
+        (Format.BF16, Format.BF16, False),
+        (Format.BF16, Format.FP16, False),
+        (Format.BFP8, Format.BF16, False),
+        (Format.FP16, Format.FP16, True),
+        (Format.FP16, Format.FP16, False),
+        (Format.FP16, Format.BF16, True),
+        (Format.BFP8A, Format.FP16, False),
+        (Format.FP8, Format.FP8, True),
+        (Format.INT16, Format.INT16, True),
+    )
+]
+"""Every early conversion of 16-bit words, copied and rounded, and the late ones between 5 and 8 exponent bits."""
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(packing=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in SWEEPS])
+async def every_word(dut, packing):
+    """All 65,536 words of a 16-bit Dst."""
+    fmt = Format.FP16 if packing.mid_format in EXPONENT5_FORMATS else Format.BF16
+    words = register_words(fmt)
+    if packing.raw and packing.mid_format is packing.out_format is fmt:
+        assert words.tolist() == list(range(1 << 16)), "a code does not come through the registers as it was"
+    rows = with_golden([PackRow(packing, tuple(row)) for row in words.reshape(-1, BLOCK).tolist()])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Packer.LATENCY).sweep(rows)
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    table = lay_out(corners(NUMERICS))
+    requests = [row for row, _ in table]
+    results = expected(requests, NUMERICS)
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(dict.fromkeys(each.bin for _, places in table for each in places.values()))
+        for (_, places), result in zip(table, results, strict=True):
+            for place, each in places.items():
+                if (result.datums[place], result.exponent) == (each.datum, each.exponent):
+                    coverage.hit(each.bin)
+        await Pipeline(frame, Packer.LATENCY).exchange(as_rows(requests, results), "full_speed")
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_rows(dut, pace):
+    """Every combination of formats and steps, in any order.
+
+    They are dealt out to the paces; those with the same formats stand side by side, so that most formats go at every pace.
+    """
+    rng = pauses.rng("rows")
+    share = COMBINATIONS[list(PACES).index(pace) :: len(PACES)]
+    order = [*share, *rng.choices(share, k=max(0, CASES - len(share)))]
+    rng.shuffle(order)
+    rows = with_golden([random_row(combination, rng) for combination in order])
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([combination.bin for combination in share])
+        for combination in order:
+            coverage.hit(combination.bin)
+        await Pipeline(frame, Packer.LATENCY).exchange(rows, pace)
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("rows")
+    rows = with_golden([random_row(rng.choice(COMBINATIONS), rng) for _ in range(20)])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Packer.LATENCY).one_at_a_time(rows)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With rows in all ranks."""
+    rng = pauses.rng("rows")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Packer.LATENCY).resets(lambda: with_golden([random_row(rng.choice(COMBINATIONS), rng)]))

@@ -1,0 +1,184 @@
+"""Bench of the unpacker: every datum of up to 16 bits, FP32 at ends of other formats, random rows, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
+"""
+
+import os
+from itertools import product
+
+import cocotb
+
+from bitpath.golden.formats.catalogue import FP16, FP32
+from bitpath.golden.tensix.declarations.formats import BLOCK, Format
+from bitpath.golden.tensix.declarations.numerics import BfpRange
+from bitpath.rtl.tensix.dot.layouts import DstRow
+from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.unpacker import Unpacker
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion, UnpackRow, every_row, expected, random_row
+
+CONFIG = config_from_environment(ConversionConfig)
+NUMERICS = CONFIG.numerics
+SIGNATURE = Unpacker(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+EXHAUSTED = [conversion for conversion in ALL_CONVERSIONS if conversion.datum_bits <= 16]
+REBIAS = FP32.bias - FP16.bias
+
+
+def with_golden(requests: list[UnpackRow]) -> list[Request]:
+    """Requests with what golden makes of them."""
+    junk = pauses.rng("junk")
+    results = expected(requests, NUMERICS)
+    return [Request(each.payload(junk), result, each) for each, result in zip(requests, results, strict=True)]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(conversion=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in EXHAUSTED])
+async def every_datum(dut, conversion):
+    """All codes, and for block floats all of them under all exponents, the wrapping and the largest ones among them."""
+    rows = with_golden(every_row(conversion))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Unpacker.LATENCY).sweep(rows)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_rows(dut, pace):
+    """All pairs of formats in any order."""
+    rng = pauses.rng("rows")
+    order = [*ALL_CONVERSIONS, *rng.choices(ALL_CONVERSIONS, k=max(0, CASES - len(ALL_CONVERSIONS)))]
+    rng.shuffle(order)
+    rows = with_golden([random_row(conversion, rng) for conversion in order])
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([conversion.bin for conversion in ALL_CONVERSIONS])
+        for conversion in order:
+            coverage.hit(conversion.bin)
+        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, pace)
+
+
+def fp32_corners() -> list[tuple[str, Format, int, int]]:
+    """A bin, the register format, an FP32 code, and the Src or Dst word that it must become."""
+    low = (1 << 13) - 1
+    table = []
+    for sign in (0, 1):
+        code, src = sign << 31, sign << 18
+        name = "+-"[sign]
+        infinity, denormal = FP32.infinity_code, FP32.fraction_mask
+        table += [
+            (f"zero/{name}", Format.BF16, code, src),
+            (f"denormal to BF16 is zero/{name}", Format.BF16, code | denormal, src),
+            (f"denormal to TF32 keeps its bits/{name}", Format.TF32, code | denormal, src | 0x3FF),
+            (f"denormal to FP32 passes/{name}", Format.FP32, code | denormal, code | denormal),
+            (f"least normal to BF16/{name}", Format.BF16, code | 1 << 23, src | 1 << 10),
+            (f"fraction to BF16 truncates/{name}", Format.BF16, code | 0x3FFFFFFF, src | 0x7F << 10 | 0x3F8),
+            (f"fraction to TF32 truncates/{name}", Format.TF32, code | 0x3FFFFFFF, src | 0x7F << 10 | 0x3FF),
+            (f"low NaN to TF32 is infinity/{name}", Format.TF32, code | infinity | low, src | 0xFF << 10),
+            (f"low NaN to BF16 is infinity/{name}", Format.BF16, code | infinity | 0xFFFF, src | 0xFF << 10),
+            (f"low NaN to FP32 passes/{name}", Format.FP32, code | infinity | 1, code | infinity | 1),
+            (f"NaN to FP16 is the largest/{name}", Format.FP16, code | FP32.nan_code, src | 0x7FFF),
+            (f"infinity to FP16 is the largest/{name}", Format.FP16, code | infinity, src | 0x7FFF),
+        ]
+        for exponent in (-REBIAS, -1, 0, 1, 15, 30, 31, 32, 33):
+            fp32 = code | exponent + REBIAS << 23 | 0x2AB << 13 | low
+            fp16 = 0 if exponent < 0 else 0x7FFF if exponent > 31 else exponent << 10 | 0x2AB
+            table.append((f"to FP16 with exponent {exponent}/{name}", Format.FP16, fp32, src | fp16))
+        for magnitude in (0, 1, (1 << 31) - 1):
+            table.append((f"INT32 of magnitude {magnitude}/{name}", Format.INT32, code | magnitude, code | magnitude))
+    return table
+
+
+@cocotb.test(**LIMIT)
+async def thirty_two_bits(dut):
+    """FP32 and INT32 at the ends of what they convert to."""
+    rng = pauses.rng("neighbours")
+    requests, words = [], []
+    for name, register_format, code, word in fp32_corners():
+        conversion = Conversion(Format.INT32 if register_format is Format.INT32 else Format.FP32, register_format)
+        datums = list(random_row(conversion, rng).datums)
+        place = rng.randrange(BLOCK)
+        datums[place] = code
+        requests.append(UnpackRow(conversion, tuple(datums)))
+        words.append((name, place, word))
+    rows = with_golden(requests)
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([name for name, _, _ in words])
+        for row, (name, place, word) in zip(rows, words, strict=True):
+            if unpack(DstRow, row.expected)[place] == word:
+                coverage.hit(name)
+        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
+
+
+@cocotb.test(**LIMIT)
+async def single_bits(dut):
+    """Datums of 32 bits that have one, and those whose exponent as FP32's has one, with any fraction."""
+    fraction = FP32.fraction_mask
+    codes = [1 << place for place in range(FP32.width)]
+    codes += [code | fraction for code in codes if code > fraction]
+    rows = [tuple(codes[start:] + codes[:start])[:BLOCK] for start in range(0, len(codes), BLOCK // 2)]
+    wide = [conversion for conversion in ALL_CONVERSIONS if conversion.datum_bits == FP32.width]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Unpacker.LATENCY).sweep(
+            with_golden([UnpackRow(conversion, row) for conversion, row in product(wide, rows)])
+        )
+
+
+def block_corners() -> list[tuple[str, Format, int, int, int]]:
+    """A bin, the format of a block, its exponent, a datum, and the Src word that it must become."""
+    table = []
+    for fmt, top, overrun in (
+        (Format.BFP8, 0xFF, NUMERICS.bfp_range),
+        (Format.BFP8A, 0x1F, NUMERICS.bfp_a_range),
+    ):
+        for sign in (0, 1):
+            datum, src = sign << 7, sign << 18
+            name = f"{fmt.name} {'+-'[sign]}"
+            table.append((f"{name}/zero", fmt, 5, datum, src | (top << 10 if sign else 0)))
+            for zeros, exponent in product(range(7), (0, 1, 5, 6, top)):
+                # The leading one and all ones behind it.
+                magnitude = 0x7F >> zeros
+                fraction = (magnitude << zeros & 0x3F) << 4
+                left = exponent - zeros
+                word = src if left < 0 and overrun is BfpRange.FLUSH else src | (left & top) << 10 | fraction
+                table.append((f"{name}/exponent {exponent} less {zeros}", fmt, exponent, datum | magnitude, word))
+    return table
+
+
+@cocotb.test(**LIMIT)
+async def block_floats(dut):
+    """Every number of leading zeros against exponents that run below 0 and that do not; the minus zero."""
+    rng = pauses.rng("neighbours")
+    outputs = {Format.BFP8: Format.BF16, Format.BFP8A: Format.FP16}
+    table = block_corners()
+    requests = []
+    for _, fmt, exponent, datum, _ in table:
+        datums = (datum, *(rng.getrandbits(8) for _ in range(BLOCK - 1)))
+        requests.append(UnpackRow(Conversion(fmt, outputs[fmt]), datums, exponent))
+    rows = with_golden(requests)
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage([corner[0] for corner in table])
+        for row, (name, *_, word) in zip(rows, table, strict=True):
+            if unpack(DstRow, row.expected)[0] == word:
+                coverage.hit(name)
+        await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("rows")
+    rows = with_golden([random_row(rng.choice(ALL_CONVERSIONS), rng) for _ in range(20)])
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Unpacker.LATENCY).one_at_a_time(rows)
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With rows in all ranks."""
+    rng = pauses.rng("rows")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, Unpacker.LATENCY).resets(
+            lambda: with_golden([random_row(rng.choice(ALL_CONVERSIONS), rng)])
+        )

@@ -1,0 +1,256 @@
+"""Amaranth's simulator, Icarus, Verilator and the netlist of gates give the same bits: a test per unit."""
+
+import json
+import re
+
+import pytest
+from amaranth import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.emit import emit as emit_unit
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.agreement import agree as module
+from bitpath.sim.campaigns.agreement import flat, netlist, recorded, reference
+from bitpath.sim.campaigns.agreement.agree import ENGINES, NETLIST, REFERENCE, agree
+from bitpath.sim.campaigns.agreement.known import agreement
+from bitpath.sim.engine.build import Emitter, build
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.study.synth import library
+
+pytestmark = pytest.mark.simulator
+SEED = 20261122
+SIMULATORS = tuple(engine for engine in ENGINES if engine != NETLIST)
+
+# In configurations that other tests build for Verilator too.
+SMALL = {
+    "fidelity_multiplier": {"tests": "integer=True"},
+    "quad_mx_dot": {
+        "config": DotConfig(numerics=TRAINIUM3_QUAD_MX.numerics, pipeline=PipelineConfig(stages=2)),
+        "tests": "random|latency",
+    },
+    "psum": {"tests": "lanes.*both/busy=0.5", "cases": 250},
+    "unpacker": {"tests": "random_rows|thirty_two|block_floats"},
+    "mx_convert": {"tests": "random|corners"},
+    # Its results come without a word on when they are valid.
+    "mac_lane": {"tests": "random"},
+}
+"""Units whose simulators are compared in every run of the tests: their configuration where it is another than in the
+others, and the tests of their benches whose inputs are taken."""
+SMALL_NETLISTS = ("element_map", "bf16_pe", "xorwow", "fidelity_multiplier", "unpacker", "cascade_link")
+"""Units that every run of the tests compares as gates too: each takes at most 17 s of processor time with all builds."""
+
+
+def deep_unless(condition, value):
+    """A parameter's value, whose test is deep unless the condition holds."""
+    return pytest.param(value, marks=() if condition else pytest.mark.deep)
+
+
+def hold(unit, engines, *, least, config=None, **options):
+    found = agree(unit, config or UNITS[unit].agreed_config, engines=engines, seed=SEED, **options)
+    assert found.engines == (REFERENCE, *engines)
+    assert found.steps >= least
+    assert found.values >= found.steps / 2
+
+
+@pytest.mark.parametrize("unit", SMALL)
+def test_simulators_agree(unit):
+    hold(unit, SIMULATORS, least=100, **{"steps": 60} | SMALL[unit])
+
+
+def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
+    play = reference.play
+
+    def say_nothing(*arguments):
+        outputs, answers = play(*arguments)
+        return outputs, [[(0, 0)] * len(outputs) for _ in answers]
+
+    monkeypatch.setattr(reference, "play", say_nothing)
+    with pytest.raises(
+        SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of bits 0xf+ of o; more"
+    ):
+        agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
+
+
+def test_a_part_of_an_output_that_is_never_compared_is_an_error(monkeypatch):
+    play = reference.play
+
+    def say_all_but_one_bit(*arguments):
+        outputs, answers = play(*arguments)
+        return outputs, [[(value & ~4, counts & ~4) for value, counts in step] for step in answers]
+
+    monkeypatch.setattr(reference, "play", say_all_but_one_bit)
+    with pytest.raises(SimulationError, match=r"nothing was compared of bits 0x4 of o; more"):
+        agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "says"),
+    [
+        ({"i": 8}, {"o": 4}, "outputs: o"),
+        ({"i": 8}, {"q": 5}, "outputs: o, q"),
+        ({"i": 7}, {"o": 5}, "inputs: i"),
+        ({"i": 8, "j": 1}, {"o": 5}, "inputs: j"),
+        ({}, {"o": 5}, "inputs: i"),
+    ],
+)
+def test_a_netlist_with_other_ports_is_said(inputs, outputs, says, tmp_path):
+    names = iter(range(2, 100))
+    ports = {
+        name: {"direction": direction, "bits": [next(names) if direction == "input" else "0" for _ in range(bits)]}
+        for direction, of in (("input", {"clk": 1, **inputs}), ("output", outputs))
+        for name, bits in of.items()
+    }
+    file = tmp_path / "netlist.json"
+    file.write_text(json.dumps({"modules": {netlist.TOP: {"ports": ports, "cells": {}}}}))
+    with pytest.raises(SimulationError, match=f"^unit: the netlist and the unit differ in their {says}$"):
+        module._hold_gates("unit", file, ({"i": 8}, [[0]]), ({"o": 5}, [[(0, 31)]]))
+
+
+class Halves(wiring.Component):
+    """Two words in one output, and which of them are valid; a stream of one word."""
+
+    words: In(8)
+    valid: In(3)
+    result: Out(8)
+    result_valid: Out(2)
+    o: Out(stream.Signature(4))
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += [self.result.eq(self.words), self.result_valid.eq(self.valid), self.o.valid.eq(self.valid[2])]
+        m.d.sync += self.o.p.eq(self.words)
+        return m
+
+
+def test_only_what_is_valid_counts():
+    steps = [(1, 0xAB, 7), (0, 0xAB, 7), (0, 0x34, 5), (0, 0x34, 2), (0, 0x34, 0)]
+    outputs, answers = reference.play(Halves(), ("rst", "words", "valid"), steps)
+    assert outputs == {"result": 8, "result_valid": 2, "o__payload": 4, "o__valid": 1}
+    # In reset nothing does; the payload is the word of the step before, cut to its lower half.
+    assert answers == [
+        [(0, 0)] * 4,
+        [(0xAB, 0xFF), (3, 3), (0, 15), (1, 1)],
+        [(0x04, 0x0F), (1, 3), (0xB, 15), (1, 1)],
+        [(0x30, 0xF0), (2, 3), (0, 0), (0, 1)],
+        [(0, 0), (0, 3), (0, 0), (0, 1)],
+    ]
+
+
+def recorded_test(offers, *, steps=1000):
+    changes = ((0, 0, 1), (2, 0, 0), (2, 1, 5), (4, 1, 6))
+    return recorded.Recorded({"rst": 1, "i": 3}, changes, steps, offers)
+
+
+def test_a_recording_gives_every_step():
+    assert recorded_test({}).values(6) == [[1, 0], [1, 0], [0, 5], [0, 5], [0, 6], [0, 6]]
+
+
+def test_enough_steps_are_taken_that_every_stream_says_something():
+    one, other = recorded_test({"o": 300, "data": 980}), recorded_test({"o": 100, "data": None}, steps=20)
+    assert recorded.first_steps([one, other], 30) == [1000, 20]
+    assert recorded.first_steps([recorded_test({"o": 300}), recorded_test({"o": 100})], 30) == [30, 130]
+    assert recorded.first_steps([recorded_test({"o": 300}), recorded_test({"o": 29})], 30) == [30, 30]
+    assert recorded.first_steps([recorded_test({"o": None}), recorded_test({"o": None})], 30) == [30, 30]
+
+
+@pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in UNITS])
+def test_simulators_and_netlist_agree(unit):
+    """What `make agree` asks for: a unit of which the answer is known is not played again."""
+    found = agreement(unit, UNITS[unit].agreed_config, engines=ENGINES, steps=30, seed=0)
+    assert (found.unit, found.engines) == (unit, (REFERENCE, *ENGINES))
+    assert found.steps >= 100
+    assert found.values >= found.steps / 2
+
+
+OTHER = {"nand2": "nor2", "nor2": "nand2"}
+
+
+@pytest.mark.parametrize("share", [deep_unless(share == 0.5, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)])
+def test_a_gate_of_another_function_is_found(share, tmp_path):
+    """One NAND is a NOR or the other way round: the one at this share of all of them."""
+
+    def changed(unit, config):
+        content = json.loads(netlist.netlist(unit, config).read_text())
+        cells = content["modules"][netlist.TOP]["cells"].values()
+        gates = [cell for cell in cells if cell["type"].partition("_")[0] in OTHER]
+        kind, _, size = gates[place := int(share * (len(gates) - 1))]["type"].partition("_")
+        gates[place]["type"] = f"{OTHER[kind]}_{size}"
+        (tmp_path / "changed.json").write_text(json.dumps(content))
+        return tmp_path / "changed.json"
+
+    says = (
+        r"fidelity_multiplier: the netlist does not give the bits of Amaranth's simulator: \d+ mismatches in \d+ values"
+    )
+    with pytest.raises(SimulationError, match=says):
+        hold("fidelity_multiplier", (NETLIST,), least=1, recorded_on="icarus", gates_of=changed)
+
+
+def another_d(modules):
+    """Two flip-flops of one module take each other's input."""
+    one, other = first_two(
+        cell["connections"]
+        for each in modules.values()
+        for cell in each["cells"].values()
+        if cell["type"] == library.FLIP_FLOP
+    )
+    one["D"], other["D"] = other["D"], one["D"]
+
+
+def always_written(modules):
+    """A memory is written in every cycle."""
+    memory = next(cell for each in modules.values() for cell in each["cells"].values() if cell["type"] == flat.MEMORY)[
+        "connections"
+    ]
+    memory["WR_EN"] = ["1"] * len(memory["WR_EN"])
+
+
+def crossed(modules):
+    """The lowest and the highest bit of an inner module's output go where the other one should."""
+    ports = next(
+        cell["connections"][port]
+        for each in modules.values()
+        for cell in each["cells"].values()
+        for port, said in modules.get(cell["type"], {"ports": {}})["ports"].items()
+        if said["direction"] == "output" and len(cell["connections"].get(port, ())) > 1
+    )
+    ports[0], ports[-1] = ports[-1], ports[0]
+
+
+def first_two(each):
+    return next(each), next(each)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("change", [another_d, always_written, crossed])
+def test_other_registers_memories_and_connections_are_found(change, tmp_path):
+    def changed(unit, config):
+        content = json.loads(netlist.netlist(unit, config).read_text())
+        change(content["modules"])
+        (tmp_path / "changed.json").write_text(json.dumps(content))
+        return tmp_path / "changed.json"
+
+    with pytest.raises(SimulationError, match="psum: the netlist does not give the bits of Amaranth's simulator"):
+        hold("psum", (NETLIST,), least=1, gates_of=changed, **SMALL["psum"] | {"steps": 60})
+
+
+def test_another_design_is_found(tmp_path, monkeypatch):
+    """Icarus gets Verilog in which one operator is another."""
+    monkeypatch.chdir(tmp_path)
+
+    def emit(unit, config, out):
+        emitted = emit_unit(unit, config, out)
+        (file,) = emitted.files
+        text, changed = re.subn(r"(?m)^(  assign .*) & ", r"\1 | ", file.read_text(), count=1)
+        assert changed == 1
+        file.write_text(text)
+        return emitted
+
+    given = {"verilator": None, "icarus": Emitter(emit, ())}
+    monkeypatch.setattr(module, "build", lambda *what: build(*what, emitter=given[what[-1]]))
+    says = "fidelity_multiplier: icarus does not give the bits of Amaranth's simulator"
+    with pytest.raises(SimulationError, match=says):
+        hold("fidelity_multiplier", ("icarus",), least=1, tests="integer=True")

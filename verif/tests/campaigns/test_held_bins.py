@@ -1,0 +1,94 @@
+"""A bin that was hit once is held: the run that a unit's list is of is one of the tests', and of `make test`'s where it can be."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS
+from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.coverage.measure import SEED
+from bitpath.sim.engine import bins
+from bitpath.sim.engine.runner import run_bench
+from bitpath.verif.aie_ml_v2.convert import mx_convert_corners as aie_convert_corners
+from bitpath.verif.aie_ml_v2.convert import srs as aie_srs
+from bitpath.verif.aie_ml_v2.convert import ups as aie_ups
+from bitpath.verif.aie_ml_v2.mac import mac_bins as aie_mac_bins
+from bitpath.verif.aie_ml_v2.mac.mac import FLOATS
+from bitpath.verif.tensix.dot import dot_bins as tensix_dot_bins
+from bitpath.verif.tensix.dot.dot import FLOAT_MODES
+from bitpath.verif.tensix.pack import pack_corners as tensix_pack_corners
+from bitpath.verif.trainium3.dot import quad_mx_corners
+from bitpath.verif.trainium3.rmsnorm_quant import rmsnorm_quant_corners
+from bitpath.verif.trainium3.vector import exponential_corners
+
+VERIF = Path(__file__).parents[2]
+WITHOUT_BENCHES = (
+    "tests/units/test_emit.py",
+    "tests/units/test_dead_designs.py",
+    "tests/commands",
+    "tests/campaigns",
+    "tests/field",
+    "house",
+)
+"""Tests that hold no unit to its bins."""
+_SMALL_MEMORIES = "`make test` runs it with the memories that a layer needs, most of whose addresses no bench reaches"
+_FEW_LANES = "`make test` runs it on Verilator with 64 lanes, for the number of operands; its lanes are alike, and few are measured"
+ONLY_DEEP = {
+    "tensor_engine": _SMALL_MEMORIES,
+    **dict.fromkeys(("reciprocal", "square_root", "reciprocal_square_root", "srs", "ups"), _FEW_LANES),
+}
+"""Units whose measured run is a deep test alone, with the reason why none of `make test` is that run."""
+
+
+def test_make_test_holds_the_bins_of_every_unit(tmp_path):
+    """In runs in which nothing is hit, all others lose bins."""
+    file = tmp_path / "refused.json"
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    own |= {"BITPATH_REFUSED": str(file), "PYTHONPATH": str(Path(__file__).parent / "dry_runs")}
+    options = ["-q", "-p", "dry_runs", "-p", "no:cacheprovider", "-c", str(VERIF.parent / "pyproject.toml")]
+    options += ["-m", "simulator and not deep", *(f"--ignore={VERIF / name}" for name in WITHOUT_BENCHES)]
+    command = [sys.executable, "-m", "pytest", *options, str(VERIF)]
+    ran = subprocess.run(command, check=False, cwd=tmp_path, env=own, capture_output=True, text=True)
+    # Tests fail, as they are to; those that could not be collected would be missed.
+    assert ran.returncode == pytest.ExitCode.TESTS_FAILED, ran.stdout + ran.stderr
+    assert set(json.loads(file.read_text())) == set(UNITS) - ONLY_DEEP.keys()
+
+
+def bins_of(corners):
+    return {corner.bin for corner in corners}
+
+
+DECLARED = {
+    "quad_mx_dot": lambda config: bins_of(quad_mx_corners.corners(config.numerics, Random(0))),
+    "exponential": lambda config: bins_of(exponential_corners.corners(config.numerics, Random(0))),
+    "dot16": lambda config: {name for mode in FLOAT_MODES for name in tensix_dot_bins.bins(config.numerics, mode)},
+    "packer": lambda config: bins_of(tensix_pack_corners.corners(config.numerics)),
+    "mac_lane": lambda config: {
+        name for kind in (*MX_FORMATS.values(), *FLOATS) for name in aie_mac_bins.bins(config.numerics, kind)
+    },
+    "mx_convert": lambda config: bins_of(aie_convert_corners.corners(config.numerics)),
+    "srs": lambda config: bins_of(aie_srs.srs_corners()),
+    "ups": lambda config: bins_of(aie_ups.ups_corners()),
+    "rmsnorm_quant": lambda config: {corner.name for corner in rmsnorm_quant_corners.CORNERS},
+}
+"""The bins of directed corners, of units whose benches take them from a table of the stimulus."""
+
+
+@pytest.mark.parametrize("unit", DECLARED)
+def test_every_directed_corner_is_held(unit):
+    (test,) = bins.load(unit)["bins"].keys() & {"directed_corners", "stated_corners"}
+    assert set(bins.load(unit)["bins"][test]) == DECLARED[unit](UNITS[unit].covered.config)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("unit", ONLY_DEEP)
+def test_the_run_that_is_measured(unit):
+    measured = UNITS[unit].covered
+    assert measured.tests is None
+    run_bench(unit, measured.config, "verilator", seed=SEED, cases=measured.cases, env=measured.env, timeout=3600)

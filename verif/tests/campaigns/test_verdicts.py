@@ -1,0 +1,276 @@
+"""The journal, the reasons, and what a record complains of."""
+
+import json
+import os
+import time
+
+import pytest
+from rich.console import Console
+
+from bitpath.sim.campaigns.mutation import reasons, rows, sweep, table
+from bitpath.sim.campaigns.mutation.golden import Sabotage
+from bitpath.sim.campaigns.mutation.golden_faults import Fault
+from bitpath.sim.campaigns.mutation.netlist import Mutant
+from bitpath.sim.campaigns.mutation.verdicts import (
+    BROKEN,
+    EQUIVALENT,
+    KILLED,
+    SURVIVED,
+    TIMED_OUT,
+    Judged,
+    Ledger,
+    Verdict,
+    journal_file,
+    side_by_side,
+)
+from bitpath.sim.engine import process
+from bitpath.sim.engine.errors import SimulationError
+
+TARGET = "golden/arrays/codec.py"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def mutant(line):
+    return Sabotage(TARGET, Fault(line, "Lt -> LtE", 0, "comparison", (line, line)))
+
+
+def ledger(key, count, again=False):
+    """One whose key holds."""
+    return Ledger(key, count, lambda: key, again=again)
+
+
+def judged(*verdicts):
+    """So many mutants, each in a line of its own."""
+    return Judged(
+        target=TARGET,
+        unit="golden",
+        config={},
+        digest="12345678",
+        possible=99,
+        mutants=tuple(mutant(line) for line, _ in enumerate(verdicts, 1)),
+        verdicts=tuple(Verdict(each, "") for each in verdicts),
+        confirmed=None,
+        seed=1,
+        seconds=2.0,
+    )
+
+
+def test_verdicts_survive_an_interruption():
+    first = ledger("key", 3)
+    assert first.missing == [1, 2, 3]
+    first.keep(2, KILLED, "bench: a test", confirmed=True)
+    first.spend(1.5)
+    with journal_file().open("a") as file:
+        file.write('{"key": "key", "mutant": 3, "verd')
+    again = ledger("key", 3)
+    assert again.missing == [1, 3]
+    again.keep(1, SURVIVED, "")
+    again.keep(3, EQUIVALENT, "induction")
+    again.spend(2.0)
+    last = ledger("key", 3)
+    assert last.missing == []
+    assert [each.verdict for each in last.verdicts] == [SURVIVED, KILLED, EQUIVALENT]
+    assert last.seconds == 3.5
+    assert last.entries[2]["confirmed"] is True
+
+
+def test_another_key_knows_nothing():
+    ledger("old", 1).keep(1, KILLED, "")
+    assert ledger("new", 1).missing == [1]
+    assert ledger("old", 1).missing == []
+
+
+def test_nothing_is_kept_once_a_source_has_changed():
+    """Benches and models are read anew in every run of hours: a verdict of edited ones is not that of the key."""
+    keys = iter(["key", "edited"])
+    own = Ledger("key", 2, lambda: next(keys))
+    own.keep(1, KILLED, "")
+    with pytest.raises(SimulationError, match="sources or settings changed while mutants were judged"):
+        own.note(2, bench="passes")
+    assert ledger("key", 2).missing == [2]
+    assert ledger("key", 2).steps[2] == {}
+
+
+def test_a_proof_that_ran_out_of_time_is_tried_again_when_asked_for():
+    first = ledger("key", 2)
+    first.note(1, bench="passes")
+    first.keep(1, SURVIVED, f"{TIMED_OUT}: no proof in 10 s")
+    first.keep(2, SURVIVED, "no proof: the solver found a difference")
+    assert ledger("key", 2).missing == []
+    again = ledger("key", 2, again=True)
+    assert again.missing == [1]
+    assert again.steps[1] == {"bench": "passes"}
+    again.keep(1, EQUIVALENT, "induction")
+    assert ledger("key", 2).missing == []
+
+
+def test_what_another_machine_may_judge_otherwise_is_judged_again_when_asked_for():
+    first = ledger("key", 4)
+    first.keep(1, KILLED, f"{TIMED_OUT}: no end after 300 s")
+    first.keep(2, BROKEN, "status -9: killed")
+    first.keep(3, KILLED, "bench: random_dot")
+    first.keep(4, SURVIVED, "")
+    assert ledger("key", 4, again=True).missing == [1, 2]
+
+
+def test_an_interruption_ends_what_runs_side_by_side(tmp_path):
+    started = tmp_path / "started"
+
+    def call(number):
+        if number:
+            # Longer than any test may take.
+            command = ["/bin/sh", "-c", f"echo $$ > {started}.new; mv {started}.new {started}; sleep 100000"]
+            return process.run_logged(command, env=os.environ, log=tmp_path / "log", timeout=100000)
+        while not started.exists():
+            time.sleep(0.01)
+        return 0
+
+    # More than there are workers: what has not begun need not end.
+    running = side_by_side("work", [0] + [1] * 99, call, lambda *each: None)
+    assert next(running) == (0, 0)
+    with pytest.raises(KeyboardInterrupt):
+        running.throw(KeyboardInterrupt)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+
+
+def test_what_is_done_side_by_side_is_kept_up_to_the_failure():
+    def call(item):
+        if item == 3:
+            raise SimulationError("no")
+        return item + 1
+
+    seen, told = {}, []
+
+    def work():
+        for item, result in side_by_side("work", [1, 2, 3], call, lambda *each: told.append(each)):
+            seen[item] = result
+
+    with pytest.raises(SimulationError, match="no"):
+        work()
+    assert seen.items() <= {1: 2, 2: 3}.items()
+    assert told[0] == ("work", 0, 3)
+
+
+def test_the_record_has_every_count(monkeypatch):
+    record = table.record_of(judged(KILLED, KILLED, EQUIVALENT, SURVIVED))
+    assert {name: record[name] for name in ("unit", "mutants", "killed", "equivalent", "survived")} == {
+        "unit": "golden",
+        "mutants": 4,
+        "killed": 2,
+        "equivalent": 1,
+        "survived": 1,
+    }
+    assert table.score(record) == pytest.approx(200 / 3)
+    without = "1 survivors have no reason"
+    assert table.complaints([record]) == [f"golden/arrays/codec.py: {without}"]
+    assert table.complaints([record | {"target": "rtl/common/arithmetic/align"}]) == [
+        "rtl/common/arithmetic/align: 66.7 % die, at least 95 % must",
+        f"rtl/common/arithmetic/align: {without}",
+    ]
+    assert table.complaints([table.record_of(judged(KILLED, EQUIVALENT))]) == []
+    assert table.score(table.record_of(judged(EQUIVALENT))) == 100.0
+    # What the simulator cannot run is not dead, and wants a reason like what lives.
+    broken = table.record_of(judged(KILLED, BROKEN))
+    assert table.score(broken) == 50.0
+    assert table.complaints([broken]) == [f"golden/arrays/codec.py: {without}"]
+    assert table.complaints([table.record_of(judged())]) == [
+        "golden/arrays/codec.py: there is nothing in its cells to be faulty"
+    ]
+
+
+def test_a_reason_is_that_of_its_line(tmp_path, monkeypatch):
+    file = tmp_path / "reasons.toml"
+    monkeypatch.setattr(reasons, "reasons_file", lambda target: file)
+    file.write_text(f"""[[survivor]]
+file = "{TARGET}"
+line = '''{reasons.source_line(mutant(1).source)}'''
+modes = ["Lt -> LtE"]
+port = ""
+bits = []
+reason = "Both are the same there."
+""")
+    first, other = table.record_of(judged(SURVIVED, KILLED)), table.record_of(judged(KILLED, SURVIVED))
+    assert first["survivors"][0]["reason"] == "Both are the same there."
+    assert other["survivors"][0]["reason"] is None
+    assert table.complaints([first]) == []
+    # Where the machine was quick enough to prove it.
+    assert table.complaints([table.record_of(judged(EQUIVALENT))]) == []
+    dead = table.record_of(judged(KILLED))
+    assert table.complaints([dead]) == [
+        f"golden/arrays/codec.py: a reason of nothing that lives: {dead['idle_reasons'][0]}"
+    ]
+    assert "Both are the same there." in dead["idle_reasons"][0]
+
+
+def test_a_reason_is_that_of_its_bits():
+    own = Mutant("const0", "m", "$1", "A", 3, None, "rtl/common/arithmetic/align.py:1")
+    line = reasons.source_line(own.source)
+    assert reasons.Reason(line, ("const0",), "A", (2, 3), "so").holds(own)
+    assert not reasons.Reason(line, ("const0",), "A", (2,), "so").holds(own)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[survivor]", "not TOML"),
+        ("survivor = 3\n", "survivors are tables"),
+        ('[[survivor]]\nline = "a"\n', "a survivor has the fields file, line, modes, port, bits, reason, not line"),
+        (
+            '[[survivor]]\nfile = "a"\nline = "a"\nmodes = ["inv"]\nport = "A"\nbits = [1]\nreason = " "\n',
+            "a survivor has the fields file, line, modes, port, bits, reason",
+        ),
+    ],
+)
+def test_reasons_that_are_none(tmp_path, monkeypatch, text, says):
+    file = tmp_path / "reasons.toml"
+    file.write_text(text)
+    monkeypatch.setattr(reasons, "reasons_file", lambda target: file)
+    with pytest.raises(ValueError, match=says):
+        reasons.read_reasons(TARGET)
+
+
+@pytest.mark.parametrize("error", [SimulationError, ValueError, OSError])
+def test_a_target_that_fails_does_not_stop_the_others(error):
+    def call(count, seed, progress):
+        raise error("the bench fails without a mutant")
+
+    tasks = [
+        sweep.Task("rtl/a", 200, call),
+        sweep.Task("rtl/b", 200, lambda count, seed, progress: judged(*[KILLED] * count)),
+    ]
+    failures = []
+    records = list(sweep.sweep(tasks, 7, 1, Console(quiet=True), failures))
+    assert [record["mutants"] for record in records] == [7]
+    assert failures == ["rtl/a: the bench fails without a mutant"]
+
+
+def test_the_report_has_no_row_of_before(monkeypatch):
+    def kept():
+        return [(row["target"], row["killed"]) for row in json.loads(rows.rows_file().read_text())]
+
+    report = rows.Rows(["rtl/a", "rtl/b"])
+    assert kept() == []
+    report.add({"target": "rtl/a", "killed": 1})
+    report.add({"target": "rtl/b", "killed": 2})
+    # One is judged anew, the other's row holds.
+    report = rows.Rows(["rtl/a"])
+    assert kept() == [("rtl/b", 2)]
+    report.add({"target": "rtl/a", "killed": 3})
+    assert kept() == [("rtl/b", 2), ("rtl/a", 3)]
+    monkeypatch.setattr(rows, "_sources", lambda: "edited")
+    rows.Rows(["rtl/c"])
+    assert kept() == []
+
+
+def test_a_target_must_be_named():
+    with pytest.raises(ValueError, match="no target named; name a file such as rtl/common/arithmetic/align or a unit"):
+        sweep.chosen((), everything=False, golden=False)
+    with pytest.raises(ValueError, match="--all and --golden name targets themselves"):
+        sweep.chosen(("nonsense",), everything=True, golden=False)
+    with pytest.raises(ValueError, match="no golden model 'golden/nothing', known are golden/"):
+        sweep.chosen(("golden/nothing",), everything=False, golden=False)

@@ -1,0 +1,176 @@
+"""Dot products in volume: a million of each machine's in every run of the tests, and what they are made of."""
+
+import numpy as np
+import pytest
+
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.sim.campaigns.volume.e2m1_dots import OPERANDS, E2m1Dots, elements, pair_table
+from bitpath.sim.campaigns.volume.table import TASKS, chosen
+from bitpath.sim.campaigns.volume.volume import VOLUMES
+from bitpath.verif.tensix.dot.dot import INT32_MAX
+
+MILLION = 1_000_000
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
+def test_a_million_dot_products_equal_golden(task):
+    found = [task.run(7, block) for block in range(task.block_count(MILLION))]
+    assert sum(each.vectors for each in found) >= MILLION
+    assert [each.first for each in found if each.mismatches] == []
+    assert all(each.vectors == task.block_vectors for each in found)
+
+
+@pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
+def test_a_block_is_made_again_from_its_number(task):
+    """And another number, or another seed, gives other vectors."""
+    numbers = np.arange(64)
+    first, again, other, seeded = (
+        next(iter(task.batches(task.config(), task.rng(seed, block), block))).words(numbers)
+        for seed, block in ((0, 5), (0, 5), (0, 6), (1, 5))
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(first, seeded)
+
+
+def results_by(name, key, only=""):
+    """Golden's answers to the first block of a task, of kinds with ``only`` in them, by a key of the batch's kind."""
+    task = TASKS[name]
+    shares: dict[str, list[np.ndarray]] = {}
+    for batch in task.batches(task.config(), task.rng(0, 0), 0):
+        if only in batch.kind:
+            shares.setdefault(key(batch.kind), []).append(batch.golden())
+    return {each: np.concatenate(codes) for each, codes in shares.items()}
+
+
+def distinct(codes):
+    """How many of the answers are met for the first time."""
+    return len(np.unique(codes)) / len(codes)
+
+
+def test_results_are_of_every_class():
+    """Of quad-MX: each class of operands gives what it is for, and more than now and then."""
+    results = results_by("volume-trainium3", lambda kind: kind.partition(",")[0])
+    magnitudes = {name: codes & ~np.uint32(FP32.sign_mask) for name, codes in results.items()}
+    subnormal = (magnitudes["tiny"] > 0) & (magnitudes["tiny"] <= FP32.fraction_mask)
+    negative_zero = results["zeros"] == FP32.sign_mask
+    for name, hit in {
+        "NaN": magnitudes["any"] == FP32.nan_code,
+        "infinity": magnitudes["huge"] == FP32.infinity_code,
+        "largest": magnitudes["huge"] >> FP32.fraction_bits == FP32.exponent_mask - 1,
+        "subnormal": subnormal,
+        "cancelled": magnitudes["cancelling"] == 0,
+        "-0": negative_zero,
+    }.items():
+        assert hit.mean() > 0.02, name
+
+
+def test_results_of_dot16_are_of_every_class():
+    """Of the last phase, whose products are the smallest: by class and width of Dst."""
+    results = results_by("volume-tensix", lambda kind: tuple(kind.split(", ")[:2]), only="phase 3")
+    wide, narrow = (
+        {name: codes for (name, mode), codes in results.items() if mode == f"{style} into {bits}"}
+        for style, bits in (("BF16", 32), ("BF16", 16))
+    )
+    integer = results["integer", "INT8 into 32"] & INT32_MAX
+    for name, hit in {
+        "saturated": wide["huge"] & INT32_MAX == FP32.infinity_code,
+        "saturated to 16 bits": narrow["huge"] & BF16.infinity_code == BF16.infinity_code,
+        "flushed": wide["any"] == 0,
+        "cancelled": wide["cancelling"] == 0,
+        "cancelled in 16 bits": narrow["cancelling"] == 0,
+        "near the largest integer": integer >= INT32_MAX - (1 << 20),
+        "small integer": integer < 1 << 16,
+    }.items():
+        assert hit.mean() > 0.02, name
+    for name in ("close", "tiny"):
+        assert distinct(wide[name]) > 0.5
+        assert distinct(narrow[name]) > 0.05
+
+
+def test_results_of_the_lane_are_of_every_class():
+    """One special operand makes a row of 128 results special: most must not be."""
+    results = results_by("volume-aie_ml_v2", lambda kind: tuple(kind.split(", ")[:2]))
+    for kind in {kind for kind, _ in results}:
+        codes = np.concatenate([codes for (own, _), codes in results.items() if own == kind])
+        assert distinct(codes) > 0.3, kind
+        assert 0.2 < (codes >> 31).mean() < 0.8, kind
+        if not kind.startswith("int"):
+            magnitudes = codes & INT32_MAX
+            assert 0.02 < (magnitudes > FP32.infinity_code).mean() < 0.4, kind
+            assert (magnitudes == FP32.infinity_code).mean() > 0.002, kind
+    cancelled = np.concatenate(
+        [codes & INT32_MAX == 0 for (_, acc), codes in results.items() if acc == "acc1 cancelling"]
+    )
+    assert cancelled.mean() > 0.02
+
+
+def test_pairs_of_e2m1_products_by_hand():
+    halves = [0, 1, 2, 3, 4, 6, 8, 12]
+    halves += [-each for each in halves]
+    table = pair_table()
+    assert table.shape == (256, 256)
+    for a in range(256):
+        low, high = halves[a & 15], halves[a >> 4]
+        assert table[a].tolist() == [low * halves[b & 15] + high * halves[b >> 4] for b in range(256)]
+    assert elements(np.array([0x4321])).tolist() == [[1, 2, 3, 4]]
+
+
+@pytest.fixture
+def few_dots(monkeypatch):
+    """Blocks of 16 stationary operands instead of 1024."""
+    monkeypatch.setattr("bitpath.sim.campaigns.volume.e2m1_dots.BLOCK", 16)
+    return E2m1Dots()
+
+
+def test_dots_of_e2m1_equal_the_table(few_dots):
+    found = few_dots.run(0, 0xF37)
+    assert (found.vectors, found.mismatches) == (16 * OPERANDS, 0)
+
+
+def test_one_wrong_dot_of_e2m1_is_found(few_dots, monkeypatch):
+    from bitpath.sim.campaigns.volume import e2m1_dots
+
+    right = e2m1_dots.chain_rows
+
+    def wrong(*operands):
+        codes = right(*operands)
+        codes[3, 12345] ^= 1 << 22
+        return codes
+
+    monkeypatch.setattr(e2m1_dots, "chain_rows", wrong)
+    found = few_dots.run(0, 1)
+    assert found.mismatches == 1
+    assert found.first[0].operands == {"stationary": 19, "moving": 12345}
+    assert found.first[0].got[0] == found.first[0].expected[0] ^ 1 << 22
+
+
+def test_sweeps_have_whole_blocks_of_whole_ranges():
+    assert E2m1Dots().block_vectors * E2m1Dots().blocks == 1 << 32
+    sizes = {task.name: task.block_vectors * task.blocks for task in chosen(("sweep",))}
+    assert sizes["sweep-fp8-products"] == 4 * 4 << 16
+    assert sizes["sweep-fidelity-multiplier"] == 4 * ((1 << 22) + (1 << 21))
+    assert sizes["sweep-square-root"] == (2 << 23) // 4
+    assert sizes["sweep-mx-convert"] == 3 * 10 * (4 << 16) // 16
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "task", [task for task in chosen(("sweep",)) if task.unit != "golden"], ids=lambda task: task.name
+)
+def test_first_and_last_block_of_a_sweep(task):
+    for block in sorted({0, task.blocks - 1}):
+        found = task.run(0, block)
+        assert (found.vectors, found.mismatches, found.first) == (task.block_vectors, 0, ())
+
+
+def test_tasks_are_chosen_by_how_their_names_begin():
+    assert [task.name for task in chosen(("volume",))] == [task.name for task in VOLUMES]
+    assert chosen(()) == list(TASKS.values())
+    assert [chosen((name,)) for name in TASKS] == [[task] for task in TASKS.values()]
+    both = [TASKS[f"sweep-{name}"] for name in ("reciprocal", "reciprocal-square-root")]
+    assert chosen(("sweep-recip",)) == chosen(("sweep-reciprocal", "sweep-reciprocal-")) == both
+    with pytest.raises(ValueError, match="unknown task 'sweeep', known are volume-trainium3, "):
+        chosen(("volume", "sweeep"))

@@ -1,0 +1,44 @@
+"""A vector that differed is played again by itself, in a bench."""
+
+from dataclasses import replace as changed
+
+import pytest
+
+from bitpath.sim.campaigns.volume.replay import replay
+from bitpath.sim.campaigns.volume.table import TASKS
+from bitpath.sim.engine.errors import SimulationError
+
+NAMES = ("sweep-fidelity-multiplier", "volume-trainium3", "volume-aie_ml_v2", "sweep-reciprocal")
+
+
+def spoilt(task):
+    """The task with golden's answers wrong in their lowest bit."""
+
+    def batches(config, rng, block):
+        for batch in task.batches(config, rng, block):
+            yield changed(batch, golden=lambda golden=batch.golden: golden() ^ 1)
+
+    return changed(task, batches=batches)
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bench_agrees_with_the_player(name):
+    task = TASKS[name]
+    assert replay(task, 0, 0, 0, 12345, "icarus").compared == 1
+    with pytest.raises(SimulationError, match="mismatch"):
+        replay(spoilt(task), 0, 0, 0, 12345, "icarus")
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ((8, 0, 0), "block is 8, allowed are 0 to 7 of sweep-fidelity-multiplier"),
+        ((0, 2, 0), "batch is 2, allowed are 0 to 1 of block 0"),
+        ((0, 1, 1 << 20), "vector is 1048576, allowed are 0 to 1048575 of batch 1"),
+    ],
+)
+def test_a_vector_that_is_not_there_is_named(place, says):
+    with pytest.raises(ValueError, match=says):
+        replay(TASKS["sweep-fidelity-multiplier"], 0, *place, "icarus")

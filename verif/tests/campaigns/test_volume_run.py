@@ -1,0 +1,207 @@
+"""Blocks are kept: an interrupted run goes on, what is stale is not taken, and too few vectors are a failure."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bitpath.sim import __main__
+from bitpath.sim.campaigns.volume import run
+from bitpath.sim.campaigns.volume.table import TASKS
+from bitpath.sim.campaigns.volume.task import clear_scratch, scratch_folder
+from bitpath.sim.engine import journal
+from bitpath.sim.engine.errors import SimulationError
+
+TASK = TASKS["sweep-fidelity-multiplier"]
+BLOCK = {
+    "vectors": TASK.block_vectors,
+    "mismatches": 0,
+    "first": [],
+    "stimulus_seconds": 0.25,
+    "golden_seconds": 0.5,
+    "rtl_seconds": 1.0,
+}
+
+
+@pytest.fixture
+def worked(tmp_path, monkeypatch):
+    """Runs in a folder of their own, whose blocks come without a simulation; the numbers of those that were worked out."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run, "digest", lambda task, seed: f"key of {seed}")
+    blocks = []
+
+    def work(task, seed, missing, workers, key):
+        for block in missing:
+            blocks.append(block)
+            yield block, dict(BLOCK)
+
+    monkeypatch.setattr(run, "_work", work)
+    return blocks
+
+
+def test_a_run_goes_on_behind_what_is_complete(worked):
+    shares = []
+    first = run.run_task(TASK, vectors=1, seed=0, blocks=2)
+    whole = run.run_task(TASK, vectors=1, seed=0, progress=lambda done, total: shares.append((done, total)))
+    assert worked == list(range(TASK.blocks))
+    assert shares == [(done, TASK.blocks) for done in range(2, TASK.blocks + 1)]
+    assert (first["vectors"], whole["vectors"]) == (2 * TASK.block_vectors, TASK.blocks * TASK.block_vectors)
+    assert whole["seconds"] == TASK.blocks * 1.75
+    assert whole["asked"] == whole["vectors"]
+    run.run_task(TASK, vectors=1, seed=0)
+    assert len(worked) == TASK.blocks
+
+
+def test_a_line_that_was_cut_is_worked_out_again(worked):
+    run.run_task(TASK, vectors=1, seed=0, blocks=2)
+    file = run.journal_file(TASK)
+    file.write_text(file.read_text()[:-30])
+    assert run.run_task(TASK, vectors=1, seed=0, blocks=2)["vectors"] == 2 * TASK.block_vectors
+    assert worked == [0, 1, 1]
+
+
+def test_what_was_found_under_another_key_is_not_taken(worked):
+    run.run_task(TASK, vectors=1, seed=0, blocks=2)
+    run.run_task(TASK, vectors=1, seed=1, blocks=2)
+    assert worked == [0, 1, 0, 1]
+
+
+def test_a_record_that_lacks_something_is_not_taken(worked):
+    short = {name: value for name, value in BLOCK.items() if name != "vectors"}
+    journal.append(run.journal_file(TASK), {"key": "key of 0", "block": 0} | short)
+    run.run_task(TASK, vectors=1, seed=0, blocks=1)
+    assert worked == [0]
+
+
+def test_random_vectors_are_at_least_as_many_as_asked(worked):
+    task = TASKS["volume-trainium3"]
+    run.run_task(task, vectors=10 * task.block_vectors + 1, seed=0)
+    assert worked == list(range(11))
+
+
+@pytest.fixture
+def verilog(monkeypatch):
+    """Tasks without a build; a function that changes what their units' Verilog is."""
+
+    def change(text):
+        monkeypatch.setattr(type(TASK), "identity", lambda task: {"verilog": text})
+
+    change("one")
+    return change
+
+
+def test_the_key_is_of_task_seed_and_verilog(verilog):
+    random = TASKS["volume-trainium3"]
+    keys = [run.digest(TASK, 0), run.digest(random, 0), run.digest(random, 1)]
+    assert keys[0] == run.digest(TASK, 0) == run.digest(TASK, 1)
+    verilog("another")
+    keys.append(run.digest(TASK, 0))
+    assert len(set(keys)) == 4
+
+
+@pytest.mark.parametrize("name", [name for name, task in TASKS.items() if not task.random and task.unit != "golden"])
+def test_what_is_not_random_is_the_same_from_any_seed(name):
+    task = TASKS[name]
+    numbers = np.arange(64)
+    one, other = (next(iter(task.batches(task.config(), task.rng(seed, 0), 0))).words(numbers) for seed in (0, 1))
+    assert np.array_equal(one, other)
+
+
+def test_a_block_of_other_sources_is_refused(verilog):
+    with pytest.raises(SimulationError, match=f"{TASK.name}: the sources have changed since the command began"):
+        run.run_block(TASK.name, 0, 0, "key of other sources")
+
+
+def test_a_player_that_fails_says_on_which_block(verilog, monkeypatch):
+    def fail(task, seed, block):
+        raise SimulationError("no answer")
+
+    monkeypatch.setattr(type(TASK), "run", fail)
+    with pytest.raises(SimulationError, match=f"{TASK.name}, seed 7, block 3: no answer"):
+        run.run_block(TASK.name, 7, 3, run.digest(TASK, 7))
+
+
+@pytest.mark.simulator
+@pytest.mark.deep
+def test_processes_compare_whole_blocks():
+    found = dict(run._work(TASK, 0, [0, 5, 6], 2, run.digest(TASK, 0)))
+    assert found.keys() == {0, 5, 6}
+    assert all((each["vectors"], each["mismatches"]) == (TASK.block_vectors, 0) for each in found.values())
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    kept, left = (scratch_folder() / f"{pid}-x" for pid in (os.getpid(), ended.pid))
+    for folder in (kept, left):
+        folder.mkdir(parents=True)
+        (folder / "vectors.bin").write_text("")
+    clear_scratch()
+    assert kept.exists()
+    assert not left.exists()
+
+
+@pytest.fixture
+def bitpath(monkeypatch, capsys):
+    """The command: status, stdout and stderr."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bitpath", *arguments])
+        with pytest.raises(SystemExit) as exit_:
+            __main__.main()
+        return int(exit_.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_the_report_has_a_record_of_each_task(worked, bitpath):
+    status, out, _ = bitpath("deep", TASK.name, "sweep-ups", "--quick")
+    assert status == 0
+    assert "records: build/reports/deep_quick.json" in out
+    with open("build/reports/deep_quick.json") as file:
+        records = json.load(file)
+    assert [record["name"] for record in records] == [TASK.name, "sweep-ups"]
+    for name in ("machine", "unit", "vectors", "mismatches", "seconds", "seed", "digest"):
+        assert all(name in record for record in records)
+    assert journal.read(run.journal_file(TASK))[0]["key"] == "key of 0"
+
+
+def test_a_mismatch_fails_and_shows_the_operands(worked, bitpath, monkeypatch):
+    first = {"batch": 1, "vector": 9, "kind": "floats", "operands": {"src_a": 10}, "got": [1], "expected": [3]}
+    monkeypatch.setitem(BLOCK, "mismatches", 2)
+    monkeypatch.setitem(BLOCK, "first", [first])
+    status, out, err = bitpath("deep", TASK.name, "--quick", "--seed", "5")
+    assert status == 1
+    assert "block 0, batch 1, vector 9 (floats): 0x00000001 in fidelity_multiplier and 0x00000003 in golden" in out
+    assert "src_a=0xa" in out
+    assert f"replay: bitpath deep {TASK.name} --seed 5 --replay 0 1 9" in out
+    assert err == f"bitpath: {TASK.name}: unit and golden differ\n"
+
+
+def test_too_few_vectors_fail(worked, bitpath, monkeypatch):
+    monkeypatch.setitem(BLOCK, "vectors", 17)
+    status, _, err = bitpath("deep", TASK.name, "--quick")
+    assert (status, err) == (1, f"bitpath: {TASK.name}: fewer vectors were compared than asked for\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nosuch",), "unknown task 'nosuch', known are volume-trainium3"),
+        (("--quick", "--vectors", "5"), "--quick and --vectors go one at a time"),
+        (("volume", "--replay", "0", "0", "0"), "--replay goes with one task that has a unit"),
+        (("sweep-e2m1-dots", "--replay", "0", "0", "0"), "--replay goes with one task that has a unit"),
+        (("--vectors", "0"), "'--vectors'"),
+        (("--seed", "-1"), "'--seed'"),
+    ],
+)
+def test_mistakes_are_one_sentence(worked, bitpath, arguments, says):
+    status, _, err = bitpath("deep", *arguments)
+    assert status != 0
+    assert says in err
+    assert len(err.splitlines()) == 1
+    assert worked == []

@@ -1,0 +1,44 @@
+"""What the tests of the command and of the runner share."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.sim import __main__
+from bitpath.sim.engine import paths
+
+ROOT = Path(__file__).resolve().parents[3]
+TOY = Path(__file__).parent / "toy"
+
+
+@pytest.fixture(autouse=True)
+def toy_on_path(monkeypatch):
+    """The toy design is no package; the bench inside the simulator finds it through PYTHONPATH."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(TOY)])
+
+
+@pytest.fixture
+def bitpath(tmp_path, monkeypatch, capsys):
+    """The command, in a folder of its own but with the checkout's simulator builds: status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "simulations", lambda: ROOT / "build" / "sim")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bitpath", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            __main__.main()
+        return int(exit_.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def matrices(tmp_path):
+    """Files a.npy [5, 130] and b.npy [130, 3], and what is in them."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((5, 130), (130, 3)))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    return a, b

@@ -1,0 +1,89 @@
+"""``bitpath agree``: what it records, and that a difference fails; the engines themselves are compared in tests/agree."""
+
+import json
+import time
+
+import pytest
+
+from bitpath.sim.campaigns.agreement import agree, known
+from bitpath.sim.engine import paths
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.report import write_records
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """In place of engines: psum differs, all others agree. What was asked for."""
+    asked = []
+
+    def answer(unit, config, *, engines, steps, seed):
+        asked.append((unit, type(config).__name__, engines, steps, seed))
+        if unit == "psum":
+            raise SimulationError("psum: verilator does not give the bits of Amaranth's simulator\nlog: [a]")
+        return agree.Agreement(unit, "0" * 8, (agree.REFERENCE, *engines), 30, 60, 7)
+
+    monkeypatch.setattr(known, "agree", answer)
+    return asked
+
+
+def test_what_agreed_is_not_played_again(bitpath, asked):
+    for _ in range(2):
+        assert bitpath("agree", "ups", "psum", "--no-netlist")[0] == 1
+        assert [record["status"] for record in recorded().values()] == ["agrees", "failed"]
+    assert [unit for unit, *_ in asked] == ["ups", "psum", "psum"]
+    bitpath("agree", "ups", "--no-netlist", "--seed", "8")
+    bitpath("agree", "ups", "--no-netlist", "--steps", "31")
+    assert [(unit, steps, seed) for unit, _, _, steps, seed in asked[3:]] == [("ups", 30, 8), ("ups", 31, 0)]
+
+
+def test_what_agreed_is_played_again_with_other_sources(bitpath, asked, monkeypatch):
+    bitpath("agree", "ups", "--no-netlist")
+    monkeypatch.setattr(known, "_sources", lambda unit: {"sources": "others"})
+    bitpath("agree", "ups", "--no-netlist")
+    assert len(asked) == 2
+
+
+def test_what_agreed_while_sources_changed_is_played_again(bitpath, asked, monkeypatch):
+    monkeypatch.setattr(known, "_sources", lambda unit: {"sources": "before"})
+    monkeypatch.setattr(known, "_sources_now", lambda unit: {"sources": "after"})
+    for _ in range(2):
+        assert bitpath("agree", "ups", "--no-netlist")[0] == 0
+    assert len(asked) == 2
+
+
+def test_agreement_is_recorded(bitpath, asked):
+    status, out, err = bitpath("agree", "ups", "srs", "--no-netlist", "--seed", "7", "--steps", "9")
+    assert (status, err) == (0, "")
+    simulators = ("icarus", "verilator")
+    assert asked == [(unit, "IntegerLanesConfig", simulators, 9, 7) for unit in ("ups", "srs")]
+    records = json.loads((paths.reports() / "agreement.json").read_text())
+    assert [record["unit"] for record in records] == ["ups", "srs"]
+    assert records[0]["engines"] == ["amaranth", *simulators]
+    assert "ups: 60 values in 30 steps agree" in out
+
+
+def recorded():
+    return {record["unit"]: record for record in json.loads((paths.reports() / "agreement.json").read_text())}
+
+
+def test_a_difference_fails_and_the_others_are_kept(bitpath, asked):
+    write_records(paths.reports() / "agreement.json", [{"unit": "psum", "status": "agrees", "began": time.time() + 60}])
+    status, out, err = bitpath("agree", "psum", "ups", "--no-netlist")
+    assert status == 1
+    assert err == "bitpath: psum: verilator does not give the bits of Amaranth's simulator\nlog: [a]\n"
+    assert "psum: verilator does not give the bits of Amaranth's simulator\n" in out
+    assert {unit: record["status"] for unit, record in recorded().items()} == {"psum": "failed", "ups": "agrees"}
+
+
+def test_records_of_other_units_stay_unless_they_are_older_than_the_sources(bitpath, asked):
+    old, new = {"unit": "xorwow", "began": 1.0}, {"unit": "srs", "began": time.time() + 60}
+    write_records(paths.reports() / "agreement.json", [old, new])
+    assert bitpath("agree", "ups", "--no-netlist")[0] == 0
+    assert list(recorded()) == ["srs", "ups"]
+
+
+def test_a_mistake_is_a_sentence(bitpath, asked):
+    status, out, err = bitpath("agree", "nosuch")
+    assert (status, out, asked) == (1, "", [])
+    assert err.startswith("bitpath: unknown unit 'nosuch', known are quad_mx_dot")
+    assert bitpath("agree", "ups", "--steps", "0")[0] == 2

@@ -1,0 +1,135 @@
+"""``bitpath bench``: its records, its table, and what it refuses."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from bitpath.golden.arrays import backend
+from bitpath.sim.commands.bench import command
+from bitpath.sim.engine import paths
+from bitpath.sim.study.bench import golden, measure, report
+
+FIELDS = list(measure.FIELDS)
+ONE_AT_A_TIME = "--large, --scaling, --quick and --rounds go one at a time, --unit with the last two"
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "reports", lambda: tmp_path)
+    return tmp_path / "bench.json"
+
+
+def item(name, count, unit=measure.RATE, **fields):
+    common = {"machine": "m", "config": {"of": "c"}, "yardstick": "first"}
+    return measure.Item(name=name, count=count, unit=unit, **common, call=lambda: None, **fields)
+
+
+def test_values_and_ratios():
+    items = [item("first", 4_000_000), item("second", 1_000_000, cores=2)]
+    records = measure.records(items, [2.0, 0.25])
+    assert [list(record) for record in records] == [FIELDS] * 2
+    assert [(each["value"], each["ratio"], each["ratio_to"]) for each in records] == [(2, 1, "first"), (4, 2, "first")]
+    assert item("casts", 1000, measure.EACH).value(1e-6) == pytest.approx(1.0)
+
+
+def test_items_take_turns_with_their_backend_and_cores(monkeypatch):
+    monkeypatch.setenv(backend.CHOICE, "numpy")
+    monkeypatch.delenv(backend.THREADS, raising=False)
+    seen, shown = [], []
+    one, two = (
+        measure.Item(
+            name=name,
+            machine="m",
+            config={},
+            unit=measure.RATE,
+            count=1,
+            yardstick=name,
+            call=lambda name=name: seen.append((name, backend.backend(), backend.threads())),
+            backend=name,
+            cores=cores,
+        )
+        for name, cores in (("numba", 1), ("numpy", 3))
+    )
+    times = measure.best_times([one, two], 2, lambda *share: shown.append(share))
+    assert seen == [("numba", "numba", 1), ("numpy", "numpy", 3)] * 3
+    assert shown == [(each, 6) for each in range(1, 7)]
+    assert all(0 < each < 60 for each in times)
+    assert (backend.backend(), backend.THREADS in backend.os.environ) == ("numpy", False)
+
+
+def test_every_operation_in_every_tier():
+    """The machines' hot operations with and without kernels, on scalars, and both yardsticks."""
+    found = {each.name: each for each in golden.items(quick=True)}
+    operations = {name.partition(",")[0] for name in found if ", fast" in name}
+    assert operations == {
+        *(f"nc_matmul_mx {each}" for each in ("e4m3", "e5m2", "fp4")),
+        *("quantize_mx e4m3", "quantize_mx e5m2", "rmsnorm_quant", "mvmul bf16"),
+        *("matmul mx9", "matmul bf16", "to_mx mx9"),
+    }
+    for each in operations:
+        assert found[f"{each}, fast, one core"].backend == "numba"
+        assert found[f"{each}, numpy"].backend == "numpy"
+        assert each in ("rmsnorm_quant", "nc_matmul_mx fp4") or f"{each}, scalar" in found
+    assert {each.yardstick for each in found.values()} == {golden.PRODUCT, golden.CAST}
+    assert all(each.unit == found[each.yardstick].unit for each in found.values())
+
+
+def test_the_command(reports, monkeypatch):
+    """On two items of all."""
+    everything = golden.items(quick=True)
+    monkeypatch.setattr(golden, "items", lambda quick: everything[:2])
+    monkeypatch.delenv(backend.CHOICE, raising=False)
+    reports.write_text(json.dumps([{"name": "of another run"}, {"name": golden.CAST, "value": 0}]))
+    done = CliRunner().invoke(command, ["--unit", "golden", "--rounds", "1"])
+    assert done.exit_code == 0, done.output
+    assert "float32 @" in done.output
+    records = json.loads(reports.read_text())
+    assert [record["name"] for record in records] == ["of another run", golden.PRODUCT, golden.CAST]
+    assert all(record["value"] > 0 and record["ratio"] == 1 for record in records[1:])
+
+
+def test_a_large_product_in_its_own_process(reports):
+    done = CliRunner().invoke(command, ["--large", "--size", "64", "--machine", "aie_ml_v2"])
+    assert done.exit_code == 0, done.output
+    rate, memory = json.loads(reports.read_text())
+    assert [list(record) for record in (rate, memory)] == [[*FIELDS, "began"]] * 2
+    assert (rate["unit"], memory["unit"], memory["ratio_to"]) == ("M MAC/s", "MiB", "operands and result in float32")
+    assert rate["value"] > 0
+    assert memory["value"] > 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--size", "64"], "--size and --machine go with --large"),
+        (["--machine", "tensix"], "--size and --machine go with --large"),
+        (["--largest", "8"], "--largest goes with --scaling"),
+        (["--large", "--quick"], ONE_AT_A_TIME),
+        (["--quick", "--rounds", "3"], ONE_AT_A_TIME),
+        (["--scaling", "--unit", "golden"], ONE_AT_A_TIME),
+    ],
+)
+def test_options_that_do_not_go_together(arguments, sentence):
+    done = CliRunner().invoke(command, arguments)
+    assert isinstance(done.exception, ValueError)
+    assert str(done.exception) == sentence
+
+
+def test_without_numba_the_other_tiers_are_timed(monkeypatch):
+    monkeypatch.setenv(backend.CHOICE, "numpy")
+    found = [each.name for each in golden.items(quick=True)]
+    assert "mvmul bf16, numpy" in found
+    assert not any(", fast" in name for name in found)
+
+
+def test_the_table_shows_what_has_no_ratio():
+    console = Console(record=True, width=200)
+    config = {"shape": [2, 3], "format": "mx9", "array": {"rows": 4}, "digest": "abc"}
+    record = dict(zip(FIELDS, ("large m, rate", "m", 1234.5, "M MAC/s", None, None, 2, config), strict=True))
+    report.show(console, "of m", [record])
+    text = console.export_text()
+    assert "1,234" in text
+    assert "2x3, mx9 " in text
+    assert "None" not in text

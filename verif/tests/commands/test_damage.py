@@ -1,0 +1,216 @@
+"""Files that are cut, garbled or not what they should be: one sentence, and nothing is taken from them."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bitpath.rtl.common.config import from_dict, to_dict
+from bitpath.rtl.units import UNITS
+from bitpath.sim.engine import cache, journal, process, runner
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.runner import Built
+from bitpath.sim.flows import operands
+
+WRONG = (None, True, -1, 3.5, 10**30, "x", "", [], [None], {}, {"a": 1}, float("nan"))
+CONFIGS = {unit.config_type: unit.name for unit in UNITS.values()}
+
+
+def places(value, path=()):
+    """Of every value inside a JSON value."""
+    yield path
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield from places(inner, (*path, key))
+
+
+def with_another(value, path, new):
+    if not path:
+        return new
+    whole = inner = copy.deepcopy(value)
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = new
+    return whole
+
+
+@pytest.mark.parametrize("config_type", CONFIGS, ids=CONFIGS.values())
+def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
+    """Every value of it in turn replaced by values of other types and beyond its range."""
+    value = to_dict(config_type())
+    refused = 0
+    for path in places(value):
+        for wrong in WRONG:
+            given = with_another(value, path, wrong)
+            accepted, sentence = None, ""
+            try:
+                accepted = from_dict(config_type, given)
+            except ValueError as error:
+                sentence = str(error)
+            if accepted is None:
+                refused += 1
+                assert len(sentence) > 15
+                assert "\n" not in sentence
+            else:
+                # Taken as it was meant, not as something that equals it.
+                assert json.dumps(to_dict(accepted)) == json.dumps(given)
+    assert refused >= len(WRONG) - 2
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is not JSON: Expecting value"),
+        (b'{"pipeline": ', "is not JSON: Expecting value"),
+        (b"\xff\xfe\x00garbage", "is not JSON: "),
+        (b"[" * 100_000, "is not JSON: nested too deeply"),
+        (b"9" * 5000, "is not JSON: Exceeds the limit"),
+        (b'{"numerics": 1, "numerics": 2}', "is not JSON: numerics given twice"),
+        (b"[]", "[] is not an object with the fields of ConversionConfig"),
+        (b'{"nosuch": 1}', "ConversionConfig has missing or unknown fields: nosuch, numerics"),
+    ],
+    ids=["empty", "cut", "binary", "deep", "long", "twice", "list", "unknown"],
+)
+def test_a_configuration_file_that_is_none(bitpath, tmp_path, content, says):
+    (tmp_path / "config.json").write_bytes(content)
+    status, out, err = bitpath("emit", "unpacker", "--config", "config.json", "--out", "verilog")
+    assert (status, out) == (1, "")
+    assert err.startswith("bitpath: --config: config.json")
+    assert says in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "verilog").exists()
+
+
+@pytest.mark.parametrize("size", [0, 1000, -100])
+def test_the_layer_s_file_is_damaged(bitpath, tmp_path, monkeypatch, size):
+    layer = tmp_path / "layer.npz"
+    layer.write_bytes(operands.LAYER.read_bytes())
+    os.truncate(layer, size if size >= 0 else layer.stat().st_size + size)
+    monkeypatch.setattr(operands, "LAYER", layer)
+    status, out, err = bitpath("run", "--machine", "trainium3", "--format", "mxfp4")
+    assert (status, out) == (1, "")
+    assert err == f"bitpath: {layer} is damaged; install bitpath again, or check the file out again\n"
+
+
+# The runner, with files in place of a simulator: what it is to make of them.
+
+PASSED = '<testsuites><testsuite tests="2"><testcase name="a"/><testcase name="b"/></testsuite></testsuites>'
+RECORDS = "".join(json.dumps({"compared": n, "mismatches": 0, "coverage": {}}) + "\n" for n in (3, 4))
+
+
+def run_with(monkeypatch, tmp_path, *, results=PASSED, records=RECORDS, status=0):
+    monkeypatch.chdir(tmp_path)
+
+    def run_logged(command, *, env, log, timeout):
+        folder = log.parent
+        log.write_text("what the simulator said\n")
+        if results is not None:
+            (folder / "results.xml").write_text(results)
+        (folder / "records.jsonl").write_text(records)
+        return status
+
+    monkeypatch.setattr(process, "run_logged", run_logged)
+    config = UNITS["unpacker"].config_type()
+    built = Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
+    return runner.run(built, "bitpath.verif.tensix.unpack.tb_unpacker", seed=1, min_tests=2)
+
+
+def summary(tmp_path):
+    (file,) = tmp_path.rglob("run.json")
+    return json.loads(file.read_text())
+
+
+def test_a_whole_run_is_believed(monkeypatch, tmp_path):
+    assert run_with(monkeypatch, tmp_path).compared == 7
+    assert summary(tmp_path)["values"] == {"a": 3, "b": 4}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"results": None}, "the simulator ended without results"),
+        ({"results": PASSED[:-20]}, "the simulator ended without results"),
+        ({"results": ""}, "the simulator ended without results"),
+        ({"records": RECORDS[:-9]}, "the record of what was compared, is damaged"),
+        ({"records": "\x00\x01\n"}, "the record of what was compared, is damaged"),
+        ({"records": RECORDS.splitlines()[0]}, "2 tests ran and 1 recorded what they compared"),
+        ({"status": 139}, "the simulator's process ended with status 139 after tests that passed"),
+        ({"status": -9}, "the simulator's process ended with status -9 after tests that passed"),
+    ],
+    ids=["none", "cut", "empty", "records cut", "records garbled", "records lost", "crashed", "killed"],
+)
+def test_a_run_that_is_not_whole_is_not_believed(monkeypatch, tmp_path, given, says):
+    with pytest.raises(SimulationError, match=f"^unpacker on icarus, seed 1: .*{says}"):
+        run_with(monkeypatch, tmp_path, **given)
+    assert summary(tmp_path)["compared"] == 0
+
+
+@pytest.mark.parametrize("name", ["a", "sub/b"])
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: os.truncate(file, 1)], ids=["lost", "cut"])
+def test_what_was_built_and_damaged_is_built_again(tmp_path, name, damage):
+    made = []
+
+    def make(folder):
+        made.append(1)
+        for each in ("a", "sub/b"):
+            file = folder / each
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("content")
+        return {}
+
+    for _ in range(2):
+        cache.ensure(tmp_path / "made", {}, make)
+    assert len(made) == 1
+    damage(tmp_path / "made" / name)
+    for _ in range(2):
+        cache.ensure(tmp_path / "made", {}, make)
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("stamp", [b"[]", b"3", b"\xff\xfe", b'{"key": {}, "made": {}, "files": 3}', b"null"])
+def test_a_garbled_stamp_is_no_stamp(tmp_path, stamp):
+    cache.ensure(tmp_path / "made", {}, lambda folder: {"n": 1})
+    (tmp_path / "made" / cache.STAMP).write_bytes(stamp)
+    assert cache.ensure(tmp_path / "made", {}, lambda folder: {"n": 2}) == {"n": 2}
+
+
+@pytest.mark.parametrize("garbage", [b"\xff\xfe\x00", b"[1, 2]", b"3", b'{"value": 2, "a lo', b"null"])
+def test_a_garbled_line_costs_nothing_but_itself(tmp_path, garbage):
+    path = tmp_path / "file.jsonl"
+    journal.append(path, {"value": 1})
+    with path.open("ab") as file:
+        file.write(garbage)
+    journal.append(path, {"value": 3})
+    assert journal.read(path) == [{"value": 1}, {"value": 3}]
+
+
+TWO_AT_ONCE = """
+import sys
+from pathlib import Path
+from bitpath.sim.engine import journal
+from bitpath.verif.kit.report import write_records
+for index in range(100):
+    journal.append(Path("journal.jsonl"), {"who": sys.argv[1], "index": index, "long": "x" * 20_000})
+    write_records(Path("report.json"), [{"who": sys.argv[1], "long": "x" * 20_000 * int(sys.argv[1])}])
+"""
+
+
+def test_two_runs_at_once_lose_nothing(tmp_path):
+    writers = [subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, who], cwd=tmp_path) for who in ("1", "2")]
+    report = tmp_path / "report.json"
+    seen = 0
+    while any(writer.poll() is None for writer in writers):
+        if report.exists():
+            ((record),) = json.loads(report.read_text())
+            assert len(record["long"]) == 20_000 * int(record["who"])
+            seen += 1
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen
+    records = journal.read(tmp_path / "journal.jsonl")
+    for who in ("1", "2"):
+        assert [record["index"] for record in records if record["who"] == who] == list(range(100))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["journal.jsonl", "report.json"]

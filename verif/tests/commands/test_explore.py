@@ -1,0 +1,129 @@
+"""The explorer: fronts by cases, errors of known numerics; in the deep tests, for Dask and matplotlib, a sweep that resumes."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.flows.machines import MACHINES
+from bitpath.sim.study.explore import run
+from bitpath.sim.study.explore.draw import draw
+from bitpath.sim.study.explore.evaluate import error_of
+from bitpath.sim.study.explore.front import pareto
+from bitpath.sim.study.explore.points import sweep
+
+SHAPE = "4x128x4"
+
+
+@pytest.mark.parametrize(
+    ("costs", "on"),
+    [
+        ([], []),
+        ([(1, 1)], [True]),
+        ([(1, 2), (2, 1), (2, 2)], [True, True, False]),
+        ([(1, 1), (1, 1)], [True, True]),
+        ([(1, 2), (1, 1)], [False, True]),
+        ([(2, 1), (1, 1)], [False, True]),
+        ([(3, 1), (2, 2), (1, 3), (2.5, 2)], [True, True, True, False]),
+    ],
+)
+def test_the_front_is_what_nothing_beats(costs, on):
+    assert pareto(costs) == on
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_sweep_has_the_machines_own_points_and_no_point_twice(machine):
+    points = sweep(machine)
+    assert len({point.digest for point in points}) == len(points)
+    assert any(point.own for point in points)
+    assert not all(point.own for point in points)
+    assert all(point.machine == machine == point.design.machine for point in points)
+
+
+def test_fewer_bits_are_a_larger_error():
+    points = {point.label: point for point in sweep("trainium3")}
+    errors = [
+        error_of(points[label], "layer", SHAPE) for label in ("exact", "24 bits RTZ", "16 bits RTZ", "8 bits RTZ")
+    ]
+    assert errors[0] < 1e-6
+    assert errors == sorted(errors)
+    assert errors[3] > 1e-3
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """The sweep's tasks in threads of this process."""
+    from distributed import Client
+
+    @contextmanager
+    def client(scheduler, workers):
+        with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as each:
+            yield each
+
+    monkeypatch.setattr(run, "_client", client)
+
+
+@pytest.mark.deep
+@pytest.mark.filterwarnings("ignore")
+def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    points = sweep("trainium3")[:2]
+    # In a file: Dask copies what it calls, closures too.
+    log = tmp_path / "asked"
+
+    def failing(point, data, shape):
+        with log.open("a") as file:
+            file.write(f"{point.label}\n")
+        if len(log.read_text().splitlines()) == 2:
+            raise RuntimeError("stopped")
+        return error_of(point, data, shape)
+
+    def asked():
+        return log.read_text().splitlines()
+
+    monkeypatch.setattr(run, "error_of", failing)
+    with pytest.raises(
+        SimulationError, match=r"1 of 2 results could not be worked out:\nexact, TF32 accumulator, layer: stopped"
+    ):
+        run.explore(points, ["layer"], shape=SHAPE)
+    assert len(run.results_file().read_text().splitlines()) == 1
+    # Half a line, as a sweep that is killed while it writes leaves it.
+    with run.results_file().open("a") as file:
+        file.write('{"key": "half')
+    seen = []
+    records = run.explore(points, ["layer"], shape=SHAPE, progress=lambda *each: seen.append(each))
+    assert seen[0] == (1, 2)
+    assert seen[-1] == (2, 2)
+    assert len(asked()) == 3
+    assert [record["digest"] for record in records] == [point.digest for point in points]
+    assert list(records[0]) == ["machine", "config", "digest", "area_ge", "error", "error_metric", "data", "pareto"]
+    assert records[0]["error"] == error_of(points[0], "layer", SHAPE)
+    # A third time nothing is left to do, although the cut line is still there.
+    assert run.explore(points, ["layer"], shape=SHAPE) == records
+    assert len(asked()) == 3
+
+
+@pytest.mark.deep
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_needs_nothing_from_outside(tmp_path):
+    points = sweep("trainium3")[:3]
+    records = [
+        {
+            "machine": "trainium3",
+            "config": point.config,
+            "digest": point.digest,
+            "area_ge": 100.0 - index,
+            "error": 10.0 ** (index - 5),
+            "error_metric": "metric",
+            "data": "layer",
+            "pareto": True,
+        }
+        for index, point in enumerate(points)
+    ]
+    draw(points, records, "a flow", tmp_path / "x.png", tmp_path / "x.html")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "x.html").read_text()
+    assert "<script" not in page
+    assert "src=" not in page
+    assert "<link" not in page
+    assert page.count("<title>exact: 100.0 GE, error 1e-05</title>") == 1

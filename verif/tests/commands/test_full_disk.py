@@ -1,0 +1,121 @@
+"""No room to write: one sentence, what was complete stays, and nothing that is half there is taken for whole."""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bitpath.rtl.units import UNITS
+from bitpath.sim.engine import cache, journal, paths, process, runner
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.verif.kit.report import write_whole
+
+FULL = Path("/dev/full")
+"""Whatever is written to it finds no space left."""
+
+
+def test_a_report_stays_as_it_was(bitpath):
+    paths.reports().mkdir(parents=True)
+    file = paths.reports() / "report.json"
+    file.write_text('[{"old": 1}]')
+    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
+    partial.symlink_to(FULL)
+    status, _, err = bitpath("report")
+    assert status == 1
+    assert err == "bitpath: the disk is full ([Errno 28] No space left on device); what was complete is kept\n"
+    assert file.read_text() == '[{"old": 1}]'
+    assert list(paths.reports().iterdir()) == [file]
+    assert bitpath("report")[0] == 0
+    assert "old" not in json.loads(file.read_text())[0]
+
+
+def test_a_text_is_written_whole_or_not_at_all(tmp_path):
+    file = tmp_path / "file"
+    (tmp_path / f"file.{os.getpid()}.partial").symlink_to(FULL)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(file, "text")
+    assert not list(tmp_path.iterdir())
+
+
+LIMITED = """
+import resource
+from pathlib import Path
+from bitpath.sim.engine import journal
+
+path, hard = Path("file.jsonl"), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+refused = []
+for index in range(30):
+    try:
+        journal.append(path, {"index": index, "text": "x" * 50})
+    except OSError:
+        refused.append(index)
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+journal.append(path, {"index": 30})
+print(*refused)
+"""
+"""Appends to a file that may hold 1000 bytes, and once more when it may hold more."""
+
+
+def test_a_journal_keeps_what_was_complete(tmp_path):
+    done = subprocess.run([sys.executable, "-c", LIMITED], cwd=tmp_path, capture_output=True, text=True, check=True)
+    refused = {int(word) for word in done.stdout.split()}
+    assert 10 < len(refused) < 25
+    kept = [record["index"] for record in journal.read(tmp_path / "file.jsonl")]
+    assert kept == [index for index in range(31) if index not in refused]
+    # Nor does a cut line stay.
+    assert len((tmp_path / "file.jsonl").read_text().splitlines()) == len(kept)
+
+
+@pytest.mark.parametrize("what", ["content", cache.STAMP])
+def test_a_build_without_room_is_made_again(tmp_path, what):
+    def make(folder):
+        if what == "content":
+            FULL.write_text("x")
+        (folder / f"{cache.STAMP}.partial").symlink_to(FULL)
+        return {"n": 1}
+
+    folder = tmp_path / "made"
+    with pytest.raises(OSError, match="No space left"):
+        cache.ensure(folder, {}, make)
+    assert cache.ensure(folder, {}, lambda _: {"n": 2}) == {"n": 2}
+
+
+@pytest.mark.parametrize(("free", "says"), [(1000, "results; the disk is full\n"), (1 << 30, "results\n")])
+def test_a_run_without_room_says_so(tmp_path, monkeypatch, free, says):
+    monkeypatch.chdir(tmp_path)
+
+    def run_logged(command, *, env, log, timeout):
+        log.write_text("")
+        return 1
+
+    monkeypatch.setattr(process, "run_logged", run_logged)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    config = UNITS["unpacker"].config_type()
+    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
+    with pytest.raises(SimulationError, match=f"the simulator ended without {says}"):
+        runner.run(built, "bitpath.verif.tensix.unpack.tb_unpacker", seed=1)
+
+
+def test_a_run_that_cannot_begin_leaves_no_result(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(process, "run_logged", lambda *_, **__: pytest.fail("a simulation was started"))
+    write_text = Path.write_text
+
+    def refuse(path, *arguments, **options):
+        if path.name == "job.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write_text(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    config = UNITS["unpacker"].config_type()
+    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
+    with pytest.raises(OSError, match=r"No space left on device: .*job\.json"):
+        runner.run(built, "bitpath.verif.tensix.unpack.tb_unpacker", seed=1)
+    assert not list(tmp_path.rglob("run.json"))

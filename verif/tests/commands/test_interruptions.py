@@ -1,0 +1,160 @@
+"""Whatever ends a command, all that it started ends too, and what was half made is not taken for whole."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bitpath.sim.engine import cache, pool, process
+from bitpath.sim.engine.errors import SimulationError
+
+COMMAND = """
+import click, os, signal
+from pathlib import Path
+from bitpath.sim import __main__
+from bitpath.sim.engine import pool, process
+
+# A command that a shell has put into the background ignores it, and so do these tests when they run there.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+@click.command()
+def cli():
+    {body}
+
+CALL = {{"command": ["sh", "-c", "sleep 300 & echo $! $$ $PPID; wait"], "env": dict(os.environ), "timeout": 300}}
+__main__.cli = cli
+__main__.main()
+"""
+BODIES = {
+    "child": 'process.run_logged(**CALL, log=Path("log 0"))',
+    "workers": """with pool.workers(2, "work") as workers:
+        for future in [workers.submit(process.run_logged, **CALL, log=Path(f"log {k}")) for k in range(4)]:
+            future.result()""",
+}
+"""The bitpath command with a child of its own, and a child's child, for the simulator; or two workers with one each, and
+more to do."""
+
+
+def pids(log):
+    """Those that the child has written to its log."""
+    deadline = time.monotonic() + 60
+    while not (log.is_file() and log.read_text().endswith("\n")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return [int(word) for word in log.read_text().split()]
+
+
+def running(pid):
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        # What has ended and nobody has waited for is a zombie.
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def assert_ended(children):
+    deadline = time.monotonic() + 30
+    while any(map(running, children)):
+        assert time.monotonic() < deadline, f"{children} run on"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "says"),
+    [
+        (signal.SIGINT, 130, "bitpath: interrupted\n"),
+        (signal.SIGTERM, 130, "bitpath: interrupted\n"),
+        (signal.SIGHUP, 130, "bitpath: interrupted\n"),
+        # Nobody can catch this one: the children notice by themselves.
+        (signal.SIGKILL, -signal.SIGKILL, ""),
+    ],
+    ids=["int", "term", "hup", "kill"],
+)
+@pytest.mark.parametrize("body", BODIES)
+def test_children_end_with_the_command(tmp_path, end, status, says, body):
+    script = COMMAND.format(body=BODIES[body])
+    logs = [tmp_path / f"log {k}" for k in range(1 if body == "child" else 2)]
+    with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as parent:
+        try:
+            children = [pid for log in logs for pid in pids(log) if pid != parent.pid]
+            assert all(map(running, children))
+            parent.send_signal(end)
+            _, errors = parent.communicate(timeout=60)
+        finally:
+            parent.kill()
+    assert parent.returncode == status
+    # Of the killed parent of workers Python itself says that semaphores are left, and removes them.
+    assert errors.strip("\n") == says.strip("\n") or (end == signal.SIGKILL and "leaked semaphore" in errors)
+    assert_ended(children)
+    # What waited for a worker was not begun.
+    assert len(list(tmp_path.glob("log *"))) == len(logs)
+
+
+def test_ctrl_c_at_a_terminal_is_the_parent_s(tmp_path):
+    """It comes to the workers too, busy or starting, and they say nothing of it."""
+    script = COMMAND.format(body=BODIES["workers"])
+    options = {"cwd": tmp_path, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen([sys.executable, "-c", script], **options) as parent:
+        try:
+            children = pids(tmp_path / "log 0")
+            os.killpg(parent.pid, signal.SIGINT)
+            _, errors = parent.communicate(timeout=60)
+        finally:
+            parent.kill()
+    assert (parent.returncode, errors.strip()) == (130, "bitpath: interrupted")
+    assert_ended(children)
+
+
+def test_a_worker_that_dies_is_one_sentence():
+    with (
+        pytest.raises(SimulationError, match=r"^work: a process died, perhaps for want of memory"),
+        pool.workers(1, "work") as workers,
+    ):
+        workers.submit(os.abort).result()
+
+
+def test_a_time_limit_ends_the_whole_group(tmp_path):
+    log = tmp_path / "log"
+    with pytest.raises(TimeoutError, match=r"no end after 0\.5 s"):
+        process.run_logged(["sh", "-c", "sleep 300 & echo $! $$; wait"], env=os.environ, log=log, timeout=0.5)
+    assert_ended(pids(log))
+
+
+def test_what_outlives_its_parent_ends_too(tmp_path):
+    log = tmp_path / "log"
+    assert process.run_logged(["sh", "-c", "sleep 300 & echo $!"], env=os.environ, log=log, timeout=60) == 0
+    assert_ended(pids(log))
+
+
+@pytest.mark.parametrize(("script", "status"), [("exit 3", 3), ("kill -9 $$", -signal.SIGKILL), ("true", 0)])
+def test_the_status_is_the_command_s_own(tmp_path, script, status):
+    assert process.run_logged(["sh", "-c", script], env=os.environ, log=tmp_path / "log", timeout=60) == status
+
+
+def test_an_interrupted_removal_leaves_nothing_that_is_taken(tmp_path, monkeypatch):
+    """With another key the folder is emptied; the old key comes back after an interruption in the middle of that."""
+    folder = tmp_path / "made"
+
+    def make(_):
+        for name in "abc":
+            (folder / name).write_text(name)
+        return {}
+
+    def half(path, **_):
+        (path / "b").unlink()
+        raise KeyboardInterrupt
+
+    cache.ensure(folder, {"key": 1}, make)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", half)
+        with pytest.raises(KeyboardInterrupt):
+            cache.ensure(folder, {"key": 2}, make)
+    assert not (folder / cache.STAMP).exists()
+    cache.ensure(folder, {"key": 1}, make)
+    assert (folder / "b").read_text() == "b"

@@ -1,0 +1,215 @@
+"""Results find their way into the report by the names that testplans use; stale and damaged ones do not."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bitpath.sim.campaigns.formal.run import Proof
+from bitpath.sim.engine import paths, results
+from bitpath.sim.engine.results import Result
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.kit.report import write_records
+from bitpath.verif.kit.testplan import Item
+
+JUNIT = """<testsuites><testsuite>
+<testcase classname="verif.tests.rtl.test_dot" name="test_ties[1]"/>
+<testcase classname="verif.tests.rtl.test_dot" name="test_ties[2]"><failure/></testcase>
+<testcase classname="verif.tests.rtl.test_dot" name="test_kat"><skipped/></testcase>
+</testsuite></testsuites>"""
+
+
+YEAR = 365 * 24 * 3600
+
+
+def leave_run(name, failed, *, sim="icarus", age=0):
+    folder = paths.runs() / "psum-00000000" / name
+    folder.mkdir(parents=True)
+    run = {"digest": "0" * 8, "sim": sim, "bench": "tb_psum", "tests": ["banks/n=2", "flags"], "failed": failed}
+    run |= {"wall_seconds": 0.0, "values": {} if failed else {"banks/n=2": 30, "flags": 4}}
+    file = folder / "run.json"
+    file.write_text(json.dumps(run))
+    os.utime(file, (time.time() + 60 - age,) * 2)
+    return file
+
+
+@pytest.fixture
+def reports(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths.reports().mkdir(parents=True)
+    return paths.reports()
+
+
+def test_the_last_run_counts_and_the_worst_parameter(reports):
+    leave_run("first", ["flags", "banks/n=2"])
+    time.sleep(0.01)
+    leave_run("second", ["banks/n=2"])
+    leave_run("third", [], sim="verilator")
+    (reports / "test.xml").write_text(JUNIT)
+    latest = results.latest_results()
+    assert latest.tests == {
+        "tb_psum::banks": Result(results.FAILED, 2, 30),
+        "tb_psum::flags": Result(results.PASSED, 2, 4),
+        "tests/rtl/test_dot.py::test_ties": Result(results.FAILED, 2),
+        "tests/rtl/test_dot.py::test_kat": Result(results.SKIPPED),
+    }
+    found = latest.of(Item("psum", "a", "b", "c", ("tb_psum::flags", "tb_psum::nosuch")))
+    assert [result.status for result in found.values()] == [results.PASSED, results.MISSING]
+    assert results.over(found) == Result(results.MISSING, 2, 4)
+
+
+def test_a_result_older_than_the_sources_is_none(reports):
+    leave_run("old", [], age=YEAR)
+    assert results.latest_results().tests["tb_psum::flags"] == Result(results.STALE)
+    leave_run("new", [], sim="verilator")
+    assert results.latest_results().tests["tb_psum::flags"] == Result(results.PASSED, 1, 4)
+    old = JUNIT.replace("<testsuite>", '<testsuite timestamp="2020-01-01T00:00:00">')
+    (reports / "test.xml").write_text(old)
+    assert results.latest_results().tests["tests/rtl/test_dot.py::test_kat"].status == results.STALE
+
+
+def junit_case(name, *, began, failed=False):
+    inside = "<failure/>" if failed else ""
+    return f"""<testsuites><testsuite timestamp="{began}"><testcase classname="verif.tests.rtl.test_psum" name="{name}">{inside}
+</testcase></testsuite></testsuites>"""
+
+
+def test_the_newest_of_two_files_counts(reports):
+    (reports / "test.xml").write_text(junit_case("test_a[1]", began="2100-01-01T00:00:00", failed=True))
+    (reports / "test-fast.xml").write_text(junit_case("test_a[1]", began="2100-01-02T00:00:00"))
+    assert results.latest_results().tests == {"tests/rtl/test_psum.py::test_a": Result(results.PASSED)}
+
+
+def test_a_parameter_that_is_stale_or_was_left_out_counts(reports):
+    test = "tests/rtl/test_psum.py::test_a"
+    (reports / "test.xml").write_text(junit_case("test_a[1]", began="2100-01-01T00:00:00"))
+    left_out = reports / f"test{results.LEFT_OUT}"
+    left_out.write_text(f"verif/{test}[large/2]\n")
+    os.utime(left_out, (time.time() + 60,) * 2)
+    assert results.latest_results().tests == {test: Result(results.MISSING)}
+    (reports / "test-deep.xml").write_text(junit_case("test_a[large/2]", began="2020-01-01T00:00:00"))
+    assert results.latest_results().tests == {test: Result(results.STALE, 2)}
+    (reports / "test-deep.xml").write_text(junit_case("test_a[large/2]", began="2100-01-01T00:00:00"))
+    assert results.latest_results().tests == {test: Result(results.PASSED, 2)}
+
+
+def test_a_run_names_the_tests_that_it_leaves_out(tmp_path):
+    file = tmp_path / "test_some.py"
+    file.write_text("import pytest\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_some(n):\n    pass\n")
+    hooks = Path(__file__).parents[2] / "conftest.py"
+    (tmp_path / "conftest.py").write_text(hooks.read_text())
+    command = [sys.executable, "-m", "pytest", "-n", "2", "-k", "1", "--junitxml=reports/test.xml", "."]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "reports" / f"test{results.LEFT_OUT}").read_text() == "test_some.py::test_some[2]\n"
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"digest": "0", "tests": 3}', "7"])
+def test_a_summary_of_another_form_is_not_read(reports, text):
+    run = leave_run("other", [])
+    run.write_text(text)
+    assert results.latest_results() == results.Results({}, (run,))
+
+
+@pytest.mark.parametrize("text", ["[1]", "{}", "null", '["a"]'])
+def test_a_report_of_another_form_is_not_read(reports, bitpath, text):
+    (reports / "formal.json").write_text(text)
+    status, out, err = bitpath("report")
+    assert (status, err) == (0, "")
+    assert "formal.json is not whole; nothing was taken from it" in " ".join(out.split())
+
+
+def test_a_record_older_than_the_sources_is_shown_apart(reports, bitpath, monkeypatch):
+    new = {"unit": "psum", "vectors": 1000, "mismatches": 0, "began": time.time() + 60}
+    write_records(reports / "deep.json", [new, {**new, "vectors": 7, "began": 1.0}])
+    write_records(reports / "mutation.json", [{"unit": "psum", "mutants": 9, "killed": 9, "equivalent": 0}])
+    os.utime(reports / "mutation.json", (1, 1))
+    monkeypatch.setenv("COLUMNS", "200")
+    _, out, _ = bitpath("report")
+    (row,) = [line for line in out.splitlines() if " psum " in line and "vectors" in line]
+    assert "1,000 vectors" in row
+    assert "9 of 9 killed" not in out
+    for name in ("deep", "mutation"):
+        assert f"{name}: {results.STALE}" in out
+
+
+def test_what_is_not_whole_is_said_and_not_read(reports, bitpath):
+    run = leave_run("cut", [])
+    os.truncate(run, 20)
+    (reports / "test.xml").write_text(JUNIT[:-20])
+    (reports / "formal.json").write_text('[{"property": "half')
+    status, out, err = bitpath("report")
+    assert (status, err) == (0, "")
+    for name in ("run.json", "test.xml", "formal.json"):
+        assert f"{name} is not whole; nothing was taken from it" in " ".join(out.split())
+    assert {record["status"] for record in json.loads((reports / "report.json").read_text())} == {results.MISSING}
+
+
+def junit_of(items, broken=()):
+    """All tests of pytest passed but those."""
+    lines = ["<testsuites><testsuite>"]
+    for test in dict.fromkeys(test for item in items for test in item.tests if ".py::" in test):
+        file, _, name = test.partition(".py::")
+        inside = "<failure/>" if test in broken else ""
+        lines.append(f'<testcase classname="verif.{file.replace("/", ".")}" name="{name}[1]">{inside}</testcase>')
+    return "\n".join([*lines, "</testsuite></testsuites>"])
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, broken):
+    items = [Item("psum", name, "what", "why", (f"tests/rtl/test_psum.py::test_{name}",)) for name in "abc"]
+    monkeypatch.setattr("bitpath.sim.commands.report.load_plans", lambda: items)
+    file = reports / "test.xml"
+    file.write_text(junit_of(items, broken={items[0].tests[0]} if broken else ()))
+    os.utime(file, (time.time() + 60,) * 2)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    status, out, _ = bitpath("report", "--strict")
+    assert status == int(broken)
+    assert ("\x1b[1;31mfailed" in out) == broken
+    assert f"{3 - broken} of 3 items passed" in out.replace("\x1b[1;36m", "").replace("\x1b[0m", "")
+    assert bitpath("report")[0] == 0
+
+
+def test_what_other_commands_found_stands_beside_the_plans(reports, bitpath, monkeypatch):
+    proved = Property(
+        "a", "trainium3.psum", "says", state=lambda claim: None, sabotage=Sabotage("trainium3/array/psum.py", "a", "b")
+    )
+    found = {
+        "mutation": {"unit": "psum", "mutants": 200, "killed": 184, "equivalent": 16, "survived": 0},
+        "formal": Proof(
+            proved, {"status": "proved", "seconds": 1.0}, {"status": "refuted", "seconds": 1.0}, ""
+        ).record(),
+        "coverage": {
+            "unit": "psum",
+            "functional_percent": 100.0,
+            "line_percent": 99.5,
+            "toggle_percent": 98.25,
+            "waived": 2,
+        },
+        "deep": {
+            "machine": "trainium3",
+            "unit": "psum",
+            "vectors": 1000000,
+            "mismatches": 0,
+            "seconds": 2.0,
+            "seed": 1,
+        },
+    }
+    for name, record in found.items():
+        write_records(reports / f"{name}.json", [record])
+    monkeypatch.setenv("COLUMNS", "200")
+    _, out, _ = bitpath("report")
+    (row,) = [line for line in out.splitlines() if " psum " in line and "killed" in line]
+    for text in ("184 of 184 killed", "1 of 1 proved", "100/99.5/98.25 %", "1,000,000 vectors, 0 mismatches"):
+        assert text in row
+
+
+def test_records_are_written_whole(tmp_path):
+    path = tmp_path / "reports" / "run.json"
+    write_records(path, [{"a": 1}])
+    assert json.loads(path.read_text()) == [{"a": 1}]
+    assert [file.name for file in path.parent.iterdir()] == ["run.json"]

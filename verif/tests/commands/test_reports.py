@@ -1,0 +1,48 @@
+"""Reports that keep what earlier runs found of other things."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bitpath.sim.engine import reports
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "reports" / "some.json"
+
+
+def test_new_records_stand_beside_the_others(file):
+    assert reports.merge([{"name": "a", "value": 1}, {"name": "b", "value": 2}], file)
+    found = reports.merge([{"name": "a", "value": 3}], file)
+    assert found == json.loads(file.read_text()) == [{"name": "b", "value": 2}, {"name": "a", "value": 3}]
+
+
+def test_records_are_told_apart_by_their_key(file):
+    reports.merge([{"unit": "dot16", "name": "a"}], file, "unit")
+    assert len(reports.merge([{"unit": "ups", "name": "a"}], file, "unit")) == 2
+
+
+def test_what_is_not_kept_goes(file):
+    reports.merge([{"name": "old", "began": 5.0}, {"name": "new", "began": 7.0}, {"name": "undated"}], file)
+    assert [each["name"] for each in reports.merge([], file, keep=reports.began_since(6.0))] == ["new"]
+
+
+@pytest.mark.parametrize("text", ['[{"name": "cut', "{}", "3", ""])
+def test_a_damaged_report_is_written_anew(file, text):
+    file.parent.mkdir()
+    file.write_text(text)
+    assert reports.merge([{"name": "a"}], file) == json.loads(file.read_text()) == [{"name": "a"}]
+
+
+def test_damaged_records_are_left_out(file):
+    file.parent.mkdir()
+    file.write_text('[3, {"value": 1}, {"name": "whole"}]')
+    assert reports.merge([], file) == [{"name": "whole"}]
+
+
+def test_of_two_that_write_at_once_both_stay(file):
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda name: reports.merge([{"name": name}], file), range(40)))
+    assert sorted(record["name"] for record in json.loads(file.read_text())) == list(range(40))

@@ -1,0 +1,238 @@
+"""``bitpath run``: what it leaves, and that a difference fails it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.golden import trainium3
+from bitpath.sim.flows import aie_matmul, job, layer, matmul, operands, tensix_matmul, trainium3_matmul
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORD = {
+    "machine": str,
+    "flow": str,
+    "format": str,
+    "config": dict,
+    "digest": str,
+    "sim": str,
+    "outputs_compared": int,
+    "mismatches": int,
+    "macs": int,
+    "cycles": int,
+    "mac_per_cycle": float,
+    "peak_mac_per_cycle": float,
+    "wall_seconds": float,
+    "sqnr_db": float,
+    "max_rel_error": float,
+}
+SMALL = ("--rows", "4", "--cols", "4")
+"""An engine that verif/trainium3/engine/test_tensor_engine.py builds too."""
+
+
+def same_bits(x, y):
+    return x.dtype == y.dtype == np.float32 and np.array_equal(x.view(np.uint32), y.view(np.uint32))
+
+
+@pytest.mark.simulator
+def test_a_slice_of_the_layer(bitpath, tmp_path):
+    status, out, err = bitpath("run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp4")
+    assert (status, err) == (0, "")
+    assert "mxfp4" in out
+    (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert {name: type(record[name]) for name in RECORD} == RECORD
+    assert record["outputs_compared"] == 4
+    assert record["mismatches"] == 0
+    assert record["macs"] == 2 * 128 * 2
+    assert record["mac_per_cycle"] == pytest.approx(record["macs"] / record["cycles"], abs=0.05)
+    assert len(record["digest"]) == 8
+    assert record["config"]["shape"] == [2, 128, 2]
+    assert record["sqnr_db"] > 10
+
+
+@pytest.mark.simulator
+def test_every_machine_where_none_is_named(bitpath, monkeypatch):
+    """One format of each; run.json has them in the machines' order."""
+    monkeypatch.setattr(trainium3_matmul, "FORMATS", {"mxfp4": trainium3_matmul.FORMATS["mxfp4"]})
+    monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
+    monkeypatch.setattr(aie_matmul, "FORMATS", ("mx9",))
+    status, out, err = bitpath("run", "--sim", "icarus", "--slice", "2x32x2")
+    assert (status, err) == (0, "")
+    assert all(out.count(machine) == 1 for machine in ("trainium3", "tensix", "aie_ml_v2")), (
+        "the machines share a table"
+    )
+    records = json.loads(Path("build/reports/run.json").read_text())
+    assert [(record["machine"], record["format"]) for record in records] == [
+        ("trainium3", "mxfp4"),
+        ("tensix", "bf16_lofi"),
+        ("aie_ml_v2", "mx9"),
+    ]
+    for record in records:
+        assert {name: type(record[name]) for name in RECORD} == RECORD
+        assert (record["outputs_compared"], record["mismatches"]) == (4, 0)
+    assert records[1]["config"]["fidelity"] == "LoFi"
+    assert records[1]["sqnr_db"] > 20
+    assert records[2]["config"]["mode"] == "mx9"
+    assert records[2]["sqnr_db"] > 30
+    # 4x4 PEs of four products; 2x4 dot products of 16; 4 of MX9's 64 lanes, 8 products of each in a cycle.
+    assert [record["peak_mac_per_cycle"] for record in records] == [64, 128, 32]
+
+
+@pytest.mark.simulator
+def test_rmsnorm_quant(bitpath, tmp_path):
+    """Both quantisation types; the last row and the last lane of the unit are not filled."""
+    status, out, err = bitpath("run", "--flow", "rmsnorm_quant", "--sim", "icarus", "--slice", "3x10")
+    assert (status, err) == (0, "")
+    assert "elements/cycle" in out
+    records = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert [record["format"] for record in records] == ["row", "static"]
+    for record, width in zip(records, (14, 10), strict=True):
+        assert (record["machine"], record["flow"]) == ("trainium3", "rmsnorm_quant")
+        assert (record["outputs_compared"], record["mismatches"]) == (3 * width, 0)
+        assert record["config"]["shape"] == [3, 10]
+        assert record["elements_per_cycle"] == pytest.approx(30 / record["cycles"], abs=0.005)
+        assert record["sqnr_db"] > 25
+
+
+@pytest.mark.simulator
+def test_a_layer_from_the_normalisation_on(bitpath, tmp_path):
+    """An odd number of rows, which is padded, and a contraction of less than a whole tile."""
+    command = ("run", "--flow", "layer", "--sim", "icarus", "--slice", "3x130x2", "--format", "mxfp8_e5m2")
+    status, out, err = bitpath(*command, "-o", "out.npz")
+    assert (status, err) == (0, "")
+    assert "quantized" in out
+    (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert record["flow"] == "layer"
+    assert (record["outputs_compared"], record["mismatches"], record["quantized_mismatches"]) == (6, 0, 0)
+    # 64 partitions of 4 elements for 4 rows, and a scale for every 32 of them.
+    assert record["quantized_compared"] == 64 * 4 * 4 * 33 // 32
+    assert record["quantize_cycles"] >= 64 * 4 // 8
+    hidden, gamma, weight = operands.normalised_layer()
+    normalised = trainium3.rmsnorm(*map(trainium3.round_to_bfloat16, (hidden[:3, :130], gamma[:130])))
+    expected = trainium3.matmul(
+        normalised.astype(np.float32), weight[:130, :2], a_format="mxfp8_e5m2", b_format="mxfp8_e5m2"
+    )
+    with np.load("out.npz") as saved:
+        assert same_bits(saved["result"], expected)
+        assert same_bits(saved["golden"], expected)
+
+
+def stated(flow):
+    """README's figures of a flow, by format: outputs, SQNR and cycles as it writes them."""
+    table = re.search(r"<!-- flows -->\n(.*?)\n<!-- /flows -->", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return {row[1]: (row[2], row[4], row[6]) for row in rows if row[0] == flow}
+
+
+@pytest.mark.simulator
+def test_the_whole_of_rmsnorm_quant(bitpath):
+    """README's figures, from the unit that the known answers use too."""
+    assert bitpath("run", "--flow", "rmsnorm_quant")[0] == 0
+    records = json.loads(Path("build/reports/run.json").read_text())
+    assert all(record["mismatches"] == 0 for record in records)
+    assert stated("rmsnorm_quant") == {
+        each["format"]: (f"{each['outputs_compared']:,} bytes", f"{each['sqnr_db']:.2f}", f"{each['cycles']:,}")
+        for each in records
+    }
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_the_whole_layer(bitpath):
+    assert bitpath("run", "--flow", "layer")[0] == 0
+    records = json.loads(Path("build/reports/run.json").read_text())
+    assert all(record["mismatches"] == 0 for record in records)
+    assert stated("layer") == {
+        each["format"]: (
+            f"{each['quantized_compared']:,} elements and scales, {each['outputs_compared']:,} outputs",
+            f"{each['sqnr_db']:.2f}",
+            f"{each['quantize_cycles']:,} + {each['cycles']:,}",
+        )
+        for each in records
+    }
+
+
+def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch):
+    """The result is golden's; one element of those that the quantiser gave is not."""
+    monkeypatch.setattr(
+        matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
+    )
+    monkeypatch.setattr(layer, "build", matmul.build)
+
+    def quantise(self, console, built, tile):
+        elements, scales = trainium3.quantize_tile(tile, "mxfp8_e4m3")
+        return (elements, scales ^ (np.indices(scales.shape).sum(axis=0) == 0)), 1
+
+    def multiply(console, built, bench, title, save_plan):
+        return {"output": golden.view(np.uint32), "cycles": 1}
+
+    monkeypatch.setattr(layer.Job, "_quantise", quantise)
+    monkeypatch.setattr(matmul, "play", multiply)
+    golden = layer.Job(*layer.operands("2x128x2"), "mxfp8_e4m3", layer.engine_for("verilator"), "verilator").golden()
+    status, out, _ = bitpath("run", "--flow", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    assert f"quantised: [{2 * 128}] is 0x" in out, "the first scale, behind all elements"
+    (record,) = json.loads(Path("build/reports/run.json").read_text())
+    assert (status, record["mismatches"], record["quantized_mismatches"]) == (1, 1, 1)
+
+
+@pytest.mark.simulator
+def test_own_matrices(bitpath, matrices, tmp_path):
+    a, b = matrices
+    command = ("run", "--a", "a.npy", "--b", "b.npy", "--format", "mxfp8_e4m3", "-o", "out.npz", *SMALL)
+    assert bitpath(*command)[0] == 0
+    expected = trainium3.matmul(a, b)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    with np.load("out.npz") as saved:
+        assert set(saved) == {"result", "golden"}
+        assert same_bits(saved["result"], expected)
+        assert same_bits(saved["golden"], expected)
+        # 15 dB, a few less than what E4M3 leaves of such numbers: a K that is mixed up leaves none.
+        assert 30 * np.square(saved["result"] - exact).sum() < np.square(exact).sum()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "b.npy", "build", "out.npz"]
+    (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
+    assert record["outputs_compared"] == 15
+
+
+@pytest.mark.simulator
+def test_infinite_results_are_compared_too(bitpath, matrices):
+    """A result that is not finite has no SQNR, and is no mistake."""
+    a, _ = matrices
+    a[0, 0] = np.inf
+    a[1, :] = np.nan
+    np.save("a.npy", a)
+    command = ("run", "--a", "a.npy", "--b", "b.npy", "--format", "mxfp8_e5m2", "-o", "out.npz", *SMALL)
+    status, _, err = bitpath(*command)
+    assert (status, err) == (0, "")
+    with np.load("out.npz") as saved:
+        assert np.isnan(saved["result"][1]).all()
+    (record,) = json.loads(Path("build/reports/run.json").read_text())
+    assert (record["mismatches"], record["sqnr_db"]) == (0, None)
+
+
+@pytest.mark.simulator
+def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
+    honest = trainium3.run_plan
+
+    def flipped(*args, **kwargs):
+        result = honest(*args, **kwargs)
+        result.view(np.uint32)[1, 0] ^= 1
+        return result
+
+    monkeypatch.setattr(trainium3, "run_plan", flipped)
+    status, out, _ = bitpath("run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
+    assert status == 1
+    assert "[1, 0] is 0x" in out
+    (record,) = json.loads(Path("build/reports/run.json").read_text())
+    assert (record["mismatches"], record["outputs_compared"]) == (1, 4)
+
+
+def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
+    """A dead engine: no results and no cycles."""
+    monkeypatch.setattr(matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
+    left = {"output": np.zeros((2, 2), np.uint32), "cycles": 0}
+    monkeypatch.setattr(job, "run", lambda *_, env, **__: np.savez(env["BITPATH_RESULT"], **left))
+    status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
+    assert status == 1
+    assert err == "bitpath: engine was never busy: it did not take the instructions\n"

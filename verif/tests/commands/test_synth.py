@@ -1,0 +1,167 @@
+"""The synthesis flow: its library, the trend, what is quoted; with Yosys in the deep tests, which `make test-deep` equips."""
+
+import gzip
+import importlib.util
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bitpath.sim.engine import journal, paths
+from bitpath.sim.engine.errors import MissingToolError, SimulationError
+from bitpath.sim.study.synth import configurations, flow, records
+from bitpath.sim.study.synth.flow import Flow
+from bitpath.sim.study.synth.library import CELLS, SIZES, TAU_NS, liberty
+from bitpath.sim.study.synth.yardsticks import YardstickConfig
+
+
+def test_the_generic_library_has_every_cell_in_every_size():
+    text = liberty()
+    assert text.count("{") == text.count("}")
+    assert len(re.findall(r"^  cell\(", text, re.MULTILINE)) == len(CELLS) * len(SIZES) + 1
+    assert re.search(r"cell\(nand2_x1\) \{\n    area : 1;", text)
+    assert Flow.of(None).name == "bitpath generic_cells"
+
+
+@pytest.mark.parametrize("suffix", [".lib", ".lib.gz"])
+def test_a_library_of_the_users(tmp_path, suffix):
+    text = 'library ("mine") { cell(a) { area : 2; } }'
+    file = tmp_path / f"cells{suffix}"
+    file.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    assert Flow.of(file) == Flow(text)
+    assert Flow.of(file).name == "bitpath mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("v.lib", b"module t(); endmodule", "is not a Liberty file, it has no library"),
+        ("cut.lib.gz", gzip.compress(b"library(l) {}", mtime=0)[:-9], "is not a whole text file"),
+        ("plain.lib.gz", b"library(l) {}", "is not a whole text file"),
+        ("binary.lib", b"\xff\xfe\xfa", "is not a whole text file"),
+    ],
+)
+def test_what_is_no_library_is_said(tmp_path, name, content, sentence):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        Flow.of(tmp_path / name)
+    with pytest.raises(OSError, match=r"--liberty: .*none.lib cannot be read: No such file"):
+        Flow.of(tmp_path / "none.lib")
+
+
+def test_configurations_that_are_quoted_differ_and_have_their_yardsticks():
+    digests = [design.digest for design in configurations.QUOTED]
+    assert len(set(digests)) == len(digests)
+    assert all(design.yardstick is None or design.yardstick.digest in digests for design in configurations.QUOTED)
+    assert {design.machine for design in configurations.QUOTED} == {"yardstick", "trainium3", "tensix", "aie_ml_v2"}
+    assert all(json.loads(json.dumps(design.full_config)) == design.full_config for design in configurations.QUOTED)
+
+
+def test_the_trend_takes_what_is_new(tmp_path):
+    trend = tmp_path / "trend.jsonl"
+    record = {"digest": "d", "flow": "f", "ge_area": 1.0, "ge_fast": 2.0, "ns_fast": 3.0, "flip_flops": 4}
+    for area in (1.0, 1.0, 5.0):
+        records.append_trend(trend, record | {"ge_area": area}, records.last_results(trend).get(("d", "f")))
+    assert [each["ge_area"] for each in journal.read(trend)] == [1.0, 5.0]
+    assert records.last_results(trend)["d", "f"]["ge_area"] == 5.0
+
+
+def test_without_yosys_the_line_that_installs_it_is_said(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingToolError, match=r"Yosys is not in this .* pip install bitpath\[synth\]"):
+        Flow.of(None).synthesize("module t(); endmodule", "t")
+
+
+def in_this_process(monkeypatch):
+    """Workers of their own processes would see nothing of what a test has changed."""
+    monkeypatch.setattr(records, "workers", lambda count, what: ThreadPoolExecutor(count))
+
+
+@pytest.mark.deep
+def test_two_multipliers_are_twice_one_and_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    designs = [
+        configurations.Design(f"{count}", "yardstick", YardstickConfig(count=count, a_bits=4, b_bits=4), count)
+        for count in (1, 2)
+    ]
+    found = dict(records.synth_records(designs, Flow.of(None)))
+    one, two = found[0], found[1]
+    assert list(one) == [
+        "name",
+        "machine",
+        "config",
+        "digest",
+        "flow",
+        "ge_area",
+        "ge_fast",
+        "ns_fast",
+        "flip_flops",
+        "macs",
+    ]
+    assert 80 < one["ge_area"] < 160
+    assert two["ge_area"] == pytest.approx(2 * one["ge_area"], rel=0.05)
+    assert 0.2 < one["ns_fast"] < 1.5
+    assert one["flip_flops"] == 0
+    assert one["flow"] == "bitpath generic_cells"
+    folders = sorted((paths.build_root() / "synth").glob("*/stamp.json"))
+    stamps = [folder.stat().st_mtime_ns for folder in folders]
+    assert dict(records.synth_records(designs, Flow.of(None))) == found
+    assert [folder.stat().st_mtime_ns for folder in folders] == stamps
+    # Another script is another result.
+    in_this_process(monkeypatch)
+    monkeypatch.setitem(flow.SCRIPTS, "area", ("strash", "&get -n", "&nf", "&put"))
+    assert dict(records.synth_records(designs[:1], Flow.of(None)))[0]["ge_area"] != one["ge_area"]
+
+
+@pytest.mark.deep
+def test_flip_flops_are_counted_and_cut_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ports = "input clk, input [3:0] a, b, output reg [7:0] p"
+    body = "reg [7:0] q; always @(posedge clk) begin q <= a * b; p <= q; end"
+    found = Flow.of(None).synthesize(f"module t({ports}); {body} endmodule", "t")
+    bare = Flow.of(None).synthesize("module u(input [3:0] a, b, output [7:0] p); assign p = a * b; endmodule", "u")
+    assert found.flip_flops == 16
+    assert found.ge_area == pytest.approx(bare.ge_area + 16 * 5.5, rel=0.05)
+    assert found.ns_fast == pytest.approx(bare.ns_fast, rel=0.2)
+
+
+@pytest.mark.deep
+def test_a_nand2_by_hand(tmp_path, monkeypatch):
+    """Its area is the unit; without a load, and from an ideal edge, it takes its parasitic delay of two."""
+    monkeypatch.chdir(tmp_path)
+    found = Flow.of(None).synthesize("module t(input a, b, output y); assign y = ~(a & b); endmodule", "t")
+    assert (found.ge_area, found.ge_fast) == (1.0, 1.0)
+    assert found.ns_fast == pytest.approx(2 * TAU_NS, abs=0.02)
+    wires = Flow.of(None).synthesize("module w(input a, output y); assign y = a; endmodule", "w")
+    assert (wires.ge_area, wires.ns_fast) == (0.0, 0.0)
+
+
+@pytest.mark.deep
+def test_a_library_without_what_is_needed_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    no_flip_flop = Flow(re.sub(r"  cell\(dff\).*?^  }\n", "", liberty(), flags=re.DOTALL | re.MULTILINE))
+    design = "module t(input clk, d, output reg q); always @(posedge clk) q <= d; endmodule"
+    with pytest.raises(SimulationError, match="D flip-flops are not supported"):
+        no_flip_flop.synthesize(design, "t")
+
+
+@pytest.mark.deep
+def test_what_was_done_is_kept_when_another_fails(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    broken, good = (
+        configurations.Design(name, "yardstick", YardstickConfig(count=1, a_bits=bits, b_bits=2))
+        for name, bits in (("broken", 3), ("good", 2))
+    )
+    verilog = configurations.Design.verilog
+    in_this_process(monkeypatch)
+    monkeypatch.setattr(
+        configurations.Design,
+        "verilog",
+        lambda self: ("module", "x") if self.name == "broken" else verilog(self),
+    )
+    found = records.synth_records([broken, good], Flow.of(None))
+    index, record = next(found)
+    assert (index, record["name"]) == (1, "good")
+    with pytest.raises(SimulationError, match="broken: synthesis failed"):
+        next(found)

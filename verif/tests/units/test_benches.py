@@ -1,0 +1,174 @@
+"""The benches of dot product, PE, element map, PSUM, unpacker and packer on both simulators, and that they checked what they should."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from bitpath.golden.formats.catalogue import BF16, TF32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange, Tie
+from bitpath.golden.trainium3.declarations.dot import ScaleNan
+from bitpath.golden.trainium3.declarations.quad_mx import (
+    TRAINIUM3_QUAD_MX,
+    TRAINIUM3_QUAD_MX_ALIGNED,
+    TRAINIUM3_QUAD_MX_E4M3,
+)
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20251121
+
+EXACT = TRAINIUM3_QUAD_MX.numerics
+ALIGNED = TRAINIUM3_QUAD_MX_ALIGNED.numerics
+E4M3 = TRAINIUM3_QUAD_MX_E4M3.numerics
+FLUSHING = replace(
+    EXACT,
+    accumulator=TF32,
+    element_subnormals=False,
+    accumulator_subnormals=False,
+    scale_nan=ScaleNan.INFINITY,
+    overflow_to_infinity=False,
+)
+"""Every switch that the presets leave alone, the other way, and a narrower accumulator."""
+NEAREST = replace(ALIGNED, accumulator=BF16, align_rounding=Rounding.RNE, accumulator_rounding=Rounding.RNE)
+"""Aligned to nearest, into 8 bits of significand."""
+TRUNCATING = replace(FLUSHING, accumulator_rounding=Rounding.RTZ)
+INTEGERS = replace(NEAREST, align_fraction_bits=0)
+"""Nothing stays below the largest exponent."""
+WIDE = replace(ALIGNED, align_fraction_bits=40)
+"""More stays than any product has."""
+
+EXHAUSTIVE = 4 * 65536 + 4 * 4096 + 256
+"""Pairs of codes: four of FP8 formats, four of FP8 with FP4, FP4 with itself."""
+
+
+def dot(numerics, stages):
+    return DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+
+
+bench = partial(run_bench, seed=SEED)
+
+
+def test_dot_on_verilator():
+    """Random classes at every pace, every corner, every operand pair."""
+    compared = 4 * 1000 + 1500 + EXHAUSTIVE
+    bench("quad_mx_dot", dot(EXACT, 2), "verilator", cases=1000, min_tests=15, min_compared=compared)
+
+
+@pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", pytest.param("exhaustive", marks=pytest.mark.deep)])
+def test_aligned_dot_on_verilator(pairs):
+    """The same; every operand pair of two formats, in the deep tests of all."""
+    tests = f"random_classes|directed_corners|latency|{pairs}"
+    compared = 4 * 1000 + 1500 + (1 << 16)
+    bench("quad_mx_dot", dot(ALIGNED, 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "stages"),
+    [(EXACT, 0), (EXACT, 1), (EXACT, 4), (E4M3, 0), (ALIGNED, 0), (FLUSHING, 3), (NEAREST, 2)],
+    ids=["exact-0", "exact-1", "exact-4", "e4m3-0", "aligned-0", "flushing-3", "nearest-2"],
+)
+def test_dot_on_icarus(numerics, stages):
+    tests = "random_classes|latency"
+    bench("quad_mx_dot", dot(numerics, stages), "icarus", cases=150, tests=tests, min_tests=5, min_compared=620)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "simulator", "compared"),
+    [
+        pytest.param(E4M3, "icarus", 1700, id="e4m3"),
+        pytest.param(FLUSHING, "verilator", 3000, id="flushing"),
+        pytest.param(TRUNCATING, "verilator", 2900, id="truncating"),
+        pytest.param(NEAREST, "verilator", 2700, id="nearest"),
+        pytest.param(INTEGERS, "verilator", 2700, id="integers"),
+        pytest.param(WIDE, "verilator", 2700, id="wide", marks=pytest.mark.deep),
+    ],
+)
+def test_dot_corners_of_other_numerics(numerics, simulator, compared):
+    """Some random operands of every class besides."""
+    tests = r"directed_corners|random_classes.*both"
+    bench("quad_mx_dot", dot(numerics, 2), simulator, cases=150, tests=tests, min_tests=2, min_compared=compared + 150)
+
+
+@pytest.mark.deep
+def test_e4m3_dot_on_verilator():
+    """Every operand pair that the formats leave: E4M3 with itself, with FP4 on either side, FP4 with itself."""
+    compared = 4 * 1000 + 1300 + (1 << 16) + 2 * 4096 + 256
+    bench("quad_mx_dot", dot(E4M3, 2), "verilator", cases=1000, min_tests=10, min_compared=compared)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "stages", "simulator", "cases"),
+    [(EXACT, 2, "verilator", 1500), (EXACT, 0, "icarus", 80), (ALIGNED, 3, "icarus", 80), (EXACT, 4, "icarus", 80)],
+    ids=["verilator-exact-2", "icarus-exact-0", "icarus-aligned-3", "icarus-exact-4"],
+)
+def test_pe(numerics, stages, simulator, cases):
+    bench("quad_mx_pe", dot(numerics, stages), simulator, cases=cases, min_tests=6, min_compared=6 * 4 * (cases - 20))
+
+
+@pytest.mark.parametrize(("simulator", "cases"), [("icarus", 300), ("verilator", 1000)])
+def test_psum(simulator, cases):
+    """Few columns: they are all alike, and a bank's arithmetic is what takes the time."""
+    config = PsumConfig(cols=2, bank_depth=16)
+    bench("psum", config, simulator, cases=cases, min_tests=15, min_compared=4 * cases + 8 * 64 + 3 * 300)
+
+
+def test_element_map():
+    bench("element_map", MapConfig(), "icarus", cases=200, min_tests=4, min_compared=3 * 4 * 16 + 2 * 256 + 200)
+
+
+OTHER_CONVERSIONS = ConversionConfig(
+    numerics=replace(
+        WORMHOLE.numerics,
+        bfp_range=BfpRange.FLUSH,
+        bfp_a_range=BfpRange.FLUSH,
+        final_tie=Tie.EVEN,
+        l1_fp16_underflow_saturates=False,
+    )
+)
+"""Every choice of the unpackers and packers the other way."""
+
+
+def test_unpacker_on_verilator():
+    """Every datum of up to 16 bits under every exponent, random rows at every pace, corners, latency."""
+    compared = 3 * 4096 + 4 * 16 + 2 * 4096 + 2 * 256 + 2 * 256 + 2 * 512 + 4 * 32 + 4 * 500
+    bench("unpacker", ConversionConfig(), "verilator", cases=500, min_tests=26, min_compared=compared)
+
+
+def test_unpacker_on_icarus():
+    tests = "random_rows|thirty_two|block_floats|latency|BFP[248]A?_BF16|BFP[24]A_FP16"
+    bench("unpacker", OTHER_CONVERSIONS, "icarus", cases=100, tests=tests, min_tests=10, min_compared=5000)
+
+
+def test_packer_on_verilator():
+    """Every 16-bit word through ten conversions, every combination of formats and steps over four paces, corners, latency."""
+    compared = 10 * 4096 + 6448 + 390 + 20
+    bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
+
+
+def test_packer_on_icarus():
+    tests = "directed_corners|latency"
+    bench("packer", OTHER_CONVERSIONS, "icarus", cases=20, tests=tests, min_tests=2, min_compared=410)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("unit", ["unpacker", "packer"])
+@pytest.mark.parametrize("config", [ConversionConfig(), OTHER_CONVERSIONS], ids=["default", "other"])
+def test_conversions_volume(unit, config):
+    bench(unit, config, "verilator", cases=10_000, tests="random|corners|block", min_tests=4, min_compared=40_000)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("stages", range(5))
+@pytest.mark.parametrize(
+    "numerics", [EXACT, E4M3, ALIGNED, FLUSHING, NEAREST], ids=["exact", "e4m3", "aligned", "flushing", "nearest"]
+)
+def test_dot_volume(numerics, stages):
+    """Random classes and corners in volume, at every depth and with every switch either way."""
+    config = dot(numerics, stages)
+    bench("quad_mx_dot", config, "verilator", cases=20_000, tests="random|corners", min_tests=2, min_compared=40_000)

@@ -1,0 +1,96 @@
+# amaranth: UnusedElaboratable=no
+"""onnxruntime#31155: a bench that a dead design passes checks nothing. Every bench must fail on one, in every test."""
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from amaranth import Const, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from bitpath.rtl.common.config import digest
+from bitpath.rtl.emit import verilog_text
+from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.engine.build import rtl_emitter
+from bitpath.sim.engine.runner import Emitter, SimulationError, build, run
+
+pytestmark = pytest.mark.simulator
+
+HANDSHAKES = ("valid", "ready")
+SOURCES = (Path(__file__), *rtl_emitter().sources)
+
+LARGE = (
+    "packer",
+    "systolic_array",
+    "tensor_engine",
+    "matrix_unit",
+    "tensix_engine",
+    "vector_mac",
+    "cascade",
+    "aie_engine",
+)
+"""Units of which enough stays behind live handshakes to take a minute: registers that feed themselves are not dropped."""
+
+
+class Dead(wiring.Component):
+    """The ports of a unit with all outputs 0; with ``alive_handshakes`` its streams move as the unit's own do."""
+
+    def __init__(self, unit: wiring.Component, *, alive_handshakes: bool):
+        self.unit, self.alive_handshakes = unit, alive_handshakes
+        super().__init__(dict(unit.signature.members.items()))
+
+    def elaborate(self, platform):
+        m = Module()
+        if self.alive_handshakes:
+            m.submodules.unit = self.unit
+        elif getattr(self.unit, "clocked", True):
+            # The unit is not built; what nothing reads falls away, but clock and reset stay ports of a clocked unit.
+            unread = Signal()
+            m.d.sync += unread.eq(1)
+        inner = {path: value for path, _, value in self.unit.signature.flatten(self.unit)}
+        for path, member, value in self.signature.flatten(self):
+            if isinstance(value, Const):
+                continue
+            if member.flow is Out:
+                # What nothing drives would become an input of the Verilog, and its X or Z would fail a bench instead of a 0.
+                alive = self.alive_handshakes and path[-1] in HANDSHAKES
+                m.d.comb += Value.cast(value).eq(Value.cast(inner[path]) if alive else 0)
+            elif self.alive_handshakes:
+                m.d.comb += Value.cast(inner[path]).eq(Value.cast(value))
+        return m
+
+
+def emitter(alive_handshakes):
+    def emit(unit, config, out):
+        top = f"{unit}_{digest(unit, config)}"
+        text, no_inline = verilog_text(Dead(find_unit(unit).build(config), alive_handshakes=alive_handshakes), top)
+        file = out / f"{top}.v"
+        file.write_text(text)
+        (out / "manifest.json").write_text(json.dumps({"top": top}))
+        return SimpleNamespace(top=top, files=(file,), no_inline=no_inline)
+
+    return Emitter(emit, SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("unit", "alive_handshakes"),
+    [
+        # Zero data asks the most of a bench, and is left to the deep tests only where it takes a minute.
+        pytest.param(unit, alive, marks=[pytest.mark.deep] if alive == (unit in LARGE) else [])
+        for unit in UNITS
+        for alive in (False, True)
+    ],
+    ids=lambda value: {False: "all zero", True: "zero data"}.get(value, value),
+)
+def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp_path, monkeypatch):
+    # A folder of its own: the key of a build does not say which of the two designs it is of.
+    monkeypatch.chdir(tmp_path)
+    simulator = "verilator" if alive_handshakes and unit in LARGE else "icarus"
+    built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter(alive_handshakes))
+    with pytest.raises(SimulationError, match=re.compile(r"(\d+) of \1 tests failed")):
+        run(built, f"bitpath.verif.tb.tb_{unit}", seed=1, env={"BITPATH_CASES": "20"}, timeout=300)
+    (log,) = tmp_path.rglob("run.log")
+    assert "AttributeError" not in log.read_text(), "the bench failed of a missing port, not of what it saw"

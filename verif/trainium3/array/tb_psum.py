@@ -1,0 +1,342 @@
+"""Bench of PSUM: lanes that write and accumulate every cycle while the host reads and writes beside them.
+
+A program gives every cycle's writes, and golden plays it before anything is driven: each place has a history of what it
+holds after which cycle, and a host access sees what its cycle says. ``BITPATH_CASES`` sets the cycles of a test.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from random import Random
+
+import cocotb
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
+from bitpath.golden.trainium3.exact.psum import psum_write
+from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
+from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.array.psum import Psum, write_layout
+from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(PsumConfig)
+SIGNATURE = Psum(CONFIG).signature
+WRITE = write_layout(CONFIG)
+HOST_ONLY = CONFIG.bank_depth // 2
+"""From this index on a bank's places are the host's alone, so that its writes and the lanes' do not race."""
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+WRITE_CYCLES = 3
+"""After these a lane's last write is in place, its random bits taken, and nothing more comes."""
+LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
+
+FLAGS = {
+    AccumulateFlag(flag): flag & 5 != AccumulateFlag.FIRST_OVERWRITE
+    for flag in range(8)
+    if flag & 5 != AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.FIRST_ACCUMULATE
+}
+"""Legal values of psum_accumulate_flag, and whether they accumulate. First both ways is a contradiction."""
+
+FORMAT_OF_PARITY = (FP32, BF16)
+"""A place keeps one format: FP32 at even indices, BF16 at odd ones."""
+
+Place, Pair = tuple[int, int], tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Write:
+    """One lane's write in one cycle."""
+
+    bank: int
+    index: int
+    values: tuple[int, ...]
+    flag: AccumulateFlag
+    stochastic: bool
+    random: tuple[int, ...]
+
+    @property
+    def format(self) -> FloatFormat:
+        return FORMAT_OF_PARITY[self.index % 2]
+
+    @property
+    def mode(self) -> str:
+        """As coverage names it."""
+        return "fp32" if self.format is FP32 else "bf16_sr" if self.stochastic else "bf16_rne"
+
+    @property
+    def takes_random(self) -> bool:
+        return self.stochastic and self.format is BF16
+
+    def result(self, present: tuple[int, ...]) -> tuple[int, ...]:
+        """What the place holds afterwards; a BF16 code stands above 16 zeros."""
+        unused = FP32.width - self.format.width
+        rounding = Rounding.SR if self.takes_random else Rounding.RNE
+        return tuple(
+            psum_write(value, old >> unused if FLAGS[self.flag] else None, self.format, rounding, bits) << unused
+            for value, old, bits in zip(self.values, present, self.random, strict=True)
+        )
+
+    def fields(self) -> dict:
+        return {
+            "values": list(self.values),
+            "address": {"index": self.index, "bank": self.bank},
+            "mode": {"flag": int(self.flag), "bf16": self.format is BF16, "stochastic": self.stochastic},
+            "valid": 1,
+        }
+
+
+Program = list[dict[int, Write]]
+"""The writes of each cycle, by lane."""
+
+
+class History:
+    """What every place holds, and from which cycle on."""
+
+    def __init__(self):
+        self._steps: dict[Place, list[tuple[int, tuple[int, ...]]]] = {}
+
+    def play(self, program: Program, first: int) -> None:
+        """Let golden do what the lanes will do from cycle ``first`` on."""
+        for cycle, writes in enumerate(program, first):
+            for write in writes.values():
+                place = (write.bank, write.index)
+                self.set(place, cycle, write.result(self.before(place, cycle)))
+
+    def set(self, place: Place, cycle: int, values: tuple[int, ...]) -> None:
+        """Say what the place holds after this cycle."""
+        self._steps.setdefault(place, []).append((cycle, values))
+
+    def before(self, place: Place, cycle: int) -> tuple[int, ...]:
+        """What an access in this cycle sees: every write of an earlier one."""
+        return next(values for when, values in reversed(self._steps[place]) if when < cycle)
+
+
+def places() -> list[Place]:
+    return list(product(range(CONFIG.banks), range(CONFIG.bank_depth)))
+
+
+def content(rng: Random, index: int) -> tuple[int, ...]:
+    """Random codes for a place."""
+    unused = FP32.width - FORMAT_OF_PARITY[index % 2].width
+    return tuple(fp32.mixed(rng) >> unused << unused for _ in range(CONFIG.cols))
+
+
+def random_program(rng: Random, cycles: int, busy: float) -> Program:
+    """Lanes on banks of their own, often on the place of the cycle before, with this probability to write at all; first every
+    number of lanes at once."""
+    program, last = [], {}
+    for cycle in range(cycles):
+        banks = rng.sample(range(CONFIG.banks), min(CONFIG.lanes, CONFIG.banks))
+        writes = {}
+        for lane, bank in enumerate(banks):
+            if lane < cycle if cycle <= len(banks) else rng.random() < busy:
+                again = bank in last and rng.random() < 0.6
+                index = last[bank] if again else rng.randrange(HOST_ONLY)
+                writes[lane] = random_write(rng, bank, index)
+                last[bank] = index
+        program.append(writes)
+    return program
+
+
+def random_write(rng: Random, bank: int, index: int) -> Write:
+    values = tuple(fp32.mixed(rng) for _ in range(CONFIG.cols))
+    random = tuple(rng.choice((0, 0xFFFF, rng.getrandbits(DROPPED_BITS))) for _ in range(CONFIG.cols))
+    return Write(bank, index, values, rng.choice(list(FLAGS)), bool(rng.getrandbits(1)), random)
+
+
+class Table:
+    """The bench around one PSUM: host stream, lanes and random streams.
+
+    Parameters
+    ----------
+    frame : of the test.
+    gap, stall : how often the host's streams pause.
+    feeds : whether random bits come from here, or from generators beside PSUM.
+
+    Attributes
+    ----------
+    cycle : counts while a program plays; writes and host accesses are dated by it.
+    """
+
+    def __init__(self, frame: Bench, *, gap: float = 0.0, stall: float = 0.0, feeds: bool = True):
+        self.dut = frame.dut
+        self._lanes = range(CONFIG.lanes if feeds else 0)
+        self.cycle = -1
+        self._history = History()
+        self._host = frame.driver("host", pauses.scattered(gap, pauses.rng("host")))
+        self._board = frame.check_stream("data", stalls=pauses.scattered(stall, pauses.rng("data")))
+        self._answer = frame.payload_shape("data")
+        self._coverage = frame.coverage([])
+        self._accesses: list[tuple[Place, tuple[int, ...] | None]] = []
+        self._served = 0
+        self._junk = pauses.rng("random junk")
+        self._last: set[Place] = set()
+
+    def cover(self, bins: list[str]) -> None:
+        """Declare the bins that the programs must hit."""
+        self._coverage.counts.update(dict.fromkeys(bins, 0))
+
+    def read(self, place: Place) -> None:
+        """Queue a host read."""
+        self._access(place, None)
+
+    def write(self, place: Place, values: tuple[int, ...]) -> None:
+        """Queue a host write."""
+        self._access(place, values)
+
+    def _access(self, place: Place, values: tuple[int, ...] | None) -> None:
+        self._accesses.append((place, values))
+        address = {"index": place[1], "bank": place[0]}
+        self._host.send({"values": list(values or ()), "address": address, "write": values is not None})
+
+    async def fill(self) -> None:
+        """Give every place random content, through the host."""
+        rng = pauses.rng("content")
+        for place in places():
+            self.write(place, content(rng, place[1]))
+        await self.play([])
+
+    async def play(self, program: Program) -> None:
+        """Run the lanes' program beside the host, until the host has been served and all writes are in place."""
+        dut, bits, first = self.dut, width(WRITE), self.cycle + 1
+        self._history.play(program, first)
+        queues = [
+            deque(w.random for writes in program if (w := writes.get(lane)) and w.takes_random) for lane in self._lanes
+        ]
+        # Begins and ends just behind a rising edge, so that between two programs no cycle goes unseen.
+        while self.cycle < first + len(program) + WRITE_CYCLES or self._served < len(self._accesses):
+            self.cycle += 1
+            step = self.cycle - first
+            writes = program[step] if step < len(program) else {}
+            self._cover(writes)
+            dut.write.value = sum(pack(WRITE, write.fields()) << lane * bits for lane, write in writes.items())
+            for lane, queue in enumerate(queues):
+                words = queue[0] if queue else [self._junk.getrandbits(DROPPED_BITS) for _ in range(CONFIG.cols)]
+                self._random(lane, "payload").value = sum(word << DROPPED_BITS * c for c, word in enumerate(words))
+            await FallingEdge(dut.clk)
+            self._serve(busy=bool(writes))
+            for lane, queue in enumerate(queues):
+                if resolved(self._random(lane, "ready")):
+                    assert queue, f"lane {lane} took random bits that no stochastic write asked for"
+                    queue.popleft()
+            await RisingEdge(dut.clk)
+        left = [len(queue) for queue in queues]
+        assert not any(left), f"stochastic writes that took no random bits, by lane: {left}"
+
+    def _random(self, lane: int, name: str):
+        return getattr(self.dut, f"random__{lane}__{name}")
+
+    def _serve(self, *, busy: bool) -> None:
+        """Date a host access by the cycle in which it goes over."""
+        if not (resolved(self.dut.host__valid) and resolved(self.dut.host__ready)):
+            return
+        place, values = self._accesses[self._served]
+        self._served += 1
+        self._hit(f"host {'reads' if values is None else 'writes'} beside lanes", busy)
+        if values is None:
+            expected = pack(self._answer, list(self._history.before(place, self.cycle)))
+            self._board.expect(expected, f"place {place}, cycle {self.cycle}")
+        else:
+            self._history.set(place, self.cycle, values)
+
+    def _cover(self, writes: dict[int, Write]) -> None:
+        used = {(write.bank, write.index) for write in writes.values()}
+        self._hit(f"lanes at once/{len(writes)}")
+        for write in writes.values():
+            self._hit(f"mode/{int(write.flag)}/{write.mode}")
+            self._hit(f"same place again/{write.mode}", (write.bank, write.index) in self._last)
+        self._last = used
+
+    def _hit(self, name: str, condition: bool = True) -> None:
+        if condition and name in self._coverage.counts:
+            self._coverage.hit(name)
+
+
+MODES = ("fp32", "bf16_rne", "bf16_sr")
+PACES = {"full_speed": (0.0, 0.0), "gaps": (0.6, 0.0), "stalls": (0.0, 0.6), "both": (0.5, 0.5)}
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def host_alone(dut, pace):
+    gap, stall = PACES[pace]
+    rng = pauses.rng("accesses")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, gap=gap, stall=stall)
+        await table.fill()
+        for place in rng.choices(places(), k=CASES):
+            if rng.getrandbits(1):
+                table.write(place, tuple(rng.getrandbits(FP32.width) for _ in range(CONFIG.cols)))
+            table.read(place)
+        await table.play([])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES), busy=[0.5, 0.9])
+async def lanes_beside_the_host(dut, pace, busy):
+    gap, stall = PACES[pace]
+    rng = pauses.rng("accesses")
+    program = random_program(pauses.rng("program"), CASES, busy)
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, gap=gap, stall=stall)
+        table.cover([f"mode/{name}" for name in cross(map(int, FLAGS), MODES)])
+        table.cover([f"same place again/{mode}" for mode in MODES])
+        table.cover([f"lanes at once/{count}" for count in range(min(CONFIG.lanes, CONFIG.banks) + 1)])
+        table.cover(["host reads beside lanes", "host writes beside lanes"])
+        await table.fill()
+        for place in rng.choices(places(), k=CASES // 2):
+            if place[1] >= HOST_ONLY and rng.getrandbits(1):
+                table.write(place, content(rng, place[1]))
+            else:
+                table.read(place)
+        await table.play(program)
+        for place in places():
+            table.read(place)
+        await table.play([])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(mode=list(MODES))
+async def edges_onto_edges(dut, mode):
+    """Every edge of FP32 added to every other, and each written over what was there."""
+    rng = pauses.rng("pairs")
+    pairs = list(product(fp32.EDGES, repeat=2))
+    rng.shuffle(pairs)
+    own = [place for place in places() if (place[1] % 2 == 1) == (mode != "fp32")]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame)
+        await table.fill()
+        await add_pairs(table, rng, pairs[: 4 * CASES], own, stochastic=mode == "bf16_sr")
+
+
+async def add_pairs(
+    table: Table, rng: Random, pairs: Iterable[Pair], own: Sequence[Place], *, stochastic: bool
+) -> None:
+    """Write the first of each pair over what is there and add the second, as many at once as there are places."""
+    pairs = list(pairs)
+    accumulating = [flag for flag, accumulates in FLAGS.items() if accumulates]
+    overwriting = [flag for flag, accumulates in FLAGS.items() if not accumulates]
+    while pairs:
+        program, written = [], []
+        for bank, index in own:
+            batch, pairs = pairs[: CONFIG.cols], pairs[CONFIG.cols :]
+            if not batch:
+                break
+            batch += [(0, 0)] * (CONFIG.cols - len(batch))
+            for values, flags in zip(zip(*batch, strict=True), (overwriting, accumulating), strict=True):
+                random = tuple(rng.getrandbits(DROPPED_BITS) for _ in values)
+                write = Write(bank, index, values, rng.choice(flags), stochastic, random)
+                program.append({rng.randrange(CONFIG.lanes): write})
+            written.append((bank, index))
+        await table.play(program)
+        for place in written:
+            table.read(place)
+        await table.play([])

@@ -1,0 +1,288 @@
+"""Bench of PSUM with its generators: every write as golden has it with golden's own numbers, and the states after them.
+
+The random bits of all writes come from golden's XORWOW before anything is driven; that no other write takes any shows in
+the states, which are stored in between and at the end. ``BITPATH_CASES`` sets the cycles of a test.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import cocotb
+import ml_dtypes
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import codes_of
+from bitpath.golden.formats.catalogue import E8M0, FP32
+from bitpath.golden.trainium3.declarations.quad_mx import X4, AccumulateFlag
+from bitpath.golden.trainium3.vector.xorwow import psum_random_bits
+from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
+from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.array.stochastic_psum import StochasticPsum, generator_address, generators
+from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack, width
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.array.tb_psum import (
+    FLAGS,
+    MODES,
+    WRITE,
+    WRITE_CYCLES,
+    Program,
+    Table,
+    Write,
+    add_pairs,
+    places,
+    random_program,
+)
+from bitpath.verif.trainium3.vector.xorwow import bits_of, random_states
+
+CONFIG = config_from_environment(PsumConfig)
+SIGNATURE = StochasticPsum(CONFIG).signature
+LOAD = SIGNATURE.members["load"].signature.members["payload"].shape
+ADDRESS = generator_address(CONFIG)
+XORWOW_LANES = generators(CONFIG).lanes
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
+
+
+def random_sources(rng: Random) -> list[trainium3.Xorwow]:
+    """Generators for every lane of PSUM."""
+    return [trainium3.Xorwow(np.stack([random_states(rng) for _ in range(XORWOW_LANES)])) for _ in range(CONFIG.lanes)]
+
+
+def with_random_bits(program: Program, sources: list[trainium3.Xorwow]) -> Program:
+    """The program with the bits that its stochastic writes take from these generators, which move on."""
+    return [{lane: _with_bits(write, sources[lane]) for lane, write in writes.items()} for writes in program]
+
+
+def _with_bits(write: Write, source: trainium3.Xorwow) -> Write:
+    if not write.takes_random:
+        return write
+    return replace(write, random=tuple(psum_random_bits(source, CONFIG.cols, 1)[:, 0].tolist()))
+
+
+async def load(dut, sources: list[trainium3.Xorwow]) -> None:
+    """Load all generators."""
+    for psum_lane, source in enumerate(sources):
+        for lane, states in enumerate(source.state):
+            address = {"lane": lane, "psum_lane": psum_lane}
+            dut.load__payload.value = pack(LOAD, {"states": bits_of(states), "address": address})
+            dut.load__valid.value = 1
+            await RisingEdge(dut.clk)
+    dut.load__valid.value = 0
+
+
+async def compare_states(frame: Bench, sources: list[trainium3.Xorwow]) -> None:
+    """Store all states, and compare them with golden's."""
+    board = frame.scoreboard("states", 768)
+    for psum_lane, source in enumerate(sources):
+        for lane, states in enumerate(source.state):
+            frame.dut.shown.value = pack(ADDRESS, {"lane": lane, "psum_lane": psum_lane})
+            board.expect(bits_of(states), f"lane {lane} of PSUM lane {psum_lane}")
+            await FallingEdge(frame.dut.clk)
+            board.got(resolved(frame.dut.states))
+            await RisingEdge(frame.dut.clk)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(busy=[0.4, 0.9])
+async def lanes_in_every_mode(dut, busy):
+    """Two programs beside the host's reads, with the states stored between them and never loaded again."""
+    sources = random_sources(pauses.rng("states"))
+    rng, reads = pauses.rng("program"), pauses.rng("reads")
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False, gap=0.3, stall=0.3)
+        table.cover([f"mode/{name}" for name in cross(map(int, FLAGS), MODES)])
+        await load(dut, sources)
+        await table.fill()
+        for _ in range(2):
+            for place in reads.choices(places(), k=CASES // 2):
+                table.read(place)
+            await table.play(with_random_bits(random_program(rng, CASES, busy), sources))
+            await compare_states(frame, sources)
+        for place in places():
+            table.read(place)
+        await table.play([])
+
+
+@cocotb.test(**LIMIT)
+async def stored_states_replay(dut):
+    """The same writes again after the states of before are loaded again: the same bits, other ones without."""
+    sources = random_sources(pauses.rng("states"))
+    before = [trainium3.Xorwow(source.state) for source in sources]
+    program = stochastic_writes(pauses.rng("program"))
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await table.fill()
+        for start in (sources, None, before):
+            if start is not None:
+                await load(dut, start)
+                sources = start
+            await table.play(with_random_bits(program, sources))
+            for place in sorted({(write.bank, write.index) for writes in program for write in writes.values()}):
+                table.read(place)
+            await table.play([])
+        await compare_states(frame, sources)
+
+
+def stochastic_writes(rng: Random) -> Program:
+    """Overwriting and stochastic ones of every lane, BF16."""
+    flag = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
+    writes = random_program(rng, max(20, CASES // 4), 0.8)
+    return [
+        {lane: replace(write, index=write.index | 1, flag=flag, stochastic=True) for lane, write in each.items()}
+        for each in writes
+    ]
+
+
+async def play_sums(dut, rng: Random, pairs: Iterable[tuple[int, int]], *, stochastic: bool) -> None:
+    """Sums of pairs of FP32 codes, beside which the generators stand still."""
+    own = [place for place in places() if place[1] % 2 == 0]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await table.fill()
+        await add_pairs(table, rng, pairs, own, stochastic=stochastic)
+
+
+@cocotb.test(**LIMIT)
+async def half_units_of_sums(dut):
+    """FP32's own rounding."""
+    rng = pauses.rng("pairs")
+    await play_sums(dut, rng, (fp32.half_units(rng) for _ in range(4 * CASES)), stochastic=True)
+
+
+@cocotb.test(**LIMIT)
+async def edges_onto_edges(dut):
+    """Every edge of FP32 added to every other: NaNs, infinities, zeros and their signs."""
+    await play_sums(dut, pauses.rng("pairs"), product(fp32.EDGES, repeat=2), stochastic=False)
+
+
+@cocotb.test(**LIMIT)
+async def one_bit_decides(dut):
+    """Sums with the random bits that just carry and just do not; BF16's ties and what is next to them; infinities and NaNs but
+    for a bit."""
+    sources = random_sources(pauses.rng("states"))
+    rng = pauses.rng("values")
+    flag = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
+    own = [place for place in places() if place[1] % 2]
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await load(dut, sources)
+        await table.fill()
+        for _ in range(max(1, CASES // (2 * len(own)))):
+            nothing = (0,) * CONFIG.cols
+            program = [
+                {rng.randrange(CONFIG.lanes): Write(*place, nothing, flag, bool(rng.getrandbits(1)), nothing)}
+                for place in own
+            ]
+            # Which values are at the border is known once the random bits are.
+            drawn = with_random_bits(program, sources)
+            await table.play([{lane: _at_the_border(rng, each) for lane, each in writes.items()} for writes in drawn])
+            for place in own:
+                table.read(place)
+            await table.play([])
+        await compare_states(frame, sources)
+
+
+def _at_the_border(rng: Random, write: Write) -> Write:
+    return replace(write, values=tuple(_border(rng, bits, write.takes_random) for bits in write.random))
+
+
+def _border(rng: Random, bits: int, stochastic: bool) -> int:
+    """A value that almost carries into BF16's last place, or just does."""
+    if rng.random() < 0.25:
+        return fp32.special_but_one_bit(rng)
+    carries = (1 << DROPPED_BITS) - bits if stochastic else 1 << (DROPPED_BITS - 1)
+    dropped = carries + rng.randint(-1, 0 if stochastic else 1)
+    return ((rng.getrandbits(FP32.width - DROPPED_BITS) << DROPPED_BITS) + dropped) % (1 << FP32.width)
+
+
+@cocotb.test(**LIMIT)
+async def results_of_a_matmul(dut):
+    """nc_matmul_mx with stochastic rounding: its FP32 results, written column by column by each lane in turn."""
+    numbers = np.random.default_rng(pauses.rng("operands").getrandbits(32))
+    rows, columns, moving = 32, CONFIG.cols, CONFIG.bank_depth // 4
+    shapes = ((rows, columns, X4), (rows, moving, X4))
+    operands = [numbers.normal(size=shape).astype(ml_dtypes.float8_e4m3fn) for shape in shapes]
+    scales = [np.full((rows // 8, count), E8M0.bias, np.uint8) for count in (columns, moving)]
+    exact = trainium3.nc_matmul_mx(*operands, *scales)
+    sources = random_sources(pauses.rng("states"))
+    lanes = min(CONFIG.lanes, CONFIG.banks)
+    flag = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
+    program, expected = [], []
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await load(dut, sources)
+        for lane in range(lanes):
+            bits = psum_random_bits(sources[lane], columns, moving)
+            result = trainium3.nc_matmul_mx(
+                *operands, *scales, dst_dtype=ml_dtypes.bfloat16, rounding="sr", random_bits=bits
+            )
+            for n, (values, random) in enumerate(zip(codes_of(exact).T.tolist(), bits.T.tolist(), strict=True)):
+                write = Write(lane, 2 * n + 1, tuple(values), flag, True, tuple(random))
+                program.append({lane: write})
+                expected.append([code << 16 for code in codes_of(result)[:, n].tolist()])
+        await table.fill()
+        await table.play(program)
+        # What golden's writes give is what the instruction gives.
+        for writes, codes in zip(program, expected, strict=True):
+            for write in writes.values():
+                assert list(write.result((0,) * columns)) == codes
+                table.read((write.bank, write.index))
+        await table.play([])
+        await compare_states(frame, sources)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(ready=[0, 1], cycles=[1, 2, 3])
+async def reset_in_the_middle(dut, ready, cycles):
+    """Stochastic writes of all lanes and reads of the host in every cycle before it; afterwards all states are 0, no answer
+    comes, and nothing more is written."""
+    rng = pauses.rng("program")
+    broken = stochastic_writes(rng)[:cycles]
+    sources = random_sources(pauses.rng("states"))
+    async with bench(dut, SIGNATURE) as frame:
+        await load(dut, sources)
+        dut.data__ready.value, dut.host__valid.value = ready, 1
+        for writes in broken:
+            fields = {lane: pack(WRITE, write.fields()) for lane, write in writes.items()}
+            dut.write.value = sum(bits << lane * width(WRITE) for lane, bits in fields.items())
+            await RisingEdge(dut.clk)
+        await frame.reset()
+        dut.data__ready.value = ready
+        zeros = np.zeros_like(sources[0].state)
+        sources = [trainium3.Xorwow(zeros) for _ in sources]
+        await compare_states(frame, sources)
+        for _ in range(WRITE_CYCLES):
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.data__valid), "an answer of before the reset"
+        await RisingEdge(dut.clk)
+        table = Table(frame, feeds=False)
+        await table.fill()
+        await table.play(with_random_bits(stochastic_writes(rng), sources))
+        for place in places():
+            table.read(place)
+        await table.play([])
+        await compare_states(frame, sources)
+
+
+@cocotb.test(**LIMIT)
+async def writes_under_reset(dut):
+    """A write that is given in the cycle of a reset leaves its place as it was."""
+    async with bench(dut, SIGNATURE) as frame:
+        table = Table(frame, feeds=False)
+        await table.fill()
+        write = stochastic_writes(pauses.rng("program"))[1][0]
+        dut.write.value, dut.rst.value = pack(WRITE, write.fields()), 1
+        await RisingEdge(dut.clk)
+        dut.write.value, dut.rst.value = 0, 0
+        await table.play([])
+        table.read((write.bank, write.index))
+        await table.play([])

@@ -1,0 +1,46 @@
+"""The bench of the systolic array: shapes, depths and presets on both simulators, with the counts it must reach."""
+
+import pytest
+
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.sim.engine.runner import run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20251122
+EXACT, ALIGNED = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_QUAD_MX_ALIGNED.numerics
+ALL = 9
+"""Tests of the bench."""
+
+
+def bench(simulator, shape, numerics, stages, *, depth=64, min_tests=ALL, **checks):
+    dot = DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+    config = ArrayConfig(rows=shape[0], cols=shape[1], operand_depth=depth, dot=dot)
+    run_bench("systolic_array", config, simulator, seed=SEED, min_tests=min_tests, **checks)
+
+
+@pytest.mark.parametrize(
+    ("shape", "numerics", "stages", "depth", "cases", "least"),
+    [
+        ((4, 4), EXACT, 2, 512, 24, 4000),
+        ((2, 2), ALIGNED, 4, 64, 40, 3000),
+        # The engine that `bitpath run` builds has as many PEs.
+        pytest.param((32, 8), EXACT, 2, 64, 20, 4000, marks=pytest.mark.deep),
+    ],
+    ids=["4x4-exact-2", "2x2-aligned-4", "32x8-exact-2"],
+)
+def test_on_verilator(shape, numerics, stages, depth, cases, least):
+    """Result vectors of all columns are compared, at least ``least`` of them."""
+    bench("verilator", shape, numerics, stages, depth=depth, cases=cases, min_compared=least)
+
+
+def test_2x2_on_icarus():
+    bench("icarus", (2, 2), EXACT, 0, depth=16, cases=10, min_compared=900)
+
+
+def test_4x4_on_icarus():
+    """Icarus does about a hundred cycles of it a second: what is directed and short."""
+    tests = "partial_sums_pass|every_column"
+    bench("icarus", (4, 4), ALIGNED, 0, depth=16, cases=1, tests=tests, min_tests=2, min_compared=350)

@@ -1,0 +1,297 @@
+"""Operands of the unscaled multiply-add: random ones by class, and directed corners with what makes them so."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
+from bitpath.golden.trainium3.exact import multiply_add
+
+NUMERICS = TRAINIUM3_MATMUL.numerics
+FORMATS = (BF16, FP16)
+DISTANCES = (-260, *range(-52, 53), 260)
+"""Binades from the partial sum's leading bit to the product's: through both clamps of the shifter and far beyond."""
+
+
+@dataclass(frozen=True)
+class ElementCase:
+    """One step's operands, as codes."""
+
+    stationary: int
+    stationary_format: FloatFormat
+    moving: int
+    moving_format: FloatFormat
+    partial: int = 0
+
+    @property
+    def result(self) -> int:
+        """The step as the exact tier does it."""
+        return multiply_add(
+            NUMERICS, self.stationary, self.stationary_format, self.moving, self.moving_format, self.partial
+        )
+
+    @property
+    def product(self) -> Fraction:
+        """The exact product of finite elements."""
+        return decode(self.stationary_format, self.stationary).value * decode(self.moving_format, self.moving).value
+
+    @property
+    def exact(self) -> Fraction:
+        """The exact sum of finite operands."""
+        return self.product + decode(FP32, self.partial).value
+
+    def fields(self, name: str) -> dict[str, int]:
+        """One side, "stationary" or "moving", as fields of ``element_layout``."""
+        return {"code": getattr(self, name), "format": FORMATS.index(getattr(self, f"{name}_format"))}
+
+
+def finite_code(fmt: FloatFormat, rng: Random) -> int:
+    """A random finite element, subnormals and zeros more often than chance has them."""
+    magnitude = rng.choice((rng.randrange(fmt.max_code + 1), rng.randrange(fmt.max_code + 1), rng.getrandbits(5)))
+    return magnitude | rng.getrandbits(1) * fmt.sign_mask
+
+
+def near(value: Fraction, rounding: Rounding = Rounding.RTZ) -> int:
+    """The FP32 code of the number next to a value, the largest where it overflows."""
+    code = round_to_format(value, FP32, rounding)
+    return code - 1 if code & ~FP32.sign_mask == FP32.infinity_code else code
+
+
+def any_case(rng: Random) -> ElementCase:
+    """Every bit at random: NaNs, infinities and far apart exponents."""
+    x, y = (rng.choice(FORMATS) for _ in range(2))
+    return ElementCase(rng.getrandbits(16), x, rng.getrandbits(16), y, rng.getrandbits(32))
+
+
+def finite_case(rng: Random) -> ElementCase:
+    """Finite elements, no partial sum yet."""
+    x, y = (rng.choice(FORMATS) for _ in range(2))
+    return ElementCase(finite_code(x, rng), x, finite_code(y, rng), y)
+
+
+def middle_case(rng: Random) -> ElementCase:
+    """Elements within a few binades of 1."""
+    x, y = (rng.choice(FORMATS) for _ in range(2))
+    codes = [
+        fmt.bias + rng.randint(-6, 6) << fmt.fraction_bits
+        | rng.getrandbits(fmt.fraction_bits)
+        | rng.getrandbits(1) * fmt.sign_mask
+        for fmt in (x, y)
+    ]
+    return ElementCase(codes[0], x, codes[1], y)
+
+
+def comparable_case(rng: Random) -> ElementCase:
+    """A partial sum within a few binades of the product: every bit of both counts."""
+    case = rng.choice((middle_case, middle_case, finite_case))(rng)
+    size = floor_log2(case.product or Fraction(1))
+    exponent = max(0, min(254, size + rng.randint(-30, 30) + FP32.bias))
+    code = exponent << FP32.fraction_bits | rng.getrandbits(FP32.fraction_bits) | rng.getrandbits(1) * FP32.sign_mask
+    return replace(case, partial=code)
+
+
+def cancelling_case(rng: Random) -> ElementCase:
+    """A partial sum that cancels the product up to a few units."""
+    case = rng.choice((middle_case, finite_case))(rng)
+    partial = near(-case.product)
+    magnitude = max(0, min(FP32.max_code, (partial & ~FP32.sign_mask) + rng.randint(-2, 2)))
+    return replace(case, partial=magnitude | partial & FP32.sign_mask)
+
+
+def _extreme_case(rng: Random, target: int, partial: int) -> ElementCase:
+    """BF16 elements whose product has about this exponent."""
+    first = max(-125, min(126, target // 2 + rng.randint(-8, 8)))
+    second = max(-125, min(126, target - first))
+    codes = [
+        exponent + BF16.bias << BF16.fraction_bits
+        | rng.getrandbits(BF16.fraction_bits)
+        | rng.getrandbits(1) * BF16.sign_mask
+        for exponent in (first, second)
+    ]
+    return ElementCase(codes[0], BF16, codes[1], BF16, partial | rng.getrandbits(1) * FP32.sign_mask)
+
+
+def tiny_case(rng: Random) -> ElementCase:
+    """Results around FP32's subnormals."""
+    partial = rng.choice((0, rng.getrandbits(rng.randint(1, 25))))
+    return _extreme_case(rng, FP32.emin + rng.randint(-40, 3), partial)
+
+
+def huge_case(rng: Random) -> ElementCase:
+    """Results around FP32's largest number."""
+    return _extreme_case(rng, FP32.emax + rng.randint(-25, 1), FP32.max_code - rng.getrandbits(rng.randint(1, 24)))
+
+
+RANDOM_CLASSES = (any_case, comparable_case, cancelling_case, tiny_case, huge_case)
+
+
+def random_case(rng: Random) -> ElementCase:
+    """Of a random class."""
+    return rng.choice(RANDOM_CLASSES)(rng)
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A case, the bin that it is for, and whether it has the property that the bin stands for."""
+
+    bin: str
+    case: ElementCase
+    holds: Callable[[ElementCase], bool]
+
+
+def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
+    """The code of ``(-1)**sign * 2**exponent``, a normal number."""
+    return exponent + fmt.bias << fmt.fraction_bits | sign * fmt.sign_mask
+
+
+def corners(rng: Random) -> list[Corner]:
+    """All directed corners."""
+    makers = (_formats, _distances, _ties, _fused, _cancellations, _zeros, _specials, _range_ends)
+    return [corner for maker in makers for corner in maker(rng)]
+
+
+def _formats(rng: Random) -> Iterator[Corner]:
+    for x, y in product(FORMATS, repeat=2):
+        for _ in range(8):
+            case = ElementCase(finite_code(x, rng), x, finite_code(y, rng), y, rng.getrandbits(30))
+            yield Corner(f"formats/{x.name} x {y.name}", case, lambda case: bool(case.product))
+
+
+def _distances(rng: Random) -> Iterator[Corner]:
+    def holds(case: ElementCase, distance: int) -> bool:
+        return floor_log2(case.product) - floor_log2(decode(FP32, case.partial).value) == distance
+
+    for distance, opposite in product(DISTANCES, (0, 1)):
+        low, high = max(-200, FP32.emin + distance), min(200, FP32.emax + distance)
+        case = _extreme_case(rng, rng.randint(low, high - 1), 0)
+        exponent = floor_log2(case.product) - distance
+        fraction = rng.getrandbits(FP32.fraction_bits)
+        sign = (case.product < 0) ^ opposite
+        partial = exponent + FP32.bias << FP32.fraction_bits | fraction | sign * FP32.sign_mask
+        case = replace(case, partial=partial)
+        yield Corner(f"distance/{distance}", case, lambda case, distance=distance: holds(case, distance))
+
+
+def _ties(rng: Random) -> Iterator[Corner]:
+    """Half a unit of the partial sum's last place, exactly, and a little less and more, added to odd and even ones."""
+
+    def holds(case: ElementCase, side: int) -> bool:
+        partial = decode(FP32, case.partial).value
+        half = ulp(FP32, partial) / 2
+        return abs(case.product) - half == 0 if side == 0 else (abs(case.product) > half) == (side > 0)
+
+    one = power(FP32)
+    sides = ((0, power(FP16, -12)), (1, power(FP16, -12) + 1), (-1, power(FP16, -12) - 1))
+    for odd, negative, (side, code) in product((0, 1), (0, 1), sides):
+        partial = one + 0x2A8 + odd | negative * FP32.sign_mask
+        case = ElementCase(code, FP16, power(BF16, -12, negative), BF16, partial)
+        yield Corner(f"tie/{odd}/{side}", case, lambda case, side=side: holds(case, side))
+
+
+def _fused(rng: Random) -> Iterator[Corner]:
+    """Products below FP32's last place that rounding by itself would lose or double."""
+
+    def holds(case: ElementCase) -> bool:
+        rounded = round_to_format(case.product, FP32)
+        apart = round_to_format(decode(FP32, rounded).value + decode(FP32, case.partial).value, FP32)
+        return apart != case.result
+
+    for half, negative in product((1, 3, 5), (0, 1)):
+        # half / 2 units of the last place, and an odd number of units.
+        code = round_to_format(Fraction(half, 2) * Fraction(2) ** -75, BF16)
+        case = ElementCase(code, BF16, power(BF16, -74, negative), BF16, 1 | negative * FP32.sign_mask)
+        yield Corner("product is not rounded", case, holds)
+
+
+def _cancellations(rng: Random) -> Iterator[Corner]:
+    for _ in range(6):
+        case = middle_case(rng)
+        case = replace(case, partial=near(-case.product))
+        yield Corner("cancels to 0", case, lambda case: case.exact == 0 and case.result == 0)
+    for unit, negative in product((-1, 1), (0, 1)):
+        partial = power(FP32) + unit | (1 - negative) * FP32.sign_mask
+        case = ElementCase(power(BF16, 1, negative), BF16, power(FP16, -1), FP16, partial)
+        yield Corner(
+            f"cancels to a unit/{unit}", case, lambda case: 0 < abs(case.exact) <= Fraction(2) ** -FP32.fraction_bits
+        )
+
+
+def _zeros(rng: Random) -> Iterator[Corner]:
+    """Zero products of every kind with zero partial sums; -0 comes of -0 and -0 only."""
+    for x, y in product(FORMATS, repeat=2):
+        for a, b, partial in product((0, 1), (0, 1), (0, 1)):
+            case = ElementCase(
+                a * x.sign_mask, x, b * y.sign_mask | rng.choice((0, y.max_code, 1)), y, partial * FP32.sign_mask
+            )
+            negative = (a ^ b) & partial
+            yield Corner(
+                f"zero/{'+-'[a ^ b]}/{'+-'[partial]}",
+                case,
+                lambda case, negative=negative: case.result == negative * FP32.sign_mask,
+            )
+    tiny = ElementCase(1, BF16, 1 | BF16.sign_mask, BF16, 0)
+    yield Corner("rounds to -0", tiny, lambda case: case.exact != 0 and case.result == FP32.sign_mask)
+
+
+def _specials(rng: Random) -> Iterator[Corner]:
+    """NaN and infinity in every place, 0 * infinity, infinities of both signs."""
+    partials = {
+        "zero": 0,
+        "one": power(FP32),
+        "+inf": FP32.infinity_code,
+        "-inf": FP32.infinity_code | FP32.sign_mask,
+        "nan": FP32.infinity_code + 1,
+    }
+
+    def codes(fmt: FloatFormat) -> dict[str, int]:
+        return {
+            "zero": 0,
+            "one": power(fmt),
+            "+inf": fmt.infinity_code,
+            "-inf": fmt.infinity_code | fmt.sign_mask,
+            "nan": fmt.infinity_code + 1 | fmt.sign_mask,
+        }
+
+    for x, y in product(FORMATS, repeat=2):
+        for (a, code_a), (b, code_b), (c, code_c) in product(codes(x).items(), codes(y).items(), partials.items()):
+            if not {a, b, c} - {"zero", "one"}:
+                continue
+            case = ElementCase(code_a, x, code_b, y, code_c)
+            product_is_nan = "nan" in (a, b) or ("zero" in (a, b) and (a + b).count("inf"))
+            expected = "nan" if product_is_nan or c == "nan" else None
+            yield Corner(
+                f"special/{a} x {b} + {c}",
+                case,
+                lambda case, expected=expected: (
+                    decode(FP32, case.result).kind is not Kind.FINITE
+                    and (expected is None or case.result == FP32.nan_code)
+                ),
+            )
+
+
+def _range_ends(rng: Random) -> Iterator[Corner]:
+    high = power(BF16, 64)
+    for sign in (0, 1):
+        # 2**128 is beyond the range, and the sum is not.
+        case = ElementCase(high, BF16, high | sign * BF16.sign_mask, BF16, FP32.max_code | (1 - sign) * FP32.sign_mask)
+        yield Corner("product beyond the range, sum within", case, lambda case: abs(case.exact) <= FP32.max)
+        case = replace(case, partial=0)
+        yield Corner("overflows", case, lambda case: case.result & FP32.infinity_code == FP32.infinity_code)
+        half = ElementCase(power(BF16, 103), BF16, power(BF16, 0, sign), BF16, FP32.max_code | sign * FP32.sign_mask)
+        yield Corner("rounds to infinity", half, lambda case: abs(case.exact) - FP32.max == ulp(FP32, FP32.max) / 2)
+        below = replace(half, stationary=half.stationary - 1)
+        yield Corner("rounds to the largest", below, lambda case: case.result & ~FP32.sign_mask == FP32.max_code)
+        smallest = ElementCase(power(BF16, -75), BF16, power(BF16, -74, sign), BF16, 0)
+        yield Corner("smallest subnormal", smallest, lambda case: case.result & ~FP32.sign_mask == 1)
+        half = replace(smallest, stationary=power(BF16, -76))
+        yield Corner("half of it goes to 0", half, lambda case: case.result & ~FP32.sign_mask == 0)
+        carry = ElementCase(
+            power(BF16, -75), BF16, power(BF16, -74, sign), BF16, FP32.fraction_mask | sign * FP32.sign_mask
+        )
+        yield Corner("subnormal to normal", carry, lambda case: case.result & ~FP32.sign_mask == FP32.fraction_mask + 1)

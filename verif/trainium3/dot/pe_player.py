@@ -1,0 +1,205 @@
+"""Programs for a PE: what it is given in each cycle, what it must show after it, and the comparison of the two."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from cocotb.triggers import FallingEdge
+
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.trainium3.dot.pe import ProcessingElement
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import width
+from bitpath.verif.kit.streams import resolved
+
+STALLS = {
+    "none": pauses.never,
+    "scattered": lambda: pauses.scattered(0.4, pauses.rng("advance")),
+    "bursts": lambda: pauses.bursts(8, pauses.rng("advance")),
+}
+LOADS_AND_SWAPS = cross(("load", "hold"), ("swap", "stay"))
+"""What a cycle does to the stationary copies, as coverage names it."""
+
+QUALIFIED = {
+    "stationary_west": "load",
+    "swap_west": "swap_west",
+    "moving_west": None,
+    "partial_south": None,
+}
+"""Ports, all of which a PE takes or gives only in a cycle in which it advances, with what else it asks for."""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Inputs of one cycle; the case ``loaded`` gives the stationary operand, ``work`` the moving one and the partial sum.
+
+    ``bin`` is what coverage counts it as, if anything.
+    """
+
+    load: bool
+    swap: bool
+    loaded: Any
+    work: Any
+    bin: str | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the PE must show after a cycle; None where nothing has come yet, for operands are not reset."""
+
+    stationary_east: int | None
+    moving_east: int
+    swap_east: int
+    partial_south: int | None
+
+
+class PePlayer:
+    """Plays programs on a PE and on two stationary copies and a queue of results.
+
+    Parameters
+    ----------
+    pe : the component, for its ports.
+    stages : register ranks of its step.
+    side : one side of a case, "stationary" or "moving", as the port's integer.
+    step : what golden makes of the stationary side of one case and the rest of another.
+    """
+
+    def __init__(
+        self, pe: ProcessingElement, stages: int, side: Callable[[Any, str], int], step: Callable[[Any, Any], int]
+    ):
+        self.signature, self.latency, self.side, self.step = pe.signature, stages + 1, side, step
+        operand = width(pe.operand)
+        self._outputs = {
+            "stationary_east": operand,
+            "moving_east": operand,
+            "swap_east": 1,
+            "partial_south": FP32.width,
+        }
+        # What a stall must not let in.
+        self._inputs = {
+            "load": 1,
+            "swap_west": 1,
+            "stationary_west": operand,
+            "moving_west": operand,
+            "partial_north": FP32.width,
+        }
+
+    def model(self, program: list[Cycle]) -> list[Seen]:
+        """What the PE must show after every cycle."""
+        second = held = None
+        results: list[int | None] = [None] * (self.latency - 1)
+        seen = []
+        for cycle in program:
+            work = cycle.work
+            results.append(None if held is None else self.step(held, work))
+            # A swap comes a register later than a load: it takes a word that is loaded in the same cycle.
+            second = cycle.loaded if cycle.load else second
+            held = second if cycle.swap else held
+            seen.append(
+                Seen(
+                    self.side(second, "stationary") if second else None,
+                    self.side(work, "moving"),
+                    int(cycle.swap),
+                    results[len(seen)],
+                )
+            )
+        return seen
+
+    async def play(
+        self, dut: Any, program: list[Cycle], stalls: Iterator[bool], bins: Iterable[str] = LOADS_AND_SWAPS
+    ) -> None:
+        """Drive the program, junk while stalled, and compare every output after every cycle, stalled ones too."""
+        expected = self.model(program)
+        junk = pauses.rng("junk")
+        async with bench(dut, self.signature, drain=False) as frame:
+            coverage = frame.coverage(bins)
+            boards = {name: frame.scoreboard(name, shape) for name, shape in self._outputs.items()}
+            for name, valid in QUALIFIED.items():
+                frame.onlook(name, valid, "advance")
+            await FallingEdge(dut.clk)
+            shown = None
+            for cycle, after in zip(program, expected, strict=True):
+                while next(stalls):
+                    held = {name: junk.getrandbits(bits) for name, bits in self._inputs.items()}
+                    _drive(dut, {"advance": 0} | held)
+                    await FallingEdge(dut.clk)
+                    _compare(dut, boards, shown)
+                if cycle.bin is not None:
+                    coverage.hit(cycle.bin)
+                _drive(dut, self._ports(cycle))
+                await FallingEdge(dut.clk)
+                shown = after
+                _compare(dut, boards, shown)
+
+    async def resets(self, dut: Any, case: Any) -> None:
+        """A swap under way is dropped."""
+        async with bench(dut, self.signature, drain=False) as frame:
+            board = frame.scoreboard("swap_east", 1)
+            await FallingEdge(dut.clk)
+            _drive(dut, self._ports(Cycle(True, True, case, case)))
+            await FallingEdge(dut.clk)
+            for swaps, when in ((1, "before a reset"), (0, "behind it")):
+                board.expect(swaps, when)
+                board.got(resolved(dut.swap_east))
+                await frame.reset()
+                await FallingEdge(dut.clk)
+
+    def _ports(self, cycle: Cycle) -> dict[str, int]:
+        return {
+            "advance": 1,
+            "load": int(cycle.load),
+            "swap_west": int(cycle.swap),
+            "stationary_west": self.side(cycle.loaded, "stationary"),
+            "moving_west": self.side(cycle.work, "moving"),
+            "partial_north": cycle.work.partial,
+        }
+
+
+def _drive(dut: Any, values: dict[str, int]) -> None:
+    for name, value in values.items():
+        getattr(dut, name).value = value
+
+
+def _compare(dut: Any, boards: dict[str, Any], seen: Seen | None) -> None:
+    """Hold the outputs against what they must be; before the first cycle nothing is known of them."""
+    for name, board in boards.items():
+        expected = None if seen is None else getattr(seen, name)
+        if expected is not None:
+            board.expect(expected)
+            board.got(resolved(getattr(dut, name)))
+
+
+def counted(load: bool, swap: bool, loaded: Any, work: Any) -> Cycle:
+    """A cycle that counts as what it does to the stationary copies."""
+    return Cycle(load, swap, loaded, work, f"{'load' if load else 'hold'}/{'swap' if swap else 'stay'}")
+
+
+def tiles(rng: Random, cycles: int, longest: int, case: Callable[[Random], Any]) -> list[Cycle]:
+    """Tiles back to back: each is loaded while the one before multiplies, and swapped in with its last word.
+
+    A tile's words come several in a row, as those of a whole row of PEs do: the last one shifted in is this PE's.
+    """
+    program = []
+    while len(program) < cycles:
+        length = rng.randint(1, longest)
+        first = rng.randrange(length)
+        for word in range(length):
+            last = word == length - 1
+            program.append(counted(length == 1 or first <= word < length - 1, last, case(rng), case(rng)))
+    return program
+
+
+def loads_and_swaps(rng: Random, cycles: int, case: Callable[[Random], Any]) -> list[Cycle]:
+    """Both at any time, together too."""
+    return [counted(rng.random() < 0.5, rng.random() < 0.3, case(rng), case(rng)) for _ in range(cycles)]
+
+
+def one_after_another(cases: list[Any], bins: Iterable[str | None], idle: int) -> list[Cycle]:
+    """Each case as a whole, its stationary side loaded and swapped in a cycle before; then some cycles until all are out."""
+    followers = [*cases[1:], cases[0]]
+    program = [Cycle(True, True, cases[0], cases[0])]
+    program += [Cycle(True, True, after, case, name) for case, after, name in zip(cases, followers, bins, strict=True)]
+    return program + [Cycle(False, False, cases[0], cases[0])] * idle

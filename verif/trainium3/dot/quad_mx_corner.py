@@ -1,0 +1,45 @@
+"""A directed corner of the quad-MX dot step: a case, and the property of golden's trace that makes it one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.exact.dot import DotTrace
+from bitpath.verif.trainium3.dot.quad_mx import DotCase
+
+ONE = FP32.bias << FP32.fraction_bits
+"""FP32's code of 1."""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A case, the bin that it is for, and whether its trace has the property that the bin stands for."""
+
+    bin: str
+    case: DotCase
+    holds: Callable[[DotTrace], bool]
+
+
+def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
+    """The code of ``(-1)**sign * 2**exponent``, subnormal where it must be."""
+    biased = exponent + fmt.bias
+    magnitude = biased << fmt.fraction_bits if biased > 0 else 1 << fmt.fraction_bits + biased - 1
+    return magnitude | (fmt.sign_mask if sign else 0)
+
+
+def exponents(fmt: FloatFormat) -> range:
+    """Of the powers of two in a format."""
+    return range(fmt.emin - fmt.fraction_bits, fmt.emax + 1)
+
+
+def pairs(numerics: DotNumerics) -> list[tuple[FloatFormat, FloatFormat]]:
+    """Formats of the two sides, mixed ones too."""
+    return list(product(numerics.element_formats, repeat=2))
+
+
+def powers(pair: tuple[FloatFormat, FloatFormat], signs: tuple[int, ...]) -> DotCase:
+    """Products of 1 with these signs."""
+    x, y = pair
+    return DotCase(tuple(power(x, 0, sign) for sign in signs), x, tuple(power(y) for _ in signs), y)

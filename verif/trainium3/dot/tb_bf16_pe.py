@@ -1,0 +1,133 @@
+"""Bench of the BF16 PE: what the quad-MX PE's bench has, directed corners, columns of a matmul, gamma's broadcast.
+
+A program gives every cycle's inputs; what the PE must show after each of them comes from golden before anything is
+driven. ``BITPATH_CASES`` sets the cycles of a random test.
+"""
+
+import os
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import DTYPES, codes_of
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP32
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32
+from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
+from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.dot.multiply_add import FORMATS, ElementCase, corners, middle_case, power, random_case
+from bitpath.verif.trainium3.dot.multiply_add_sparse import ONE, sparse_cases
+from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
+
+CONFIG = config_from_environment(MultiplyAddConfig)
+PE = Bf16Pe(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+
+def side(case: ElementCase, name: str) -> int:
+    """One side of a case as the port's integer."""
+    return pack(PE.operand, case.fields(name))
+
+
+def step(held: ElementCase, work: ElementCase) -> int:
+    """One step with the stationary element of ``held`` and the rest of ``work``."""
+    return replace(work, stationary=held.stationary, stationary_format=held.stationary_format).result
+
+
+PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(stall=list(STALLS))
+async def tiles_back_to_back(dut, stall):
+    await PLAYER.play(dut, tiles(pauses.rng("program"), CASES, 12, random_case), STALLS[stall]())
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(stall=list(STALLS))
+async def loads_and_swaps_at_random(dut, stall):
+    await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, random_case), STALLS[stall]())
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    table = corners(pauses.rng("corners"))
+    bins = [corner.bin if corner.holds(corner.case) else None for corner in table]
+    program = one_after_another([corner.case for corner in table], bins, PLAYER.latency)
+    await PLAYER.play(dut, program, STALLS["none"](), dict.fromkeys(corner.bin for corner in table))
+
+
+@cocotb.test(**LIMIT)
+async def single_bits(dut):
+    cases = sparse_cases()
+    await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(stationary=[fmt.name for fmt in FORMATS], moving=[fmt.name for fmt in FORMATS])
+async def rows_of_a_matmul(dut, stationary, moving):
+    """One column of nc_matmul: every row's partial sums are the next row's, and the last row's are the result."""
+    rng = pauses.rng("matmul")
+    x, y = CATALOGUE[stationary], CATALOGUE[moving]
+    rows, columns = 8, max(2, CASES // 64)
+    cases = [
+        replace(
+            middle_case(rng), stationary_format=x, moving_format=y, stationary=any_code(x, rng), moving=any_code(y, rng)
+        )
+        for _ in range(rows * columns)
+    ]
+    for row in range(rows):
+        for column in range(columns):
+            index = row * columns + column
+            above = cases[index - columns].result if row else 0
+            cases[index] = replace(cases[index], stationary=cases[row * columns].stationary, partial=above)
+    result = trainium3.nc_matmul(
+        np.array([[case.stationary] for case in cases[::columns]], np.uint16).view(DTYPES[x]),
+        np.array([case.moving for case in cases], np.uint16).reshape(rows, columns).view(DTYPES[y]),
+    )
+    assert codes_of(result).ravel().tolist() == [case.result for case in cases[-columns:]]
+    await PLAYER.play(dut, one_after_another(cases, [None] * len(cases), PLAYER.latency), STALLS["none"](), [])
+
+
+def any_code(fmt, rng):
+    """An element within a few binades of 1."""
+    return power(fmt, rng.randint(-6, 6), rng.getrandbits(1)) | rng.getrandbits(fmt.fraction_bits)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(gamma=[fmt.name for fmt in FORMATS])
+async def every_gamma_times_one(dut, gamma):
+    """RMSNorm-Quant's broadcast, K = 1: every code, exactly; -0 becomes +0 and every NaN the one NaN."""
+    fmt = CATALOGUE[gamma]
+    codes = np.arange(1 << fmt.width, dtype=np.uint16)
+    ones = np.full((1, 1), ONE, np.uint16).view(DTYPES[BF16])
+    tiles_of_gamma = codes.reshape(-1, 1, MAX_MOVING_FP32).view(DTYPES[fmt])
+    expected = np.concatenate([codes_of(trainium3.nc_matmul(ones, tile))[0] for tile in tiles_of_gamma]).tolist()
+    assert expected[fmt.sign_mask] == 0
+    payloads = [pack(PE.operand, {"code": code, "format": FORMATS.index(fmt)}) for code in codes.tolist()]
+    async with bench(dut, PE.signature, drain=False) as frame:
+        board = frame.scoreboard("partial_south", FP32.width, {"": FP32})
+        dut.advance.value = dut.load.value = dut.swap_west.value = 1
+        dut.stationary_west.value = pack(PE.operand, {"code": ONE, "format": FORMATS.index(BF16)})
+        # Two cycles until the element is in the PE; from then on a word a cycle.
+        for _ in range(2):
+            await FallingEdge(dut.clk)
+        for cycle in range(len(payloads) + PLAYER.latency - 1):
+            if cycle < len(payloads):
+                dut.moving_west.value = payloads[cycle]
+                board.expect(expected[cycle], cycle)
+            await FallingEdge(dut.clk)
+            if cycle >= PLAYER.latency - 1:
+                board.got(resolved(dut.partial_south))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    await PLAYER.resets(dut, random_case(pauses.rng("case")))

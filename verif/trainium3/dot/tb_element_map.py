@@ -1,0 +1,96 @@
+"""Bench of the element map: every FP4 code in every place through the default and other tables, FP8 untouched."""
+
+import os
+
+import cocotb
+from cocotb.triggers import Timer
+
+from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2
+from bitpath.golden.scalar.codec import decode
+from bitpath.rtl.trainium3.dot.config import MapConfig
+from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
+from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+
+CONFIG = config_from_environment(MapConfig)
+NUMERICS = CONFIG.numerics
+SIGNATURE = ElementMap(CONFIG).signature
+OPERAND = operand_layout(NUMERICS)
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
+ELEMENTS = {ElementFormat.E4M3FN: E4M3FN, ElementFormat.E5M2: E5M2, ElementFormat.E2M1: E2M1}
+
+
+def faithful(fmt) -> dict:
+    """The table that keeps every FP4 value, in an FP8 format."""
+    value_of = {code: decode(fmt, code) for code in range(1 << fmt.width) if code & ~fmt.sign_mask <= fmt.max_code}
+    codes = []
+    for small in range(1 << E2M1.width):
+        x = decode(E2M1, small)
+        codes.append(next(code for code, y in value_of.items() if (y.value, y.sign) == (x.value, x.sign)))
+    return {"codes": codes, "code_format": NUMERICS.element_formats.index(fmt)}
+
+
+async def check(dut, board, fmt: ElementFormat, elements: list[int], scale: int, table: dict) -> None:
+    """Give one word and compare what comes out."""
+    bits = ELEMENTS[fmt].width
+    word = sum(code << bits * k for k, code in enumerate(elements))
+    if fmt is ElementFormat.E2M1:
+        # The upper half of an FP4 word means nothing.
+        word |= pauses.rng(f"upper half {elements}").getrandbits(16) << 16
+        mapped, code_format = [table["codes"][code] for code in elements], table["code_format"]
+    else:
+        mapped, code_format = elements, NUMERICS.element_formats.index(ELEMENTS[fmt])
+    dut.word.value = pack(OperandWord, {"elements": word, "scale": scale})
+    dut.format.value = fmt.value
+    dut.fp4_table.value = pack(MapTable, table)
+    board.expect(pack(OPERAND, {"elements": mapped, "scale": scale, "format": code_format}), (fmt, elements))
+    await Timer(1, unit="ns")
+    board.got(resolved(dut.o))
+
+
+@cocotb.test(**LIMIT)
+async def every_fp4_code_in_every_place(dut):
+    """Through the faithful tables and through a scrambled one, whose 16 codes all differ."""
+    rng = pauses.rng("table")
+    scrambled = {"codes": rng.sample(range(256), 16), "code_format": rng.getrandbits(1)}
+    tables = {"E4M3FN": faithful(E4M3FN), "E5M2": faithful(E5M2), "scrambled": scrambled}
+    async with bench(dut, SIGNATURE) as frame:
+        board = frame.scoreboard("o", OPERAND)
+        coverage = frame.coverage(cross(tables, range(NUMERICS.terms), range(1 << E2M1.width)))
+        for name, table in tables.items():
+            for lane in range(NUMERICS.terms):
+                for code in range(1 << E2M1.width):
+                    elements = [rng.randrange(1 << E2M1.width) for _ in range(NUMERICS.terms)]
+                    elements[lane] = code
+                    coverage.hit(name, lane, code)
+                    await check(dut, board, ElementFormat.E2M1, elements, rng.getrandbits(8), table)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(fmt=["E4M3FN", "E5M2"])
+async def fp8_passes(dut, fmt):
+    rng = pauses.rng("words")
+    async with bench(dut, SIGNATURE) as frame:
+        board = frame.scoreboard("o", OPERAND)
+        for code in range(256):
+            elements = [code, *(rng.getrandbits(8) for _ in range(NUMERICS.terms - 1))]
+            await check(dut, board, ElementFormat[fmt], elements, rng.getrandbits(8), faithful(E5M2))
+
+
+@cocotb.test(**LIMIT)
+async def random_tables(dut):
+    rng = pauses.rng("tables")
+    async with bench(dut, SIGNATURE) as frame:
+        board = frame.scoreboard("o", OPERAND)
+        coverage = frame.coverage(cross((each.name for each in ElementFormat), (0, 1)))
+        for _ in range(CASES):
+            fmt = rng.choice(list(ElementFormat))
+            elements = [rng.getrandbits(ELEMENTS[fmt].width) for _ in range(NUMERICS.terms)]
+            table = {"codes": [rng.getrandbits(8) for _ in range(16)], "code_format": rng.getrandbits(1)}
+            coverage.hit(fmt.name, table["code_format"])
+            await check(dut, board, fmt, elements, rng.getrandbits(8), table)

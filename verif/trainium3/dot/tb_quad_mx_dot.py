@@ -1,0 +1,147 @@
+"""Bench of the quad-MX dot product: random classes, directed corners, every operand pair, latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a test.
+"""
+
+import os
+from dataclasses import replace
+from itertools import product
+
+import cocotb
+import numpy as np
+
+from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.formats.catalogue import CATALOGUE, E2M1, E4M3FN, E8M0, FP32, FloatFormat
+from bitpath.golden.trainium3.exact.dot import dot_step
+from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
+from bitpath.verif.trainium3.dot.quad_mx import DotCase, random_cases
+from bitpath.verif.trainium3.dot.quad_mx_corners import corners
+
+CONFIG = config_from_environment(DotConfig)
+NUMERICS = CONFIG.numerics
+STAGES = CONFIG.pipeline.stages
+SIGNATURE = QuadMxDot(CONFIG).signature
+SHAPE = SIGNATURE.members["i"].signature.members["payload"].shape
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+
+def requests(cases: list[DotCase]) -> list[Request]:
+    """The cases with what the exact tier makes of them."""
+    return [Request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result, case) for case in cases]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_classes(dut, pace):
+    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), CASES))
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, STAGES, FP32).exchange(sent, pace)
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    table = corners(NUMERICS, pauses.rng("corners"))
+    traces = [corner.case.trace(NUMERICS) for corner in table]
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(dict.fromkeys(corner.bin for corner in table))
+        for corner, trace in zip(table, traces, strict=True):
+            if corner.holds(trace):
+                coverage.hit(corner.bin)
+        sent = [
+            Request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result, f"{corner.bin}: {corner.case}")
+            for corner, trace in zip(table, traces, strict=True)
+        ]
+        await Pipeline(frame, STAGES, FP32).exchange(sent, "both")
+
+
+@cocotb.test(**LIMIT)
+async def latency_is_the_number_of_stages(dut):
+    sent = requests(random_cases(NUMERICS, pauses.rng("operands"), 20))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES, FP32).one_at_a_time(sent)
+
+
+def lane_payloads(lane: int, x: FloatFormat, y: FloatFormat) -> list[int]:
+    """Payloads with every pair of codes in one lane; E2M1 as E4M3FN, the way it comes through the map.
+
+    The other products and the partial sum are -0, which no sum shows: so a product's own sign shows when it is zero.
+    """
+    sides = []
+    for side, fmt, sign in (("stationary", x, 1), ("moving", y, 0)):
+        carried = E4M3FN if fmt is E2M1 else fmt
+        table = []
+        for code in range(1 << fmt.width):
+            elements = [sign * carried.sign_mask] * NUMERICS.terms
+            elements[lane] = int(encode_array(carried, decode_array(fmt, np.array([code])))[0]) if fmt is E2M1 else code
+            operand = {"elements": elements, "scale": E8M0.bias, "format": NUMERICS.element_formats.index(carried)}
+            table.append(pack(SHAPE, {side: operand}))
+        sides.append(table)
+    partial = pack(SHAPE, {"partial": FP32.sign_mask})
+    return [stationary | moving | partial for stationary, moving in product(*sides)]
+
+
+def lane_products(lane: int, x: FloatFormat, y: FloatFormat) -> list[int]:
+    """What :func:`lane_payloads` must give, by the vectorised model, which reads E2M1 itself."""
+    sides = []
+    for fmt, sign in ((x, 1), (y, 0)):
+        codes = np.full((1, 1 << fmt.width, NUMERICS.terms), sign * fmt.sign_mask)
+        codes[0, :, lane] = np.arange(1 << fmt.width)
+        sides += [codes, fmt, np.full((1, 1 << fmt.width), E8M0.bias)]
+    start = np.full((1 << x.width, 1 << y.width), FP32.sign_mask, dtype=np.uint32)
+    return chain_rows(NUMERICS, *sides, start).ravel().tolist()
+
+
+PAIRS = [
+    ("E4M3FN", "E4M3FN", 0),
+    ("E4M3FN", "E5M2", 1),
+    ("E5M2", "E4M3FN", 2),
+    ("E5M2", "E5M2", 3),
+    ("E2M1", "E4M3FN", 0),
+    ("E2M1", "E5M2", 1),
+    ("E4M3FN", "E2M1", 2),
+    ("E5M2", "E2M1", 3),
+    ("E2M1", "E2M1", 0),
+]
+"""Pairs of formats, and the lane in which all their pairs of codes are tried."""
+PAIRS = [pair for pair in PAIRS if {CATALOGUE[name] for name in pair[:2]} <= {E2M1, *NUMERICS.element_formats}]
+if not NUMERICS.element_subnormals:
+    # E2M1's subnormals are normal numbers once they are mapped, and only before would they be flushed.
+    PAIRS = [pair for pair in PAIRS if "E2M1" not in pair]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize((("x", "y", "lane"), PAIRS))
+async def exhaustive(dut, x, y, lane):
+    """saturn-vectors#101: every pair of codes, 65,536 of two FP8 formats, 4,096 of FP8 and FP4."""
+    x, y = CATALOGUE[x], CATALOGUE[y]
+    payloads, expected = lane_payloads(lane, x, y), lane_products(lane, x, y)
+    for index in pauses.rng("held to the exact tier").sample(range(len(expected)), 100):
+        a, b = divmod(index, 1 << y.width)
+        assert expected[index] == exact_product(lane, x, a, y, b), f"golden's tiers differ at pair {index}"
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        pairs = zip(payloads, expected, strict=True)
+        sent = [Request(payload, value, f"pair {index}") for index, (payload, value) in enumerate(pairs)]
+        await Pipeline(frame, STAGES, FP32).sweep(sent)
+
+
+def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> int:
+    """One pair of :func:`lane_products` by the exact tier, which takes any formats that the numerics name."""
+    numerics = replace(NUMERICS, element_formats=(x, y))
+    elements = [[x.sign_mask] * numerics.terms, [0] * numerics.terms]
+    elements[0][lane], elements[1][lane] = a, b
+    return dot_step(numerics, elements[0], x, elements[1], y, E8M0.bias, E8M0.bias, FP32.sign_mask)
+
+
+@cocotb.test(**LIMIT, skip=not STAGES)
+async def resets(dut):
+    """With operands in all ranks; where there are none, nothing has a reset."""
+    rng = pauses.rng("operands")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, STAGES, FP32).resets(lambda: requests(random_cases(NUMERICS, rng, 2)))

@@ -1,0 +1,62 @@
+"""Bench of the quad-MX PE: loads behind a running multiplication, swaps that travel, stalls at any time.
+
+A program gives every cycle's inputs; what the PE must show after each of them comes from golden before anything is
+driven. ``BITPATH_CASES`` sets the cycles of a test.
+"""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import cocotb
+
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.dot.quad_mx_pe import QuadMxPe
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, tiles
+from bitpath.verif.trainium3.dot.quad_mx import RANDOM_CLASSES, DotCase, comparable_case
+
+CONFIG = config_from_environment(DotConfig)
+NUMERICS = CONFIG.numerics
+PE = QuadMxPe(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+
+def side(case: DotCase, name: str) -> int:
+    """One side of a case as the port's integer."""
+    return pack(PE.operand, case.operands(NUMERICS)[name])
+
+
+def step(held: DotCase, work: DotCase) -> int:
+    """One dot step with the stationary side of ``held`` and the rest of ``work``."""
+    stationary = {name: getattr(held, name) for name in ("stationary", "stationary_format", "stationary_scale")}
+    return replace(work, **stationary).trace(NUMERICS).result
+
+
+def any_operands(rng: Random) -> DotCase:
+    """Of a random class, half the time one whose result shows every bit."""
+    maker = comparable_case if rng.getrandbits(1) else rng.choice(list(RANDOM_CLASSES.values()))
+    return maker(NUMERICS, rng)
+
+
+PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(stall=list(STALLS))
+async def tiles_back_to_back(dut, stall):
+    await PLAYER.play(dut, tiles(pauses.rng("program"), CASES, 12, any_operands), STALLS[stall]())
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(stall=list(STALLS))
+async def loads_and_swaps_at_random(dut, stall):
+    await PLAYER.play(dut, loads_and_swaps(pauses.rng("program"), CASES, any_operands), STALLS[stall]())
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    await PLAYER.resets(dut, any_operands(pauses.rng("case")))

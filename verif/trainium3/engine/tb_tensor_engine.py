@@ -1,0 +1,344 @@
+"""Bench of the tensor engine: nc_matmul_mx instructions against their golden model, PSUM word for PSUM word.
+
+``BITPATH_CASES`` sets the largest moving size of a matmul, in words a row of the array.
+"""
+
+import os
+from dataclasses import dataclass
+
+import cocotb
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import codes_of
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, AccumulateFlag
+from bitpath.rtl.trainium3.array.systolic_array import leader, tilings
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench, config_from_environment
+from bitpath.verif.kit.coverage import Coverage, cross
+from bitpath.verif.kit.engine_host import source_of
+from bitpath.verif.kit.player import Segment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.engine.lowering import Matmul, destination, lower, place_words, psum_places
+from bitpath.verif.trainium3.engine.tensor_engine_filling import (
+    TABLE_TYPES,
+    bins_of,
+    filled_places,
+    filling_bins,
+    filling_program,
+    kinds_of,
+    random_table,
+)
+from bitpath.verif.trainium3.engine.tensor_engine_player import TensorEnginePlayer, exact_map
+from bitpath.verif.trainium3.engine.tensor_engine_session import RandomBits, begin, compare
+
+CONFIG = config_from_environment(EngineConfig)
+SIGNATURE = TensorEngine(CONFIG).signature
+NUMERICS = CONFIG.array.dot.numerics
+CASES = int(os.environ.get("BITPATH_CASES", "24"))
+LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
+DTYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn)
+OVERWRITE = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
+FLAGS = {
+    "overwrite": OVERWRITE,
+    "first": AccumulateFlag.FIRST_OVERWRITE,
+    "middle": AccumulateFlag(0),
+    "last": AccumulateFlag.LAST,
+    "onto": AccumulateFlag.FIRST_ACCUMULATE,
+}
+"""A flag of each meaning, by a name for its bin."""
+
+
+FIXED_SEED, FIXED_SHAPE = 2025, (6, 5)
+"""Of the instructions that every engine runs alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A matmul, what PSUM holds before it, and what golden says that it holds after."""
+
+    matmul: Matmul
+    before: np.ndarray
+    after: np.ndarray
+    random_bits: np.ndarray | None
+
+
+def operands(source: np.random.Generator, dtype: type, partitions: int, free: int) -> tuple[np.ndarray, np.ndarray]:
+    """Elements of all codes, NaN and infinity now and then, and scales near each other with a few extremes.
+
+    What is not finite is so rare that it reaches a few of the results only: each sees all partitions.
+    """
+    rare = 0.05 / partitions
+    bits = 4 if dtype is ml_dtypes.float4_e2m1fn else 8
+    codes = source.integers(0, 1 << bits, (partitions, free, 4), dtype=np.uint8)
+    elements = codes.view(dtype)
+    if bits == 8:
+        finite = np.isfinite(elements.astype(np.float32)) | (source.random(codes.shape) < rare * 32)
+        elements = np.where(finite, codes, codes & 0x83).astype(np.uint8).view(dtype)
+    scale = source.integers(117, 138, (partitions // 8, free), dtype=np.uint8)
+    extreme = source.random(scale.shape) < 8 * rare
+    return elements, np.where(extreme, source.choice([0, 1, 253, 254, 255], scale.shape), scale).astype(np.uint8)
+
+
+def make_case(
+    source: np.random.Generator,
+    *,
+    partitions: int,
+    shape: tuple[int, int],
+    dtypes: tuple[type, type],
+    flag: AccumulateFlag = OVERWRITE,
+    bf16: bool = False,
+    stochastic: bool = False,
+    **place: int,
+) -> Case:
+    """A random matmul with its golden result."""
+    stationary, stationary_scale = operands(source, dtypes[0], partitions, shape[0])
+    moving, moving_scale = operands(source, dtypes[1], partitions, shape[1])
+    before = source.standard_normal(shape, dtype=np.float32).view(np.uint32)
+    before = before & 0xFFFF0000 if bf16 else before
+    random_bits = source.integers(0, 1 << 16, shape, dtype=np.uint16) if stochastic else None
+    dst = (before >> 16).astype(np.uint16).view(ml_dtypes.bfloat16) if bf16 else before.view(np.float32)
+    after = trainium3.nc_matmul_mx(
+        stationary,
+        moving,
+        stationary_scale,
+        moving_scale,
+        dst=dst,
+        psum_accumulate_flag=int(flag),
+        rounding="sr" if stochastic else "rne",
+        random_bits=random_bits,
+        numerics=NUMERICS,
+    )
+    codes = codes_of(after).astype(np.uint32)
+    matmul = Matmul(
+        stationary=stationary,
+        moving=moving,
+        stationary_scale=stationary_scale,
+        moving_scale=moving_scale,
+        psum_accumulate_flag=int(flag),
+        bf16=bf16,
+        stochastic=stochastic,
+        **place,
+    )
+    return Case(matmul, before, codes << 16 if bf16 else codes, random_bits)
+
+
+async def check(frame: Bench, player: TensorEnginePlayer, cases: list[Case]) -> np.ndarray:
+    """Preset PSUM, run the cases side by side, read PSUM back and compare; the last case's destination."""
+    for case in cases:
+        await player.write(case.matmul.psum, place_words(CONFIG, case.before))
+    await player.play(lower(CONFIG, [case.matmul for case in cases]))
+    for case in cases:
+        places = range(case.matmul.psum, case.matmul.psum + psum_places(CONFIG, case.matmul.shape))
+        got = destination(CONFIG, case.matmul.shape, await player.read(places))
+        name = f"PSUM {len(frame.scoreboards)}"
+        scoreboard = frame.scoreboard(name, FP32.width, {"": FP32})
+        for (row, column), value in np.ndenumerate(case.after):
+            scoreboard.expect(int(value), f"m = {row}, n = {column}, present {int(case.before[row, column]):#010x}")
+            scoreboard.got(int(got[row, column]))
+    return got
+
+
+def largest_moving() -> int:
+    """Moving words of the largest matmul: PSUM holds them for a few column tiles, the chain for every pass."""
+    return min(CASES, CONFIG.psum_bank_depth // 2, CONFIG.chain_depth)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(gap=[0.0, 0.6])
+async def formats_and_sizes(dut, gap):
+    """Every pair of element formats, each number of partitions, row and column counts that do not fill the array."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        stalls = pauses.scattered(gap, pauses.rng("data"))
+        player = TensorEnginePlayer(frame, CONFIG, gaps=pauses.scattered(gap, pauses.rng("instruction")), stalls=stalls)
+        await player.set_map(exact_map())
+        source = source_of("formats")
+        coverage = frame.coverage(cross((0, 1, 2), (0, 1, 2)) + [f"P={p}" for p in range(32, 129, 32)])
+        finite = compared = 0
+        for index, (stationary, moving) in enumerate(np.ndindex(3, 3)):
+            # The number of passes, and with it the time, grows with the partitions.
+            partitions = max(32, 32 * (index - 4))
+            coverage.hit(stationary, moving)
+            coverage.hit(f"P={partitions}")
+            shape = (2 * int(source.integers(1, CONFIG.array.cols + 1)), 1 + (index * 4 % 9) * largest_moving() // 9)
+            dtypes = (DTYPES[stationary], DTYPES[moving])
+            # Every other destination begins just before the end of a bank.
+            psum = index % 2 * (CONFIG.psum_bank_depth - 2)
+            case = make_case(source, partitions=partitions, shape=shape, dtypes=dtypes, psum=psum)
+            finite += np.isfinite(case.after.view(np.float32)).sum()
+            compared += case.after.size
+            await check(frame, player, [case])
+        assert 2 * finite > compared, f"{finite} of {compared} results are finite: too few show every bit"
+
+
+@cocotb.test(**LIMIT)
+async def accumulation(dut):
+    """Each meaning of psum_accumulate_flag onto each destination, with RNE and stochastic rounding."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player = TensorEnginePlayer(frame, CONFIG)
+        source = source_of("accumulation")
+        coverage = frame.coverage(cross(FLAGS, ("fp32", "bf16 rne", "bf16 sr")))
+        randomness = RandomBits(dut)
+        frame.start("random bits", randomness.run())
+        shape = (max(2, CONFIG.array.cols), min(7, CASES))
+        for name, flag in FLAGS.items():
+            for kind in ("fp32", "bf16 rne", "bf16 sr"):
+                coverage.hit(name, kind)
+                case = make_case(
+                    source,
+                    partitions=32,
+                    shape=shape,
+                    dtypes=DTYPES[:2],
+                    flag=flag,
+                    bf16=kind != "fp32",
+                    stochastic=kind.endswith("sr"),
+                    psum=int(source.integers(0, 8)),
+                )
+                if case.random_bits is not None:
+                    randomness.queue(place_words(CONFIG, case.random_bits.astype(np.uint32)))
+                await check(frame, player, [case])
+                if randomness.pending:
+                    raise AssertionError(f"{randomness.pending} vectors of random bits were not taken")
+
+
+def tiled_cases(source: np.random.Generator, tiles: int, coverage: Coverage) -> list[Case]:
+    """One case for each row tile, each with a destination in PSUM banks of its own where there are enough."""
+    rows = PARTITIONS // tiles
+    per_tile = CONFIG.psum_banks * CONFIG.psum_bank_depth // tiles
+    cases = []
+    for tile in range(tiles):
+        coverage.hit(tiles, tile)
+        columns = int(source.integers(1, largest_moving() + 1))
+        cases.append(
+            make_case(
+                source,
+                # Few words, few passes: both cost time.
+                partitions=32 * int(source.integers(1, min(rows // 32, max(1, CASES // 6)) + 1)),
+                shape=(max(2, CONFIG.array.cols), columns),
+                dtypes=tuple(DTYPES[k] for k in source.integers(0, 3, 2)),
+                tile_row=tile * rows,
+                tile_rows=rows,
+                psum=tile * per_tile,
+            )
+        )
+    return cases
+
+
+@cocotb.test(**LIMIT)
+async def row_tiling(dut):
+    """Tiles at work side by side, changing between full array, halves and quarters."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player = TensorEnginePlayer(frame, CONFIG)
+        await player.set_map(exact_map())
+        source = source_of("tiling")
+        choices = [1 << tiling.value for tiling in tilings(CONFIG.array)]
+        coverage = frame.coverage([f"{tiles}/{tile}" for tiles in choices for tile in range(tiles)])
+        for tiles in [*choices, *reversed(choices)]:
+            await check(frame, player, tiled_cases(source, tiles, coverage))
+
+
+@cocotb.test(**LIMIT)
+async def shared_bank(dut):
+    """Two tiles that accumulate into one place do so in the order of their instructions."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player = TensorEnginePlayer(frame, CONFIG)
+        source = source_of("shared bank")
+        shape = (max(2, CONFIG.array.cols), min(9, CASES))
+        first = make_case(source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=0, tile_rows=64)
+        second = make_case(
+            source, partitions=32, shape=shape, dtypes=DTYPES[:2], tile_row=64, tile_rows=64, flag=AccumulateFlag.LAST
+        )
+        dst = first.after.view(np.float32)
+        matmul = second.matmul
+        after = trainium3.nc_matmul_mx(
+            matmul.stationary,
+            matmul.moving,
+            matmul.stationary_scale,
+            matmul.moving_scale,
+            dst=dst,
+            psum_accumulate_flag=int(AccumulateFlag.LAST),
+            numerics=NUMERICS,
+        )
+        await player.play(lower(CONFIG, [first.matmul, matmul]))
+        places = range(psum_places(CONFIG, shape))
+        got = destination(CONFIG, shape, await player.read(places))
+        scoreboard = frame.scoreboard("PSUM", FP32.width, {"": FP32})
+        for expected, value in zip(codes_of(after).flat, got.flat, strict=True):
+            scoreboard.expect(int(expected))
+            scoreboard.got(int(value))
+
+
+@cocotb.test(**LIMIT)
+async def filled(dut):
+    """Every tile fills its queues, its chain and PSUM's banks, with any FP4 map, flags, destinations and random bits."""
+    array, places = CONFIG.array, filled_places(CONFIG)
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player, model = await begin(frame, CONFIG, places, wide=True)
+        rng = pauses.rng("filled")
+        randomness = [RandomBits(dut, group) for group in range(array.groups)]
+        for group, feed in enumerate(randomness):
+            frame.start(f"random bits {group}", feed.run())
+        coverage = frame.coverage(filling_bins(CONFIG))
+        for index, tiling in enumerate(tilings(array)):
+            code_format = index % len(TABLE_TYPES)
+            # The last of several tables counts.
+            for _ in range(3):
+                model.table = random_table(code_format, rng)
+                await player.set_map(model.table)
+            leaders = [group for group in range(array.groups) if leader(array, group, tiling) == group]
+            program = [each for group in leaders for each in filling_program(CONFIG, group, rng)]
+            before = model.psum.copy()
+            commands = model.commands(tiling, program)
+            for group, feed in enumerate(randomness):
+                feed.queue(model.random_words[group])
+                model.random_words[group].clear()
+            await player.play([Segment(commands=commands)])
+            await compare(frame, player, model, places)
+            for each in (*bins_of(program, code_format), *kinds_of(model.psum[model.psum != before])):
+                coverage.hit(*each)
+            assert not any(feed.pending for feed in randomness), "random bits were not taken"
+
+
+@cocotb.test(**LIMIT)
+async def same_on_every_engine(dut):
+    """Instructions that depend on no configuration; whoever runs them on several engines gets one PSUM, in BITPATH_PSUM."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player = TensorEnginePlayer(frame, CONFIG)
+        await player.set_map(exact_map())
+        source = np.random.default_rng(FIXED_SEED)
+        cases = [
+            make_case(source, partitions=partitions, shape=FIXED_SHAPE, dtypes=dtypes, flag=AccumulateFlag.LAST)
+            for partitions, dtypes in ((64, DTYPES[:2]), (32, (DTYPES[1], DTYPES[2])))
+        ]
+        got = [await check(frame, player, [case]) for case in cases]
+        if "BITPATH_PSUM" in os.environ:
+            np.save(os.environ["BITPATH_PSUM"], np.array(got))
+
+
+@cocotb.test(**LIMIT)
+async def throughput(dut):
+    """A moving word a cycle: loads are hidden, and a tile's passes follow each other without a gap."""
+    async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
+        player = TensorEnginePlayer(frame, CONFIG)
+        source = source_of("throughput")
+        array = CONFIG.array
+        passes = -(-32 // array.rows)
+        one_segment = array.operand_depth // passes - array.cols
+        columns = min(CONFIG.chain_depth, CONFIG.psum_bank_depth, one_segment)
+        case = make_case(source, partitions=32, shape=(max(2, array.cols), columns), dtypes=DTYPES[:2])
+        await check(frame, player, [case])
+        latency = array.rows * array.row_latency + array.cols + 1
+        # Beside a word a cycle: a swap a pass, the first load, the array's latency, the chain's, and the queues' ends.
+        hidden = columns >= latency + 2 * array.cols + 8
+        allowed = (
+            passes * (columns + 2) + latency + 2 * array.cols + 32 if hidden else passes * (columns + latency + 40)
+        )
+        busy = resolved(dut.busy_cycles)
+        if busy > allowed:
+            raise AssertionError(
+                f"{passes} passes of {columns} words kept the engine busy for {busy} cycles, not {allowed}"
+            )

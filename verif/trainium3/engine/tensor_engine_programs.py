@@ -1,0 +1,248 @@
+"""Short programs for the bench of the tensor engine: loads and passes in any order that the engine allows, and their model."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of
+from bitpath.golden.formats.catalogue import BF16, E2M1, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
+from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.rtl.trainium3.array.systolic_array import Tiling, leader, operand_write_layout, tile_groups
+from bitpath.rtl.trainium3.dot.element_map import ElementFormat
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.trainium3.engine.instruction import Opcode, instruction_layout
+from bitpath.verif.kit.packing import pack
+
+FORMATS = (ElementFormat.E4M3FN, ElementFormat.E5M2)
+LOADS = ("0 loads", "1 load", "2 loads", "more loads")
+"""Before a pass, since the pass before it."""
+WORDS = ("1 word", "2 words", "more words")
+WAYS = ("to PSUM", "to the next pass", "from the pass before")
+FINITE = 0xBF
+"""Bits of a code that is finite in both formats, whatever they are."""
+FAR = np.array([0, 0, -68, 68], np.int8).view(np.uint8)
+"""Exponents by which scales are moved: products of two that are are subnormal, or overflow."""
+_ALL = FP32.sign_mask | FP32.infinity_code | FP32.fraction_mask
+PRESENT = np.array(
+    [(_ALL, 0)] * 5
+    + [(_ALL ^ FP32.infinity_code, 0), (_ALL, FP32.infinity_code), (FP32.sign_mask, FP32.infinity_code)],
+    np.uint32,
+)
+"""What makes any code one of all, a subnormal number, NaN, infinity: bits that stay, and bits that are set."""
+FP32_TYPE = np.dtype(f"float{FP32.width}")
+PLACES = 6
+"""Of a bank that a program writes: few, so that results meet and their order shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """LOAD_STATIONARY in the tile that ``group`` leads."""
+
+    group: int
+    address: int
+    format: ElementFormat
+
+    def fields(self) -> dict[str, object]:
+        """As the instruction has them."""
+        return {"opcode": Opcode.LOAD_STATIONARY, "operand_address": self.address} | _tile(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """MULTIPLY_MOVING of ``count`` words; with ``chain_out`` bank, index, flag, bf16 and stochastic are not used."""
+
+    group: int
+    address: int
+    format: ElementFormat
+    count: int
+    chain_in: bool
+    chain_out: bool
+    bank: int
+    index: int
+    flag: AccumulateFlag
+    bf16: bool = False
+    stochastic: bool = False
+
+    def fields(self) -> dict[str, object]:
+        """As the instruction has them."""
+        to = {
+            "count": self.count,
+            "address": {"bank": self.bank, "index": self.index},
+            "mode": {"flag": int(self.flag), "bf16": self.bf16, "stochastic": self.stochastic},
+            "chain_out": self.chain_out,
+        }
+        return {
+            "opcode": Opcode.MULTIPLY_MOVING,
+            "operand_address": self.address,
+            "chain_in": self.chain_in,
+            "destination": to,
+        } | _tile(self)
+
+
+def _tile(each: Load | Pass) -> dict[str, object]:
+    return {"group": each.group, "format": each.format}
+
+
+class PassModel:
+    """Operand memory of random finite words, PSUM, and what golden says that programs leave there, one after the other.
+
+    Parameters
+    ----------
+    config : of the engine.
+    source : of the words and of the random bits.
+    wide : half of the words have scales far from 1, and PSUM holds any codes, not zeros.
+
+    Attributes
+    ----------
+    psum : what it holds, uint32 [banks, bank_depth, cols].
+    table : the FP4 map, fields of a MapTable; all zero, as after reset, until it is set.
+    random_words : for each leading group the random bits that its tile's programs take, uint16 [cols] a result.
+    """
+
+    def __init__(self, config: EngineConfig, source: np.random.Generator, *, wide: bool = False):
+        array = config.array
+        self.config = config
+        self.table: dict[str, object] = {"codes": [0] * (1 << E2M1.width), "code_format": 0}
+        self.random_words: dict[int, list[np.ndarray]] = {group: [] for group in range(array.groups)}
+        self._source = source
+        self.codes = source.integers(0, 256, (array.rows, array.operand_depth, 4), dtype=np.uint8) & FINITE
+        self.scales = source.integers(124, 131, (array.rows, array.operand_depth), dtype=np.uint8)
+        self.psum = np.zeros((config.psum_banks, config.psum_bank_depth, array.cols), np.uint32)
+        if wide:
+            # The same for all rows: one that is near 1 would hide the others in a sum.
+            self.scales += source.choice(FAR, array.operand_depth)
+            codes = source.integers(0, 1 << FP32.width, self.psum.shape, dtype=np.uint32)
+            kinds = source.choice(PRESENT, self.psum.shape[:2])
+            self.psum[:] = codes & kinds[..., :1] | kinds[..., 1:]
+
+    def writes(self) -> list[int]:
+        """Payloads that fill operand memory."""
+        array = self.config.array
+        layout = operand_write_layout(array)
+        words = np.concatenate([self.codes, self.scales[..., np.newaxis]], axis=-1)
+        return [
+            pack(
+                layout,
+                {
+                    "words": int.from_bytes(words[:, address].tobytes(), "little"),
+                    "address": address,
+                    "groups": (1 << array.groups) - 1,
+                },
+            )
+            for address in range(array.operand_depth)
+        ]
+
+    def commands(self, tiling: Tiling, program: list[Load | Pass]) -> list[int]:
+        """Execute a program, which takes nothing from the one before, and return its instructions."""
+        for _ in self.passes(tiling, program):
+            pass
+        return program_bits(self.config, tiling, program)
+
+    def passes(self, tiling: Tiling, program: list[Load | Pass]) -> Iterator[Pass]:
+        """Execute a program pass by pass."""
+        loads: dict[int, Load] = {}
+        chains: dict[int, list[np.ndarray]] = {}
+        for each in program:
+            if isinstance(each, Load):
+                loads[each.group] = each
+                continue
+            self._multiply(tiling, loads[each.group], each, chains.setdefault(each.group, []))
+            yield each
+
+    def _multiply(self, tiling: Tiling, load: Load, each: Pass, chain: list[np.ndarray]) -> None:
+        array = self.config.array
+        first = each.group * array.group_rows
+        rows = slice(first, first + tile_groups(array, tiling) * array.group_rows)
+        operands = []
+        for which, count in ((load, array.cols), (each, each.count)):
+            words = slice(which.address, which.address + count)
+            operands += [*self._elements(self.codes[rows, words], which.format), self.scales[rows, words]]
+        start = np.array([chain.pop(0) for _ in range(each.count)]).T if each.chain_in else None
+        result = chain_rows(array.dot.numerics, *operands, start=start).T
+        if each.chain_out:
+            chain += list(result)
+            return
+        places = self.psum[each.bank, each.index : each.index + each.count]
+        overwrites = each.flag & AccumulateFlag.FIRST_OVERWRITE
+        total = codes_of(psum_write(result, None if overwrites else places.view(FP32_TYPE), FP32_TYPE))
+        places[:] = self._narrowed(total, each) if each.bf16 else total
+
+    def _elements(self, codes: np.ndarray, fmt: ElementFormat) -> tuple[np.ndarray, FloatFormat]:
+        """The four FP8 codes of each word as the PEs get them, and their format."""
+        formats = self.config.array.dot.numerics.element_formats
+        if fmt is not ElementFormat.E2M1:
+            return codes, formats[fmt.value]
+        fp4 = np.stack([codes[..., 0] & 15, codes[..., 0] >> 4, codes[..., 1] & 15, codes[..., 1] >> 4], axis=-1)
+        return np.array(self.table["codes"], np.uint8)[fp4], formats[self.table["code_format"]]
+
+    def _narrowed(self, total: np.ndarray, each: Pass) -> np.ndarray:
+        """FP32 codes rounded to BF16, as PSUM holds them."""
+        bits = None
+        if each.stochastic:
+            bits = self._source.integers(0, 1 << 16, total.shape, dtype=np.uint16)
+            self.random_words[each.group] += list(bits)
+        rounding = Rounding.SR if each.stochastic else Rounding.RNE
+        return codes_of(psum_write(total, None, DTYPES[BF16], rounding, bits)).astype(np.uint32) << 16
+
+
+def program_bits(config: EngineConfig, tiling: Tiling, program: list[Load | Pass]) -> list[int]:
+    """The instructions of a program, as payloads."""
+    layout = instruction_layout(config)
+    return [pack(layout, {"tiling": tiling} | each.fields()) for each in program]
+
+
+def random_program(config: EngineConfig, tiling: Tiling, length: int, rng: Random) -> list[Load | Pass]:
+    """Loads that are used by none, one or several passes; passes of one word and of more, chained or not; in all tiles."""
+    array = config.array
+    leaders = [group for group in range(array.groups) if leader(array, group, tiling) == group]
+    waiting: dict[int, list[int]] = {group: [] for group in leaders}
+    program: list[Load | Pass] = [_load(array, group, rng) for group in leaders]
+    while len(program) < length or any(waiting.values()):
+        group = rng.choice(leaders)
+        if rng.random() < 0.5:
+            program.append(_load(array, group, rng))
+            continue
+        chained = waiting[group]
+        take = bool(chained) and (rng.random() < 0.6 or len(program) >= length)
+        count = chained.pop(0) if take else rng.choice((1, 1, 1, 2, 3, PLACES))
+        room = config.chain_depth - sum(chained)
+        give = count <= room and len(program) < length and rng.random() < 0.3
+        if give:
+            chained.append(count)
+        program.append(
+            Pass(
+                group=group,
+                address=rng.randrange(array.operand_depth - count + 1),
+                format=rng.choice(FORMATS),
+                count=count,
+                chain_in=take,
+                chain_out=give,
+                bank=rng.randrange(config.psum_banks),
+                index=rng.randrange(PLACES - count + 1),
+                flag=rng.choice((AccumulateFlag.FIRST_OVERWRITE, AccumulateFlag(0))),
+            )
+        )
+    return program
+
+
+def _load(array, group: int, rng: Random) -> Load:
+    address = rng.randrange(array.operand_depth - array.cols + 1)
+    return Load(group=group, address=address, format=rng.choice(FORMATS))
+
+
+def bins_of(program: list[Load | Pass]) -> list[tuple[str, str, str]]:
+    """For each pass: loads since the pass before it in its tile, words, and where its partial sums come from or go."""
+    loads: dict[int, int] = {}
+    bins = []
+    for each in program:
+        if isinstance(each, Load):
+            loads[each.group] = loads.get(each.group, 0) + 1
+            continue
+        way = WAYS[1] if each.chain_out else WAYS[2] if each.chain_in else WAYS[0]
+        bins.append((LOADS[min(loads.pop(each.group, 0), 3)], WORDS[min(each.count, 3) - 1], way))
+    return bins

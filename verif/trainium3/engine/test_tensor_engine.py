@@ -1,0 +1,100 @@
+"""The bench of the tensor engine on both simulators, and one result from all shapes and depths."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.array.systolic_array import tilings
+from bitpath.rtl.trainium3.dot.config import DotConfig
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.flows.trainium3_matmul import ENGINES, engine_for
+
+pytestmark = pytest.mark.simulator
+SEED = 20251122
+ALL = 8
+"""Tests of the bench."""
+PASSES = "bitpath.verif.trainium3.engine.tb_tensor_engine_passes"
+PLACES = 6
+"""Of each PSUM bank, that its programs write."""
+SAME = "same_on_every_engine"
+FIXED = 2 * 6 * 5
+"""Results of that test, on any engine."""
+
+
+def engine(rows, cols, stages, numerics=None):
+    dot = DotConfig(pipeline=PipelineConfig(stages=stages))
+    dot = dot if numerics is None else replace(dot, numerics=numerics)
+    return EngineConfig(array=ArrayConfig(rows=rows, cols=cols, dot=dot))
+
+
+bench = partial(run_bench, "tensor_engine", seed=SEED, min_tests=ALL)
+
+
+# The first two are built for `bitpath run` and its tests too.
+ON_VERILATOR = {
+    "32x8-0": ENGINES["verilator"],
+    "4x4-0": engine_for("verilator", rows=4, cols=4),
+    "2x2-2-aligned": engine(2, 2, 2, TRAINIUM3_QUAD_MX_ALIGNED.numerics),
+}
+MORE_SHAPES = {"8x2-4": engine(8, 2, 4), "2x4-2": engine(2, 4, 2)}
+OF_ONE_RESULT = {
+    "verilator 32x8-0": ("verilator", ENGINES["verilator"]),
+    "verilator 4x4-0": ("verilator", ON_VERILATOR["4x4-0"]),
+    "icarus 2x4-2": ("icarus", MORE_SHAPES["2x4-2"]),
+    "icarus 8x2-4": ("icarus", MORE_SHAPES["8x2-4"]),
+}
+"""Engines of one numerics."""
+
+
+@pytest.mark.parametrize(("name", "least"), [("32x8-0", 28000), ("4x4-0", 13500), ("2x2-2-aligned", 4700)])
+def test_on_verilator(name, least):
+    bench(ON_VERILATOR[name], "verilator", cases=24, min_compared=least)
+
+
+@pytest.mark.parametrize(
+    ("name", "programs"),
+    [
+        ("2x2-2-aligned", 8),
+        ("4x4-0", 8),
+        pytest.param("32x8-0", 30, marks=pytest.mark.deep),
+        pytest.param("8x2-4", 300, marks=pytest.mark.deep),
+        pytest.param("2x4-2", 300, marks=pytest.mark.deep),
+    ],
+)
+def test_loads_and_passes_in_any_order(name, programs):
+    built = build("tensor_engine", (ON_VERILATOR | MORE_SHAPES)[name], "verilator")
+    places = built.config.psum_banks * built.config.array.cols * PLACES
+    reads = 2 * programs * len(tilings(built.config.array)) + 1
+    env = {"BITPATH_CASES": str(programs)}
+    run(built, PASSES, seed=SEED, min_tests=3, min_compared=reads * places, env=env)
+
+
+def test_2x2_on_icarus():
+    bench(engine(2, 2, 2), "icarus", cases=3, tests=f"^(?!.*({SAME}|filled|gap=0.0))", min_tests=5, min_compared=200)
+
+
+def test_4x4_on_icarus():
+    """Icarus does about a hundred cycles of it a second."""
+    bench(ENGINES["icarus"], "icarus", cases=1, tests="row_tiling", min_tests=1, min_compared=50)
+
+
+def test_one_result_from_every_shape_and_depth(tmp_path):
+    results = {}
+    for name, (simulator, config) in OF_ONE_RESULT.items():
+        file = tmp_path / f"{len(results)}.npy"
+        ran = bench(
+            config, simulator, cases=1, tests=SAME, min_tests=1, min_compared=FIXED, env={"BITPATH_PSUM": str(file)}
+        )
+        assert ran.compared == FIXED, f"{name} compared other instructions"
+        results[name] = np.load(file)
+    first, *others = results.values()
+    assert first.size == FIXED
+    assert len(np.unique(first)) > FIXED // 2
+    assert len(others) == len(OF_ONE_RESULT) - 1
+    assert all(np.array_equal(first, other) for other in others)

@@ -1,0 +1,52 @@
+"""The declarations of Trainium3's vector side: presets by name, and a source for everything."""
+
+import pytest
+
+from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+from bitpath.golden.trainium3.declarations import quad_mx as trainium3
+from bitpath.golden.trainium3.declarations import vector as trainium3_vector
+from bitpath.golden.trainium3.declarations.vector import (
+    CHOICES,
+    PRESETS,
+    TRAINIUM3_MATMUL,
+    EpsPlacement,
+    QuantType,
+    SumOrder,
+)
+from bitpath.golden.trainium3.rmsnorm.rmsnorm import EpsPlacementName
+from bitpath.golden.trainium3.rmsnorm.rmsnorm_quant import QuantTypeName
+from bitpath.golden.trainium3.vector.reduction import SumOrderName
+
+
+def test_presets_go_by_their_names():
+    assert list(PRESETS) == [preset.name for preset in PRESETS.values()]
+    machines = (trainium3, trainium3_vector, tensix_numerics, aie_ml_v2_numerics)
+    names = [name for machine in machines for name in machine.PRESETS]
+    assert len(names) == len(set(names))
+
+
+def test_everything_has_a_source():
+    sources = [source for preset in PRESETS.values() for source in preset.sources.values()]
+    sources += [choice.source for choice in CHOICES]
+    assert len(sources) > 20
+    assert all(source.where and source.kind in ("documented", "measured", "inferred", "chosen") for source in sources)
+    with pytest.raises(ValueError, match="fields and sources differ"):
+        Preset(name="incomplete", numerics=TRAINIUM3_MATMUL.numerics, sources={})
+
+
+def test_statements_differ():
+    assert len({choice.statement for choice in CHOICES}) == len(CHOICES)
+
+
+@pytest.mark.parametrize(
+    ("names", "enum"), [(SumOrderName, SumOrder), (EpsPlacementName, EpsPlacement), (QuantTypeName, QuantType)]
+)
+def test_arguments_name_the_members(names, enum):
+    assert names.__args__ == tuple(member.value for member in enum)
+
+
+def test_narrow_and_wide_formats_are_apart():
+    numerics = TRAINIUM3_MATMUL.numerics
+    assert not set(numerics.narrow_formats) & set(numerics.wide_formats)

@@ -1,0 +1,242 @@
+"""One dot step by hand: operands and results in hexadecimal, worked out from the definition."""
+
+from dataclasses import replace
+
+import pytest
+
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import decode
+from bitpath.golden.trainium3.declarations.dot import ScaleNan
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.trainium3.exact.dot import dot_step, trace_dot_product, trace_dot_step
+
+EXACT = TRAINIUM3_QUAD_MX.numerics
+RTZ = replace(EXACT, accumulator_rounding=Rounding.RTZ)
+ALIGNED = TRAINIUM3_QUAD_MX_ALIGNED.numerics
+ONE, MINUS_ONE, TWO, TINY = 0x38, 0xB8, 0x40, 0x01  # E4M3FN: 1, -1, 2, 2**-9
+ZERO, MINUS_ZERO, NAN = 0x00, 0x80, 0x7F
+INF5, MINUS_INF5, ONE5 = 0x7C, 0xFC, 0x3C  # E5M2
+CANONICAL = 0x7FC00000
+
+
+def step(x, y, partial=0, scales=(127, 127), numerics=EXACT, fmt: FloatFormat = E4M3FN):
+    """A step with the missing elements +0."""
+    pad = [ZERO] * 4
+    return dot_step(numerics, (x + pad)[:4], fmt, (y + pad)[:4], fmt, *scales, partial)
+
+
+def test_four_products():
+    # 1*1 + 2*2 - 1*2 + 2**-9*1 = 3 + 2**-9
+    assert step([ONE, TWO, MINUS_ONE, TINY], [ONE, TWO, TWO, ONE]) == 0x40402000
+
+
+def test_scales_multiply_and_their_exponents_add():
+    assert step([ONE], [ONE], scales=(130, 126)) == 0x40800000
+    assert step([ONE], [ONE], scales=(0, 254)) == 0x3F800000
+    assert step([ONE], [ONE], scales=(254, 0)) == 0x3F800000
+
+
+def test_one_ulp_cancellation():
+    # (1 + 2**-23) - 1 leaves the last bit of the partial sum.
+    assert step([MINUS_ONE], [ONE], 0x3F800001) == 0x34000000
+    # (1 - 2**-24) - 1 = -2**-24
+    assert step([MINUS_ONE], [ONE], 0x3F7FFFFF) == 0xB3800000
+
+
+def test_rounding_is_fused():
+    """gem5#2478: multiply, round, then add is another machine.
+
+    p = 2**24 with products 1 and 2**-9: the sum is above the tie between 2**24 and 2**24 + 2. Products rounded with p one
+    by one, or dropped below it, leave the tie and go to even.
+    """
+    assert step([ONE], [ONE], 0x4B800000) == 0x4B800000  # the tie itself, to even
+    assert step([ONE, TINY], [ONE, ONE], 0x4B800000) == 0x4B800001
+    assert step([ONE, TINY], [ONE, TINY], 0x4B800000) == 0x4B800001  # 2**-18 is enough
+    # And from above: 2**24 + 2 + 1 is a tie that goes up to even, 2**-18 less does not.
+    assert step([ONE], [ONE], 0x4B800001) == 0x4B800002
+    assert step([ONE, TINY], [ONE, 0x81], 0x4B800001) == 0x4B800001
+
+
+def test_product_sum_is_not_rounded_before_the_partial_sum_is_added():
+    # 57344**2 + 2**-32 needs 64 bits; with p = -57344**2 the small product remains alone.
+    big = decode(E5M2, 0x7B).value ** 2
+    partial = 0xCF440000
+    assert decode(FP32, partial).value == -big
+    assert step([0x7B, 0x01], [0x7B, 0x01], partial, fmt=E5M2) == 0x2F800000  # 2**-32
+
+
+def test_cancellation_across_distant_scales():
+    # Products 2**127 and -2**127 cancel beside p = 2**-149.
+    assert step([ONE, MINUS_ONE], [ONE, ONE], 0x00000001, scales=(254, 127)) == 0x00000001
+
+
+def test_rtz_truncates_the_magnitude():
+    assert step([ONE], [ONE], 0x4B800001, numerics=RTZ) == 0x4B800001
+    assert step([MINUS_ONE], [ONE], 0xCB800001, numerics=RTZ) == 0xCB800001
+    assert step([TINY], [MINUS_ONE], 0x4B800000, numerics=RTZ) == 0x4B7FFFFF
+
+
+def test_subnormal_results():
+    assert step([ONE], [ONE], scales=(0, 105)) == 0x00000001  # 2**-149
+    assert step([ONE], [ONE], scales=(0, 104)) == 0x00000000  # 2**-150: tie to even zero
+    assert step([0x3C], [ONE], scales=(0, 104)) == 0x00000001  # 1.5 * 2**-150
+    assert step([0xB8], [ONE], scales=(0, 104)) == 0x80000000  # -2**-150 rounds to -0
+    assert step([0x39], [ONE], scales=(0, 127)) == 0x00480000  # 1.125 * 2**-127
+    # The largest subnormal and 2**-150: up into the smallest normal number.
+    assert step([ONE], [ONE], 0x007FFFFF, scales=(0, 104)) == 0x00800000
+
+
+def test_flushing():
+    numerics = replace(EXACT, accumulator_subnormals=False)
+    assert step([ONE], [ONE], scales=(0, 105), numerics=numerics) == 0x00000000
+    assert step([MINUS_ONE], [ONE], scales=(0, 105), numerics=numerics) == 0x80000000
+    assert step([ZERO], [ONE], 0x007FFFFF, numerics=numerics) == 0x00000000
+    # Read as -0, but +0 products make +0.
+    assert step([ZERO], [ONE], 0x807FFFFF, numerics=numerics) == 0x00000000
+    assert step([MINUS_ZERO] * 4, [ONE] * 4, 0x807FFFFF, numerics=numerics) == 0x80000000
+    # Rounding comes first: 2**-126 - 2**-151 becomes the smallest normal number.
+    assert step([ONE5, 0x81], [ONE5, 0x18], scales=(1, 127), numerics=numerics, fmt=E5M2) == 0x00800000
+    assert step([ONE, 0x81], [ONE, TINY], scales=(1, 127), numerics=numerics) == 0x00000000
+    assert step([ONE, 0x81], [ONE, TINY], scales=(1, 127)) == 0x007FFFE0
+
+
+def test_subnormal_elements():
+    numerics = replace(EXACT, element_subnormals=False)
+    assert step([TINY], [ONE]) == 0x3B000000
+    assert step([TINY], [ONE], numerics=numerics) == 0x00000000
+    assert step([0x81, MINUS_ZERO, MINUS_ZERO, MINUS_ZERO], [ONE] * 4, 0x80000000, numerics=numerics) == 0x80000000
+    assert step([0x08], [ONE], numerics=numerics) == 0x3C800000  # 2**-6 is normal
+
+
+def test_overflow():
+    assert step([ONE], [TWO], scales=(254, 127)) == 0x7F800000  # 2**128
+    assert step([MINUS_ONE], [TWO], scales=(254, 127)) == 0xFF800000
+    assert step([0x3F], [ONE], scales=(254, 127)) == 0x7F700000  # 1.875 * 2**127
+    # The largest number and half its last place is the tie to 2**128.
+    assert step([ONE], [ONE], 0x7F7FFFFF, scales=(127, 127 + 103)) == 0x7F800000
+    assert step([0x37], [ONE], 0x7F7FFFFF, scales=(127, 127 + 103)) == 0x7F7FFFFF
+    assert step([ONE], [ONE], 0x7F7FFFFF, scales=(127, 127 + 103), numerics=RTZ) == 0x7F7FFFFF
+    assert step([ONE], [TWO], scales=(254, 127), numerics=RTZ) == 0x7F800000
+    # Far beyond FP32 and back within one step.
+    assert step([0x7E, 0xFE], [0x7E, 0x7E], 0x3F800000, scales=(254, 254)) == 0x3F800000
+
+
+def test_overflow_to_the_largest_number():
+    numerics = replace(EXACT, overflow_to_infinity=False)
+    assert step([ONE], [TWO], scales=(254, 127), numerics=numerics) == 0x7F7FFFFF
+    assert step([MINUS_ONE], [TWO], scales=(254, 127), numerics=numerics) == 0xFF7FFFFF
+    assert step([ZERO], [ONE], 0x7F800000, numerics=numerics) == 0x7F800000  # infinity stays
+
+
+def test_signs_of_zero():
+    negative = [MINUS_ZERO] * 4
+    assert step(negative, [ONE] * 4, 0x80000000) == 0x80000000
+    assert step(negative, [ONE] * 4, 0x00000000) == 0x00000000
+    assert step(negative, [ONE, ONE, ONE, MINUS_ONE], 0x80000000) == 0x00000000
+    assert step([ZERO] * 4, [MINUS_ONE] * 4, 0x80000000) == 0x80000000
+    assert step([ONE, MINUS_ONE, MINUS_ZERO, MINUS_ZERO], [ONE] * 4, 0x80000000) == 0x00000000
+    assert step([ONE], [ONE], 0xBF800000) == 0x00000000
+    assert step([ONE], [ONE], 0xBF800000, numerics=RTZ) == 0x00000000
+
+
+def test_nan_and_infinity():
+    assert step([NAN], [ONE]) == CANONICAL
+    assert step([ZERO], [0xFF]) == CANONICAL
+    assert step([ONE], [ONE], 0xFFFFFFFF) == CANONICAL
+    assert step([ONE], [ONE], 0x7F800001) == CANONICAL
+    assert step([INF5], [ONE5], fmt=E5M2) == 0x7F800000
+    assert step([INF5], [0xBC], fmt=E5M2) == 0xFF800000
+    assert step([INF5], [ZERO], fmt=E5M2) == CANONICAL
+    assert step([INF5, MINUS_INF5], [ONE5, ONE5], fmt=E5M2) == CANONICAL
+    assert step([INF5], [ONE5], 0xFF800000, fmt=E5M2) == CANONICAL
+    assert step([INF5], [ONE5], 0x7F800000, fmt=E5M2) == 0x7F800000
+    assert step([INF5], [ONE5], 0xFF7FFFFF, scales=(0, 0), fmt=E5M2) == 0x7F800000
+
+
+def test_scale_nan():
+    assert step([ONE] * 4, [ONE] * 4, scales=(255, 127)) == CANONICAL
+    assert step([ZERO], [ZERO], scales=(127, 255)) == CANONICAL
+    infinity = replace(EXACT, scale_nan=ScaleNan.INFINITY)
+    assert step([ONE] * 4, [ONE] * 4, scales=(255, 127), numerics=infinity) == 0x7F800000
+    assert step([MINUS_ONE] * 4, [ONE] * 4, scales=(127, 255), numerics=infinity) == 0xFF800000
+    assert step([ONE, MINUS_ONE, ONE, ONE], [ONE] * 4, scales=(255, 127), numerics=infinity) == CANONICAL
+    assert step([ONE, ONE, ONE, ZERO], [ONE] * 4, scales=(127, 255), numerics=infinity) == CANONICAL
+    assert step([ONE] * 4, [ONE] * 4, scales=(255, 0), numerics=infinity) == 0x7F800000
+
+
+def test_narrow_accumulator():
+    numerics = replace(EXACT, accumulator=BF16)
+    assert step([ONE, TINY], [ONE, TWO], numerics=numerics) == 0x3F800000  # 1 + 2**-8: tie to even
+    assert step([ONE, TINY], [ONE, 0x44], numerics=numerics) == 0x3F810000  # 1 + 3 * 2**-9
+    assert step([ONE], [ONE], scales=(0, 127 - 6), numerics=numerics) == 0x00010000  # 2**-133, the smallest
+    assert step([ONE], [ONE], scales=(0, 127 - 7), numerics=numerics) == 0x00000000
+    assert step([ONE], [TWO], scales=(254, 127), numerics=numerics) == 0x7F800000
+    saturating = replace(numerics, overflow_to_infinity=False)
+    assert step([ONE], [TWO], scales=(254, 127), numerics=saturating) == 0x7F7F0000
+    with pytest.raises(ValueError, match="partial_sum is 0x3f800001; its lowest 16 bits are 0"):
+        step([ONE], [ONE], 0x3F800001, numerics=numerics)
+
+
+def test_alignment_truncates_below_the_largest_exponent():
+    """F = 16: with the largest term 1, what is below 2**-16 is cut from each term by itself."""
+    assert step([ONE], [ONE], 0x377FFFFF, numerics=ALIGNED) == 0x3F800000  # just below 2**-16
+    assert step([ONE], [ONE], 0x37800000, numerics=ALIGNED) == 0x3F800080
+    assert step([MINUS_ONE], [ONE], 0x37FFFFFF, numerics=ALIGNED) == 0xBF7FFF00
+    nearest = replace(ALIGNED, align_rounding=Rounding.RNE)
+    assert step([ONE], [ONE], 0x377FFFFF, numerics=nearest) == 0x3F800080
+    assert step([ONE], [ONE], 0x37000000, numerics=nearest) == 0x3F800000  # tie to even
+    assert step([ONE], [ONE], 0x37C00000, numerics=nearest) == 0x3F800100  # 1.5 units: tie to even
+
+
+def test_alignment_goes_by_the_exponent_before_normalisation():
+    # 1.5 * 1.5 = 2.25 has exponent 0 and keeps a p of 2**-16; the normal form's exponent 1 would drop it.
+    assert step([0x3C], [0x3C], 0x37800000, numerics=ALIGNED) == 0x40100040
+    # A zero product's exponent does not count, a subnormal's is emin: 2**-9 * 1 goes by -6.
+    assert step([ZERO, ONE], [0x7E, ONE], 0x37800000, numerics=ALIGNED) == 0x3F800080
+    assert step([TINY], [ONE], 0x347FFFFF, numerics=ALIGNED) == 0x3B000000
+    assert step([TINY], [ONE], 0x34800000, numerics=ALIGNED) == 0x3B000400
+
+
+def test_alignment_to_zero():
+    coarse = replace(ALIGNED, align_fraction_bits=0)
+    # -2**-18 counts as exponent -12: it is cut to zero, and so the sum has only negative signs.
+    assert step([TINY] * 4, [0x81] * 4, 0x80000000, numerics=coarse) == 0x80000000
+    assert step([TINY] * 4, [0x81] * 4, 0x00000000, numerics=coarse) == 0x00000000
+    assert step([TINY] * 4, [TINY] * 4, 0x80000000, numerics=coarse) == 0x00000000
+
+
+def test_trace_keeps_everything():
+    trace = trace_dot_step(ALIGNED, [ONE, ZERO, ZERO, ZERO], E4M3FN, [ONE] * 4, E4M3FN, 128, 127, 0x37FFFFFF)
+    assert [term.value for term in trace.terms] == [2, 0, 0, 0, decode(FP32, 0x37FFFFFF).value]
+    assert trace.align_exponent == 1
+    assert trace.aligned == (2, 0, 0, 0, 0)
+    assert trace.total == 2
+    assert trace.exact == 2 + decode(FP32, 0x37FFFFFF).value
+    assert trace.error_ulp == -decode(FP32, 0x37FFFFFF).value * 2**22
+    special = trace_dot_step(EXACT, [NAN] * 4, E4M3FN, [ONE] * 4, E4M3FN, 127, 127, 0)
+    assert (special.total, special.exact, special.error_ulp, special.aligned) == (None, None, None, ())
+
+
+def test_chain_goes_in_order_from_plus_zero():
+    """hw-native-sys/pto-isa#280: the order of accumulation is part of the contract."""
+    big, one, minus = [[0x7E, 0, 0, 0]], [[ONE, 0, 0, 0]], [[0xFE, 0, 0, 0]]
+    y = [[ONE] * 4] * 3
+    scales = ([147, 127, 147], [127] * 3)  # 448 * 2**20 swallows 1
+    forward = trace_dot_product(EXACT, big + one + minus, E4M3FN, y, E4M3FN, *scales)
+    assert [each.result for each in forward] == [0x4DE00000, 0x4DE00000, 0x00000000]
+    other = trace_dot_product(EXACT, big + minus + one, E4M3FN, y, E4M3FN, [147, 147, 127], [127] * 3)
+    assert other[-1].result == 0x3F800000
+    started = trace_dot_product(EXACT, one, E4M3FN, y[:1], E4M3FN, [127], [127], 0x3F800000)
+    assert started[0].result == 0x40000000
+    with pytest.raises(ValueError, match=r"codes and scales have \[1, 3\] rows"):
+        trace_dot_product(EXACT, one, E4M3FN, y, E4M3FN, [127], [127])
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="stationary_format is E2M1; allowed are E4M3FN, E5M2"):
+        step([ONE], [ONE], fmt=E2M1)
+    with pytest.raises(ValueError, match="moving_codes has 3 elements; 4 are allowed"):
+        dot_step(EXACT, [ONE] * 4, E4M3FN, [ONE] * 3, E4M3FN, 127, 127, 0)
+    with pytest.raises(ValueError, match="code is 256"):
+        step([ONE], [ONE], scales=(256, 127))

@@ -1,0 +1,256 @@
+"""FP32 arithmetic: the scalar tier against its definition in integers, the arrays against the scalar tier."""
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of
+from bitpath.golden.formats.catalogue import BF16, E2M1, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar import fp32 as exact
+from bitpath.golden.scalar.codec import Kind, Overflow, decode
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.trainium3.operands import fp32
+
+NAN, INF, ONE = 0x7FC00000, 0x7F800000, 0x3F800000
+MAGNITUDES = (
+    0, 1, 2, 3, 0x200000, 0x200001, 0x3FFFFF, 0x400000, 0x7FFFFF, 0x800000, 0x800001, 0x00FFFFFF, 0x1F800000, 0x20000000,
+    0x33800000, 0x34000000, 0x3F000000, 0x3F7FFFFF, ONE, 0x3F800001, 0x40000000, 0x40400000, 0x42280000, 0x5F000000,
+    0x7E800000, 0x7E800001, 0x7F000000, 0x7F000001, 0x7F7FFFFE, 0x7F7FFFFF, INF, INF + 1, NAN, 0x7FFFFFFF,
+)  # fmt: skip
+CORNERS = (*MAGNITUDES, *(each | 1 << 31 for each in MAGNITUDES))
+BINARY = ("add", "multiply", "maximum", "minimum")
+UNARY = ("reciprocal", "square_root", "reciprocal_square_root", "absolute")
+codes32 = st.one_of(st.sampled_from(CORNERS), st.integers(0, (1 << 32) - 1))
+
+
+def floats(codes):
+    return np.array(codes, np.uint32).view(np.float32)
+
+
+def value(code):
+    return decode(FP32, code).value
+
+
+def is_nearest(code, below, above):
+    """Whether the bounds of what rounds to a positive code, ties to even, hold the exact value.
+
+    `below` and `above` say of a positive number whether the exact value lies above and below it.
+    """
+    low, high = (value(code) + value(code - 1)) / 2, (value(code) + value(code + 1)) / 2
+    return above(low) and below(high)
+
+
+@pytest.mark.parametrize("name", UNARY)
+@settings(max_examples=60, deadline=None)
+@given(codes32)
+def test_unary_tiers_agree(name, code):
+    assert getattr(fp32, name)(floats([code])).view(np.uint32)[0] == getattr(exact, name)(code)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@settings(max_examples=60, deadline=None)
+@given(codes32, codes32)
+def test_binary_tiers_agree(name, x, y):
+    assert getattr(fp32, name)(floats([x]), floats([y])).view(np.uint32)[0] == getattr(exact, name)(x, y)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_corners(name):
+    got = getattr(fp32, name)(floats(CORNERS)).view(np.uint32)
+    assert got.tolist() == [getattr(exact, name)(code) for code in CORNERS]
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_corners(name):
+    x, y = np.meshgrid(floats(CORNERS), floats(CORNERS))
+    got = getattr(fp32, name)(x, y).view(np.uint32)
+    assert got.tolist() == [[getattr(exact, name)(a, b) for a in CORNERS] for b in CORNERS]
+
+
+def test_subtraction_adds_the_negative():
+    x, y = np.meshgrid(floats(CORNERS), floats(CORNERS))
+    got = fp32.subtract(x, y).view(np.uint32)
+    assert got.tolist() == [[exact.add(a, b ^ 1 << 31) for a in CORNERS] for b in CORNERS]
+
+
+def test_sums_that_cancel():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, INF, 3000)
+    y = (x + rng.integers(-3, 4, x.size) & 0x7FFFFFFF) | 1 << 31
+    got = fp32.add(floats(x), floats(y)).view(np.uint32)
+    assert got.tolist() == [exact.add(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+
+
+def test_reciprocal_by_definition():
+    """1/x rounds to r where it lies between r's midpoints with its neighbours."""
+    for code in [*range(0x800000, 0x800040), *range(0x3F800001, 0x40000000, 99_991), *range(0x7E800000, INF, 999_983)]:
+        exactly = 1 / value(code)
+        assert is_nearest(exact.reciprocal(code), lambda m, x=exactly: x <= m, lambda m, x=exactly: x >= m)
+
+
+@pytest.mark.parametrize("start", [1, 0x7FFFF0, 0x3F800001, 0x40000001, 0x7F7FF000])
+def test_roots_by_definition(start):
+    """sqrt(x) < m where x < m*m, and 1/sqrt(x) < m where 1 < x*m*m; neither is ever a midpoint."""
+    for code in range(start, start + 100):
+        x = value(code)
+        assert is_nearest(exact.square_root(code), lambda m, x=x: x < m * m, lambda m, x=x: x > m * m)
+        root = exact.reciprocal_square_root(code)
+        assert is_nearest(root, lambda m, x=x: x * m * m > 1, lambda m, x=x: x * m * m < 1)
+
+
+def test_exact_roots():
+    """Even powers of two, and 9."""
+    for k in range(-63, 64):
+        square, root, inverse_root = (round_to_format(Fraction(2) ** each, FP32) for each in (2 * k, k, -k))
+        assert exact.square_root(square) == root
+        assert exact.reciprocal_square_root(square) == inverse_root
+    assert exact.square_root(0x41100000) == 0x40400000
+
+
+def test_specials_by_hand():
+    minus = 1 << 31
+    assert [exact.reciprocal(code) for code in (0, minus, INF, INF | minus, NAN | minus)] == [
+        INF, INF | minus, 0, minus, NAN,
+    ]  # fmt: skip
+    assert [exact.reciprocal(code) for code in (1, 0x1FFFFF, 0x200000, 0x200001)] == [INF, INF, INF, 0x7F7FFFF8]
+    assert exact.reciprocal(0x7F000000) == 0x00400000  # 2**127 gives a subnormal
+    assert [exact.square_root(code) for code in (0, minus, INF, INF | minus, 0xBF800000, NAN)] == [
+        0, minus, INF, NAN, NAN, NAN,
+    ]  # fmt: skip
+    assert [exact.reciprocal_square_root(code) for code in (0, minus, INF, INF | minus, 0xBF800000)] == [
+        INF, INF | minus, 0, NAN, NAN,
+    ]  # fmt: skip
+    assert exact.reciprocal_square_root(1) == 0x64B504F3  # 2**74.5
+    assert (exact.maximum(0, minus), exact.maximum(minus, 0), exact.maximum(minus, minus)) == (0, 0, minus)
+    assert (exact.minimum(0, minus), exact.minimum(minus, 0), exact.minimum(0, 0)) == (minus, minus, 0)
+    assert (exact.maximum(NAN, ONE), exact.minimum(ONE, INF + 1)) == (NAN, NAN)
+    assert (exact.add(INF, INF | minus), exact.add(ONE, ONE | minus), exact.add(minus, minus)) == (NAN, 0, minus)
+    assert (exact.multiply(0, INF), exact.multiply(minus, ONE), exact.multiply(1, 0x3F000000)) == (NAN, minus, 0)
+
+
+def test_largest_magnitude_keeps_its_sign_and_of_equals_the_second():
+    x, y = (
+        floats([0xC0000000, ONE, ONE, 0xBF800000, NAN, ONE]),
+        floats([ONE, 0xC0000000, 0xBF800000, ONE, ONE, INF + 1]),
+    )
+    assert fp32.absolute_maximum(x, y).view(np.uint32).tolist() == [0xC0000000, 0xC0000000, 0xBF800000, ONE, NAN, NAN]
+
+
+FORMATS = (FP32, BF16, FP16, E4M3, E4M3FN, E5M2, E3M4)
+
+
+@pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: fmt.name)
+def test_casts(fmt):
+    """Reading all codes (of 16 bits and fewer) and writing all kinds of numbers."""
+    dtype = DTYPES[fmt]
+    codes = np.arange(1 << fmt.width, dtype=np.uint64) if fmt is not FP32 else np.array(CORNERS)
+    array = codes.astype(f"u{dtype.itemsize}").view(dtype)
+    sample = slice(None, None, max(1, codes.size // 2000))
+    got = fp32.read(array).view(np.uint32)
+    assert got[sample].tolist() == [exact.convert(code, fmt, FP32) for code in codes[sample].tolist()]
+    rng = np.random.default_rng(2)
+    half = 1 << max(22 - fmt.fraction_bits, 0)
+    near = rng.choice(got, 1500) + rng.integers(-1, 2, 1500) * half  # numbers of the format, and ties between two
+    values = np.concatenate([near, np.array(CORNERS), rng.integers(0, 1 << 32, 500)]).astype(np.uint32)
+    written = codes_of(fp32.write(values.view(np.float32), dtype))
+    assert written.tolist() == [exact.convert(code, FP32, fmt) for code in values.tolist()]
+
+
+def test_conversions_by_hand():
+    assert exact.convert(0x358637BD, FP32, BF16) == 0x3586  # 1e-6
+    assert exact.convert(0x43780000, FP32, E4M3) == 0x78  # 248 overflows, a tie with what would be 256
+    assert exact.convert(0x4377FFFF, FP32, E4M3) == 0x77
+    assert exact.convert(0xFF800000, FP32, E4M3) == 0xF8
+    assert exact.convert(0xFF800000, FP32, E4M3FN) == 0x7F
+    assert exact.convert(0xFF800000, FP32, E4M3FN, overflow=Overflow.SATURATE) == 0xFE
+    assert exact.convert(0x3F801000, FP32, TF32) == 0x1FC00  # a tie
+    assert exact.convert(0x3F803000, FP32, TF32) == 0x1FC02
+    assert exact.convert(0x3F803FFF, FP32, TF32, Rounding.RTZ) == 0x1FC01
+    with pytest.raises(ValueError, match="code is a NaN, which E2M1 cannot express"):
+        exact.convert(NAN, FP32, E2M1)
+
+
+def integers_of(values):
+    """Non-negative float32 codes as integers and exponents of two; infinity as the number that follows the largest one."""
+    biased, fraction = values >> 23, values & (1 << 23) - 1
+    return np.where(biased > 0, fraction | 1 << 23, fraction), np.maximum(biased, 1) - 150
+
+
+def midpoints(results):
+    """What lies half-way between results, positive codes, and their neighbours below and above."""
+    whole, exponent = integers_of(results)
+    finer = (whole == 1 << 23) & (exponent > -149)  # the binade below is twice as fine
+    return (np.where(finer, 4 * whole - 1, 2 * whole - 1), exponent - 1 - finer), (2 * whole + 1, exponent - 1)
+
+
+def below_reciprocal(x, x_exponent, m, m_exponent):
+    """Whether m < 1/x: x * m against a power of two; no midpoint is equal, having an odd factor, but for 1."""
+    assert np.all(m > 1)
+    return x * m < np.int64(1) << -(x_exponent + m_exponent)
+
+
+def below_square_root(x, x_exponent, m, m_exponent):
+    """Whether m < sqrt(x): m * m, of up to 52 bits, against x; never equal, m being odd and above x's last place."""
+    shift = x_exponent - 2 * m_exponent
+    assert np.all(shift > 0)
+    return m * m < x << shift
+
+
+def below_reciprocal_square_root(x, x_exponent, m, m_exponent):
+    """Whether m < 1/sqrt(x): x * m * m, of up to 77 bits in two pieces, against a power of two."""
+    square = m * m
+    low = x * (square & (1 << 26) - 1)
+    high = x * (square >> 26) + (low >> 26)
+    return high < np.int64(1) << -(x_exponent + 2 * m_exponent) - 26
+
+
+IS_BELOW = {
+    "reciprocal": below_reciprocal,
+    "square_root": below_square_root,
+    "reciprocal_square_root": below_reciprocal_square_root,
+}
+
+
+def all_nearest(name, codes):
+    """Check float32 results of positive codes against the midpoints at both sides, in integers."""
+    results = getattr(fp32, name)(codes.astype(np.uint32).view(np.float32)).view(np.uint32).astype(np.int64)
+    below, above = midpoints(results)
+    x, is_below, finite = integers_of(codes), IS_BELOW[name], results < INF
+    return np.all(is_below(*x, *below)) and not np.any(is_below(*x, *above) & finite)
+
+
+@pytest.mark.parametrize(
+    ("name", "binade"),
+    [
+        *(("reciprocal", 0), ("reciprocal", 127), ("reciprocal", 253), ("reciprocal", 254)),
+        *((name, binade) for name in ("square_root", "reciprocal_square_root") for binade in (0, 127, 128)),
+    ],
+)
+def test_every_significand(name, binade):
+    """Of biased exponents that stand for all: one, or a root's even and odd ones, subnormals, and subnormal results."""
+    chunk = 1 << 18
+    for start in range(binade << 23, binade + 1 << 23, chunk):
+        assert all_nearest(name, np.arange(max(start, 1), start + chunk))
+
+
+@pytest.mark.parametrize("name", ["reciprocal", "square_root"])
+def test_numpy_rounds_once(name):
+    """A sample of all binades against the scalar tier, so that a numpy that does otherwise is found."""
+    codes = np.random.default_rng(4).integers(0, INF, 1500)
+    got = getattr(fp32, name)(floats(codes)).view(np.uint32)
+    assert got.tolist() == [getattr(exact, name)(code) for code in codes.tolist()]
+
+
+def test_no_result_but_nan_is_nan():
+    """Every NaN that comes out is the one, also through casts."""
+    nans = floats([INF + 1, 0xFF800001, 0xFFFFFFFF, NAN])
+    for fmt in FORMATS:
+        assert set(codes_of(fp32.write(nans, DTYPES[fmt])).tolist()) == {fmt.nan_code}
+    assert decode(FP32, exact.absolute(0xFFFFFFFF)).kind is Kind.NAN
+    assert fp32.read(np.array([0xFFC1], np.uint16).view(ml_dtypes.bfloat16)).view(np.uint32)[0] == NAN
+    assert Fraction(float(fp32.read(np.array([0x0001], np.uint16).view(ml_dtypes.bfloat16))[0])) == Fraction(2) ** -133

@@ -1,0 +1,198 @@
+"""Whole matrices: tiling, padding, and the list of instructions that golden and RTL share."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden.arrays.codec import codes_of
+from bitpath.golden.formats.catalogue import E4M3FN, E5M2, FP32
+from bitpath.golden.trainium3 import (
+    dequantize,
+    from_partitions,
+    matmul,
+    plan_matmul,
+    quantize_offline,
+    run_plan,
+    to_partitions,
+)
+from bitpath.golden.trainium3.declarations.quad_mx import (
+    TRAINIUM3_QUAD_MX,
+    TRAINIUM3_QUAD_MX_ALIGNED,
+    TRAINIUM3_QUAD_MX_E4M3,
+    AccumulateFlag,
+)
+from bitpath.golden.trainium3.exact.dot import trace_dot_product
+from bitpath.golden.trainium3.exact.psum import psum_write
+from bitpath.golden.trainium3.matmul.matmul import round_to_bfloat16
+
+E4, E5, FP4 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn
+FORMATS = {"mxfp8_e4m3": E4, "mxfp8_e5m2": E5, "mxfp4": FP4}
+
+
+def matrices(m, k, n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n", "expected"),
+    [
+        # (P, M, N, flag, first row, first column) of each instruction.
+        (1, 1, 1, [(32, 2, 1, 3, 0, 0)]),
+        (128, 384, 512, [(96, 128, 512, 3, 0, 0)]),
+        (3, 700, 2, [(128, 4, 2, 1, 0, 0), (64, 4, 2, 2, 0, 0)]),
+        (2, 1300, 1, [(128, 2, 1, 1, 0, 0), (128, 2, 1, 0, 0, 0), (96, 2, 1, 2, 0, 0)]),
+        (
+            131,
+            512,
+            514,
+            [(128, 128, 512, 3, 0, 0), (128, 128, 2, 3, 0, 512), (128, 4, 512, 3, 128, 0), (128, 4, 2, 3, 128, 512)],
+        ),
+    ],
+)
+def test_plan(m, k, n, expected):
+    plan = plan_matmul(*matrices(m, k, n))
+    got = [
+        (
+            each.stationary.shape[0],
+            each.stationary.shape[1],
+            each.moving.shape[1],
+            int(each.psum_accumulate_flag),
+            each.output[0].start,
+            each.output[1].start,
+        )
+        for each in plan
+    ]
+    assert got == expected
+    for each in plan:
+        assert isinstance(each.psum_accumulate_flag, AccumulateFlag)
+        assert each.output[0].stop - each.output[0].start == each.stationary.shape[1]
+        assert each.output[1].stop - each.output[1].start == each.moving.shape[1]
+        assert each.stationary_scale.shape == (each.stationary.shape[0] // 8, each.stationary.shape[1])
+        assert each.moving_scale.shape == (each.moving.shape[0] // 8, each.moving.shape[1])
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (3, 700, 2), (130, 1, 1), (1, 1, 513)])
+def test_results_are_cropped(m, k, n):
+    a, b = matrices(m, k, n)
+    padded = run_plan(plan_matmul(a, b))
+    assert padded.shape == (m + m % 2, n)
+    assert np.array_equal(matmul(a, b), padded[:m])
+
+
+@pytest.mark.parametrize("k_order", ["interleaved", "adjacent"])
+def test_padding_is_zero_and_in_place(k_order):
+    """A K of 130 fills 130 of 256 places: k = i * 64 + p or 4 * p + i, zeros elsewhere."""
+    a, b = np.ones((1, 130), np.float32), np.ones((130, 1), np.float32)
+    (each,) = plan_matmul(a, b, k_order=k_order)
+    assert each.stationary.shape == (64, 2, 4)
+    column = codes_of(from_partitions(each.stationary, k_order))
+    assert (column[:130, 0] == 0x78).all()  # 1 / 2**-8 = 256
+    assert (column[130:, 0] == 0).all()
+    assert (column[:, 1] == 0).all()
+    assert matmul(a, b, k_order=k_order).tolist() == [[130.0]]
+
+
+@pytest.mark.parametrize("k_order", ["interleaved", "adjacent"])
+@pytest.mark.parametrize(
+    ("a_format", "b_format", "scale_rule"),
+    [
+        ("mxfp8_e4m3", "mxfp8_e4m3", "ocp"),
+        ("mxfp8_e5m2", "mxfp8_e5m2", "nki05"),
+        ("mxfp8_e4m3", "mxfp4", "ocp"),
+        ("mxfp4", "mxfp8_e5m2", "nki05"),
+    ],
+)
+@pytest.mark.parametrize("preset", [TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED], ids=lambda preset: preset.name)
+def test_one_output_against_the_scalar_tier(preset, a_format, b_format, scale_rule, k_order):
+    """Operands quantised here by hand, column by column; then dot products chained and added in FP32 PSUM."""
+    a, b = matrices(3, 600, 2, seed=7)
+    got = matmul(
+        a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order, numerics=preset.numerics
+    )
+    row, column = 2, 1
+    present = None
+    for start, stop in ((0, 512), (512, 640)):
+        sides = []
+        for vector, name in ((a[row], a_format), (b[:, column], b_format)):
+            padded = np.pad(vector, (0, 40))[start:stop].astype(ml_dtypes.bfloat16)
+            tile = to_partitions(padded[:, np.newaxis], k_order)[:, 0]
+            data, scale = quantize_offline(tile, FORMATS[name], scale_rule=scale_rule)
+            if name == "mxfp4":  # every FP4 number is a number of E4M3FN
+                data = data.astype(np.float32).astype(E4)
+            sides += [codes_of(data).tolist(), E5M2 if name == "mxfp8_e5m2" else E4M3FN, scale[:, 0].repeat(8).tolist()]
+        x, x_format, x_scale, y, y_format, y_scale = sides
+        result = trace_dot_product(preset.numerics, x, x_format, y, y_format, x_scale, y_scale)[-1].result
+        present = psum_write(result, present, FP32)
+    assert got.view(np.uint32)[row, column] == present
+
+
+def test_the_e4m3_preset_is_the_reference_without_e5m2():
+    a, b = matrices(3, 600, 2, seed=8)
+    numerics = TRAINIUM3_QUAD_MX_E4M3.numerics
+    for b_format in ("mxfp8_e4m3", "mxfp4"):
+        reference = matmul(a, b, b_format=b_format)
+        assert matmul(a, b, b_format=b_format, numerics=numerics).tobytes() == reference.tobytes()
+    with pytest.raises(ValueError, match="the numerics allow E4M3FN"):
+        matmul(a, b, b_format="mxfp8_e5m2", numerics=numerics)
+
+
+def test_accuracy_against_the_dequantised_product():
+    """The result differs from the exact product of the quantised matrices by FP32 rounding only: 128 steps' half ulps."""
+    a, b = matrices(8, 512, 8, seed=8)
+    for name in ("mxfp8_e4m3", "mxfp8_e5m2"):
+        (each,) = plan_matmul(a, b, a_format=name, b_format=name)
+        x, y = (
+            dequantize(data.reshape(128, -1), scale).reshape(data.shape)
+            for data, scale in ((each.stationary, each.stationary_scale), (each.moving, each.moving_scale))
+        )
+        exact = np.einsum("pmi,pni->mn", x, y)
+        magnitude = np.einsum("pmi,pni->mn", np.abs(x), np.abs(y))
+        got = matmul(a, b, a_format=name, b_format=name)
+        assert np.all(np.abs(got - exact) <= 128 * 2.0**-24 * magnitude)
+        assert not np.array_equal(got, exact)
+
+
+def test_round_to_bfloat16():
+    """ml_dtypes as a witness, NaN aside: all top halves with the low halves around the tie."""
+    low = np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
+    bits = (np.arange(1 << 16, dtype=np.uint32)[:, np.newaxis] << 16 | low).ravel()
+    values = bits.view(np.float32)
+    finite_or_infinite = ~np.isnan(values)
+    got = codes_of(round_to_bfloat16(values))
+    witness = codes_of(values[finite_or_infinite].astype(ml_dtypes.bfloat16))
+    assert np.array_equal(got[finite_or_infinite], witness)
+    assert (got[~finite_or_infinite] == 0x7FC0).all()
+
+
+def test_inputs_are_not_modified():
+    a, b = matrices(3, 5, 7)
+    copies = a.copy(), b.copy()
+    matmul(a, b)
+    assert np.array_equal(a, copies[0])
+    assert np.array_equal(b, copies[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "sentence"),
+    [
+        ({"a": np.zeros((2, 4))}, TypeError, "a is float64; float32 is allowed"),
+        ({"b": np.zeros((4, 2), np.float16)}, TypeError, "b is float16; float32 is allowed"),
+        ({"a": np.zeros(4, np.float32)}, ValueError, r"a has shape \(4,\); two dimensions of at least 1 are allowed"),
+        ({"b": np.zeros((4, 0), np.float32)}, ValueError, r"b has shape \(4, 0\)"),
+        ({"b": np.zeros((5, 2), np.float32)}, ValueError, "b has 5 rows; 4 are allowed, as many as a has columns"),
+        ({"a_format": "fp8"}, ValueError, "a_format is 'fp8'; 'mxfp8_e4m3', 'mxfp8_e5m2' and 'mxfp4' are allowed"),
+        ({"b_format": "MXFP4"}, ValueError, "b_format is 'MXFP4'"),
+        ({"scale_rule": "max"}, ValueError, "scale_rule is 'max'"),
+        ({"k_order": "rows"}, ValueError, "k_order is 'rows'"),
+        (
+            {"b": np.full((4, 2), np.nan, np.float32), "b_format": "mxfp4"},
+            ValueError,
+            "b holds NaN, which float4_e2m1fn cannot express",
+        ),
+    ],
+)
+def test_errors(change, error, sentence):
+    arguments = {"a": np.zeros((2, 4), np.float32), "b": np.zeros((4, 2), np.float32)} | change
+    with pytest.raises(error, match=sentence):
+        matmul(**arguments)

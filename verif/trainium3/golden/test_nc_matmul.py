@@ -1,0 +1,272 @@
+"""nc_matmul: the array without scales, against the scalar multiply-add and against exact sums."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array
+from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import decode
+from bitpath.golden.scalar.fp32 import add, convert, multiply
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.trainium3 import Xorwow, nc_matmul, psum_random_bits
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
+from bitpath.golden.trainium3.exact import multiply_add
+from bitpath.golden.trainium3.exact.psum import psum_write
+
+EXACT = TRAINIUM3_MATMUL.numerics
+S1E8M15 = replace(FP32, name="S1E8M15", fraction_bits=15, nan_code=0x7FC000)
+NUMERICS = {
+    "exact": EXACT,
+    "product": replace(EXACT, product_rounding=Rounding.RNE),
+    "product_rtz": replace(EXACT, product_rounding=Rounding.RTZ, accumulator_rounding=Rounding.RTZ),
+    "rtz": replace(EXACT, accumulator_rounding=Rounding.RTZ, tf32_rounding=Rounding.RTZ),
+    "m15": replace(EXACT, accumulator=S1E8M15, product_rounding=Rounding.RNE),
+}
+PAIRS = [
+    pair
+    for formats in (EXACT.narrow_formats, EXACT.wide_formats)
+    for pair in product(formats, repeat=2)
+    if set(pair) != {E4M3, E4M3FN}
+]
+
+
+def element_codes(rng, fmt, shape, kind):
+    """Codes of a format, all kinds; or finite ones of exponents near 1."""
+    if kind == "any":
+        draw = rng.random(shape)
+        corners = np.array(
+            [0, 1, fmt.fraction_mask, fmt.fraction_mask + 1, fmt.max_code, fmt.max_code + 1, fmt.nan_code]
+        )
+        special = rng.choice(corners, shape) | rng.choice([0, fmt.sign_mask], shape)
+        return np.where(draw < 0.3, special, rng.integers(0, 1 << fmt.width, shape))
+    exponent = np.clip(rng.integers(-4, 5, shape) + fmt.bias, 0, fmt.exponent_mask - 1)
+    fraction = rng.integers(0, fmt.fraction_mask + 1, shape)
+    return exponent << fmt.fraction_bits | fraction | rng.choice([0, fmt.sign_mask], shape)
+
+
+def matrix(fmt, codes):
+    """The array that carries codes, and nc_matmul's word for TF32, whose codes are FP32's upper 19 bits."""
+    if fmt is TF32:
+        return (codes << FP32.fraction_bits - TF32.fraction_bits).astype(np.uint32).view(np.float32)
+    return codes.astype(f"u{fmt.width // 8}").view(DTYPES[fmt])
+
+
+def run(x, x_format, y, y_format, **options):
+    tf32 = {"stationary_tf32": x_format is TF32, "moving_tf32": y_format is TF32}
+    return nc_matmul(matrix(x_format, x), matrix(y_format, y), **tf32, **options)
+
+
+def chained(numerics, x, x_format, y, y_format):
+    """FP32 codes [M][N] of the scalar tier."""
+    result = np.zeros((x.shape[1], y.shape[1]), np.int64)
+    for m, n in np.ndindex(result.shape):
+        for k in range(len(x)):
+            result[m, n] = multiply_add(numerics, int(x[k, m]), x_format, int(y[k, n]), y_format, int(result[m, n]))
+    return result
+
+
+@pytest.mark.parametrize("kind", ["near", "any"])
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair[0].name}x{pair[1].name}")
+def test_tiers_agree(pair, kind):
+    rng = np.random.default_rng([PAIRS.index(pair), len(kind)])
+    for index, numerics in enumerate(NUMERICS.values()):
+        shape = (5, 4, 3) if index == 0 else (3, 2, 3)
+        x, y = (element_codes(rng, fmt, (shape[0], free), kind) for fmt, free in zip(pair, shape[1:], strict=True))
+        got = run(x, pair[0], y, pair[1], numerics=numerics).view(np.uint32)
+        assert got.tolist() == chained(numerics, x, pair[0], y, pair[1]).tolist()
+
+
+codes32 = st.one_of(
+    st.sampled_from(
+        [0, 1 << 31, 1, 0x007FFFFF, 0x00800000, 0x3F800000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000]
+    ),
+    st.integers(0, (1 << 32) - 1),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from(list(NUMERICS)), codes32, codes32, codes32)
+def test_one_step_onto_anything(name, x, y, partial):
+    """The partial sum comes in as FP32 times 1, the first of two rows."""
+    numerics = NUMERICS[name]
+    partial &= -(1 << 23 - numerics.accumulator.fraction_bits) & 0xFFFFFFFF
+    got = run(np.array([[partial], [x]]), FP32, np.array([[0x3F800000], [y]]), FP32, numerics=numerics)
+    expected = 0
+    for a, b in ((partial, 0x3F800000), (x, y)):
+        expected = multiply_add(numerics, a, FP32, b, FP32, expected)
+    assert got.view(np.uint32)[0, 0] == expected
+
+
+@settings(max_examples=120, deadline=None)
+@given(codes32, codes32, codes32)
+def test_scalar_step_by_definition(x, y, partial):
+    """One rounding of the exact sum; with a rounded product, a multiplication and an addition of FP32."""
+    separate = multiply_add(NUMERICS["product"], x, FP32, y, FP32, partial)
+    assert separate == add(multiply(x, y), partial)
+    fused = multiply_add(EXACT, x, FP32, y, FP32, partial)
+    operands = [decode(FP32, code) for code in (x, y, partial)]
+    if all(each.kind.value == "finite" for each in operands):
+        total = operands[0].value * operands[1].value + operands[2].value
+        sign = (operands[0].sign ^ operands[1].sign) & operands[2].sign
+        assert fused == round_to_format(total, FP32, zero_sign=sign)
+    else:
+        assert fused == separate or decode(FP32, fused).kind.value == "infinity"
+
+
+def test_fused_and_separate_rounding_differ():
+    """(1 + 2**-12)**2 - (1 + 2**-11) leaves 2**-24, which a product of 24 bits has lost: a tie that went to even."""
+    x = np.array([[1.0], [1 + 2.0**-12]], np.float32)
+    y = np.array([[-1 - 2.0**-11], [1 + 2.0**-12]], np.float32)
+    assert nc_matmul(x, y)[0, 0] == 2.0**-24
+    assert nc_matmul(x, y, numerics=NUMERICS["product"])[0, 0] == 0
+
+
+def test_deep_sums_are_near_the_exact_ones():
+    rng = np.random.default_rng(6)
+    x, y = (rng.standard_normal((128, free)).astype(ml_dtypes.bfloat16) for free in (16, 24))
+    exact = x.astype(np.float64).T @ y.astype(np.float64)  # 53 bits: good to 2**-40
+    magnitude = np.abs(x.astype(np.float64)).T @ np.abs(y.astype(np.float64))
+    assert np.all(np.abs(nc_matmul(x, y) - exact) <= 5e-7 * magnitude)
+
+
+def test_rows_are_added_in_order():
+    """1 and many halves of its unit: one by one they are lost, the other way round they are not."""
+    x = np.array([[1.0], *[[2.0**-24]] * 8], np.float32)
+    ones = np.ones((9, 1), np.float32)
+    assert nc_matmul(x, ones)[0, 0] == 1
+    assert nc_matmul(x[::-1], ones)[0, 0] == 1 + 2.0**-21
+
+
+def test_gamma_broadcast():
+    """Depth 1 by ones: every code of the format comes back, but for -0 and the other NaNs."""
+    for fmt in (BF16, FP16):
+        codes = np.arange(1 << 16).reshape(-1, 512)
+        for row in codes[:: 1 if fmt is BF16 else 4]:
+            gamma = matrix(fmt, row[np.newaxis])
+            got = nc_matmul(np.ones((1, 2), ml_dtypes.bfloat16), gamma)
+            expected = encode_array(FP32, decode_array(fmt, row) + 0.0)
+            assert np.array_equal(got.view(np.uint32), np.stack([expected, expected]))
+
+
+def test_tf32_is_rounded_on_its_way_in():
+    x = np.array([[1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-23]], np.float32)
+    one = np.ones((1, 1), np.float32)
+    assert nc_matmul(x, one, stationary_tf32=True)[:, 0].tolist() == [1, 1 + 2.0**-9, 1]
+    assert nc_matmul(one, x, moving_tf32=True)[0].tolist() == [1, 1 + 2.0**-9, 1]
+    truncated = nc_matmul(x, one, stationary_tf32=True, numerics=NUMERICS["rtz"])
+    assert truncated[:, 0].tolist() == [1, 1 + 2.0**-10, 1]
+    assert nc_matmul(x, one)[:, 0].tolist() == x[0].tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_psum_accumulates(dtype):
+    """Two instructions of a group, in FP32 and in BF16, which is rounded a second time."""
+    rng = np.random.default_rng(7)
+    x, y = rng.standard_normal((2, 8, 4)).astype(np.float16), rng.standard_normal((2, 8, 5)).astype(np.float16)
+    first = nc_matmul(x[0], y[0], dst_dtype=dtype, psum_accumulate_flag=1)
+    second = nc_matmul(x[1], y[1], dst=first, psum_accumulate_flag=2)
+    assert second.dtype == dtype
+    fmt = FP32 if dtype is np.float32 else BF16
+    results = [chained(EXACT, codes_of(a), FP16, codes_of(b), FP16) for a, b in zip(x, y, strict=True)]
+    for m, n in np.ndindex(4, 5):
+        present = psum_write(int(results[0][m, n]), None, fmt)
+        assert codes_of(second)[m, n] == psum_write(int(results[1][m, n]), present, fmt)
+    fresh = nc_matmul(x[1], y[1], dst=first)
+    assert np.array_equal(codes_of(fresh), codes_of(nc_matmul(x[1], y[1], dst_dtype=dtype)))
+
+
+def test_stochastic_rounding_takes_bits_of_xorwow():
+    rng = np.random.default_rng(8)
+    x, y = rng.standard_normal((4, 20)).astype(np.float16), rng.standard_normal((4, 6)).astype(np.float16)
+    bits = psum_random_bits(Xorwow(rng.integers(0, 1 << 32, (3, 4, 6), dtype=np.uint32)), 20, 6)
+    got = codes_of(nc_matmul(x, y, dst_dtype=ml_dtypes.bfloat16, rounding="sr", random_bits=bits))
+    exact = nc_matmul(x, y).view(np.uint32)
+    for m, n in np.ndindex(20, 6):
+        assert got[m, n] == psum_write(int(exact[m, n]), None, BF16, Rounding.SR, int(bits[m, n]))
+    assert len(np.unique(bits)) > 100
+
+
+def test_tiles_of_the_array_do_not_change_values():
+    rng = np.random.default_rng(9)
+    x, y = rng.standard_normal((2, 30, 20)).astype(ml_dtypes.bfloat16)
+    whole = nc_matmul(x, y)
+    for size in product((32, 64, 128), repeat=2):
+        for position in product(*(range(0, 128, each) for each in size)):
+            assert np.array_equal(nc_matmul(x, y, tile_size=size, tile_position=position), whole)
+
+
+def test_e3m4():
+    x = np.array([[15.5, 2.0**-6, -0.25]], ml_dtypes.float8_e3m4)
+    assert nc_matmul(x, np.array([[2.0]], ml_dtypes.float8_e5m2))[:, 0].tolist() == [31, 2.0**-5, -0.5]
+    assert E3M4.max == Fraction(31, 2)
+    assert convert(0x7F7FFFFF, FP32, E3M4) == 0x70
+
+
+def ones(dtype, *shape):
+    return np.ones(shape, dtype)
+
+
+BF, F32, E4, E4FN = ml_dtypes.bfloat16, np.float32, ml_dtypes.float8_e4m3, ml_dtypes.float8_e4m3fn
+GOOD = (ones(BF, 2, 4), ones(BF, 2, 3))
+BAD = [
+    (([1.0], GOOD[1]), {}, TypeError, "stationary is a list; a numpy array is allowed"),
+    ((ones(np.float64, 2, 4), GOOD[1]), {}, TypeError, "stationary is float64; bfloat16, float16, float32, float8_e4m3,"),
+    ((ones(BF, 2, 4, 1), GOOD[1]), {}, ValueError, r"stationary has shape \(2, 4, 1\); \[K, M\] with K from 1 to 128"),
+    ((GOOD[0], ones(BF, 0, 3)), {}, ValueError, r"moving has shape \(0, 3\); \[K, N\] with K from 1 to 128"),
+    ((ones(BF, 129, 1), ones(BF, 129, 1)), {}, ValueError, r"stationary has shape \(129, 1\)"),
+    ((GOOD[0], ones(BF, 3, 3)), {}, ValueError, "moving has K = 3; 2 is allowed, stationary's"),
+    ((ones(BF, 2, 129), GOOD[1]), {}, ValueError, "stationary has free size M = 129; 1 to 128 are allowed"),
+    ((GOOD[0], ones(BF, 2, 513)), {}, ValueError, "moving has free size N = 513; 1 to 512 are allowed with a float32 dst"),
+    ((GOOD[0], ones(BF, 2, 1025)), {"dst_dtype": BF}, ValueError, "moving has free size N = 1025; 1 to 1024"),
+    ((ones(F32, 2, 4), GOOD[1]), {}, ValueError, "stationary is float32 and moving is bfloat16; TF32 and FP32 are allowed with each other only"),
+    (
+        (ones(E4, 2, 4), ones(E4FN, 2, 3)), {}, ValueError,
+        "stationary is float8_e4m3 and moving is float8_e4m3fn; E4M3 or E4M3FN is allowed in a matmul, not both",
+    ),
+    (GOOD, {"stationary_tf32": True}, ValueError, "stationary_tf32 is True with bfloat16; it is allowed with float32 only"),
+    (GOOD, {"moving_tf32": 1}, TypeError, "moving_tf32 is 1; True and False are allowed"),
+    (GOOD, {"numerics": "exact"}, TypeError, "numerics is 'exact'; a MatmulNumerics is allowed"),
+    (GOOD, {"numerics": replace(EXACT, narrow_formats=(FP16,))}, ValueError, "stationary is bfloat16; FP16, TF32, FP32 are allowed"),
+    (GOOD, {"psum_accumulate_flag": 0}, ValueError, "dst is None; an accumulating psum_accumulate_flag needs"),
+    (GOOD, {"psum_accumulate_flag": 5}, ValueError, "psum_accumulate_flag is 5; bit 0"),
+    (GOOD, {"dst": ones(F32, 3, 4)}, ValueError, r"dst has shape \(3, 4\); \(4, 3\) is allowed"),
+    (GOOD, {"dst_dtype": np.float16}, TypeError, "dst_dtype is float16; float32 and bfloat16 are allowed"),
+    (GOOD, {"rounding": "sr"}, ValueError, "rounding is 'sr' with a float32 dst"),
+    (GOOD, {"rounding": "sr", "dst_dtype": BF}, ValueError, "random_bits is None; rounding 'sr' needs uint16"),
+    (GOOD, {"tile_size": (32, 128)}, ValueError, "tile_position is None while tile_size is not"),
+    (GOOD, {"tile_size": (16, 32), "tile_position": (0, 0)}, ValueError, r"tile_size is \(16, 32\); \(32, 32\), \(32, 64\),"),
+    (GOOD, {"tile_size": (32, 32), "tile_position": (0, 16)}, ValueError, r"tile_position is \(0, 16\); \(0, 0\), \(0, 32\)"),
+    (
+        (ones(BF, 2, 33), GOOD[1]), {"tile_size": (32, 32), "tile_position": (0, 0)}, ValueError,
+        "stationary spans 33 columns; up to 32 are allowed in a tile of 32 columns",
+    ),
+    (
+        (ones(BF, 33, 2), ones(BF, 33, 2)), {"tile_size": (32, 32), "tile_position": (0, 0)}, ValueError,
+        "stationary spans 33 partitions; up to 32 are allowed in a tile of 32 rows",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operands", "options", "error", "sentence"), BAD)
+def test_arguments(operands, options, error, sentence):
+    with pytest.raises(error, match=f"^{sentence}"):
+        nc_matmul(*operands, **options)
+
+
+def test_scalar_arguments():
+    with pytest.raises(
+        ValueError, match="partial_sum is 0x00000001; its lowest 8 bits are 0 on the accumulator's grid"
+    ):
+        multiply_add(NUMERICS["m15"], 0, FP32, 0, FP32, 1)
+    with pytest.raises(ValueError, match="y_format is E5M2; BF16, TF32, FP32 are allowed"):
+        multiply_add(replace(EXACT, narrow_formats=(BF16,)), 0, BF16, 0, E5M2, 0)
+    with pytest.raises(ValueError, match="x_format is FP32 and y_format is BF16; TF32 and FP32 are allowed with each"):
+        multiply_add(EXACT, 0, FP32, 0, BF16, 0)

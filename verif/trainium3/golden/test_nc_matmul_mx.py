@@ -1,0 +1,320 @@
+"""nc_matmul_mx: every documented constraint and its sentence, operands of every kind, and the write to PSUM."""
+
+from dataclasses import replace
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3 import nc_matmul_mx
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.trainium3.exact.dot import trace_dot_product
+from bitpath.golden.trainium3.exact.psum import psum_write as exact_psum_write
+from bitpath.golden.trainium3.matmul.psum import psum_write
+
+E4, E5, FP4 = DTYPES[E4M3FN], DTYPES[E5M2], DTYPES[E2M1]
+BF16_DTYPE = DTYPES[BF16]
+FP4_AS_E4M3FN = [0x00, 0x30, 0x38, 0x3C, 0x40, 0x44, 0x48, 0x4C, 0x80, 0xB0, 0xB8, 0xBC, 0xC0, 0xC4, 0xC8, 0xCC]
+
+
+def operands(p=32, m=2, n=3, x_dtype=E4, y_dtype=E4, seed=0):
+    rng = np.random.default_rng(seed)
+    limit = {E4: 0x7F, E5: 0x7C, FP4: 8}
+    sides = []
+    for dtype, free in ((x_dtype, m), (y_dtype, n)):
+        codes = rng.integers(0, limit[dtype], (p, free, 4))
+        sign = 8 if dtype == FP4 else 0x80
+        sides.append((codes | rng.choice([0, sign], codes.shape)).astype(np.uint8).view(dtype))
+    scales = [rng.integers(120, 134, (p // 8, free)).astype(np.uint8) for free in (m, n)]
+    return *sides, *scales
+
+
+def exact_result(x, y, x_scale, y_scale, m, n, numerics=TRAINIUM3_QUAD_MX.numerics):
+    codes, formats = [], []
+    for data, column in ((x, m), (y, n)):
+        each = codes_of(data)[:, column].tolist()
+        if format_of(data.dtype) is E2M1:
+            each = [[FP4_AS_E4M3FN[code] for code in row] for row in each]
+        codes.append(each)
+        formats.append(E5M2 if data.dtype == E5 else E4M3FN)
+    scales = [s[:, column].repeat(8).tolist() for s, column in ((x_scale, m), (y_scale, n))]
+    return trace_dot_product(numerics, codes[0], formats[0], codes[1], formats[1], *scales)[-1].result
+
+
+@pytest.mark.parametrize(("x_dtype", "y_dtype"), list(product((E4, E5, FP4), repeat=2)), ids=str)
+@pytest.mark.parametrize("preset", [TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED], ids=lambda preset: preset.name)
+def test_every_pair_of_formats(preset, x_dtype, y_dtype):
+    x, y, x_scale, y_scale = operands(x_dtype=x_dtype, y_dtype=y_dtype)
+    got = nc_matmul_mx(x, y, x_scale, y_scale, numerics=preset.numerics).view(np.uint32)
+    for m, n in np.ndindex(got.shape):
+        assert got[m, n] == exact_result(x, y, x_scale, y_scale, m, n, preset.numerics)
+
+
+@pytest.mark.parametrize("p", [32, 64, 96, 128])
+def test_every_number_of_partitions(p):
+    x, y, x_scale, y_scale = operands(p=p)
+    got = nc_matmul_mx(x, y, x_scale, y_scale).view(np.uint32)
+    assert got[1, 2] == exact_result(x, y, x_scale, y_scale, 1, 2)
+
+
+def test_row_tiles_do_not_change_values():
+    sides = operands()
+    plain = nc_matmul_mx(*sides)
+    for rows in (32, 64, 128):
+        for start in range(0, 128, rows):
+            tiled = nc_matmul_mx(*sides, tile_position=(start, 0), tile_size=(rows, 128))
+            assert np.array_equal(tiled.view(np.uint32), plain.view(np.uint32))
+
+
+@pytest.mark.parametrize(("flag", "accumulate"), [(0, True), (1, False), (2, True), (3, False), (4, True), (6, True)])
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), BF16_DTYPE], ids=str)
+def test_accumulate_flag(dtype, flag, accumulate):
+    sides = operands()
+    dst = np.full((2, 3), 1.5).astype(dtype)
+    before = dst.copy()
+    incoming = nc_matmul_mx(*sides).view(np.uint32)
+    got = codes_of(nc_matmul_mx(*sides, dst=dst, psum_accumulate_flag=flag))
+    present = int(codes_of(dst)[0, 0]) if accumulate else None
+    expected = [[exact_psum_write(int(bits), present, format_of(dtype)) for bits in row] for row in incoming]
+    assert got.tolist() == expected
+    assert np.array_equal(codes_of(dst), codes_of(before))
+
+
+def test_stochastic_rounding_of_an_instruction():
+    sides = operands()
+    random_bits = np.random.default_rng(1).integers(0, 1 << 16, (2, 3)).astype(np.uint16)
+    incoming = nc_matmul_mx(*sides).view(np.uint32)
+    got = nc_matmul_mx(*sides, dst_dtype=BF16_DTYPE, rounding="sr", random_bits=random_bits)
+    expected = (incoming.astype(np.uint64) + random_bits) >> 16
+    assert codes_of(got).tolist() == expected.tolist()
+
+
+INTERESTING = [0, 1, 0x7FFFFF, 0x800000, 0x3F800000, 0x3F808000, 0x3F818000, 0x3F808001, 0x7F7F7FFF, 0x7F7F8000]
+INTERESTING += [0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x33800000, 0x4B7FFFFF]
+INTERESTING += [code | 0x80000000 for code in INTERESTING]
+
+
+@pytest.mark.parametrize("rounding", [Rounding.RNE, Rounding.SR], ids=lambda rounding: rounding.value)
+@pytest.mark.parametrize("fmt", [FP32, BF16], ids=lambda fmt: fmt.name)
+def test_psum_tiers(fmt, rounding):
+    rng = np.random.default_rng(6)
+    incoming = np.concatenate([INTERESTING, rng.integers(0, 1 << 32, 28)]).astype(np.uint32)
+    incoming, present = (each.ravel() for each in np.meshgrid(incoming, incoming))
+    present = present if fmt is FP32 else present >> 16
+    random_bits = rng.choice([0, 1, 0x7FFF, 0x8000, 0xFFFF], incoming.shape).astype(np.uint16)
+    carrier = DTYPES[fmt]
+    for content in (None, present.astype(f"u{carrier.itemsize}").view(carrier)):
+        got = codes_of(psum_write(incoming, content, carrier, rounding, random_bits))
+        contents = [None] * len(incoming) if content is None else present.tolist()
+        expected = [
+            exact_psum_write(a, b, fmt, rounding, r)
+            for a, b, r in zip(incoming.tolist(), contents, random_bits.tolist(), strict=True)
+        ]
+        assert got.tolist() == expected
+
+
+def test_bf16_accumulation_rounds_twice():
+    """tenstorrent/tt-metal#46101's lesson: FP32 first, then BF16. Fused, 1 + 2**-8 + 2**-24 would round up."""
+    assert exact_psum_write(0x3B800080, 0x3F80, BF16) == 0x3F80
+    assert exact_psum_write(0x3B800000, 0x3F80, BF16) == 0x3F80
+    assert exact_psum_write(0x3B810000, 0x3F80, BF16) == 0x3F81
+
+
+def test_psum_write_by_hand():
+    assert exact_psum_write(0x3F808000, None, BF16) == 0x3F80  # ties to even
+    assert exact_psum_write(0x3F818000, None, BF16) == 0x3F82
+    assert exact_psum_write(0x7F7FFFFF, None, BF16) == 0x7F80
+    assert exact_psum_write(0x3F800001, None, BF16, Rounding.SR, 0xFFFF) == 0x3F81
+    assert exact_psum_write(0x3F800000, None, BF16, Rounding.SR, 0xFFFF) == 0x3F80
+    assert exact_psum_write(0xBF808000, None, BF16, Rounding.SR, 0x8000) == 0xBF81
+    assert exact_psum_write(0x7F7FFFFF, None, BF16, Rounding.SR, 1) == 0x7F80
+    assert exact_psum_write(0xFF800000, None, BF16, Rounding.SR, 0xFFFF) == 0xFF80
+    assert exact_psum_write(0xFFFFFFFF, None, BF16, Rounding.SR, 0xFFFF) == 0x7FC0
+    assert exact_psum_write(0x7F800000, 0xFF800000, FP32) == 0x7FC00000
+    assert exact_psum_write(0x80000000, 0x80000000, FP32) == 0x80000000
+    assert exact_psum_write(0x3F800000, 0xBF800000, FP32) == 0x00000000
+    for arguments, sentence in (
+        ((0, None, E5M2), "destination is E5M2; FP32 and BF16 are allowed"),
+        ((0, None, BF16, Rounding.RTZ), "rounding is RTZ; RNE and SR are allowed"),
+        ((0, None, BF16, Rounding.SR, 65536), "random_bits is 65536"),
+        ((0, None, BF16, Rounding.SR, -1), "random_bits is -1"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            exact_psum_write(*arguments)
+
+
+def test_stochastic_rounding_distribution():
+    """NVIDIA/TransformerEngine#3281: stochastic rounding returned zeros.
+
+    numpy's PCG64, seed 20251201, 100,000 draws. The share rounded up is binomial with p = fraction / 2**16; five standard
+    deviations are allowed.
+    """
+    rng = np.random.default_rng(20251201)
+    draws = 100_000
+    for fraction in (0x0000, 0x0001, 0x1000, 0x4000, 0x8000, 0xC000, 0xFFFF):
+        for base in (0x3F800000, 0xC1230000, 0x00010000):
+            incoming = np.full(draws, base | fraction, np.uint32)
+            random_bits = rng.integers(0, 1 << 16, draws).astype(np.uint16)
+            got = codes_of(psum_write(incoming, None, BF16_DTYPE, Rounding.SR, random_bits))
+            up = got == (base >> 16) + 1
+            assert np.all(up | (got == base >> 16))
+            probability = fraction / 65536
+            assert abs(up.mean() - probability) <= 5 * np.sqrt(probability * (1 - probability) / draws)
+    exhaustive = np.arange(1 << 16).astype(np.uint16)
+    got = psum_write(np.full(1 << 16, 0x3F801234, np.uint32), None, BF16_DTYPE, Rounding.SR, exhaustive)
+    assert (codes_of(got) == 0x3F81).sum() == 0x1234
+
+
+def call(**changes):
+    """Call nc_matmul_mx with valid operands, but for the changes."""
+    names = ("stationary", "moving", "stationary_scale", "moving_scale")
+    return nc_matmul_mx(**dict(zip(names, operands(), strict=True)) | changes)
+
+
+def zeros(*shape, dtype=E4):
+    return np.zeros(shape, dtype)
+
+
+def scales(*shape):
+    return np.full(shape, 127, np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "sentence"),
+    [
+        (
+            {"stationary": zeros(32, 2, 4, dtype=np.uint8)},
+            TypeError,
+            "stationary is uint8; float8_e4m3fn, float8_e5m2 and float4_e2m1fn are allowed",
+        ),
+        (
+            {"moving": zeros(32, 3, 4, dtype=ml_dtypes.float8_e4m3)},
+            TypeError,
+            "moving is float8_e4m3; float8_e4m3fn, float8_e5m2 and",
+        ),
+        (
+            {"moving": np.full((32, 3, 4), 16, np.uint8).view(ml_dtypes.float4_e2m1fn)},
+            ValueError,
+            "moving has float4_e2m1fn bytes above 15; codes are 0 to 15",
+        ),
+        ({"stationary": zeros(32, 8)}, ValueError, r"stationary has shape \(32, 8\); \[P, M, 4\] is allowed"),
+        ({"moving": zeros(32, 3, 2)}, ValueError, r"moving has shape \(32, 3, 2\); \[P, N, 4\] is allowed"),
+        ({"stationary": zeros(48, 2, 4)}, ValueError, "stationary spans 48 partitions; 32, 64, 96 and 128 are allowed"),
+        ({"stationary": zeros(160, 2, 4)}, ValueError, "stationary spans 160 partitions"),
+        ({"stationary": zeros(0, 2, 4)}, ValueError, "stationary spans 0 partitions"),
+        (
+            {"moving": zeros(64, 3, 4), "moving_scale": scales(8, 3)},
+            ValueError,
+            "moving spans 64 partitions; 32 are allowed, as many as stationary spans",
+        ),
+        (
+            {"stationary": zeros(32, 3, 4), "stationary_scale": scales(4, 3)},
+            ValueError,
+            "stationary has free size M = 3; even numbers from 2 to 128 are allowed",
+        ),
+        ({"stationary": zeros(32, 130, 4), "stationary_scale": scales(4, 130)}, ValueError, "free size M = 130"),
+        ({"stationary": zeros(32, 0, 4), "stationary_scale": scales(4, 0)}, ValueError, "free size M = 0"),
+        (
+            {"moving": zeros(32, 513, 4), "moving_scale": scales(4, 513)},
+            ValueError,
+            "moving has free size N = 513; 1 to 512 are allowed with a float32 dst",
+        ),
+        (
+            {"moving": zeros(32, 1025, 4), "moving_scale": scales(4, 1025), "dst_dtype": BF16_DTYPE},
+            ValueError,
+            "moving has free size N = 1025; 1 to 1024 are allowed with a bfloat16 dst",
+        ),
+        ({"moving": zeros(32, 0, 4), "moving_scale": scales(4, 0)}, ValueError, "free size N = 0"),
+        ({"stationary_scale": np.ones((4, 2))}, TypeError, "stationary_scale is float64; uint8 is allowed"),
+        (
+            {"moving_scale": scales(32, 3)},
+            ValueError,
+            r"moving_scale has shape \(32, 3\); \(4, 3\) is allowed for moving",
+        ),
+        ({"tile_size": (32, 128)}, ValueError, "tile_position is None while tile_size is not; both or neither"),
+        ({"tile_position": (0, 0)}, ValueError, "tile_size is None while tile_position is not"),
+        (
+            {"tile_position": (0, 0), "tile_size": (96, 128)},
+            ValueError,
+            r"tile_size is \(96, 128\); \(32, 128\), \(64, 128\), \(128, 128\) are allowed",
+        ),
+        ({"tile_position": (0, 0), "tile_size": (32, 64)}, ValueError, r"tile_size is \(32, 64\)"),
+        (
+            {"tile_position": (32, 0), "tile_size": (64, 128)},
+            ValueError,
+            r"tile_position is \(32, 0\); \(0, 0\), \(64, 0\) are allowed with tile_size \(64, 128\)",
+        ),
+        ({"tile_position": (128, 0), "tile_size": (32, 128)}, ValueError, r"tile_position is \(128, 0\)"),
+        ({"tile_position": (0, 32), "tile_size": (32, 128)}, ValueError, r"tile_position is \(0, 32\)"),
+        (
+            {"psum_accumulate_flag": 5},
+            ValueError,
+            "psum_accumulate_flag is 5; bit 0 .* or bit 2 .* is allowed, not both",
+        ),
+        ({"psum_accumulate_flag": 7}, ValueError, "psum_accumulate_flag is 7; bit 0"),
+        ({"psum_accumulate_flag": 8}, ValueError, "psum_accumulate_flag is 8; bits 0, 1 and 2 are allowed"),
+        ({"psum_accumulate_flag": -1}, ValueError, "psum_accumulate_flag is -1; bits 0, 1 and 2"),
+        ({"psum_accumulate_flag": 3.0}, TypeError, r"psum_accumulate_flag is 3.0; an integer is allowed"),
+        ({"psum_accumulate_flag": 2}, ValueError, "dst is None; an accumulating psum_accumulate_flag needs"),
+        ({"dst": zeros(2, 3, dtype=np.float16)}, TypeError, "dst is float16; float32 and bfloat16 are allowed"),
+        ({"dst_dtype": np.float64}, TypeError, "dst_dtype is float64; float32 and bfloat16 are allowed"),
+        ({"dst": zeros(3, 2, dtype=np.float32)}, ValueError, r"dst has shape \(3, 2\); \(2, 3\) is allowed"),
+        ({"rounding": "rtz"}, ValueError, "rounding is 'rtz'; 'rne' and 'sr' are allowed"),
+        ({"rounding": "sr"}, ValueError, "rounding is 'sr' with a float32 dst; 'sr' is allowed with bfloat16 only"),
+        (
+            {"rounding": "sr", "dst_dtype": BF16_DTYPE},
+            ValueError,
+            r"random_bits is None; rounding 'sr' needs uint16 of shape \(2, 3\)",
+        ),
+        (
+            {"rounding": "sr", "dst_dtype": BF16_DTYPE, "random_bits": np.zeros((2, 3))},
+            TypeError,
+            "random_bits is float64; uint16 is allowed",
+        ),
+        (
+            {"rounding": "sr", "dst_dtype": BF16_DTYPE, "random_bits": np.zeros(6, np.uint16)},
+            ValueError,
+            r"random_bits has shape \(6,\); \(2, 3\) is allowed",
+        ),
+        (
+            {"random_bits": np.zeros((2, 3), np.uint16)},
+            ValueError,
+            "random_bits are given; they are allowed with rounding",
+        ),
+        (
+            {"numerics": replace(TRAINIUM3_QUAD_MX.numerics, terms=8)},
+            ValueError,
+            "numerics has 8 terms; 4 are allowed",
+        ),
+        (
+            {"numerics": replace(TRAINIUM3_QUAD_MX.numerics, element_formats=(E5M2,))},
+            ValueError,
+            "stationary is E4M3FN at the array; the numerics allow E5M2",
+        ),
+    ],
+)
+def test_constraints(changes, error, sentence):
+    with pytest.raises(error, match=sentence):
+        call(**changes)
+
+
+def test_partitions_and_tile_size():
+    x, y, x_scale, y_scale = operands(p=96)
+    with pytest.raises(ValueError, match="stationary spans 96 partitions; up to 64 are allowed in a tile of 64 rows"):
+        nc_matmul_mx(x, y, x_scale, y_scale, tile_position=(0, 0), tile_size=(64, 128))
+
+
+def test_largest_sizes():
+    fp32 = call(
+        stationary=zeros(32, 128, 4),
+        stationary_scale=scales(4, 128),
+        moving=zeros(32, 512, 4),
+        moving_scale=scales(4, 512),
+    )
+    assert (fp32.shape, fp32.dtype) == ((128, 512), np.float32)
+    bf16 = call(moving=zeros(32, 1024, 4), moving_scale=scales(4, 1024), dst_dtype=BF16_DTYPE)
+    assert (bf16.shape, bf16.dtype) == ((2, 1024), BF16_DTYPE)

@@ -1,0 +1,203 @@
+"""The vectorised array against the scalar authority, bit for bit."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32, TF32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.trainium3.declarations.dot import ScaleNan
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.trainium3.exact.dot import dot_step, trace_dot_product
+from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.golden.trainium3.matmul.expansion import sum_to_odd
+
+EXACT = TRAINIUM3_QUAD_MX.numerics
+ALIGNED = TRAINIUM3_QUAD_MX_ALIGNED.numerics
+S1E8M15 = replace(FP32, name="S1E8M15", fraction_bits=15, nan_code=0x7FC000)
+NUMERICS = {
+    "exact": EXACT,
+    "exact_rtz": replace(EXACT, accumulator_rounding=Rounding.RTZ),
+    "exact_flush": replace(EXACT, accumulator_subnormals=False),
+    "exact_flush_elements": replace(EXACT, element_subnormals=False),
+    "exact_scale_infinity": replace(EXACT, scale_nan=ScaleNan.INFINITY),
+    "exact_saturating": replace(EXACT, overflow_to_infinity=False),
+    "exact_saturating_rtz": replace(EXACT, overflow_to_infinity=False, accumulator_rounding=Rounding.RTZ),
+    "exact_tf32": replace(EXACT, accumulator=TF32),
+    "exact_m15_rtz": replace(EXACT, accumulator=S1E8M15, accumulator_rounding=Rounding.RTZ),
+    "exact_bf16_flush": replace(EXACT, accumulator=BF16, accumulator_subnormals=False),
+    "aligned": ALIGNED,
+    "aligned_nearest": replace(ALIGNED, align_rounding=Rounding.RNE, accumulator_rounding=Rounding.RNE),
+    "aligned_0": replace(ALIGNED, align_fraction_bits=0),
+    "aligned_9_bf16": replace(ALIGNED, align_fraction_bits=9, accumulator=BF16),
+    "aligned_24": replace(ALIGNED, align_fraction_bits=24, align_rounding=Rounding.RNE),
+    "aligned_60": replace(ALIGNED, align_fraction_bits=60),
+    "aligned_2000": replace(ALIGNED, align_fraction_bits=2000),
+    "aligned_flush": replace(ALIGNED, accumulator_subnormals=False, element_subnormals=False),
+    "aligned_scale_infinity": replace(ALIGNED, scale_nan=ScaleNan.INFINITY, overflow_to_infinity=False),
+}
+PAIRS = list(product((E4M3FN, E5M2), repeat=2))
+F = 12
+"""Free size of either side: F * F steps a case."""
+
+
+def element_codes(rng, fmt, kind):
+    codes = rng.integers(0, 256, (F, 4))
+    if kind == "finite":
+        codes = np.where(codes & 0x7F > fmt.max_code, codes & 0x83, codes)
+    if kind == "zeros":
+        codes &= 0x81  # zeros and smallest subnormals of both signs
+    return codes.astype(np.uint8)
+
+
+def scale_codes(rng, kind):
+    match kind:
+        case "finite":
+            return rng.integers(0, 255, F).astype(np.uint8)
+        case "zeros":
+            return rng.integers(0, 140, F).astype(np.uint8)
+        case _:
+            return rng.choice([0, 1, 64, 126, 127, 128, 200, 254, 255], F).astype(np.uint8)
+
+
+def partial_sums(rng, numerics, x, x_format, y, y_format, x_scale, y_scale):
+    """A third anywhere, a third near minus the sum of the products, a third among the special values."""
+    anywhere = rng.integers(0, 1 << 32, (F, F))
+    with np.errstate(invalid="ignore", over="ignore"):
+        xv = decode_array(x_format, x) * np.ldexp(1.0, x_scale.astype(int) - 127)[:, np.newaxis]
+        yv = decode_array(y_format, y) * np.ldexp(1.0, y_scale.astype(int) - 127)[:, np.newaxis]
+        near = encode_array(FP32, -np.nan_to_num(np.einsum("mi,ni->mn", xv, yv))) + rng.integers(-1, 2, (F, F))
+    special = rng.choice([0, 1 << 31, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0xFF800000], (F, F))
+    codes = np.choose(rng.integers(0, 3, (F, F)), [anywhere, near & 0xFFFFFFFF, special])
+    return (codes & -(1 << 23 - numerics.accumulator.fraction_bits)).astype(np.uint32)
+
+
+@pytest.mark.parametrize("kind", ["finite", "any", "zeros"])
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair[0].name}x{pair[1].name}")
+@pytest.mark.parametrize("name", NUMERICS)
+def test_one_step(name, pair, kind):
+    numerics = NUMERICS[name]
+    rng = np.random.default_rng([list(NUMERICS).index(name), PAIRS.index(pair), len(kind)])
+    x, y = (element_codes(rng, fmt, kind) for fmt in pair)
+    x_scale, y_scale = scale_codes(rng, kind), scale_codes(rng, kind)
+    if kind == "finite":  # half of the scales' exponents cancel, so that results are in range
+        y_scale[::2] = 254 - x_scale[::2]
+    start = partial_sums(rng, numerics, x, pair[0], y, pair[1], x_scale, y_scale)
+    got = chain_rows(numerics, x[None], pair[0], x_scale[None], y[None], pair[1], y_scale[None], start)
+    expected = [
+        [
+            dot_step(
+                numerics,
+                x[m].tolist(),
+                pair[0],
+                y[n].tolist(),
+                pair[1],
+                int(x_scale[m]),
+                int(y_scale[n]),
+                int(start[m, n]),
+            )
+            for n in range(F)
+        ]
+        for m in range(F)
+    ]
+    assert got.tolist() == expected
+
+
+@pytest.mark.parametrize("name", NUMERICS)
+def test_chain(name):
+    numerics = NUMERICS[name]
+    rng = np.random.default_rng(list(NUMERICS).index(name))
+    rows, m, n = 32, 3, 3
+    x, y = rng.integers(0, 0x7C, (rows, m, 4)), rng.integers(0, 0x7C, (rows, n, 4))
+    x, y = x | rng.choice([0, 0x80], x.shape), y | rng.choice([0, 0x80], y.shape)
+    x_scale, y_scale = rng.integers(120, 135, (rows, m)), rng.integers(120, 135, (rows, n))
+    got = chain_rows(numerics, x, E5M2, x_scale, y, E4M3FN, y_scale)
+    for i, j in product(range(m), range(n)):
+        steps = trace_dot_product(
+            numerics, x[:, i].tolist(), E5M2, y[:, j].tolist(), E4M3FN, x_scale[:, i].tolist(), y_scale[:, j].tolist()
+        )
+        assert got[i, j] == steps[-1].result
+
+
+def test_all_pairs_of_elements():
+    """ucb-bar/saturn-vectors#101: random vectors miss bugs of 8-bit formats that a sweep of all operands does not.
+
+    A single product has at most 8 significant bits, so FP32 holds it: the reference is the decoded values' product.
+    """
+    for x_format, y_format in PAIRS:
+        lanes = np.zeros((1, 256, 4), np.uint8)
+        lanes[0, :, 0] = np.arange(256)
+        ones = np.full((1, 256), 127)
+        got = chain_rows(EXACT, lanes, x_format, ones, lanes, y_format, ones)
+        values = [decode_array(fmt, np.arange(256)) for fmt in (x_format, y_format)]
+        with np.errstate(invalid="ignore"):
+            expected = np.multiply.outer(*values) + 0.0
+        assert np.array_equal(got, encode_array(FP32, expected))
+
+
+codes8 = st.lists(st.integers(0, 255), min_size=4, max_size=4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(list(NUMERICS.values())),
+    st.sampled_from(PAIRS),
+    codes8,
+    codes8,
+    st.integers(0, 255),
+    st.integers(0, 255),
+    st.integers(0, (1 << 32) - 1),
+)
+def test_any_step(numerics, pair, x, y, x_scale, y_scale, partial):
+    partial &= -(1 << 23 - numerics.accumulator.fraction_bits)
+    got = chain_rows(
+        numerics,
+        np.array([[x]]),
+        pair[0],
+        np.array([[x_scale]]),
+        np.array([[y]]),
+        pair[1],
+        np.array([[y_scale]]),
+        np.array([[partial]], np.uint32),
+    )
+    assert got[0, 0] == dot_step(numerics, x, pair[0], y, pair[1], x_scale, y_scale, partial)
+
+
+term = st.builds(lambda m, e: float(np.ldexp(float(m), e)), st.integers(-(2**53), 2**53), st.integers(-200, 200))
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(term, min_size=1, max_size=6), st.integers(0, 3))
+def test_sum_to_odd(terms, cancelled):
+    """Rounded to odd, then to 24 bits, equals the exact sum rounded once."""
+    terms += [-value for value in terms[:cancelled]]
+    exact = sum(map(Fraction, terms))
+    got = float(sum_to_odd([np.array([value]) for value in terms])[0])
+    if exact == int(exact) and abs(exact) < 2**53:
+        assert got == exact
+    elif Fraction(got) != exact:
+        assert np.float64(got).view(np.int64) & 1 == 1
+        assert abs(Fraction(got) - exact) < Fraction(float(np.spacing(abs(got))))
+    for rounding in (Rounding.RNE, Rounding.RTZ):
+        assert encode_array(FP32, np.array([got]), rounding=rounding)[0] & 0x7FFFFFFF == (
+            round_to_format(exact, FP32, rounding) & 0x7FFFFFFF
+        )
+
+
+def test_the_grid_of_terms_is_checked():
+    with pytest.raises(ValueError, match="align_fraction_bits is -1; None, 0 and more are allowed"):
+        replace(EXACT, align_fraction_bits=-1)
+
+
+def test_start_is_checked():
+    zeros = np.zeros((1, 1, 4), np.uint8)
+    ones = np.full((1, 1), 127)
+    with pytest.raises(ValueError, match="start has bits below the accumulator's grid; the lowest 16 bits"):
+        chain_rows(replace(EXACT, accumulator=BF16), zeros, E5M2, ones, zeros, E5M2, ones, np.array([[1]], np.uint32))

@@ -1,0 +1,188 @@
+"""RMSNorm-Quant of an array on the row unit: commands, the elements of their rows, and bytes back to rows; on the way
+also as a file."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32
+from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.trainium3.declarations.vector import (
+    ROW_TILE,
+    SCALE_BYTES,
+    TRAINIUM3_RMSNORM_QUANT,
+    EpsPlacement,
+    QuantType,
+)
+from bitpath.golden.trainium3.vector.engine import real
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout
+from bitpath.verif.kit.packing import pack
+
+NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `bitpath.golden.trainium3.rmsnorm.rmsnorm_quant` takes besides arrays, under the same names."""
+
+    eps: float = float(NUMERICS.eps)
+    eps_placement: str = NUMERICS.eps_placement.value
+    quant_type: str = QuantType.ROW.value
+    quant_only: bool = False
+    lower_bound: float = 0.0
+
+    def __post_init__(self):
+        """Numbers of numpy's become Python's, which fractions and files take."""
+        for name in ("eps", "lower_bound"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
+
+    @property
+    def static(self) -> bool:
+        return QuantType(self.quant_type) is QuantType.STATIC
+
+    @property
+    def eps_after_root(self) -> bool:
+        return EpsPlacement(self.eps_placement) is EpsPlacement.GOLDEN
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the lower bound has an effect on a scale of the row's own."""
+        return Fraction(self.lower_bound) > NUMERICS.min_dequant_scale
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Rows to be quantised, checked by golden: all that the row unit needs to know.
+
+    Attributes
+    ----------
+    hidden : bfloat16 [rows, H].
+    gamma : bfloat16 or float16 [H], or None where nothing is normalised.
+    in_scale : float32 [128, 1] with a static scale, else None.
+    options : all else.
+    """
+
+    hidden: np.ndarray
+    gamma: np.ndarray | None
+    in_scale: np.ndarray | None
+    options: Options
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row of the output."""
+        return self.hidden.shape[1] + (0 if self.options.static else SCALE_BYTES)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A row in each lane: stream payloads, element after element.
+
+    Attributes
+    ----------
+    first, count : rows of the array.
+    command, hidden, gamma : for the streams of these names.
+    """
+
+    first: int
+    count: int
+    command: int
+    hidden: Sequence[int]
+    gamma: Sequence[int]
+
+
+def lower(config: RmsNormQuantConfig, rows: Rows) -> list[Batch]:
+    """The commands for all rows; the last ones' surplus lanes work on zeros.
+
+    Raises
+    ------
+    ValueError : rows that are longer than the row memory.
+    """
+    count, length = rows.hidden.shape
+    if not 0 < length <= config.max_row_length:
+        raise ValueError(f"rmsnorm_quant: rows have {length} elements, row memory holds 1 to {config.max_row_length}")
+    codes = codes_of(rows.hidden)
+    codes = np.pad(codes, ((0, -count % config.lanes), (0, 0)))
+    gamma = [] if rows.options.quant_only else codes_of(rows.gamma).tolist()
+    return [
+        Batch(
+            first,
+            min(config.lanes, count - first),
+            _command(config, rows, first),
+            words(codes[first : first + config.lanes].T),
+            gamma,
+        )
+        for first in range(0, count, config.lanes)
+    ]
+
+
+def words(table: np.ndarray) -> list[int]:
+    """The integers of a table's rows, element 0 lowest."""
+    data, size = np.ascontiguousarray(table).tobytes(), table.shape[1] * table.itemsize
+    return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
+
+
+def beats(config: RmsNormQuantConfig, output: np.ndarray) -> list[int]:
+    """The payloads that bring rows, uint8 [lanes, bytes]."""
+    payloads = words(output.T)
+    payloads[-1] |= 1 << 8 * config.lanes
+    return payloads
+
+
+def output_rows(config: RmsNormQuantConfig, batch: Batch, payloads: Sequence[int]) -> np.ndarray:
+    """The rows of a batch, uint8 [count, bytes], from the payloads that came."""
+    mask = (1 << 8 * config.lanes) - 1
+    data = b"".join((payload & mask).to_bytes(config.lanes, "little") for payload in payloads)
+    return np.frombuffer(data, np.uint8).reshape(-1, config.lanes).T[: batch.count]
+
+
+def _command(config: RmsNormQuantConfig, rows: Rows, first: int) -> int:
+    options, length = rows.options, rows.hidden.shape[1]
+    scales = [0] * config.lanes
+    if options.static:
+        numbers = np.arange(first, first + config.lanes) % ROW_TILE
+        scales = rows.in_scale[numbers, 0].view(np.uint32).tolist()
+    return pack(
+        command_layout(config),
+        {
+            "row_length": length,
+            "options": {
+                "static": options.static,
+                "quant_only": options.quant_only,
+                "eps_after_root": options.eps_after_root,
+                "gamma_fp16": rows.gamma is not None and format_of(rows.gamma.dtype) == FP16,
+                "has_lower_bound": options.bounded,
+                "lower_bound": round_to_format(Fraction(options.lower_bound), FP32),
+                "eps": round_to_format(Fraction(options.eps), BF16),
+                "reciprocal_length": round_to_format(Fraction(1, length), FP32),
+            },
+            "in_scale": scales,
+        },
+    )
+
+
+def save_rows(path: Path, rows: Rows) -> None:
+    """Write the rows as .npz: codes, and the rest as JSON in ``meta``."""
+    arrays = {"hidden": codes_of(rows.hidden)}
+    arrays |= {} if rows.gamma is None else {"gamma": codes_of(rows.gamma)}
+    arrays |= {} if rows.in_scale is None else {"in_scale": rows.in_scale}
+    gamma_format = None if rows.gamma is None else format_of(rows.gamma.dtype).name
+    np.savez(path, meta=json.dumps({"gamma_format": gamma_format, "options": asdict(rows.options)}), **arrays)
+
+
+def load_rows(path: Path) -> Rows:
+    """The rows that :func:`save_rows` wrote."""
+    with np.load(path) as file:
+        meta = json.loads(str(file["meta"]))
+        fmt = meta["gamma_format"]
+        return Rows(
+            hidden=file["hidden"].view(DTYPES[BF16]),
+            gamma=None if fmt is None else file["gamma"].view(DTYPES[CATALOGUE[fmt]]),
+            in_scale=file.get("in_scale"),
+            options=Options(**meta["options"]),
+        )

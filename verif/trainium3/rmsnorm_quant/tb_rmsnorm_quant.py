@@ -1,0 +1,268 @@
+"""Bench of the RMSNorm-Quant row unit: every mode at every pace, every length, stated corners, cycles, reset.
+
+Expected bytes come from golden before anything is driven. ``BITPATH_CASES`` sets the random commands of a test, and
+its resets.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from random import Random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+
+from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import Bench, bench, config_from_environment
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES, Case, Mode, every_bf16_code, random_case
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bins import BINS, bins_of, directed_cases
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_bits import cases_of_one_bit
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Rows, beats, lower
+
+CONFIG = config_from_environment(RmsNormQuantConfig)
+LANES, LONGEST = CONFIG.lanes, CONFIG.max_row_length
+SIGNATURE = RmsNormQuant(CONFIG).signature
+CASES = int(os.environ.get("BITPATH_CASES", "50"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+INPUTS = ("command", "hidden", "gamma")
+GAPS = {
+    "full_speed": (pauses.never, pauses.never),
+    "gaps": (lambda: pauses.bursts(6, pauses.rng("inputs")), pauses.never),
+    "stalls": (pauses.never, lambda: pauses.bursts(6, pauses.rng("o"))),
+    "both": (lambda: pauses.scattered(0.4, pauses.rng("inputs")), lambda: pauses.scattered(0.4, pauses.rng("o"))),
+}
+"""How the inputs pause, which share their pauses' source, and the output."""
+BETWEEN = {
+    "row kernel": 74,
+    "row golden": 102,
+    "row plain": 39,
+    "static kernel": 68,
+    "static golden": 96,
+    "static plain": 33,
+}
+"""Cycles of a command besides those of its passes over the row."""
+QUIET_CYCLES = 40
+"""Watched after the last byte, that no other comes: more than any phase takes whose end could bring one."""
+
+
+class Play:
+    """Commands with their rows, and the bytes that must come."""
+
+    def __init__(self, frame: Bench, pace: str = "full_speed"):
+        gaps, stalls = GAPS[pace]
+        self.frame = frame
+        self.drivers = {name: frame.driver(name, gaps()) for name in INPUTS}
+        self.board = frame.scoreboard("o", frame.payload_shape("o"))
+        self.monitor = frame.monitor("o", self.board.got, stalls())
+
+    def send(self, rows: Rows, expected: np.ndarray, shown: object) -> None:
+        """One command of up to as many rows as there are lanes; surplus lanes work on zeros, with their own bytes."""
+        (batch,) = lower(CONFIG, rows)
+        self.drivers["command"].send_bits(batch.command)
+        for name in ("hidden", "gamma"):
+            for bits in getattr(batch, name):
+                self.drivers[name].send_bits(bits)
+        for index, payload in enumerate(beats(CONFIG, expected)):
+            self.board.expect(payload, f"{shown}, byte {index} of {expected.shape[1]}")
+
+    async def settle(self) -> None:
+        """Wait for all bytes, and for no more; the bench gives up once nothing moves."""
+        while self.board.pending:
+            await RisingEdge(self.frame.dut.clk)
+        # A surplus byte fails in the scoreboard.
+        await ClockCycles(self.frame.dut.clk, QUIET_CYCLES)
+
+    def send_case(self, case: Case) -> None:
+        """A case of as many rows as there are lanes."""
+        self.send(case.rows, case.expected, f"{case.mode} {case.rows.options}")
+
+
+def lengths() -> Iterator[int]:
+    """Random lengths, short ones and the longest more often than others."""
+    rng = pauses.rng("lengths")
+    while True:
+        yield min(LONGEST, rng.choice((1, 2, 3, LONGEST, rng.randint(1, LONGEST))))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(GAPS))
+async def every_mode(dut, pace):
+    """Modes in any order, any class of rows, any length; behind rows that hit all bins of results."""
+    rng = pauses.rng("cases")
+    order = [*MODES, *rng.choices(MODES, k=max(0, CASES - len(MODES)))]
+    rng.shuffle(order)
+    cases = [random_case(mode, rng, LANES, length) for mode, length in zip(order, lengths(), strict=False)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        modes, results = frame.coverage(mode.name for mode in MODES), frame.coverage(BINS)
+        play = Play(frame, pace)
+        for case in cases:
+            modes.hit(case.mode)
+        for case in (*directed_cases(LANES, min(LONGEST, 3)), *cases):
+            for name in bins_of(case):
+                results.hit(name)
+            play.send_case(case)
+        await play.settle()
+
+
+@cocotb.test(**LIMIT)
+async def every_length(dut):
+    """From 1 to what row memory holds, at most as many as there are cases, with both ends."""
+    rng = pauses.rng("cases")
+    chosen = np.unique(np.linspace(1, LONGEST, min(CASES, LONGEST)).astype(int)).tolist()
+    cases = [random_case(rng.choice(MODES), rng, LANES, length) for length in chosen]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        play = Play(frame)
+        for case in cases:
+            play.send_case(case)
+        await play.settle()
+
+
+@cocotb.test(**LIMIT)
+async def stated_corners(dut):
+    """Each row in another lane, between others."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(corner.name for corner in CORNERS)
+        play = Play(frame)
+        for index, corner in enumerate(CORNERS):
+            if corner.agrees:
+                coverage.hit(corner.name)
+            others = np.ones((LANES, len(corner.row))).astype(corner.rows.hidden.dtype)
+            others[index % LANES] = corner.rows.hidden[0]
+            case = Case(replace_hidden(corner.rows, others), corner.name)
+            assert np.array_equal(case.expected[index % LANES], corner.expected[0])
+            play.send_case(case)
+        await play.settle()
+
+
+def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
+    """The same with other rows."""
+    return Rows(hidden=hidden, gamma=rows.gamma, in_scale=rows.in_scale, options=rows.options)
+
+
+@cocotb.test(**LIMIT, skip=LONGEST < 2)
+async def one_bit(dut):
+    """One bit decides a comparison, or what a number is rounded to; also while nothing comes."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        play = Play(frame, "gaps")
+        for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
+            play.send_case(case)
+        await play.settle()
+
+
+@cocotb.test(**LIMIT)
+async def bf16_codes(dut):
+    """Through the static scale 1: all of them where the cases suffice."""
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        play = Play(frame)
+        for case in every_bf16_code(LANES, LONGEST, CASES, pauses.rng("codes")):
+            play.send_case(case)
+        await play.settle()
+
+
+def kind_of(mode: Mode) -> str:
+    """As BETWEEN has it."""
+    return f"{mode.options.quant_type} {'plain' if mode.gamma is None else mode.options.eps_placement}"
+
+
+MODES_OF = {kind: [mode for mode in MODES if kind_of(mode) == kind] for kind in BETWEEN}
+
+
+def cycles_of(mode: Mode, length: int) -> int:
+    """A command's cycles at full speed."""
+    return (2 if mode.gamma is None else 3) * length + BETWEEN[kind_of(mode)]
+
+
+@cocotb.test(**LIMIT)
+async def cycles_of_a_command(dut):
+    """Every mode at full speed takes exactly its cycles, at two lengths; ``retired`` counts commands."""
+    rng = pauses.rng("cases")
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        play = Play(frame)
+        number = count(1)
+        for mode in MODES:
+            kind = kind_of(mode)
+            for length in (1, LONGEST):
+                before = resolved(dut.busy_cycles)
+                play.send_case(random_case(mode, rng, LANES, length))
+                await play.settle()
+                await FallingEdge(dut.clk)
+                assert not resolved(dut.busy)
+                assert resolved(dut.retired) == next(number)
+                assert resolved(dut.busy_cycles) - before == cycles_of(mode, length), (kind, length)
+
+
+def moments(mode: Mode) -> dict[str, tuple[str, int]]:
+    """When a command of the longest rows can be broken off: once something has been counted up to so many times."""
+    output = LONGEST if mode.options.static else LONGEST + SCALE_BYTES
+    found = {"loading": ("hidden", LONGEST), "computing": ("after hidden", BETWEEN["static plain"] - 10)}
+    if mode.gamma is not None:
+        found |= {"normalising": ("gamma", LONGEST), "scaling": ("after gamma", BETWEEN["static plain"] - 10)}
+    return found | {"byte waits": ("waits", 5), "bytes taken": ("o", output - 1)}
+
+
+@cocotb.test(**LIMIT)
+async def reset_in_the_middle(dut):
+    """After a reset at any point of a command of any kind, of all where the cases suffice, nothing is left of it: the next
+    command's bytes are golden's, and it takes its cycles."""
+    rng = pauses.rng("cases")
+    plans = [
+        (kind, name, counter, most)
+        for kind in BETWEEN
+        for name, (counter, most) in moments(rng.choice(MODES_OF[kind])).items()
+        if most
+    ]
+    plans = rng.sample(plans, min(len(plans), CASES))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(f"{kind}/{name}" for kind, name, _, _ in plans)
+        play = Play(frame)
+        for kind, name, counter, most in plans:
+            play.monitor.hold()
+            case = random_case(rng.choice(MODES_OF[kind]), rng, LANES, LONGEST)
+            await break_off(frame, case, counter, rng.randint(1, most), rng)
+            coverage.hit(kind, name)
+            await FallingEdge(dut.clk)
+            assert not resolved(dut.busy), (kind, name)
+            assert not resolved(dut.o__valid), (kind, name)
+            assert not resolved(dut.retired)
+            play.monitor.release()
+            mode, length = rng.choice(MODES), rng.randint(1, LONGEST)
+            play.send_case(random_case(mode, rng, LANES, length))
+            await play.settle()
+            assert resolved(dut.retired) == 1
+            assert resolved(dut.busy_cycles) == cycles_of(mode, length), (kind, name)
+
+
+async def break_off(frame: Bench, case: Case, counter: str, times: int, rng: Random) -> None:
+    """Run a command until something has been counted so many times, then reset; a byte that is to wait does so for good."""
+    dut = frame.dut
+    (batch,) = lower(CONFIG, case.rows)
+    payloads = {"command": [batch.command], "hidden": batch.hidden, "gamma": batch.gamma}
+    stalls = pauses.scattered(rng.choice((0.0, 0.5)), rng)
+    counts = Counter()
+    await ClockCycles(dut.clk, 2)  # by then the monitor has let go of ready
+    while counts[counter] < times:
+        for name, bits in payloads.items():
+            offered = counts[name] < len(bits)
+            getattr(dut, f"{name}__valid").value = int(offered)
+            getattr(dut, f"{name}__payload").value = bits[counts[name]] if offered else 0
+        dut.o__ready.value = int(counter != "waits" and not next(stalls))
+        await FallingEdge(dut.clk)
+        # The command is taken, and its valid is low again.
+        assert not counts["command"] or resolved(dut.busy), "an idle unit in the middle of a command"
+        counts.update(f"after {name}" for name, bits in payloads.items() if counts[name] == len(bits))
+        counts["waits"] += resolved(dut.o__valid) and not resolved(dut.o__ready)
+        counts.update(
+            name
+            for name in (*payloads, "o")
+            if resolved(getattr(dut, f"{name}__valid")) and resolved(getattr(dut, f"{name}__ready"))
+        )
+        await RisingEdge(dut.clk)
+    await frame.reset()

@@ -1,0 +1,50 @@
+"""Not a bench but a run: quantises the rows of an array and leaves their bytes; the caller compares them.
+
+The environment names the files: BITPATH_PLAN in, BITPATH_RESULT and BITPATH_PROGRESS out.
+"""
+
+import os
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
+
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
+from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
+from bitpath.verif.kit.share import write_share
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import load_rows, lower, output_rows
+
+CONFIG = config_from_environment(RmsNormQuantConfig)
+POLL_CYCLES = 256
+"""Between looks at what is done."""
+
+
+@cocotb.test()
+async def run_rows(dut):
+    """Command after command; ``cycles`` are those in which the unit was busy."""
+    rows = load_rows(Path(os.environ["BITPATH_PLAN"]))
+    batches = lower(CONFIG, rows)
+    payloads: list[int] = []
+    async with bench(dut, RmsNormQuant(CONFIG).signature, drain=False) as frame:
+        streams = {name: frame.driver(name) for name in ("command", "hidden", "gamma")}
+        frame.monitor("o", payloads.append)
+        for batch in batches:
+            streams["command"].send_bits(batch.command)
+            for name in ("hidden", "gamma"):
+                for bits in getattr(batch, name):
+                    streams[name].send_bits(bits)
+        expected = len(batches) * rows.row_bytes
+        while len(payloads) < expected:
+            await Timer(POLL_CYCLES * PERIOD_NS, unit="ns")
+            write_share(Path(os.environ["BITPATH_PROGRESS"]), len(payloads) / expected)
+        await FallingEdge(dut.clk)
+        assert not resolved(dut.busy)
+        assert resolved(dut.retired) == len(batches)
+        cycles = resolved(dut.busy_cycles)
+        await RisingEdge(dut.clk)
+    parts = [payloads[start : start + rows.row_bytes] for start in range(0, expected, rows.row_bytes)]
+    output = np.concatenate([output_rows(CONFIG, *each) for each in zip(batches, parts, strict=True)])
+    np.savez(os.environ["BITPATH_RESULT"], output=output, cycles=cycles)

@@ -1,0 +1,178 @@
+"""The bench of the RMSNorm-Quant row unit on both simulators, known answers, and runs of whole arrays."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.trainium3.declarations.vector import MAX_HIDDEN
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, load_rows, lower, save_rows
+
+SEED = 20251124
+DEFAULT = RmsNormQuantConfig()
+LONG = RmsNormQuantConfig(lanes=8, max_row_length=1024)
+LONGER = RmsNormQuantConfig(lanes=8, max_row_length=4608)
+CORNER_BYTES = sum(corner.expected.shape[1] for corner in CORNERS)
+ONE_BIT_BYTES = 858
+CYCLE_BYTES = len(MODES) * (1 + DEFAULT.max_row_length)
+KNOWN = {
+    LONG: 68 + 64 + 17 * 512 + 17 * 524 + 2 * 1028 + 2 * 260 + 256,
+    LONGER: 68 + 64 + 17 * 512 + 17 * 524 + 2 * 1028 + 2 * 260 + 256 + 4612 + 16 * 2052,
+}
+"""Payloads of the known answers whose rows fit, a byte for each of eight lanes: 130 rows take 17 commands."""
+
+
+def bench(config, simulator, **checks):
+    run_bench("rmsnorm_quant", config, simulator, seed=SEED, **checks)
+
+
+def known_answers(config):
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
+    built = build("rmsnorm_quant", config, "verilator")
+    ran = run(built, "bitpath.verif.trainium3.rmsnorm_quant.tb_rmsnorm_quant_known_answers", seed=SEED, env=env)
+    assert ran.compared == KNOWN[config]
+
+
+@pytest.mark.simulator
+def test_on_verilator():
+    """Every mode at every pace, every length, stated corners, bits that decide, cycles, reset."""
+    least = (
+        4 * 40 + DEFAULT.max_row_length + CORNER_BYTES + ONE_BIT_BYTES + 40 * DEFAULT.max_row_length + CYCLE_BYTES + 6
+    )
+    bench(DEFAULT, "verilator", cases=40, min_tests=10, min_compared=least)
+
+
+@pytest.mark.simulator
+def test_on_icarus():
+    tests = "pace=both|stated_corners|reset"
+    bench(DEFAULT, "icarus", cases=16, tests=tests, min_tests=3, min_compared=16 + CORNER_BYTES + 6)
+
+
+@pytest.mark.simulator
+def test_one_lane_of_one_element_on_icarus():
+    config = RmsNormQuantConfig(lanes=1, max_row_length=1)
+    bench(config, "icarus", cases=20, tests="every_mode.*both|every_length", min_tests=2, min_compared=20)
+
+
+@pytest.mark.simulator
+def test_every_bf16_code():
+    commands = -(-(1 << 16) // (LONG.lanes * LONG.max_row_length))
+    least = commands * LONG.max_row_length
+    bench(LONG, "verilator", cases=commands, tests="bf16_codes", min_tests=1, min_compared=least)
+
+
+@pytest.mark.simulator
+def test_known_answers():
+    """Eight cases of up to 1024 elements, 154,628 bytes."""
+    known_answers(LONG)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_known_answers_of_long_rows():
+    """All ten cases, 440,344 bytes."""
+    known_answers(LONGER)
+
+
+@pytest.mark.simulator
+def test_a_run_gives_golden_s_bytes(tmp_path):
+    """Rows that do not fill the last command, with another static scale each."""
+    rng = np.random.default_rng(SEED)
+    hidden = rng.normal(size=(5, 31)).astype(DTYPES[BF16])
+    gamma = rng.normal(1, 0.3, size=31).astype(DTYPES[BF16])
+    in_scale = np.exp2(rng.uniform(-9, -5, (128, 1))).astype(np.float32)
+    rows = Rows(hidden=hidden, gamma=gamma, in_scale=in_scale, options=Options(quant_type="static"))
+    files = {name: tmp_path / name for name in ("plan.npz", "result.npz", "progress")}
+    save_rows(files["plan.npz"], rows)
+    run(
+        build("rmsnorm_quant", DEFAULT, "verilator"),
+        "bitpath.verif.trainium3.rmsnorm_quant.tb_rmsnorm_quant_run",
+        seed=SEED,
+        min_compared=0,
+        env={f"BITPATH_{name.split('.')[0].upper()}": str(file) for name, file in files.items()},
+    )
+    expected = trainium3.rmsnorm_quant(hidden, gamma, in_scale=in_scale, **asdict(rows.options))
+    with np.load(files["result.npz"]) as result:
+        assert np.array_equal(result["output"], expected)
+        assert result["cycles"] == 3 * (3 * 31 + 68)
+    assert len(np.unique(expected)) > 50
+
+
+def test_a_file_gives_the_rows_back(tmp_path):
+    rows = Rows(
+        hidden=np.arange(6, dtype=np.float32).reshape(2, 3).astype(DTYPES[BF16]),
+        gamma=np.ones(3, np.float16),
+        in_scale=None,
+        options=Options(eps=1e-3, eps_placement="golden", lower_bound=0.25),
+    )
+    save_rows(tmp_path / "rows.npz", rows)
+    back = load_rows(tmp_path / "rows.npz")
+    assert back.options == rows.options
+    assert back.in_scale is None
+    for name in ("hidden", "gamma"):
+        given, got = getattr(rows, name), getattr(back, name)
+        assert given.dtype == got.dtype
+        assert np.array_equal(given, got)
+    assert lower(DEFAULT, back) == lower(DEFAULT, rows)
+
+
+@pytest.mark.parametrize("number", [np.float32(0.5), np.float16(0.5), np.uint8(5), np.int64(5), np.longdouble(0.5)])
+def test_numbers_of_numpy_are_options(number, tmp_path):
+    plain, numpys = (Options(eps=each, lower_bound=each) for each in (float(number), number))
+    rows = [
+        Rows(hidden=np.ones((1, 3), DTYPES[BF16]), gamma=np.ones(3, DTYPES[BF16]), in_scale=None, options=each)
+        for each in (plain, numpys)
+    ]
+    assert numpys.bounded
+    assert lower(DEFAULT, rows[1]) == lower(DEFAULT, rows[0])
+    save_rows(tmp_path / "rows.npz", rows[1])
+    assert load_rows(tmp_path / "rows.npz").options == plain
+
+
+@pytest.mark.parametrize("length", [0, DEFAULT.max_row_length + 1])
+def test_the_host_refuses_rows_that_do_not_fit(length):
+    hidden = np.zeros((2, length), DTYPES[BF16])
+    rows = Rows(hidden=hidden, gamma=None, in_scale=None, options=Options(quant_only=True))
+    with pytest.raises(ValueError, match=f"rows have {length} elements, row memory holds 1 to 32"):
+        lower(DEFAULT, rows)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"lanes": 0}, "lanes is 0, allowed are 1 to 128"),
+        ({"lanes": 129}, "lanes is 129, allowed are 1 to 128"),
+        ({"max_row_length": 0}, "max_row_length is 0, allowed are 1 to 16384"),
+        ({"max_row_length": MAX_HIDDEN + 1}, "max_row_length is 16385, allowed are 1 to 16384"),
+    ],
+)
+def test_a_unit_out_of_range_is_refused(fields, says):
+    with pytest.raises(ValueError, match=f"rmsnorm_quant: {says}"):
+        RmsNormQuantConfig(**fields)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+def test_the_longest_rows():
+    """One element, all that a row may have, and a few lengths between."""
+    config = RmsNormQuantConfig(lanes=2, max_row_length=MAX_HIDDEN)
+    bench(config, "verilator", cases=4, tests="every_length", min_tests=1, min_compared=2 * MAX_HIDDEN)
+
+
+@pytest.mark.deep
+@pytest.mark.simulator
+@pytest.mark.parametrize("config", [RmsNormQuantConfig(lanes=8, max_row_length=100), RmsNormQuantConfig(lanes=3)])
+def test_volume(config):
+    tests = "every_mode|every_length|reset"
+    bench(config, "verilator", cases=1000, tests=tests, min_tests=6, min_compared=50_000)

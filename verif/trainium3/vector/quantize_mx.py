@@ -1,0 +1,91 @@
+"""Blocks for QuantizeMX, what golden makes of them, and both as the unit's ports have them."""
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, MxQuantized
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
+
+GROUPS = 4
+"""Blocks down a tile of 32 partitions."""
+
+
+def golden_blocks(blocks: np.ndarray, mode: Mode) -> tuple[np.ndarray, np.ndarray]:
+    """Quantise blocks uint16 [n, 32], element i of partition p at 4p + i: codes uint8 [n, 32] and scales uint8 [n]."""
+    columns = -(-len(blocks) // GROUPS)
+    padded = np.pad(blocks, ((0, columns * GROUPS - len(blocks)), (0, 0)))
+    tile = blocks_tile(padded, columns)
+    data, scale = trainium3.quantize_mx(
+        tile.reshape(len(tile), -1).view(DTYPES[mode.source]), DTYPES[mode.element], scale_rule=mode.rule.value
+    )
+    codes = tile_blocks(data.view(np.uint8).reshape(tile.shape))
+    return codes[: len(blocks)], scale.reshape(-1)[: len(blocks)]
+
+
+def requests(blocks: np.ndarray, codes: np.ndarray, scales: np.ndarray, mode: Mode) -> list[Request]:
+    """Blocks with what must come of them."""
+    scale_place = pack(MxQuantized, {"scale": 1})
+    control = mode.control
+    return [
+        Request(
+            int.from_bytes(block.astype("<u2").tobytes(), "little") | control,
+            int.from_bytes(code.tobytes(), "little") | scale * scale_place,
+            f"{mode.name}, block from {block[0]:#06x}",
+        )
+        for block, code, scale in zip(blocks, codes, scales.tolist(), strict=True)
+    ]
+
+
+def with_golden(blocks: np.ndarray, mode: Mode) -> list[Request]:
+    """Blocks with what golden makes of them."""
+    return requests(blocks, *golden_blocks(blocks, mode), mode)
+
+
+def every_pattern(source: FloatFormat, rng: Random) -> np.ndarray:
+    """Blocks [n, 32] with all 65,536 codes, twice: 32 neighbours, which have one exponent, and 31 with a larger element.
+
+    The larger one, in any place, is up to 40 binades above, so that every code is also divided by the scale of another,
+    down to where nothing is left of it; only infinities and NaN find none above them.
+    """
+    codes = np.arange(1 << source.width, dtype=np.uint16)
+    alone = codes.reshape(-1, BLOCK)
+    rest = np.resize(codes, -(-len(codes) // (BLOCK - 1)) * (BLOCK - 1)).reshape(-1, BLOCK - 1)
+    beside = np.empty((len(rest), BLOCK), np.uint16)
+    for row, block in zip(rest, beside, strict=True):
+        exponent = max(int(code) >> source.fraction_bits & source.exponent_mask for code in row)
+        larger = min(exponent + rng.randint(1, 40), source.exponent_mask - 1)
+        place = rng.randrange(BLOCK)
+        block[:] = np.insert(row, place, larger << source.fraction_bits | rng.getrandbits(source.fraction_bits))
+    return np.concatenate([alone, beside])
+
+
+def random_blocks(source: FloatFormat, count: int, rng: Random) -> np.ndarray:
+    """Blocks [count, 32]: any codes, or elements within a few binades of a random exponent, with zeros and specials at times."""
+    blocks = np.empty((count, BLOCK), np.uint16)
+    for block in blocks:
+        block[:] = any_block(source, rng)
+    return blocks
+
+
+def any_block(source: FloatFormat, rng: Random) -> Sequence[int]:
+    """One of :func:`random_blocks`."""
+    if rng.random() < 0.2:
+        return [rng.getrandbits(source.width) for _ in range(BLOCK)]
+    top, spread = rng.randrange(source.exponent_mask), rng.choice((0, 3, 20))
+    codes = [
+        max(0, top - rng.randint(0, spread)) << source.fraction_bits
+        | rng.getrandbits(source.fraction_bits)
+        | rng.getrandbits(1) * source.sign_mask
+        for _ in range(BLOCK)
+    ]
+    for _ in range(rng.choice((0, 0, 1, 4))):
+        special = rng.choice((0, source.sign_mask, source.infinity_code, source.nan_code, 1))
+        codes[rng.randrange(BLOCK)] = special | rng.getrandbits(1) * source.sign_mask
+    return codes

@@ -1,0 +1,72 @@
+"""Tiles as the blocks that QuantizeMX takes one by one, what it may do with them, and what came of them as tiles."""
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FloatFormat
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
+from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS
+from bitpath.rtl.trainium3.vector.mx_source import SOURCES
+from bitpath.rtl.trainium3.vector.quantize_mx import MxBeat, Rule
+from bitpath.verif.kit.packing import pack
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What a beat chooses at run time."""
+
+    source: FloatFormat
+    element: FloatFormat
+    rule: ScaleRule
+
+    @property
+    def name(self) -> str:
+        """As coverage and tests name it."""
+        return f"{self.source.name}_{self.element.name}_{self.rule.value}"
+
+    @property
+    def offset(self) -> int:
+        """What a scale is below its block's largest exponent."""
+        return self.element.emax - (self.rule is ScaleRule.NKI05)
+
+    @property
+    def control(self) -> int:
+        """The fields of the beat beside its elements, in place."""
+        fields = {
+            "source": SOURCES.index(self.source),
+            "element": ELEMENTS.index(self.element),
+            "rule": Rule[self.rule.name].value,
+        }
+        return pack(MxBeat, {"control": fields})
+
+
+MODES = {mode.name: mode for mode in (Mode(*each) for each in product((BF16, FP16), (E4M3FN, E5M2), ScaleRule))}
+
+
+def tile_blocks(tile: np.ndarray) -> np.ndarray:
+    """A tile [P, F, 4] as blocks [P/8 * F, 32], element i of a block's partition p at 4p + i.
+
+    The blocks of a group of 8 partitions stand together, along F.
+    """
+    groups = tile.reshape(-1, SCALE_PARTITIONS, *tile.shape[1:])
+    return np.ascontiguousarray(groups.transpose(0, 2, 1, 3)).reshape(-1, SCALE_PARTITIONS * X4)
+
+
+def blocks_tile(blocks: np.ndarray, free: int) -> np.ndarray:
+    """The tile [P, F, 4] of blocks [P/8 * F, 32] in the order of :func:`tile_blocks`."""
+    groups = blocks.reshape(-1, free, SCALE_PARTITIONS, X4).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(groups).reshape(-1, free, X4)
+
+
+def save_blocks(path: Path, blocks: np.ndarray, mode: str) -> None:
+    """Write what a run quantises: blocks uint16 [n, 32], and the name of their mode."""
+    np.savez(path, blocks=blocks, mode=mode)
+
+
+def load_blocks(path: Path) -> tuple[np.ndarray, str]:
+    """What :func:`save_blocks` wrote."""
+    with np.load(path) as file:
+        return file["blocks"], str(file["mode"])

@@ -1,0 +1,185 @@
+"""Bench of the exponential: directed arguments, every BF16 code, rows with their sums, random beats at every pace,
+latency, resets.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random beats of a test.
+"""
+
+import os
+from dataclasses import replace
+from itertools import product
+
+import cocotb
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.trainium3.exact import exponential
+from bitpath.golden.trainium3.vector.reduction import serial_sum
+from bitpath.rtl.trainium3.vector.config import ExponentialConfig
+from bitpath.rtl.trainium3.vector.exponential import Exponential, Reduce
+from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import unpack
+from bitpath.verif.kit.pipeline import PACES, Pipeline
+from bitpath.verif.trainium3.vector.exponential import (
+    ADDING,
+    CLASSES,
+    SOURCES,
+    Beat,
+    code,
+    exact_powers_of,
+    powers_of,
+    random_beat,
+    requests,
+    row_beats,
+    wide_elements,
+)
+from bitpath.verif.trainium3.vector.exponential_bins import BINS, bins_of, directed_beats
+from bitpath.verif.trainium3.vector.exponential_corners import corners
+from bitpath.verif.trainium3.vector.exponential_ties import near_ties
+
+CONFIG = config_from_environment(ExponentialConfig)
+UNIT = Exponential(CONFIG)
+SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
+RESULT = SIGNATURE.members["o"].signature.members["payload"].shape
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+@cocotb.test(**LIMIT)
+async def directed_corners(dut):
+    """Each as a beat of its own, by the exact tier; its other elements are its neighbours."""
+    table = corners(CONFIG.numerics, pauses.rng("corners"))
+    beats = [
+        Beat(tuple(corner.element ^ k for k in range(CONFIG.width)), corner.source, corner.max_value, bf16=bool(n & 1))
+        for n, corner in enumerate(table)
+    ]
+    powers = exact_powers_of(CONFIG, beats)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(corner.bin for corner in table)
+        for corner, row in zip(table, powers, strict=True):
+            if corner.holds(row[0]):
+                coverage.hit(corner.bin)
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(bf16=[False, True])
+async def every_bf16_code(dut, bf16):
+    """All 65,536 with a maximum of 0, a beat a cycle, and the sum of each beat."""
+    codes = np.arange(1 << BF16.width).reshape(-1, CONFIG.width).tolist()
+    beats = [Beat(tuple(row), BF16, bf16=bf16) for row in codes]
+    powers = powers_of(CONFIG, beats)
+    for index in pauses.rng("held to the exact tier").sample(range(1 << BF16.width), 200):
+        beat, place = divmod(index, CONFIG.width)
+        assert powers[beat][place] == exponential(CONFIG.numerics, index << 16, 0), (
+            f"golden's tiers differ at {index:#x}"
+        )
+    # Each beat is added onto 0, so that the sums are those of rows.
+    terms = np.array(powers, np.uint32).view(np.float32)
+    sums = serial_sum(terms).view(np.uint32).tolist() if CONFIG.numerics.sum_before_cast else None
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers, sums))
+
+
+@cocotb.test(**LIMIT)
+async def many_arguments(dut):
+    """All over the range in which results are finite, a beat a cycle: what changes few results must be given many."""
+    rng = pauses.rng("arguments")
+    beats = [Beat(tuple(wide_elements(FP32, rng, CONFIG.width)), FP32, reduce=Reduce.IDLE) for _ in range(8 * CASES)]
+    powers = powers_of(CONFIG, beats)
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers))
+
+
+@cocotb.test(**LIMIT)
+async def nearly_half_way(dut):
+    """Powers half-way between two numbers of FP32, and next to it: all that the product has below decides."""
+    elements = near_ties(CONFIG.numerics, pauses.rng("ties"))
+    beats = [Beat((element,) * CONFIG.width, reduce=Reduce.IDLE) for element in elements]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, exact_powers_of(CONFIG, beats)))
+
+
+@cocotb.test(**LIMIT)
+async def half_units_of_sums(dut):
+    """Powers of 1 and a few units of its last place, about half a unit of an accumulator of few bits."""
+    rng = pauses.rng("sums")
+    beats = []
+    for _ in range(CASES):
+        # exp(t) is 1 + t to the last place.
+        element = code(rng.choice((0, *(1 << bit for bit in range(11)))) * 2.0**-FP32.fraction_bits)
+        init = fp32.sparse(rng, FP32.bias + FP32.precision + rng.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2)))
+        beats.append(Beat((element,) * CONFIG.width, reduce=Reduce.LOAD_REDUCE, init=init, count=1))
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).sweep(requests(CONFIG, beats, powers_of(CONFIG, beats)))
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(pace=list(PACES))
+async def random_beats(dut, pace):
+    """Behind a few that hit all bins of results."""
+    rng = pauses.rng("beats")
+    beats = [*directed_beats(CONFIG), *(random_beat(CONFIG, rng) for _ in range(CASES))]
+    powers = powers_of(CONFIG, beats)
+    sent = requests(CONFIG, beats, powers)
+    async with bench(dut, SIGNATURE) as frame:
+        coverage = frame.coverage(BINS)
+        for name in bins_of(beats, powers, [unpack(RESULT, request.expected).sum for request in sent]):
+            coverage.hit(name)
+        await Pipeline(frame, LATENCY).exchange(sent, pace)
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(bf16=[False, True])
+async def rows_and_their_sums(dut, bf16):
+    """Rows of every length up to three beats, by each command, as golden's instruction has them."""
+    rng = pauses.rng("rows")
+    beats, sums, accumulator = [], [], np.zeros(1, np.float32)
+    for source, command, length in product(SOURCES, ADDING, range(1, 3 * CONFIG.width + 1)):
+        row = rng.choice(CLASSES)(source, rng, length)
+        first = Beat((), source, fp32.near_one(rng), command, fp32.mixed(rng), bf16=bf16)
+        beats += row_beats(CONFIG, row, first)
+        maximum, init = (np.array([[code]], np.uint32).view(np.float32) for code in (first.max_value, first.init))
+        given = {
+            Reduce.RESET_REDUCE: {},
+            Reduce.REDUCE: {"accumulators": accumulator},
+            Reduce.LOAD_REDUCE: {"reduce_init": init},
+        }
+        _, accumulator = trainium3.exponential(
+            np.array([row], f"<u{source.width // 8}").view(DTYPES[source]),
+            maximum,
+            dtype=DTYPES[BF16 if bf16 else FP32],
+            reduce_cmd=command.name.lower(),
+            numerics=CONFIG.numerics,
+            **given[command],
+        )
+        sums.append(int(accumulator.view(np.uint32)[0]))
+    sent = requests(CONFIG, beats, powers_of(CONFIG, beats))
+    results = [unpack(RESULT, request.expected) for request in sent]
+    assert [result.sum for result in results if result.last] == sums
+    async with bench(dut, SIGNATURE) as frame:
+        await Pipeline(frame, LATENCY).exchange(sent, "both")
+
+
+@cocotb.test(**LIMIT)
+async def latency(dut):
+    rng = pauses.rng("beats")
+    beats = [random_beat(CONFIG, rng) for _ in range(20)]
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).one_at_a_time(requests(CONFIG, beats, powers_of(CONFIG, beats)))
+
+
+@cocotb.test(**LIMIT)
+async def resets(dut):
+    """With beats in all ranks; the accumulator is 0 again."""
+    rng = pauses.rng("beats")
+
+    def batch():
+        beats = [replace(random_beat(CONFIG, rng), reduce=Reduce.REDUCE) for _ in range(2)]
+        return requests(CONFIG, beats, powers_of(CONFIG, beats))
+
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        await Pipeline(frame, LATENCY).resets(batch)

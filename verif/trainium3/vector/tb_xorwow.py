@@ -1,0 +1,158 @@
+"""Bench of XORWOW: the published sequence, loads and takes at any time with all outputs compared in every cycle.
+
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the cycles of a random test.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden import trainium3
+from bitpath.rtl.trainium3.vector.config import XorwowConfig
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, load_layout
+from bitpath.verif.kit import pauses
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.vector.xorwow import PUBLISHED_NUMBERS, PUBLISHED_STATE, SHAPE, bits_of, random_states
+
+CONFIG = config_from_environment(XorwowConfig)
+LANES = CONFIG.lanes
+SIGNATURE = Xorwow(CONFIG).signature
+LOAD = load_layout(CONFIG)
+CASES = int(os.environ.get("BITPATH_CASES", "500"))
+LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """What a cycle gives: perhaps a lane and states to load; whether the numbers are taken; which lane is shown."""
+
+    load: tuple[int, np.ndarray] | None
+    take: bool
+    shown: int
+
+
+def model(program: list[Cycle]) -> list[tuple[int, int]]:
+    """The numbers offered and the states shown in each cycle."""
+    states = np.zeros((LANES, *SHAPE), np.uint32)  # as reset leaves them
+    seen = []
+    for cycle in program:
+        source = trainium3.Xorwow(states)
+        seen.append((bits_of(source.next(1)[..., 0]), bits_of(states[cycle.shown])))
+        if cycle.take:
+            states = source.state
+        if cycle.load is not None:
+            states[cycle.load[0]] = cycle.load[1]
+    return seen
+
+
+async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
+    """Drive the program and compare both outputs in every cycle; return the numbers that were taken."""
+    expected = model(program)
+    junk = pauses.rng("junk")
+    taken = []
+    async with bench(dut, SIGNATURE, drain=False) as frame:
+        coverage = frame.coverage(bins)
+        for name in ("load", "random"):
+            frame.onlook(name)
+        before, waits = None, [False] * LANES
+        numbers, states = frame.scoreboard("random", 128 * LANES), frame.scoreboard("states", 768)
+        for cycle, (offered, held) in zip(program, expected, strict=True):
+            loading = cycle.load is not None
+            name = f"{'load' if loading else 'no load'}/{'take' if cycle.take else 'hold'}"
+            if name in coverage.counts:
+                coverage.hit(name)
+            dut.load__valid.value = int(loading)
+            dut.load__payload.value = (
+                pack(LOAD, {"lane": cycle.load[0], "states": bits_of(cycle.load[1])})
+                if loading
+                else junk.getrandbits(len(dut.load__payload))
+            )
+            dut.random__ready.value = int(cycle.take)
+            dut.lane.value = cycle.shown
+            await FallingEdge(dut.clk)
+            numbers.expect(offered)
+            numbers.got(resolved(dut.random__payload))
+            now = lane_numbers(resolved(dut.random__payload))
+            changed = [lane for lane in range(LANES) if waits[lane] and now[lane] != before[lane]]
+            assert not changed, f"lanes {changed}: offers changed though they were not taken, and no load came"
+            before, waits = now, [not cycle.take and not (loading and lane == cycle.load[0]) for lane in range(LANES)]
+            states.expect(held, f"lane {cycle.shown}")
+            states.got(resolved(dut.states))
+            if cycle.take:
+                taken.append(resolved(dut.random__payload))
+            await RisingEdge(dut.clk)
+    return taken
+
+
+def lane_numbers(bits: int) -> list[int]:
+    """A lane's 128 bits each."""
+    return [bits >> 128 * lane & (1 << 128) - 1 for lane in range(LANES)]
+
+
+def loads(states: Callable[[], np.ndarray]) -> list[Cycle]:
+    """One load for each lane."""
+    return [Cycle((lane, states()), False, lane) for lane in range(LANES)]
+
+
+def random_cycle(rng: Random, load: float, take: float) -> Cycle:
+    """With these probabilities."""
+    loaded = (rng.randrange(LANES), random_states(rng)) if rng.random() < load else None
+    return Cycle(loaded, rng.random() < take, rng.randrange(LANES))
+
+
+@cocotb.test(**LIMIT)
+async def published_sequence(dut):
+    """The listing's state in all four states of every lane, held for a while between its numbers."""
+    program = loads(lambda: np.tile(np.array(PUBLISHED_STATE, np.uint32), (SHAPE[0], 1)))
+    for _ in PUBLISHED_NUMBERS:
+        program += [Cycle(None, False, 0)] * 3 + [Cycle(None, True, LANES - 1)]
+    taken = await play(dut, program, ["no load/hold", "no load/take"])
+    assert taken == [bits_of(np.full(SHAPE[0] * LANES, number)) for number in PUBLISHED_NUMBERS]
+
+
+@cocotb.test(**LIMIT)
+@cocotb.parametrize(take=[0.1, 0.5, 1.0])
+async def loads_and_takes(dut, take):
+    """In the same cycle too: the numbers are those of before the load."""
+    rng = pauses.rng("program")
+    program = [random_cycle(rng, 0.1, take) for _ in range(CASES)]
+    await play(dut, program, cross(("load", "no load"), ("take", "hold") if take < 1 else ("take",)))
+
+
+@cocotb.test(**LIMIT)
+async def a_load_changes_an_offer(dut):
+    """Of that lane alone, in the cycle after it, while nobody takes the numbers: the one exception to the rule of streams."""
+    rng = pauses.rng("states")
+    program = loads(lambda: random_states(rng))
+    for lane in range(LANES):
+        program += [Cycle(None, False, lane), Cycle((lane, random_states(rng)), False, lane), Cycle(None, False, lane)]
+    offers = [lane_numbers(offered) for offered, _ in model(program)]
+    for lane in range(LANES):
+        waiting, loaded, after = offers[LANES + 3 * lane :][:3]
+        assert waiting == loaded
+        assert [k for k in range(LANES) if after[k] != loaded[k]] == [lane]
+    await play(dut, program, ["load/hold", "no load/hold"])
+
+
+@cocotb.test(**LIMIT)
+async def stored_states_go_on(dut):
+    """States shown in the middle of a sequence and loaded again give the rest of the sequence again."""
+    rng = pauses.rng("states")
+    first = [random_states(rng) for _ in range(LANES)]
+    middle = trainium3.Xorwow(np.stack(first))
+    middle.next(7)
+    steps = [Cycle(None, True, 0)] * 7
+    again = [Cycle((lane, middle.state[lane]), False, lane) for lane in range(LANES)]
+    begin = [Cycle((lane, states), False, lane) for lane, states in enumerate(first)]
+    show = [Cycle(None, False, lane) for lane in range(LANES)]
+    taken = await play(dut, begin + steps + show + steps + again + show + steps, ["load/hold", "no load/take"])
+    assert taken[7:14] == taken[14:]
+    assert taken[:7] != taken[7:14]

@@ -1,0 +1,49 @@
+"""Known answers of XORWOW through the RTL: 16 lanes, 64 steps, and the states after them.
+
+``BITPATH_KAT_DIR`` is the folder that holds them. What the RTL gives is compared with the archive, not with golden.
+"""
+
+import os
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.rtl.trainium3.vector.config import XorwowConfig
+from bitpath.rtl.trainium3.vector.xorwow import Xorwow, load_layout
+from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.vector.xorwow import bits_of
+
+CONFIG = config_from_environment(XorwowConfig)
+LOAD = load_layout(CONFIG)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def every_lane(dut):
+    with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "trn_xorwow.npz") as archive:
+        first, numbers, last = (archive[name] for name in ("state", "out", "final"))
+    assert len(first) == CONFIG.lanes
+    async with bench(dut, Xorwow(CONFIG).signature, drain=False) as frame:
+        taken = [frame.scoreboard(f"lane {lane}", 128) for lane in range(CONFIG.lanes)]
+        stored = frame.scoreboard("states", 768)
+        dut.load__valid.value = 1
+        for lane, states in enumerate(first):
+            dut.load__payload.value = pack(LOAD, {"lane": lane, "states": bits_of(states)})
+            await RisingEdge(dut.clk)
+        dut.load__valid.value, dut.random__ready.value = 0, 1
+        for step in range(numbers.shape[2]):
+            await FallingEdge(dut.clk)
+            offered = resolved(dut.random__payload)
+            for lane, board in enumerate(taken):
+                board.expect(bits_of(numbers[lane, :, step]))
+                board.got(offered >> 128 * lane & (1 << 128) - 1)
+            await RisingEdge(dut.clk)
+        dut.random__ready.value = 0
+        for lane in range(CONFIG.lanes):
+            dut.lane.value = lane
+            await FallingEdge(dut.clk)
+            stored.expect(bits_of(last[lane]))
+            stored.got(resolved(dut.states))

@@ -1,0 +1,190 @@
+"""Benches of the BF16 PE, QuantizeMX, XORWOW with PSUM's stochastic rounding, and the exponential, on both simulators."""
+
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
+from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.array.config import PsumConfig
+from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
+from bitpath.rtl.trainium3.vector import exponential_constants
+from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
+from bitpath.sim.engine.runner import build, run, run_bench
+
+pytestmark = pytest.mark.simulator
+SEED = 20251202
+EXPONENTIAL = TRAINIUM3_EXPONENTIAL.numerics
+ALL = 65_536
+"""Codes of 16 bits."""
+PE_CORNERS = 789
+BLOCKS = ALL // 32 + -(-ALL // 31)
+"""That hold all codes twice."""
+
+bench = partial(run_bench, seed=SEED)
+
+
+def known_answers():
+    """The folder of known answers; the test is skipped where there is none."""
+    if "BITPATH_KAT_DIR" not in os.environ:
+        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
+    return Path(os.environ["BITPATH_KAT_DIR"]).resolve()
+
+
+def compare_known_answers(unit, config, min_compared):
+    """Run the bench of known answers that is named after the unit."""
+    run(
+        build(unit, config, "verilator"),
+        f"bitpath.verif.tb.tb_{unit}_known_answers",
+        seed=SEED,
+        min_compared=min_compared,
+        env={"BITPATH_KAT_DIR": str(known_answers())},
+    )
+
+
+def multiply_add(stages):
+    return MultiplyAddConfig(pipeline=PipelineConfig(stages=stages))
+
+
+def quantize_mx(stages):
+    return QuantizeMxConfig(pipeline=PipelineConfig(stages=stages))
+
+
+@pytest.mark.parametrize("formats", [(BF16,), (FP16, BF16), (E4M3, E5M2, E3M4), (E4M3FN, E5M2, E3M4)])
+def test_formats_that_may_meet(formats):
+    assert MultiplyAddConfig(element_formats=formats).element_formats == formats
+
+
+@pytest.mark.parametrize(
+    ("formats", "says"),
+    [
+        ((), "allowed are some of E4M3, E4M3FN, E5M2, E3M4, BF16, FP16"),
+        ((BF16, FP32), "allowed are some of E4M3, E4M3FN, E5M2, E3M4, BF16, FP16"),
+        ((E4M3, BF16), "allowed are those of one width"),
+        ((BF16, FP16, BF16), "each is allowed once"),
+        ((E4M3, E5M2, E4M3FN), "allowed is one of E4M3 and E4M3FN"),
+    ],
+)
+def test_formats_that_do_not_meet_are_refused(formats, says):
+    with pytest.raises(ValueError, match=f"^multiply_add: element_formats are .*, {says}$"):
+        MultiplyAddConfig(element_formats=formats)
+
+
+def test_bf16_pe_on_verilator():
+    """Loads and swaps, corners, columns of nc_matmul, every BF16 and FP16 gamma times one."""
+    compared = 2 * ALL + 4 * (6 * 280 + PE_CORNERS)
+    bench("bf16_pe", multiply_add(0), "verilator", cases=300, min_tests=13, min_compared=compared)
+
+
+def test_bf16_pe_on_icarus():
+    tests, compared = "tiles|loads|corners|rows", 4 * (6 * 140 + PE_CORNERS)
+    bench("bf16_pe", multiply_add(3), "icarus", cases=150, tests=tests, min_tests=11, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("stages", range(5))
+def test_bf16_pe_volume(stages):
+    tests = "tiles|loads|corners|rows"
+    bench("bf16_pe", multiply_add(stages), "verilator", cases=20_000, tests=tests, min_tests=11, min_compared=400_000)
+
+
+def test_quantize_mx_on_verilator():
+    """All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency, resets."""
+    compared = 8 * BLOCKS + 2000 + 4 * 496 + 20
+    bench("quantize_mx", quantize_mx(2), "verilator", cases=500, min_tests=22, min_compared=compared)
+
+
+def test_quantize_mx_on_icarus():
+    tests = "corners/mode=FP16_E4M3FN_ocp|random|latency"
+    bench("quantize_mx", quantize_mx(0), "icarus", cases=40, tests=tests, min_tests=6, min_compared=100 + 4 * 40 + 20)
+
+
+def test_quantize_mx_known_answers():
+    """49 tiles of BF16 and FP16 under both rules."""
+    compare_known_answers("quantize_mx", quantize_mx(2), 2 * 5632)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("stages", range(5))
+def test_quantize_mx_volume(stages):
+    bench("quantize_mx", quantize_mx(stages), "verilator", cases=20_000, min_tests=21, min_compared=110_000)
+
+
+@pytest.mark.parametrize(("simulator", "lanes"), [("icarus", 2), ("verilator", 16)])
+def test_xorwow(simulator, lanes):
+    config, compared = XorwowConfig(lanes=lanes), 2 * (3 * 300 + 2 * 20)
+    bench("xorwow", config, simulator, cases=300, min_tests=6, min_compared=compared)
+
+
+def test_xorwow_known_answers():
+    """16 lanes, 64 steps and the states after them."""
+    compare_known_answers("xorwow", XorwowConfig(lanes=16), 16 * 64 + 16)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "cols", "cases", "tests", "ran"),
+    [("icarus", 2, 60, "lanes|stored|results|ready=1/cycles=2", 5), ("verilator", 10, 200, None, 14)],
+    ids=["icarus", "verilator"],
+)
+def test_stochastic_psum(simulator, cols, cases, tests, ran):
+    """Columns of one XORWOW lane, and of one and a quarter."""
+    config = PsumConfig(cols=cols, lanes=2, banks=2, bank_depth=16)
+    bench("stochastic_psum", config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=2 * cases + 64)
+
+
+@pytest.mark.deep
+def test_stochastic_psum_volume():
+    config = PsumConfig(cols=4, bank_depth=16)
+    bench("stochastic_psum", config, "verilator", cases=4_000, min_tests=14, min_compared=8_000)
+
+
+@pytest.mark.deep
+def test_xorwow_volume():
+    bench("xorwow", XorwowConfig(lanes=4), "verilator", cases=50_000, min_tests=6, min_compared=300_000)
+
+
+COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, power_bits=40, sum_before_cast=False)
+"""A coarser algorithm with a larger table, whose sums are of what is stored."""
+
+
+def exponential(width, stages, numerics=EXPONENTIAL):
+    return ExponentialConfig(width=width, numerics=numerics, pipeline=PipelineConfig(stages=stages))
+
+
+@pytest.mark.parametrize("numerics", [EXPONENTIAL, COARSE], ids=["default", "coarse"])
+def test_the_constants_are_the_exact_tiers(numerics):
+    """Both come from integers, by series and roots that are not each other's."""
+    assert exponential_constants.ln2(numerics) == ln2(numerics)
+    assert exponential_constants.log2e(numerics) == log2e(numerics)
+    assert exponential_constants.power_table(numerics) == power_table(numerics)
+
+
+def test_exponential_on_verilator():
+    """Corners, all BF16 codes to FP32, many arguments, rows with their sums, random beats at every pace, latency, resets."""
+    tests, compared = (
+        "corners|every_bf16_code/bf16=False|many|half|random|rows|latency|resets",
+        493 + ALL // 4 + 9 * 500 + 4 * 500 + 2 * 200 + 20,
+    )
+    bench("exponential", exponential(4, 3), "verilator", cases=500, tests=tests, min_tests=12, min_compared=compared)
+
+
+def test_exponential_on_icarus():
+    tests, compared = "corners|random|rows|latency|resets", 493 + 4 * 60 + 2 * 27 + 20
+    bench("exponential", exponential(1, 0), "icarus", cases=60, tests=tests, min_tests=9, min_compared=compared)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("width", "stages", "numerics"),
+    [(1, 0, EXPONENTIAL), (2, 1, EXPONENTIAL), (4, 2, EXPONENTIAL), (4, 4, EXPONENTIAL), (3, 3, COARSE)],
+    ids=["1-0", "2-1", "4-2", "4-4", "coarse-3-3"],
+)
+def test_exponential_volume(width, stages, numerics):
+    config = exponential(width, stages, numerics)
+    tests = "random|rows|latency" if ALL % width else None
+    bench("exponential", config, "verilator", cases=20_000, tests=tests, min_tests=7, min_compared=80_000)
