@@ -273,7 +273,8 @@ def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch
         record = dict.fromkeys(numbers, 1) | percents
         record["functional_percent"] = percent(found.covered, found.total)
         monkeypatch.setattr(
-            "bitpath.sim.campaigns.coverage.measure.measure", lambda unit, *_: Coverage(found, {"unit": unit} | record, ())
+            "bitpath.sim.campaigns.coverage.measure.measure",
+            lambda unit, *_: Coverage(found, {"unit": unit} | record, ()),
         )
 
     monkeypatch.setattr("bitpath.sim.engine.tools.require_extra", lambda extra: None)

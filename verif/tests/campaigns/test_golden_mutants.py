@@ -85,7 +85,9 @@ def test_a_model_is_judged_by_the_tests_that_import_it():
     with pytest.raises(SimulationError, match=r"imports bitpath\.golden\.nothing; mutants of golden are judged"):
         golden.tests_of("bitpath.golden.nothing")
     assert "golden/trainium3/vector/xorwow.py" in golden.golden_targets()
-    assert not [target for target in golden.golden_targets() if target.endswith(("_loop.py", "_loops.py")) or target.endswith("__init__.py")]
+    assert not [
+        target for target in golden.golden_targets() if target.endswith(("_loop.py", "_loops.py", "__init__.py"))
+    ]
 
 
 def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium3.vector.reciprocal", limit=60):
