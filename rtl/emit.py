@@ -64,12 +64,12 @@ def rtlil_text(top: wiring.Component, name: str, *, sources: bool = False) -> tu
     emission = Emission()
     texts = [_rtlil_text(top, name, emission, sources=sources)]
     done = set()
-    while pending := [body for body in emission.bodies if body not in done]:
+    while pending := [body for body in emission.shared_modules if body not in done]:
         for body in pending:
-            texts.append(_rtlil_text(emission.bodies[body], body, emission, sources=sources))
+            texts.append(_rtlil_text(emission.shared_modules[body], body, emission, sources=sources))
             done.add(body)
     apart = tuple(
-        name for name, body in emission.bodies.items() if getattr(body, "apart", getattr(body, "clocked", True))
+        name for name, body in emission.shared_modules.items() if getattr(body, "apart", getattr(body, "clocked", True))
     )
     return "\n".join(texts), apart
 

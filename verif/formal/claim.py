@@ -10,7 +10,7 @@ from amaranth.hdl import Assert, Assume, Fragment
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 
 FLAG = "flag"
 """A submodule that keeps what one of a pipeline's results was, and that no result depends on."""
@@ -51,7 +51,7 @@ class Claim:
             outside its submodule ``flag``, which stands beside a pipeline, and is not the one that ``beside`` names.
         """
         if wires:
-            with patch.object(Ranks, "hold", lambda self, step, **values: list(values.values())):
+            with patch.object(PipelineRegisters, "hold", lambda self, step, **values: list(values.values())):
                 fragment = Fragment.get(component, None)
             if any(register.name != beside for register in _registers(fragment, FLAG)):
                 raise ValueError(f"{name} has registers that are in none of its ranks")

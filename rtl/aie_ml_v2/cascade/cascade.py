@@ -11,7 +11,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS
 from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
 from bitpath.rtl.aie_ml_v2.cascade.cascade_stage import CascadeStage, stage_beat
 from bitpath.rtl.aie_ml_v2.cascade.config import CascadeConfig, CascadeLinkConfig
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class Cascade(wiring.Component):
@@ -40,13 +40,13 @@ class Cascade(wiring.Component):
         m = Module()
         incoming = flipped(self.before)
         for k in range(self.config.stages):
-            stage = place(m, platform, f"stage_{k}", CascadeStage, self.config.mac)
+            stage = instantiate(m, platform, f"stage_{k}", CascadeStage, self.config.mac)
             connect(m, flipped(getattr(self, f"i_{k}")), stage.i)
             connect(m, incoming, stage.before)
             if k == self.config.stages - 1:
                 connect(m, stage.after, flipped(self.o))
             else:
-                link = place(m, platform, f"link_{k}", CascadeLink, CascadeLinkConfig())
+                link = instantiate(m, platform, f"link_{k}", CascadeLink, CascadeLinkConfig())
                 connect(m, stage.after, link.i)
                 incoming = link.o
         return m

@@ -13,7 +13,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout, place_layout
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 def stage_beat(config: VectorMacConfig) -> data.StructLayout:
@@ -56,7 +56,7 @@ class CascadeStage(wiring.Component):
         places = self.config.accumulators * self.config.parts
         # As deep as there are places, of which each is asked for once at most: it is never full.
         m.submodules.asked = asked = SyncFIFO(width=place_layout(self.config).size, depth=places)
-        mac = place(m, platform, "mac", VectorMac, self.config)
+        mac = instantiate(m, platform, "mac", VectorMac, self.config)
         beat = self.i.p.beat
         source, target = self._place(m, "source", beat.acc2), self._place(m, "target", beat.dst)
 

@@ -16,8 +16,8 @@ from bitpath.rtl.aie_ml_v2.convert.layouts import MX_EXPONENT_BITS, MxBlock, MxR
 from bitpath.rtl.aie_ml_v2.convert.mx_element import MxElement
 from bitpath.rtl.aie_ml_v2.convert.mx_image import MxImage
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 PairExponents = data.ArrayLayout(MX_EXPONENT_BITS, MX_PAIRS)
 LARGEST_EXPONENT = MX_NAN_EXPONENT - 1
@@ -62,13 +62,13 @@ class MxConvert(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         numerics = self.config.numerics
-        ranks = Ranks(m, self.steps, valid=self.i.valid, ready=self.o.ready)
+        registers = PipelineRegisters(m, self.steps, valid=self.i.valid, ready=self.o.ready)
 
         exponents = [lane[FP32.fraction_bits : FP32.width - 1] for lane in self.i.p.lanes]
         pairs = Signal(PairExponents)
         m.d.comb += pairs.eq(Cat(Mux(a > b, a, b) for a, b in zip(exponents[::2], exponents[1::2], strict=True)))
-        request, pairs = ranks.hold("pairs", request=self.i.p, pairs=pairs)
-        request, pairs, block = self._share(m, platform, ranks, "shared", request, pairs)
+        request, pairs = registers.hold("pairs", request=self.i.p, pairs=pairs)
+        request, pairs, block = self._share(m, platform, registers, "shared", request, pairs)
         if numerics.mx_bump:
             _, leaves = self._elements(m, platform, "trial", request, block)
             bumped = Signal(PairExponents)
@@ -78,42 +78,42 @@ class MxConvert(wiring.Component):
                     for j in range(MX_PAIRS)
                 )
             )
-            request, pairs = ranks.hold("leaves", request=request, pairs=bumped)
-            request, pairs, block = self._share(m, platform, ranks, "bumped", request, pairs)
+            request, pairs = registers.hold("leaves", request=request, pairs=bumped)
+            request, pairs, block = self._share(m, platform, registers, "bumped", request, pairs)
         codes, _ = self._elements(m, platform, "element", request, block)
         result = Signal(MxBlock)
         m.d.comb += result.eq(Cat(block.exponent, block.shift, codes))
         if numerics.mx_nan_block:
             with m.If(block.exponent == MX_NAN_EXPONENT):
                 m.d.comb += result.eq(Cat(block.exponent))
-        result, block_format = ranks.hold("codes", result=result, block_format=request.control.block_format)
+        result, block_format = registers.hold("codes", result=result, block_format=request.control.block_format)
 
-        image = place(m, platform, "image", MxImage)
+        image = instantiate(m, platform, "image", MxImage)
         m.d.comb += [
             image.i.eq(result),
             image.block_format.eq(block_format),
             self.o.p.eq(Cat(result, image.o)),
-            self.o.valid.eq(ranks.valid),
-            self.i.ready.eq(ranks.finish()),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
         ]
         return m
 
     def _share(
-        self, m: Module, platform: Any, ranks: Ranks, step: str, request: Value, pairs: Value
+        self, m: Module, platform: Any, registers: PipelineRegisters, step: str, request: Value, pairs: Value
     ) -> tuple[Value, Value, Value]:
         """Request, pairs' exponents and a block without codes, behind the step's rank."""
-        largest = place(m, platform, f"{step}_exponent", MaxExponent, MX_PAIRS, MX_EXPONENT_BITS)
+        largest = instantiate(m, platform, f"{step}_exponent", MaxExponent, MX_PAIRS, MX_EXPONENT_BITS)
         block = Signal(MxBlock, name=f"{step}_block")
         shift = Cat(pairs[j] < largest.o for j in range(MX_PAIRS))
         m.d.comb += [largest.i.eq(pairs), block.eq(Cat(largest.o, shift))]
-        return tuple(ranks.hold(step, request=request, pairs=pairs, block=block))
+        return tuple(registers.hold(step, request=request, pairs=pairs, block=block))
 
     def _elements(self, m: Module, platform: Any, name: str, request: Value, block: Value) -> tuple[Value, Value]:
         """The codes under a block's exponent and shift bits, and which of them left the range."""
         numerics = self.config.numerics
         elements = []
         for k in range(MX_BLOCK):
-            element = place(m, platform, f"{name}_{k}", MxElement, numerics.mx_flush, numerics.mx_min_code)
+            element = instantiate(m, platform, f"{name}_{k}", MxElement, numerics.mx_flush, numerics.mx_min_code)
             m.d.comb += [
                 element.i.eq(request.lanes[k]),
                 element.shared.eq(block.exponent),

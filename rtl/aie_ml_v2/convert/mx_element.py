@@ -12,7 +12,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS, MX_EXPONENT_BITS, MxCode, MxControl
 from bitpath.rtl.aie_ml_v2.convert.round_decision import RoundDecision
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 MAGNITUDE_BITS = MX9.magnitude_bits
 """Kept of a significand at the shared exponent by the widest format; the others keep its upper bits."""
@@ -79,11 +79,11 @@ class MxElement(wiring.Component):
         distance = Signal(MX_EXPONENT_BITS + 1)
         # With the shift bit the exponent is below the shared one, so that the distance is not negative.
         m.d.comb += distance.eq(self.shared - exponent - self.shifted + fewer)
-        align = place(m, platform, "align", Align, FP32.precision, MAGNITUDE_BITS + 1, MAX_SHIFT, Dropped.STICKY)
+        align = instantiate(m, platform, "align", Align, FP32.precision, MAGNITUDE_BITS + 1, MAX_SHIFT, Dropped.STICKY)
         m.d.comb += [align.i.eq(significand), align.shift.eq(shift_of(distance, SHIFT_BITS))]
         sticky, guard, kept = align.o[0], align.o[1], align.o[2:]
 
-        decision = place(m, platform, "decision", RoundDecision, False)
+        decision = instantiate(m, platform, "decision", RoundDecision, False)
         m.d.comb += [
             decision.rounding.eq(self.control.rounding),
             decision.negative.eq(negative),

@@ -14,8 +14,8 @@ from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, SrsControl, acc_bits, vector_bits
 from bitpath.rtl.aie_ml_v2.convert.srs_lane import SrsLane
 from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 STEPS = ("request", "result")
 """After which steps a register rank stands."""
@@ -67,8 +67,8 @@ class Srs(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes = self.config.lanes
-        ranks = Ranks(m, STEPS, valid=self.i.valid, ready=self.o.ready)
-        (request,) = ranks.hold("request", request=self.i.p)
+        registers = PipelineRegisters(m, STEPS, valid=self.i.valid, ready=self.o.ready)
+        (request,) = registers.hold("request", request=self.i.p)
         control = request.control
         outputs = [self._lane(m, platform, k, request) for k in range(lanes)]
 
@@ -82,12 +82,12 @@ class Srs(wiring.Component):
                             result.vector.eq(Cat(lane.o[:bits] for lane in some)),
                             result.overflow.eq(Cat(lane.overflow for lane in some).any()),
                         ]
-        (result,) = ranks.hold("result", result=result)
-        flag = place(m, platform, "flag", StickyFlag)
+        (result,) = registers.hold("result", result=result)
+        flag = instantiate(m, platform, "flag", StickyFlag)
         m.d.comb += [
             self.o.p.eq(result),
-            self.o.valid.eq(ranks.valid),
-            self.i.ready.eq(ranks.finish()),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
             flag.occurs.eq(self.o.valid & self.o.ready & self.o.p.overflow),
             flag.clear.eq(self.clear_overflow),
             self.overflow.eq(flag.o),
@@ -98,10 +98,10 @@ class Srs(wiring.Component):
         """Lane k's hardware; every second is as wide as two."""
         own = request.acc.word_select(k, ACC_LANE_BITS).as_signed()
         if k % 2:
-            lane = place(m, platform, f"lane_{k}", SrsLane, ACC_LANE_BITS)
+            lane = instantiate(m, platform, f"lane_{k}", SrsLane, ACC_LANE_BITS)
             m.d.comb += lane.i.eq(own)
         else:
-            lane = place(m, platform, f"lane_{k}", SrsLane, 2 * ACC_LANE_BITS)
+            lane = instantiate(m, platform, f"lane_{k}", SrsLane, 2 * ACC_LANE_BITS)
             both = request.acc.word_select(k // 2, 2 * ACC_LANE_BITS).as_signed()
             m.d.comb += lane.i.eq(Mux(request.control.acc64, both, own))
         m.d.comb += lane.control.eq(request.control)

@@ -11,7 +11,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, S
 from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
 from bitpath.rtl.aie_ml_v2.convert.round_decision import RoundDecision
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 LEFT = -SRS_SHIFTS.start
 """Places that the largest shift to the left goes."""
@@ -56,7 +56,7 @@ class SrsLane(wiring.Component):
         control = self.control
         kept_width = self.width + LEFT
         # One bit below the kept ones is the guard; Align adds the sticky bit.
-        align = place(
+        align = instantiate(
             m, platform, "align", Align, kept_width, kept_width + 1, MAX_SHIFT, Dropped.STICKY, twos_complement=True
         )
         m.d.comb += [
@@ -64,7 +64,7 @@ class SrsLane(wiring.Component):
             align.shift.eq(control.shift + LEFT),
         ]
         sticky, guard, kept = align.o[0], align.o[1], align.o[2:]
-        decision = place(m, platform, "decision", RoundDecision, True)
+        decision = instantiate(m, platform, "decision", RoundDecision, True)
         m.d.comb += [
             decision.rounding.eq(control.rounding),
             decision.negative.eq(kept[-1]),

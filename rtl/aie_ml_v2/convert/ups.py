@@ -14,8 +14,8 @@ from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import ACC_LANE_BITS, UpsControl, acc_bits, vector_bits
 from bitpath.rtl.aie_ml_v2.convert.sticky_flag import StickyFlag
 from bitpath.rtl.aie_ml_v2.convert.ups_lane import UpsLane
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 STEPS = ("request", "result")
 """After which steps a register rank stands."""
@@ -66,8 +66,8 @@ class Ups(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes = self.config.lanes
-        ranks = Ranks(m, STEPS, valid=self.i.valid, ready=self.o.ready)
-        (request,) = ranks.hold("request", request=self.i.p)
+        registers = PipelineRegisters(m, STEPS, valid=self.i.valid, ready=self.o.ready)
+        (request,) = registers.hold("request", request=self.i.p)
         outputs = [self._lane(m, platform, k, request) for k in range(lanes)]
 
         result = Signal(ups_result(lanes))
@@ -82,12 +82,12 @@ class Ups(wiring.Component):
                 result.acc.eq(Cat(lane.o[-ACC_LANE_BITS:] for lane in outputs)),
                 result.overflow.eq(Cat(lane.overflow for lane in outputs).any()),
             ]
-        (result,) = ranks.hold("result", result=result)
-        flag = place(m, platform, "flag", StickyFlag)
+        (result,) = registers.hold("result", result=result)
+        flag = instantiate(m, platform, "flag", StickyFlag)
         m.d.comb += [
             self.o.p.eq(result),
-            self.o.valid.eq(ranks.valid),
-            self.i.ready.eq(ranks.finish()),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
             flag.occurs.eq(self.o.valid & self.o.ready & self.o.p.overflow),
             flag.clear.eq(self.clear_overflow),
             self.overflow.eq(flag.o),
@@ -98,7 +98,7 @@ class Ups(wiring.Component):
         """Lane k's hardware; every second is as wide as two."""
         control = request.control
         width = ACC_LANE_BITS if k % 2 else 2 * ACC_LANE_BITS
-        lane = place(m, platform, f"lane_{k}", UpsLane, width)
+        lane = instantiate(m, platform, f"lane_{k}", UpsLane, width)
         with m.Switch(Cat(control.wide, control.acc64)):
             for acc64, acc in enumerate((ACC_LANE_BITS, 2 * ACC_LANE_BITS)):
                 if acc > width:

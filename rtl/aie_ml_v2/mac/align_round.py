@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.rtl.aie_ml_v2.convert.round_decision import RoundDecision
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class AlignRound(wiring.Component):
@@ -40,7 +40,7 @@ class AlignRound(wiring.Component):
         m.submodules.align = align = Align(
             self.in_width, self.out_width + 1, (1 << self.shift_bits) - 1, Dropped.STICKY
         )
-        decide = place(m, platform, "decide", RoundDecision, twos_complement=False)
+        decide = instantiate(m, platform, "decide", RoundDecision, twos_complement=False)
         m.d.comb += [
             align.i.eq(self.i),
             align.shift.eq(self.shift),

@@ -15,7 +15,7 @@ from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATORS, used_accumulators
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH, LANE_BITS, MacControl
 from bitpath.rtl.aie_ml_v2.mac.term_plan import TermPlan
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 def aligned_layout(width: int, terms: int) -> data.StructLayout:
@@ -65,7 +65,7 @@ class AlignToMax(wiring.Component):
         for k in range(plan.slots):
             value = terms.wide[k] if k < plan.mx_terms else terms.narrow[k - plan.mx_terms]
             out_width = plan.wide_aligned if k < plan.mx_terms else plan.narrow_aligned
-            align = place(m, platform, f"align_{k}", AlignRound, len(value), out_width, plan.shift_bits, code)
+            align = instantiate(m, platform, f"align_{k}", AlignRound, len(value), out_width, plan.shift_bits, code)
             m.d.comb += [
                 align.i.eq(value),
                 align.negative.eq(terms.negative[k]),
@@ -87,7 +87,7 @@ class AlignToMax(wiring.Component):
         for k, acc in enumerate((self.acc1, self.acc2)):
             # An accumulator is below 2, one integer bit less than a product.
             width = self.plan.narrow_aligned - 1
-            align = place(
+            align = instantiate(
                 m, platform, f"align_acc{k + 1}", AlignRound, FP32.precision, width, self.plan.shift_bits, code
             )
             m.d.comb += [

@@ -13,7 +13,7 @@ from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH, LANE_BITS, MacControl
 from bitpath.rtl.aie_ml_v2.mac.term_plan import EXPONENT_BITS, TermPlan
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
 from bitpath.rtl.common.arithmetic.raw import SPECIAL
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 ACCUMULATORS = 2
 ACCUMULATOR_OFFSET = FP32.bias + 1
@@ -85,7 +85,7 @@ class Compare(wiring.Component):
             plus.append(special & ~sign)
             minus.append(special & sign)
 
-        largest = place(m, platform, "largest", MaxDistance, len(exponents), EXPONENT_BITS, self.plan.shift_bits)
+        largest = instantiate(m, platform, "largest", MaxDistance, len(exponents), EXPONENT_BITS, self.plan.shift_bits)
         m.d.comb += [largest.counts.eq(~0), *(largest.i[k].eq(exponent) for k, exponent in enumerate(exponents))]
         shifts = list(largest.shifts)
         infinity_plus, infinity_minus = Cat(plus).any(), Cat(minus).any()

@@ -22,7 +22,7 @@ from bitpath.rtl.aie_ml_v2.mac.normalize import NormalizeFp32
 from bitpath.rtl.aie_ml_v2.mac.post_add import PostAdd
 from bitpath.rtl.aie_ml_v2.mac.products import Products
 from bitpath.rtl.aie_ml_v2.mac.term_plan import TermPlan
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 OPERAND_CYCLE = 2
 """In which cycle of an instruction its lanes take operands, the issue being 1; for MX9, of its second beat."""
@@ -70,7 +70,7 @@ class MacLane(wiring.Component):
         products = self._multiply(m, platform)
         terms, control, product_sum = self._terms(m, platform, products)
 
-        compare = place(m, platform, "compare", Compare, self.config)
+        compare = instantiate(m, platform, "compare", Compare, self.config)
         m.d.comb += [
             compare.terms.eq(terms),
             compare.acc1.eq(self.acc1),
@@ -91,8 +91,8 @@ class MacLane(wiring.Component):
             special=compare.special,
         )
 
-        align = place(m, platform, "align", AlignToMax, self.config)
-        accumulate = place(m, platform, "accumulate", Accumulate, self.config)
+        align = instantiate(m, platform, "align", AlignToMax, self.config)
+        accumulate = instantiate(m, platform, "accumulate", Accumulate, self.config)
         is_integer = is_one_of(held["control"].mode, INTEGER_MODES, self.config.modes)
         total = Signal(signed(max(self.plan.total_bits, LANE_BITS)))
         m.d.comb += [
@@ -109,7 +109,7 @@ class MacLane(wiring.Component):
             m, "added", total=total, is_integer=is_integer, exponent=held["exponent"], special=held["special"]
         )
 
-        normalize = place(m, platform, "normalize", NormalizeFp32, self.config)
+        normalize = instantiate(m, platform, "normalize", NormalizeFp32, self.config)
         m.d.comb += [
             normalize.total.eq(summed["total"]),
             normalize.exponent.eq(summed["exponent"]),
@@ -121,7 +121,7 @@ class MacLane(wiring.Component):
     def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value]:
         """The third stage: products, and whether there are any."""
         valid, operands = Signal(name="permuted_valid"), _rank(m, "permuted", operands=self.operands)["operands"]
-        multiply = place(m, platform, "multiply", Products, self.config)
+        multiply = instantiate(m, platform, "multiply", Products, self.config)
         # Whatever was here at a reset is gone before what comes behind it could meet it.
         multiplied_valid = Signal(reset_less=True)
         products = _rank(m, "multiplied", products=multiply.o)["products"]
@@ -133,8 +133,8 @@ class MacLane(wiring.Component):
         """The fourth stage: what is compared, its control, and a sum of integers. Floats go through one rank more."""
         products, valid = multiplied
         modes, mode = self.config.modes, products.control.mode
-        post_add = place(m, platform, "post_add", PostAdd, self.config)
-        blocks = place(m, platform, "block_terms", BlockTerms, self.config)
+        post_add = instantiate(m, platform, "post_add", PostAdd, self.config)
+        blocks = instantiate(m, platform, "block_terms", BlockTerms, self.config)
         held = Signal.like(blocks.held, name="first_half", reset_less=True)
         m.d.comb += [
             post_add.i.eq(products),
@@ -149,7 +149,7 @@ class MacLane(wiring.Component):
 
         if not self.config.has(*FLOAT_MODES):
             return blocks.o, products.control, post_add.o
-        floats = place(m, platform, "float_terms", FloatTerms, self.config)
+        floats = instantiate(m, platform, "float_terms", FloatTerms, self.config)
         is_float = Signal(name="float_valid", reset_less=True)
         m.d.comb += floats.i.eq(products)
         m.d.sync += is_float.eq(valid & is_one_of(mode, FLOAT_MODES, modes))

@@ -14,7 +14,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac.term_plan import EXPONENT_BITS, TermPlan
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.raw import SPECIAL, raw_sum
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 WEIGHT_BITS = EXPONENT_BITS + 2
 """Of the exponent field that bit 0 of the sum would have: 511 at most, -26 - 128 at least, and a sign."""
@@ -57,7 +57,7 @@ class NormalizeFp32(wiring.Component):
         numerics = self.numerics
         number = raw_sum(self.plan.total_bits - 1, WEIGHT_BITS)
         m.submodules.leading = leading = Normalize(number, FP32.precision)
-        decide = place(m, platform, "decide", RoundDecision, twos_complement=False)
+        decide = instantiate(m, platform, "decide", RoundDecision, twos_complement=False)
         normal = leading.o
         rounded = Signal(FP32.precision + 1)
         field = Signal(signed(len(normal.exponent) + 1))

@@ -8,7 +8,7 @@ from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, PostAddConfig
 from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
 from bitpath.rtl.aie_ml_v2.mac.post_add import SUM_BITS, PostAdd
 from bitpath.rtl.aie_ml_v2.mac.products import Products
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class ProductSum(wiring.Component):
@@ -33,7 +33,7 @@ class ProductSum(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lane = MacLaneConfig(numerics=self.config.numerics)
-        multiply = place(m, platform, "multiply", Products, lane)
-        post_add = place(m, platform, "post_add", PostAdd, lane)
+        multiply = instantiate(m, platform, "multiply", Products, lane)
+        post_add = instantiate(m, platform, "post_add", PostAdd, lane)
         m.d.comb += [multiply.i.eq(self.i), post_add.i.eq(multiply.o), self.o.eq(post_add.o)]
         return m

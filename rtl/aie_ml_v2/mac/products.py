@@ -14,7 +14,7 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES, MX_MODES, MacMode, i
 from bitpath.rtl.aie_ml_v2.mac.mx_decode import MxDecode
 from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct, factor_layout
 from bitpath.rtl.aie_ml_v2.mac.term_plan import EXPONENT_BITS, SIGNIFICAND_BITS
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 FACTOR = factor_layout(SIGNIFICAND_BITS)
 """What is multiplied: a significand, which is never negative, or 8 bits of an integer or code, signed or not."""
@@ -95,8 +95,8 @@ class Products(wiring.Component):
             ea, eb = float_x[k].exponent, float_y[k].exponent
             if k == 0:
                 ea, eb = Mux(is_mx, self.i.x_exponent, ea), Mux(is_mx, self.i.y_exponent, eb)
-            product = place(m, platform, f"product_{k}", SignedProduct, SIGNIFICAND_BITS, SIGN_PLACE)
-            short = place(m, platform, f"short_{k}", SignedProduct, MX6.width - 1, MX6.width - 1)
+            product = instantiate(m, platform, f"product_{k}", SignedProduct, SIGNIFICAND_BITS, SIGN_PLACE)
+            short = instantiate(m, platform, f"short_{k}", SignedProduct, MX6.width - 1, MX6.width - 1)
             m.d.comb += [
                 product.a.eq(a),
                 product.b.eq(b),
@@ -131,7 +131,7 @@ class Products(wiring.Component):
         return is_one_of(self.i.control.mode, modes, self.config.modes)
 
     def _mx(self, m: Module, platform: Any, side: str, operand: Value) -> wiring.Component:
-        decode = place(m, platform, f"mx_decode_{side}", MxDecode)
+        decode = instantiate(m, platform, f"mx_decode_{side}", MxDecode)
         m.d.comb += [decode.i.eq(operand), decode.is_mx6.eq(self._is(MacMode.MX6))]
         return decode
 
@@ -141,7 +141,7 @@ class Products(wiring.Component):
         is_fp8 = self._is(MacMode.FLOAT8)
         decoded = []
         for k in range(DEPTH):
-            decode = place(m, platform, f"float_decode_{side}_{k}", FloatDecode)
+            decode = instantiate(m, platform, f"float_decode_{side}_{k}", FloatDecode)
             m.d.comb += [
                 decode.code.eq(Mux(is_fp8, operand.word_select(k, BYTE), operand.word_select(k, WORD_BITS))),
                 decode.is_fp8.eq(is_fp8),

@@ -17,7 +17,7 @@ from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.issue import FLIGHTS, READ, Issue
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout, place_layout, word_bits, write_layout, written_layout
 from bitpath.rtl.aie_ml_v2.vector.permute import Permute
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class VectorMac(wiring.Component):
@@ -77,7 +77,7 @@ class VectorMac(wiring.Component):
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [operands.eq(self.i.p), high.eq(issue.second)]
 
-        permute = place(m, platform, "permute", Permute, config)
+        permute = instantiate(m, platform, "permute", Permute, config)
         names = [f"{side}{part}" for side in "xy" for part in ("", "_exponents", "_shifts")]
         m.d.comb += [
             permute.mode.eq(operands.control.mode),
@@ -91,7 +91,7 @@ class VectorMac(wiring.Component):
         ]
         results = []
         for k in range(config.lanes):
-            lane = place(m, platform, f"lane_{k}", MacLane, MacLaneConfig(numerics=config.numerics))
+            lane = instantiate(m, platform, f"lane_{k}", MacLane, MacLaneConfig(numerics=config.numerics))
             m.d.comb += [
                 lane.valid.eq(taken),
                 lane.operands.control.eq(operands.control),

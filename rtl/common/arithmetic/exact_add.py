@@ -7,7 +7,7 @@ from amaranth.utils import bits_for
 
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.raw import raw_float, raw_sum
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class ExactAdd(wiring.Component):
@@ -76,7 +76,7 @@ class ExactAdd(wiring.Component):
         # From the window's top; a number wholly below it has shifted out and is sticky.
         max_shift = self.window + 1
         shape = (self.precision, self.window, max_shift, Dropped.STICKY)
-        align = place(m, platform, "align", Align, *shape)
+        align = instantiate(m, platform, "align", Align, *shape)
         shift = Signal(signed(self.exponent_width + 1))
         m.d.comb += [
             shift.eq(self.max_distance - distance),

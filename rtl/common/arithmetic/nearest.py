@@ -38,7 +38,7 @@ def rounds_up(
     return guard & (sticky | up_at_half)
 
 
-def rounds_up_inverted(tie: Tie | None, *, odd: Value, guard: Value, rest: Value, negative: Value) -> Value:
+def rounds_up_inverted(tie: Tie | None, *, odd: Value, guard: Value, sticky: Value, negative: Value) -> Value:
     """Whether a magnitude, which is a ones' complement where the number is negative, goes to its next integer.
 
     A ones' complement is less than the magnitude by one unit of its lowest place. That unit and the rounding are one
@@ -48,11 +48,11 @@ def rounds_up_inverted(tie: Tie | None, *, odd: Value, guard: Value, rest: Value
     ----------
     tie : None rounds towards zero.
     guard : the highest bit dropped, of the ones' complement as ``odd`` is.
-    rest : whether the magnitude itself has anything below it.
+    sticky : whether the magnitude itself has anything below it.
     odd, negative : see :func:`tie_goes_up`.
     """
-    more = negative & ~rest
+    more = negative & ~sticky
     carried = guard & more
     if tie is None:
         return carried
-    return carried | rounds_up(tie, odd=odd, guard=guard ^ more, sticky=rest, negative=negative)
+    return carried | rounds_up(tie, odd=odd, guard=guard ^ more, sticky=sticky, negative=negative)

@@ -48,11 +48,11 @@ class Normalize(wiring.Component):
             ]
             value = shifted
             zeros.insert(0, empty)
-        rest = self.width - self.precision - 1
+        discarded = self.width - self.precision - 1
         m.d.comb += [
             self.o.significand.eq(value[-self.precision :]),
-            self.o.guard.eq(value[rest]),
-            self.o.sticky.eq(value[:rest].any()),
+            self.o.guard.eq(value[discarded]),
+            self.o.sticky.eq(value[:discarded].any()),
             self.o.zero.eq(~value[-1]),
             self.o.sign.eq(self.i.sign),
             self.o.exponent.eq(self.i.exponent + (self.in_width - 1) - Cat(zeros)),

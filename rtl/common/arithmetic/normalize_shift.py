@@ -10,12 +10,12 @@ LEVELS_AT_ONCE = 3
 """Levels of the shifter that one look at the sum decides: eight chunks of it, seven of which are tested."""
 
 
-class MoveUp(wiring.Component):
+class NormalizeShift(wiring.Component):
     """Levels of a shifter that moves a sum up while its highest digits equal its sign. Combinational.
 
     A sum moves only as far as its exponent stays 1 or more: what is too small for that is a subnormal number, in place.
     So nothing has to be moved down again when it is rounded. What is below the guard bit wherever the lower levels move
-    it goes into ``rest``.
+    it goes into ``sticky``.
 
     The shift is the smaller one of two numbers, what the sum needs and what the exponent allows, and is found from the
     highest level down like any comparison: as long as both agree in all levels above, a level is taken where both have
@@ -50,7 +50,7 @@ class MoveUp(wiring.Component):
         # What comes in from below is 0, and inverted with the digits.
         zero = sign if self.inverted else Const(0)
         value = Cat(zero.replicate(max(0, len(self.o.digits) - len(value))), value)
-        free, rest, shift = self.i.free, self.i.rest, []
+        free, sticky, shift = self.i.free, self.i.sticky, []
         for high in range(self.high, self.low, -LEVELS_AT_ONCE):
             low = max(self.low, high - LEVELS_AT_ONCE)
             size, count = 1 << low, (1 << high - low) - 1
@@ -70,13 +70,13 @@ class MoveUp(wiring.Component):
                 m.d.comb += moved.eq(Mux(taken, Cat(zero.replicate(amount), value), value))
                 lost = max(0, len(value) - (self.precision + amount))
                 if lost:
-                    rest |= (moved[:lost] ^ zero.replicate(lost)).any()
+                    sticky |= (moved[:lost] ^ zero.replicate(lost)).any()
                 value = moved[lost:]
-        flip = Const(0) if self.inverted else sign
+        invert = Const(0) if self.inverted else sign
         m.d.comb += [
-            self.o.digits.eq(value ^ flip.replicate(len(value))),
+            self.o.digits.eq(value ^ invert.replicate(len(value))),
             self.o.sign.eq(sign),
-            self.o.rest.eq(rest),
+            self.o.sticky.eq(sticky),
             self.o.exponent.eq(self.i.exponent - Cat(Const(0, self.low), *shift)),
         ]
         if self.low:

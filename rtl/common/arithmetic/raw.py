@@ -47,11 +47,11 @@ def moving_sum(width: int, exponent_width: int, levels: int) -> data.StructLayou
     """A two's complement sum on its way up to its leading bits, for a format of FP32's exponent field.
 
     Its ``sign`` stands by itself; a negative sum's digits may be inverted, which makes them its magnitude's less one
-    unit. ``exponent`` is FP32's biased exponent of the highest digit, 1 or more. ``rest`` is the OR of bits below the
+    unit. ``exponent`` is FP32's biased exponent of the highest digit, 1 or more. ``sticky`` is the OR of bits below the
     digits, not inverted. Where there are levels of shifting to come, they may move it as far as ``allowed`` says and the
     exponent stays so, or as far as they reach where ``free``.
     """
-    fields = {"digits": unsigned(width), "rest": 1, "sign": 1, "exponent": unsigned(exponent_width)}
+    fields = {"digits": unsigned(width), "sticky": 1, "sign": 1, "exponent": unsigned(exponent_width)}
     limit = {"free": 1, "allowed": unsigned(levels)} if levels else {}
     return data.StructLayout(fields | limit)
 

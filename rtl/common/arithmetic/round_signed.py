@@ -12,10 +12,10 @@ from bitpath.rtl.common.arithmetic.raw import SPECIAL
 
 
 class RoundSigned(wiring.Component):
-    """What :class:`MoveUp` made of a sum, or what overrides it, as a code. Combinational.
+    """What :class:`NormalizeShift` made of a sum, or what overrides it, as a code. Combinational.
 
     Of a negative sum it has the ones' complement, which is the magnitude less one unit of the sum's lowest place;
-    ``rest`` is taken before the complement, and so is the magnitude's own.
+    ``sticky`` is taken before the complement, and so is the magnitude's own.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class RoundSigned(wiring.Component):
     -------
     i : In(moving_sum)
     special : In(SPECIAL); where neither ``nan`` nor ``inf`` is set, its sign is that of a zero sum
-    flip : In(1), whether the sum is that of the negated terms
-    alone : In(1), whether a number so far below the sum that it is only part of ``rest`` is the whole of it
+    negate : In(1), whether the sum is that of the negated terms
+    alone : In(1), whether a number so far below the sum that it is only part of ``sticky`` is the whole of it
     number : In(31), that number's code without its sign
     o : Out(32), the code
     """
@@ -53,7 +53,7 @@ class RoundSigned(wiring.Component):
             {
                 "i": In(i),
                 "special": In(SPECIAL),
-                "flip": In(1),
+                "negate": In(1),
                 "alone": In(1),
                 "number": In(magnitude_bits),
                 "o": Out(FP32.width),
@@ -64,7 +64,7 @@ class RoundSigned(wiring.Component):
         m = Module()
         fmt, i = self.fmt, self.i
         significand = i.digits[1:]
-        zero = ~(i.digits.any() | i.rest | i.sign)
+        zero = ~(i.digits.any() | i.sticky | i.sign)
         # Without its leading bit a number is subnormal, its exponent field 0.
         field = i.exponent & significand[-1].replicate(len(i.exponent))
         code = Cat(significand[:-1], field[: fmt.exponent_bits])
@@ -87,7 +87,7 @@ class RoundSigned(wiring.Component):
         with m.Elif(self.special.inf):
             m.d.comb += [magnitude.eq(FP32.infinity_code), sign.eq(self.special.sign)]
         with m.Else():
-            m.d.comb += sign.eq(Mux(zero, self.special.sign, i.sign ^ self.flip))
+            m.d.comb += sign.eq(Mux(zero, self.special.sign, i.sign ^ self.negate))
             with m.If(self.alone):
                 m.d.comb += magnitude.eq(self.number)
             with m.Elif(beyond):
@@ -101,4 +101,4 @@ class RoundSigned(wiring.Component):
         """Whether the significand is to be one more."""
         guard, odd = self.i.digits[:2]
         tie = None if self.rounding is Rounding.RTZ else Tie.EVEN
-        return rounds_up_inverted(tie, odd=odd, guard=guard, rest=self.i.rest, negative=self.i.sign)
+        return rounds_up_inverted(tie, odd=odd, guard=guard, sticky=self.i.sticky, negative=self.i.sign)

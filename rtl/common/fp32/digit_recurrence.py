@@ -26,7 +26,7 @@ from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.raw import SPECIAL, raw_sum
 from bitpath.rtl.common.fp32.fp32_result import Fp32Result
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 DIGITS = FP32.precision + 2
 """Bits of a result, from weight 1 down: it may start at weight 1/2, and has a guard bit."""
@@ -100,14 +100,14 @@ class DigitRecurrence(wiring.Component):
         left = Signal(range(DIGITS + 1), reset_less=True)
 
         # Twice the residue, and a sign.
-        rest = Signal(signed(width + 2))
-        fits = ~rest[-1]
-        m.d.comb += rest.eq((residue << 1) - (total << 1) - step)
+        remainder = Signal(signed(width + 2))
+        fits = ~remainder[-1]
+        m.d.comb += remainder.eq((residue << 1) - (total << 1) - step)
         with m.If(left.any()):
             m.d.sync += [
                 left.eq(left - 1),
                 digits.eq(Cat(fits, digits)),
-                residue.eq(Mux(fits, rest, residue << 1)),
+                residue.eq(Mux(fits, remainder, residue << 1)),
             ]
             if self.accumulates:
                 m.d.sync += [step.eq(step >> 1), total.eq(total + Mux(fits, step, 0))]
@@ -129,7 +129,7 @@ class DigitRecurrence(wiring.Component):
         # The sticky bit stands below the last digit, and so does the result's lowest exponent. While digits are missing
         # nothing goes there, so that what stands behind rests.
         exact = Signal(raw_sum(DIGITS + 1, EXPONENT_WIDTH + 1))
-        result = place(m, platform, "result", Fp32Result, exact.shape())
+        result = instantiate(m, platform, "result", Fp32Result, exact.shape())
         m.d.comb += [
             exact.magnitude.eq(Mux(left.any(), 0, Cat(residue.any(), digits))),
             exact.exponent.eq(exponent - DIGITS),
@@ -144,9 +144,9 @@ class DigitRecurrence(wiring.Component):
 
     def _unpack(self, m: Module, platform: Any) -> Start:
         """The start for the operand at ``i``."""
-        decode = place(m, platform, "decode", Decode, (FP32,))
+        decode = instantiate(m, platform, "decode", Decode, (FP32,))
         number = Signal(raw_sum(FP32.precision, EXPONENT_WIDTH))
-        normalize = place(m, platform, "normalize", Normalize, number.shape(), FP32.precision)
+        normalize = instantiate(m, platform, "normalize", Normalize, number.shape(), FP32.precision)
         special = Signal(SPECIAL)
         m.d.comb += [
             decode.code.eq(self.i.p),

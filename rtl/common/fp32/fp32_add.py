@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.fp32.fp32_sum import Fp32Sum
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class Fp32Add(wiring.Component):
@@ -26,9 +26,9 @@ class Fp32Add(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        left = place(m, platform, "decode_a", Decode, (FP32,))
-        right = place(m, platform, "decode_b", Decode, (FP32,))
-        total = place(m, platform, "sum", Fp32Sum)
+        left = instantiate(m, platform, "decode_a", Decode, (FP32,))
+        right = instantiate(m, platform, "decode_b", Decode, (FP32,))
+        total = instantiate(m, platform, "sum", Fp32Sum)
         m.d.comb += [
             left.code.eq(self.a),
             right.code.eq(self.b),

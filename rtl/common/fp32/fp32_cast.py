@@ -10,7 +10,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.raw import normal_sum
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 EXPONENT_WIDTH = bits_for(FP32.bias + 1) + 1
 """Of an FP32 exponent without its bias, infinity's included; and a sign."""
@@ -41,10 +41,10 @@ class Fp32Cast(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         fmt = self.fmt
-        decode = place(m, platform, "decode", Decode, (FP32,))
+        decode = instantiate(m, platform, "decode", Decode, (FP32,))
         number = decode.o
         normal = Signal(normal_sum(fmt.precision, EXPONENT_WIDTH))
-        rounder = place(
+        rounder = instantiate(
             m,
             platform,
             "round",

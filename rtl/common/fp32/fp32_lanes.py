@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.config import require_range
 from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Fp32Lanes(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for k in range(self.config.lanes):
-            lane = place(m, platform, f"lane_{k}", self.function)
+            lane = instantiate(m, platform, f"lane_{k}", self.function)
             m.d.comb += [
                 lane.i.p.eq(self.i.p[k]),
                 lane.i.valid.eq(self.i.valid),

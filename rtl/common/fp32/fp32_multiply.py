@@ -10,7 +10,7 @@ from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.common.arithmetic.raw import raw_sum
 from bitpath.rtl.common.fp32.fp32_result import Fp32Result
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 OFFSET = 2 * (FP32.bias + FP32.fraction_bits)
 """The product of two decoded numbers is ``significand * 2**(exponent - OFFSET)``."""
@@ -34,12 +34,12 @@ class Fp32Multiply(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        left = place(m, platform, "decode_a", Decode, (FP32,))
-        right = place(m, platform, "decode_b", Decode, (FP32,))
-        multiply = place(m, platform, "multiply", Multiply, left.o.shape())
+        left = instantiate(m, platform, "decode_a", Decode, (FP32,))
+        right = instantiate(m, platform, "decode_b", Decode, (FP32,))
+        multiply = instantiate(m, platform, "multiply", Multiply, left.o.shape())
         product = multiply.o
         exact = Signal(raw_sum(2 * FP32.precision, EXPONENT_WIDTH))
-        result = place(m, platform, "result", Fp32Result, exact.shape())
+        result = instantiate(m, platform, "result", Fp32Result, exact.shape())
         m.d.comb += [
             left.code.eq(self.a),
             right.code.eq(self.b),

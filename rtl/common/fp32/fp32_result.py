@@ -9,7 +9,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.raw import SPECIAL
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class Fp32Result(wiring.Component):
@@ -33,8 +33,8 @@ class Fp32Result(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        normalize = place(m, platform, "normalize", Normalize, self.i.shape(), FP32.precision)
-        rounder = place(
+        normalize = instantiate(m, platform, "normalize", Normalize, self.i.shape(), FP32.precision)
+        rounder = instantiate(
             m,
             platform,
             "round",

@@ -9,7 +9,7 @@ from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
 from bitpath.rtl.common.arithmetic.raw import raw_float
 from bitpath.rtl.common.arithmetic.specials import sum_special
 from bitpath.rtl.common.fp32.fp32_result import Fp32Result
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 OFFSET = FP32.bias + FP32.fraction_bits
 """A decoded number is ``significand * 2**(exponent - OFFSET)``."""
@@ -42,7 +42,7 @@ class Fp32Sum(wiring.Component):
             precision=FP32.precision,
             offset=OFFSET,
         )
-        result = place(m, platform, "result", Fp32Result, add.o.shape())
+        result = instantiate(m, platform, "result", Fp32Result, add.o.shape())
         m.d.comb += [
             add.fixed.eq(Mux(self.a.sign, -self.a.significand, self.a.significand)),
             add.fixed_exponent.eq(self.a.exponent - OFFSET),

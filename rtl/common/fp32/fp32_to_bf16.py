@@ -10,7 +10,7 @@ DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
 """Fraction bits that BF16 lacks, and random bits that stochastic rounding takes."""
 
 
-class Narrow(wiring.Component):
+class Fp32ToBf16(wiring.Component):
     """An FP32 code rounded to BF16, in place: the low 16 bits are 0. Combinational.
 
     The formats share their exponent field, so rounding is an addition to the code and its carry is right up to infinity.

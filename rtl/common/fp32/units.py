@@ -10,7 +10,7 @@ from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit,
 
 FUNCTION_GROUPS = (
     WaveGroup("first lane, its operand", r"lane_0\.(i__|decode|normalize|number)"),
-    WaveGroup("first lane, recurrence", r"lane_0\.(left|busy|residue|rest|step|total|digits|exponent|special)"),
+    WaveGroup("first lane, recurrence", r"lane_0\.(left|busy|residue|remainder|step|total|digits|exponent|special)"),
     WaveGroup("first lane, result", r"lane_0\.(exact|result|o__)"),
 )
 

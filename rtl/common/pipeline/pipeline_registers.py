@@ -5,7 +5,7 @@ from collections.abc import Collection
 from amaranth import Module, Signal, Value
 
 
-class Ranks:
+class PipelineRegisters:
     """The ranks of one pipeline, made in the order in which data passes them.
 
     Parameters

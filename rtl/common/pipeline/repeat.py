@@ -11,7 +11,7 @@ from amaranth import Module, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.rtl.common.pipeline.shared_instances import place_on, snake
+from bitpath.rtl.common.pipeline.shared_instances import instantiate_on, snake
 
 FAN_OUT = 4
 """Instances in a module. With two, half of the Verilog of a wide array would be ports."""
@@ -30,11 +30,11 @@ def repeat(
     chained: tuple[tuple[str, str], ...] = (),
 ) -> None:
     """Place ``count`` components as :class:`Repeat` has them, or the one, on ``values`` as
-    :func:`bitpath.rtl.common.pipeline.shared_instances.place_on` does."""
+    :func:`bitpath.rtl.common.pipeline.shared_instances.instantiate_on` does."""
     if count == 1:
-        place_on(m, platform, name, values, cls, *args)
+        instantiate_on(m, platform, name, values, cls, *args)
     else:
-        place_on(m, platform, name, values, Repeat, cls, args, count, spread, chained)
+        instantiate_on(m, platform, name, values, Repeat, cls, args, count, spread, chained)
 
 
 class Repeat(wiring.Component):

@@ -1,4 +1,14 @@
-"""The third step of the Tensix dot product: sums and Dst on their common exponent's grid, and added.
+"""Step 3 of the Tensix dot product: align the group sums and Dst to the common exponent, round them and add them.
+
+``o = sum(round(sums[g] / 2**shifts[g])) + round(dst / 2**dst_shift)`` in units of 2**-23. The window of the addends, with
+groups of 8 and ``G`` product guard bits::
+
+      2**5 ..... 2**0  2**-1 ..... 2**-10  2**-11 ............. 2**-23 | guard | sticky
+      |<-- group sum: sum_width bits -- G guard bits -->|<-- zeros -->|          before its shift
+                    1   fraction of FP32, or of BF16 and FP16 and zeros          Dst before its shift
+                                         |<- NARROW_DROPPED: 13 bits ->|         cleared by the second rounding, 16-bit Dst
+
+      total (33 bits, signed) = addends + increments at 2**-23 + increments at 2**-10
 
 Ref: ttsim v1.10.0; tt-metal #46101 for the second rounding of a 16-bit Dst.
 """
@@ -11,40 +21,42 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.dst_align import SHIFT_BITS, SUM_FRACTION_BITS, UNIT_SHIFT
 from bitpath.rtl.tensix.dot.layouts import DotControl, StyleCode
 from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
 
 SIGNIFICAND_BITS = FP32.precision
+"""Width of the significand of Dst: the hidden bit and 23 fraction bits of FP32."""
 INTEGER_BITS = DST32.width - 1
-"""Of an integer Dst's magnitude."""
+"""Width of the magnitude of an integer Dst."""
 TOTAL_BITS = DST32.width + 1
-"""Of the signed sum: an integer Dst of 31 bits and products below 2**22, or floats below 2**29."""
+"""Signed width of the sum: a 31-bit integer Dst plus products below 2**22, or floats below 2**29."""
 
 
 def total_layout(width: int) -> data.StructLayout:
-    """A sum: ``value``, or, with ``sign``, ``-(value + 1)``. Whoever rounds it adds what its magnitude lacks."""
+    """Return a sum in ones' complement: ``value``, or ``-(value + 1)`` if ``sign``. The rounding step adds the missing unit."""
     return data.StructLayout({"value": width, "sign": 1})
 
 
 class DstAdd(wiring.Component):
-    """``o = sum(round(sums[g] / 2**shifts[g])) + round(dst / 2**dst_shift)`` in units of 2**-23. Combinational.
+    """The sum of the group sums and Dst, each rounded to the common grid.
 
-    For a 16-bit Dst every addend is rounded once more, to 10 fraction bits, where the numerics say so.
+    With a 16-bit Dst and ``numerics.pre_round`` every addend is rounded once more, to 10 fraction bits. One adder takes the
+    addends and all rounding increments. Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : what is computed.
-    sum_width : bits of a group's signed sum, which has 10 fraction bits and the numerics' guard bits.
+    numerics : group size, product guard bits, rounding of the addends.
+    sum_width : width of a group sum, which has ``10 + product_guard_bits`` fraction bits.
 
     Members
     -------
     sums : In(ArrayLayout(signed(sum_width), groups))
     shifts : In(ArrayLayout(5, groups)), dst_shift : In(5)
-    dst : In(32), the word
+    dst : In(32), the Dst word
     control : In(DotControl)
-    o : Out(total_layout)
+    o : Out(total_layout(32))
     """
 
     clocked = False
@@ -66,13 +78,13 @@ class DstAdd(wiring.Component):
         m = Module()
         numerics = self.numerics
         max_shift = (1 << SHIFT_BITS) - 1
-        # Below the sum's guard bits come zeros, down to 2**-23.
+        # Zeros fill the window from the guard bits of the sum down to 2**-23.
         sum_bits = self.sum_width + UNIT_SHIFT - numerics.product_guard_bits
         addends, once, twice = [], [], []
         for g in range(self.groups):
             shape = (self.sum_width, sum_bits + 1, max_shift, Dropped.STICKY)
-            align = place(m, platform, f"align_{g}", Align, *shape, twos_complement=True)
-            rounder = place(
+            align = instantiate(m, platform, f"align_{g}", Align, *shape, twos_complement=True)
+            rounder = instantiate(
                 m, platform, f"round_{g}", RoundAddend, sum_bits, numerics.sum_tie, numerics.pre_round, True
             )
             m.d.comb += [
@@ -81,15 +93,15 @@ class DstAdd(wiring.Component):
                 rounder.negative.eq(self.sums[g][-1]),
             ]
             self._connect(m, rounder, align)
-            # A sign bit, of weight -2**n, is added as its complement of weight 2**n, less 2**n for all at the end.
+            # Sign extension: -s * 2**n = (1 - s) * 2**n - 2**n. Add the inverted sign bit; one constant subtracts all 2**n.
             addends.append(Cat(rounder.o[:-1], ~rounder.o[-1]))
             once.append(rounder.once)
             twice.append(rounder.twice)
 
         significand, sign = self._read_dst(m)
         shape = (SIGNIFICAND_BITS, SIGNIFICAND_BITS + 1, max_shift, Dropped.STICKY)
-        align = place(m, platform, "align_dst", Align, *shape)
-        rounder = place(
+        align = instantiate(m, platform, "align_dst", Align, *shape)
+        rounder = instantiate(
             m, platform, "round_dst", RoundAddend, SIGNIFICAND_BITS, numerics.dst_tie, numerics.pre_round, False
         )
         m.d.comb += [align.i.eq(significand), align.shift.eq(self.dst_shift), rounder.negative.eq(sign)]
@@ -113,7 +125,7 @@ class DstAdd(wiring.Component):
         m.d.comb += [rounder.i.eq(align.o), rounder.dst32.eq(self.control.dst32)]
 
     def _read_dst(self, m: Module) -> tuple[Value, Value]:
-        """The significand of Dst, or the low bits of an integer, and its sign."""
+        """Return the sign of Dst and its significand, or the low 24 bits of an integer."""
         dst, style = self.dst, self.control.style
         significand = Signal(SIGNIFICAND_BITS)
         sign = Signal()
@@ -129,5 +141,5 @@ class DstAdd(wiring.Component):
 
 
 def _padded(fraction: Value) -> Value:
-    """A shorter fraction with its hidden bit above and zeros below."""
+    """Return a significand of 24 bits: the hidden bit, a shorter fraction, and zeros."""
     return Cat(Const(0, SUM_FRACTION_BITS - len(fraction)), fraction, 1)

@@ -1,4 +1,13 @@
-"""Sums and Dst to their common exponent: where the second step of the Tensix dot product ends for exponents.
+"""Step 2 of the Tensix dot product, exponents: the common exponent of the group sums and Dst, and their alignment shifts.
+
+``exponent = max(exponents, dst_exponent)`` and ``shift = exponent - own exponent``, saturated at 31. Fields of Dst::
+
+                          31  30 ...... 23  22 ................ 0
+      dst32               s    exponent     fraction                  FP32; in style INT8 sign and 31-bit magnitude
+      16 bits, BF16, TF32                15  14 .... 7  6 ..... 0
+                                          s   exponent  fraction
+      16 bits, FP16                      15  14 . 10  9 ....... 0
+                                          s  exponent  fraction
 
 Ref: ttsim v1.10.0; tt-isa-documentation 3930471, ELWMUL, for the weights of integer fields.
 """
@@ -10,38 +19,39 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32, PHASES
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.fidelity_multiplier import LOW_FIELD_B_PLACES
 from bitpath.rtl.tensix.dot.layouts import DotControl, StyleCode
 from bitpath.rtl.tensix.dot.products import EXPONENT_BITS
 
 SUM_FRACTION_BITS = 23
-"""Of what is added to Dst."""
+"""Fraction bits of the addends of step 3, the precision of FP32."""
 PRODUCT_FRACTION_BITS = 10
 UNIT_SHIFT = SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS
-"""What brings a sum of integers, which stands where a sum of fractions does, to the lowest place."""
+"""Right shift from units of 2**-10 to the integer unit, 2**-23 of the common grid."""
 INTEGER_WEIGHTS = tuple((0 if phase & 1 else 5) + (-LOW_FIELD_B_PLACES if phase & 2 else 4) for phase in range(PHASES))
-"""Exponents of the products of integer fields, by phase: SrcB's low field is multiplied too high."""
+"""Exponents of integer products by phase; SrcB's low field is multiplied by 2**3, see `FidelityMultiplier`."""
 SHIFT_BITS = 5
-"""Of a shift: a sum of 16 products is below 2**29 units, so that nothing is left of it after 31 places."""
+"""Width of a shift: a sum of 16 products is below 2**29 units, so that a shift of 31 discards all bits."""
 
 
 class DstAlign(wiring.Component):
-    """The largest exponent, and how far everything is shifted to stand there. Combinational.
+    """The largest exponent, and the shift that aligns each group sum and Dst to it.
 
-    Integers have no exponent: the weights of their fields are their shifts, and Dst is not shifted.
+    An empty group and a Dst of exponent 0 get the shift 31. Integers have no exponent: the weights of their fields set the shifts, and
+    Dst is not shifted. Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : what is computed.
+    numerics : group size.
 
     Members
     -------
     exponents : In(ArrayLayout(9, groups)), 0 for an empty group
-    dst : In(32), the word
+    dst : In(32), the Dst word; a 16-bit word is in the low half
     control : In(DotControl)
-    exponent : Out(9)
-    shifts : Out(ArrayLayout(5, groups)), dst_shift : Out(5); of what is empty or zero, so that nothing is left of it
+    exponent : Out(9), the common exponent
+    shifts : Out(ArrayLayout(5, groups)), dst_shift : Out(5)
     """
 
     clocked = False
@@ -72,7 +82,7 @@ class DstAlign(wiring.Component):
             m.d.comb += dst_exponent.eq(dst[7:15])
 
         exponents = [*(self.exponents[g] for g in range(self.groups)), dst_exponent]
-        largest = place(m, platform, "largest", MaxDistance, len(exponents), EXPONENT_BITS, SHIFT_BITS)
+        largest = instantiate(m, platform, "largest", MaxDistance, len(exponents), EXPONENT_BITS, SHIFT_BITS)
         m.d.comb += self.exponent.eq(largest.o)
         shifts = []
         for k, exponent in enumerate(exponents):

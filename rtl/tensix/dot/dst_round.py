@@ -1,4 +1,11 @@
-"""The last step of the Tensix dot product: sums to Dst words.
+"""Step 5 of the Tensix dot product: round the normalised sum to a Dst word.
+
+``o = sign, exponent, fraction`` of FP32, BF16 or FP16, or sign and magnitude of INT32. Rounding positions in ``normal.value``::
+
+      bit    28   27 ... 21   20    19   18    17    16 ...... 5    4    3 ... 0
+      FP32    1   fraction, 23 bits ------------------------->|  guard   sticky
+      FP16    1   fraction, 10 bits -------->| guard   sticky ->
+      BF16    1   fraction, 7 |  guard  sticky ->
 
 Ref: ttsim v1.10.0; tt-isa-documentation 3930471, Dst, for the formats.
 """
@@ -16,25 +23,27 @@ from bitpath.rtl.tensix.dot.dst_normalize import FLOAT_BITS, NORMAL
 from bitpath.rtl.tensix.dot.layouts import DotControl, StyleCode
 
 FRACTION = FLOAT_BITS - FP32.precision
-"""The place of FP32's last fraction bit in a normalised sum."""
+"""Bit of a normalised sum that holds FP32's last fraction bit."""
 HALF_UNUSED, BF16_UNUSED = (FP32.fraction_bits - fmt.fraction_bits for fmt in (FP16, BF16))
-"""Low fraction bits of FP32 that the formats of a 16-bit Dst lack."""
+"""Low fraction bits of FP32 that FP16 and BF16 discard."""
 
 
 class DstRound(wiring.Component):
-    """A normalised sum as FP32, BF16 or FP16, or an integer as INT32 in sign and magnitude. Combinational.
+    """A normalised sum as FP32, BF16 or FP16, or an integer as INT32 in sign and magnitude.
 
-    Exponents of 0 and below give +0; too large ones infinity, and in FP16 the largest code. Integers saturate. One adder
-    rounds, whatever the format, and makes the magnitude of a negative integer.
+    Underflow: an exponent of 0 or below gives +0. Overflow: FP32 and BF16 give infinity, FP16 its largest code, and integers
+    saturate. One adder serves all formats: it applies the rounding increment and negates a negative integer.
+
+    Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : what is computed.
+    numerics : ``final_tie``, the rounding of the result.
 
     Members
     -------
     normal : In(NORMAL)
-    total : In(32), of an integer, the value of a `total_layout` with the normalised sum's sign
+    total : In(32), ``value`` of an integer sum's `total_layout`; its sign is ``normal.sign``
     control : In(DotControl)
     o : Out(32), a 16-bit word in the low half
     """
@@ -54,7 +63,7 @@ class DstRound(wiring.Component):
         is_half = ~control.dst32 & (control.style == StyleCode.FP16)
         is_bf16 = ~control.dst32 & ~is_half
 
-        # A carry out of the fraction runs into the exponent, which is what that number needs.
+        # A carry out of the fraction increments the exponent, as the rounded number requires.
         number = Cat(normal.value[FRACTION:-1], normal.exponent)
         step = Mux(is_integer, normal.sign, control.dst32 & self._step(FP32))
         step |= (is_half & self._step(FP16)) << HALF_UNUSED
@@ -67,9 +76,9 @@ class DstRound(wiring.Component):
         saturated, infinite, half_beyond = Signal(), Signal(), Signal()
         m.d.comb += [
             saturated.eq(is_integer & rounded[INTEGER_BITS]),
-            # Of exponents that are not negative.
+            # A negative exponent also sets this bit, but underflow clears the word.
             infinite.eq(~is_integer & (exponent[FP32.exponent_bits :].any() | exponent[: FP32.exponent_bits].all())),
-            # Exponent 31 is as good as any other; 64 is never reached by sums of products of FP16.
+            # Exponent 31 is a normal binade. Bit 5 alone tells overflow: sums of FP16 products stay below exponent 64.
             half_beyond.eq(exponent[FP16.exponent_bits]),
         ]
         low = (rounded[: FP32.fraction_bits] & ~_all(infinite, FP32.fraction_bits)) | _all(
@@ -83,13 +92,13 @@ class DstRound(wiring.Component):
         return m
 
     def _step(self, fmt: FloatFormat) -> Value:
-        """Whether rounding goes to the format's next number."""
+        """Return True if rounding increments the format's last fraction bit."""
         sign = self.normal.sign
         last = FRACTION + FP32.fraction_bits - fmt.fraction_bits
         odd, guard, below = self.normal.value[last], self.normal.value[last - 1], self.normal.value[: last - 1]
-        # The unit that a negative sum's magnitude lacks carries into the guard bit where all below it are 1.
-        rest = Mux(sign, ~below.all(), below.any())
-        return rounds_up_inverted(self.numerics.final_tie, odd=odd, guard=guard, rest=rest, negative=sign)
+        # A negative magnitude lacks one unit of bit 0; it carries into the guard bit if all bits below are 1.
+        sticky = Mux(sign, ~below.all(), below.any())
+        return rounds_up_inverted(self.numerics.final_tie, odd=odd, guard=guard, sticky=sticky, negative=sign)
 
 
 def _all(bit: Value, width: int) -> Value:

@@ -1,4 +1,10 @@
-"""The second step of the Tensix dot product: a group's products on its exponent's grid, and their sum.
+"""Step 2 of the Tensix dot product: align the products of one group, round them and add them.
+
+``o = sum((-1)**sign * round(magnitude * 2**G / 2**shift))`` in units of ``2**-(10 + G)`` at the group exponent, with ``G``
+product guard bits::
+
+      2**1   2**0     2**-1 ... 2**-10   2**-11 ... 2**-(10+G)    next bit    below
+      |<-------- kept: 12 + G bits, an AddTree term ---------->|  |guard|   |sticky|
 
 Ref: ttsim v1.10.0.
 """
@@ -11,23 +17,25 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.arithmetic.add_tree import AddTree
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.nearest import rounds_up
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.fidelity_multiplier import PRODUCT_BITS
 from bitpath.rtl.tensix.dot.products import product_layout
 
 
 class GroupSum(wiring.Component):
-    """``o = sum(round(product / 2**shift))``, with the guard bits that the numerics name. Combinational.
+    """The sum of one group of products, each rounded to ``numerics.product_guard_bits`` below its 10 fraction bits.
+
+    Addends of ELWADD are rounded to 10 fraction bits, without guard bits. Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : what is computed.
+    numerics : group size, product guard bits and rounding of products.
 
     Members
     -------
     products : In(ArrayLayout(product_layout, group))
-    add : In(1), the products are addends of ELWADD, which are rounded without guard bits
-    o : Out(signed), in units of 2**-(10 + guard bits) at the group's exponent
+    add : In(1), the products are addends of ELWADD
+    o : Out(signed(12 + G + ceil_log2(group) + 1)), in units of ``2**-(10 + G)`` at the group exponent
     """
 
     clocked = False
@@ -35,7 +43,7 @@ class GroupSum(wiring.Component):
     def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
         self.product = product_layout(numerics)
-        # What is rounded has been shifted by a place at least, and so fits where it stood before.
+        # Only a shifted product is rounded. It is below half the range, so the increment never overflows these bits.
         self.term_bits = PRODUCT_BITS + numerics.product_guard_bits
         self.tree = AddTree(numerics.group, self.term_bits)
         super().__init__(
@@ -53,9 +61,9 @@ class GroupSum(wiring.Component):
         max_shift = (1 << self.product["shift"].shape) - 1
         for k in range(numerics.group):
             product = self.products[k]
-            # One place more than is kept: the guard bit.
+            # Kept bits and one guard bit; Dropped.STICKY adds the sticky bit below.
             shape = (self.term_bits, self.term_bits + 1, max_shift, Dropped.STICKY)
-            align = place(m, platform, f"align_{k}", Align, *shape)
+            align = instantiate(m, platform, f"align_{k}", Align, *shape)
             aligned = Signal(data.StructLayout({"sticky": 1, "guard": 1, "kept": self.term_bits}), name=f"aligned_{k}")
             m.d.comb += [
                 align.i.eq(Mux(self.add, product.magnitude, product.magnitude << guard_bits)),

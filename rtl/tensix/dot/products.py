@@ -1,6 +1,15 @@
-"""The first step of the Tensix dot product: multiply, and find each group's largest exponent.
+"""Step 1 of the Tensix dot product: multiply, and find the largest exponent of each group.
 
-Ref: tt-isa-documentation 3930471, SrcASrcB, for fields and phases; ttsim v1.10.0 for what exponents zeros have.
+``product[k] = (-1)**sign * magnitude * 2**-10 * 2**(exponent_a + exponent_b + base)``::
+
+                     10  9               0                    11 10  9               0
+      src magnitude   1  . fraction (10)       product         x  x . fraction (10)         12 bits, below 4
+
+      base = rebias - 5 * phase[0] - 7 * phase[1]         rebias = BF16, TF32   -127
+      exponents[g] = max(0, largest sum of the group + base)       FP16         -15 (16-bit Dst), 127 - 2 * 15
+      shift[k] = largest sum of the group - sum[k]
+
+Ref: tt-isa-documentation 3930471, SrcASrcB, for fields and phases; ttsim v1.10.0 for the exponents of zeros.
 """
 
 from typing import Any
@@ -13,40 +22,41 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.tensix.declarations.formats import COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.fidelity_multiplier import PRODUCT_BITS, FidelityMultiplier
 from bitpath.rtl.tensix.dot.layouts import DotControl, Operand, StyleCode
 
 EXPONENT_BITS = 9
-"""Of the sum of two biased exponents, at most 510, and of a group's exponent, at most 510 - 127 and never negative."""
+"""Width of a sum of two biased exponents, at most 510; a group exponent is 0 to 383."""
 HALF_BIAS, SINGLE_BIAS = 15, 127
-"""Of exponents of 5 and of 8 bits."""
+"""Biases of 5-bit and 8-bit exponents."""
 PHASE_WEIGHTS = (5, 7)
-"""Exponents by which bit 0 and bit 1 of the phase lessen a product."""
+"""Bit 0 and bit 1 of the phase lower the exponent of a product by 5 and by 7."""
 BASE_BITS = EXPONENT_BITS + 1
-"""Of what turns the sum of two exponents into one with Dst's bias: -127 - 5 - 7 to 127 - 15, and a sign."""
+"""Signed width of ``base``: at least -127 - 5 - 7, at most 127 - 15."""
 
 
 def product_layout(numerics: TensixNumerics) -> data.StructLayout:
-    """A product, in units of 2**-10, and the shift that aligns it to its group's exponent."""
-    # From so many places on nothing is left of a product and its guard bits, whatever ties do.
+    """Return a product in units of 2**-10, with the shift that aligns it to its group exponent."""
+    # At this shift all product bits are sticky, so the product rounds to 0 in every mode: longer shifts saturate to it.
     vanishing = PRODUCT_BITS + numerics.product_guard_bits + 1
     return data.StructLayout({"magnitude": PRODUCT_BITS, "sign": 1, "shift": ceil_log2(vanishing + 1)})
 
 
 class Products(wiring.Component):
-    """16 products with their shifts, and the groups' exponents. Combinational.
+    """16 products with their alignment shifts, and the exponents of their groups.
 
-    With ``control.add`` the operands of lane 0 stand in the places of products 0 and 1; the other lanes must hold zeros.
+    ``control.add`` replaces products 0 and 1 by the operands of lane 0; the other lanes must hold zeros.
 
-    Exponents are compared as sums of the operands' exponents, before Dst's bias is in them. A product of a zero does not
-    count there. That is right although it has the exponent ``max(adj, 0)`` or 0, ``adj`` being what is added for the bias: where
-    ``adj`` is not positive, a group whose sums all fail to make a positive exponent is empty anyway; where it is positive,
-    every other product is above it, and a group of zeros alone is known by its maximum being 0.
+    The maximum compares sums of operand exponents, before ``base`` is added, and ignores products of a zero. Such a product has
+    the exponent ``max(base, 0)`` or 0. It cannot win: where ``base > 0`` every other product is larger, and where ``base <= 0``
+    the group exponent is 0 either way. A group of zeros alone is known by its maximum of 0.
+
+    Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : what is computed.
+    numerics : group size, guard bits and the exponents of empty and zero products.
 
     Members
     -------
@@ -54,7 +64,7 @@ class Products(wiring.Component):
         and exponent 0
     control : In(DotControl)
     products : Out(ArrayLayout(product_layout, 16))
-    exponents : Out(ArrayLayout(9, groups)), 0 for a group that is empty
+    exponents : Out(ArrayLayout(9, groups)), 0 for an empty group
     """
 
     clocked = False
@@ -80,10 +90,10 @@ class Products(wiring.Component):
         shift_bits = self.product["shift"].shape
         for g in range(COLUMNS // group):
             lanes = range(g * group, (g + 1) * group)
-            largest = place(m, platform, f"largest_{g}", MaxDistance, group, EXPONENT_BITS, shift_bits)
+            largest = instantiate(m, platform, f"largest_{g}", MaxDistance, group, EXPONENT_BITS, shift_bits)
             m.d.comb += largest.counts.eq(counts[lanes.start : lanes.stop])
             for k in lanes:
-                # The product of a zero may be shifted by anything; so may one that the maximum leaves out.
+                # The shift of a zero product is arbitrary; a product that the maximum ignores is zero.
                 m.d.comb += [
                     largest.i[k - lanes.start].eq(sums[k]),
                     self.products[k].shift.eq(largest.shifts[k - lanes.start]),
@@ -97,7 +107,7 @@ class Products(wiring.Component):
         return m
 
     def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value, Value]:
-        """Set the products; the sums of exponents, which take part in the maximum, and which products are of zeros."""
+        """Drive the products; return the exponent sums, those that take part in the maximum, and the zero products."""
         control = self.control
         integer = control.style == StyleCode.INT8
         sums = Signal(data.ArrayLayout(EXPONENT_BITS, COLUMNS))
@@ -105,7 +115,7 @@ class Products(wiring.Component):
         addends = (self.src_a[0], self.src_b[0])
         for k in range(COLUMNS):
             a, b, product = self.src_a[k], self.src_b[k], self.products[k]
-            multiply = place(m, platform, f"multiply_{k}", FidelityMultiplier)
+            multiply = instantiate(m, platform, f"multiply_{k}", FidelityMultiplier)
             m.d.comb += [
                 multiply.src_a.eq(a.magnitude),
                 multiply.src_b.eq(b.magnitude),
@@ -115,7 +125,7 @@ class Products(wiring.Component):
                 product.sign.eq(a.sign ^ b.sign),
                 zeros[k].eq(~(a.magnitude[-1] & b.magnitude[-1])),
                 sums[k].eq(a.exponent + b.exponent),
-                # Integers, of exponent 0, all do, and so none is shifted.
+                # Integers have exponent 0 and all take part, so their shifts are 0.
                 counts[k].eq(integer | (~zeros[k] & (self.numerics.empty_terms_in_maximum | multiply.o.any()))),
             ]
             if k < len(addends):
@@ -125,15 +135,15 @@ class Products(wiring.Component):
                         product.magnitude.eq(addend.magnitude),
                         product.sign.eq(addend.sign),
                         sums[k].eq(addend.exponent),
-                        # A zero's exponent is 0, which makes no maximum.
+                        # A zero addend has exponent 0 and cannot raise the maximum.
                         counts[k].eq(1),
                     ]
         return sums, counts, zeros
 
     def _bias(self, m: Module) -> tuple[Value, Value]:
-        """What is added to a sum of exponents, and the exponent of a group of zeros."""
+        """Return ``base`` and the exponent of a group of zeros."""
         control = self.control
-        widening = Signal()  # from exponents of 5 bits to one of 8
+        widening = Signal()  # 5-bit source exponents, 8-bit Dst exponent
         product_base = Signal(signed(BASE_BITS))
         base = Signal(signed(BASE_BITS))
         empty_exponent = Signal(EXPONENT_BITS)
@@ -145,7 +155,7 @@ class Products(wiring.Component):
             widening.eq(half & control.dst32),
             product_base.eq(rebias - sum(weights)),
             base.eq(Mux(control.add, Mux(widening, SINGLE_BIAS - HALF_BIAS, 0), product_base)),
-            # A sum of two zeros has the exponent that a product of zeros has in phase 0.
+            # Two zero addends get the exponent of a product of zeros in phase 0.
             empty_exponent.eq(Mux(widening & kept, Mux(control.add, SINGLE_BIAS - 2 * HALF_BIAS, product_base), 0)),
         ]
         return base, empty_exponent

@@ -9,7 +9,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.engine.command import WORD_BITS, WORD_BYTES, command_layout
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.engine.tile_loader import TileLoader
@@ -80,8 +80,8 @@ class TensixEngine(wiring.Component):
         m.submodules.unit = unit = MatrixUnit(config.unit)
         m.submodules.sequencer = sequencer = TileSequencer(config)
         m.submodules.storer = storer = TileStorer(config)
-        left = place(m, platform, "left", TileLoader, config)
-        right = place(m, platform, "right", TileLoader, config)
+        left = instantiate(m, platform, "left", TileLoader, config)
+        right = instantiate(m, platform, "right", TileLoader, config)
         connect(m, left.o, unit.write_b)
         connect(m, right.o, unit.write_a)
         connect(m, sequencer.instruction, unit.instruction)

@@ -6,25 +6,27 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DotControl, Operand
 from bitpath.rtl.tensix.matrix.dot_cell import DotCell
 
 OPERAND_BITS = Operand.as_shape().size
 LANES_BITS = COLUMNS * OPERAND_BITS
-"""Of the 16 operands that a dot product takes from one source."""
+"""Width of the 16 operands that a dot product takes from one source."""
 
 
 class CellRow(wiring.Component):
-    """``cols`` dot products of one SrcB row with as many SrcA columns, or as many element-wise operations.
+    """``cols`` dot products of one SrcB row with ``cols`` SrcA columns, or ``cols`` element-wise operations.
 
-    An element-wise operation is a dot product whose lane 0 alone is not zero. Operands stand one above the other in
-    plain words, the first lowest: 2,048 of them by the names of their fields would be most of the unit's Verilog.
+    An element-wise operation is a dot product whose operands are zero in lanes 1 to 15. Operands are concatenated into plain
+    words, the first in the lowest bits, because 2,048 named fields would be most of the unit's Verilog.
+
+    Latency is ``dot_cell.LATENCY`` cycles, throughput one row a cycle.
 
     Parameters
     ----------
-    cols : dot products.
-    numerics : what is computed.
+    cols : number of dot products.
+    numerics : arithmetic of the dot products.
 
     Members
     -------
@@ -53,10 +55,10 @@ class CellRow(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for col in range(self.cols):
-            cell = place(m, platform, f"cell_{col}", DotCell, self.numerics)
+            cell = instantiate(m, platform, f"cell_{col}", DotCell, self.numerics)
             element_a, element_b = (each.word_select(col, OPERAND_BITS) for each in (self.element_a, self.element_b))
             m.d.comb += [
-                # Zero-extended: the other lanes are zero.
+                # Zero extension clears lanes 1 to 15.
                 cell.i.src_a.eq(Mux(self.element_wise, element_a, self.a.word_select(col, LANES_BITS))),
                 cell.i.src_b.eq(Mux(self.element_wise, element_b, self.b)),
                 cell.i.control.eq(self.control),

@@ -1,4 +1,7 @@
-"""Dst: 1024 rows of 16 words of 16 bits, or 512 rows of 32 bits in the same storage.
+"""Dst: 1024 rows of 16 words of 16 bits, or 512 rows of 16 words of 32 bits, in the same storage::
+
+      16-bit block 2 n     -> pair n of the high memory      32-bit block n -> high 16 bits: pair n of the high memory
+      16-bit block 2 n + 1 -> pair n of the low memory                         low 16 bits:  pair n of the low memory
 
 Ref: tt-isa-documentation 3930471, Dst and ZEROACC.
 """
@@ -8,26 +11,26 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_BF16, DST16_FP16, DST32, DST32_ROWS
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS
 from bitpath.rtl.tensix.matrix.words import from_physical, to_physical
 
 HALF = 16
-"""Bits of a word of the 16-bit Dst; a 32-bit word takes one in each of two rows."""
+"""Bits of a 16-bit Dst word; a 32-bit word takes one such word in each of two rows."""
 PAIRS = DST32_ROWS // BLOCK_ROWS
-"""Pairs of 8-row blocks: two of 16 bits, one of 32."""
+"""Pairs of 8-row blocks: a pair is two 16-bit blocks or one 32-bit block."""
 PAIR_BITS = (PAIRS - 1).bit_length()
 
 ROW_WIDTH = HALF * COLUMNS
-"""Bits of a row of the 16-bit Dst."""
+"""Bits of a row of 16-bit words."""
 
 BLOCK_WIDTH = BLOCK_ROWS * DstRow.size
-"""Bits of eight rows of logical words of 32 bits."""
+"""Bits of eight rows of logical 32-bit words."""
 
 
 class DstAddress(data.Struct):
-    """A row, counted in 16- or 32-bit rows as ``dst32`` says; ``fp16`` gives the bit order of 16-bit words."""
+    """Address of a row of 16-bit or 32-bit words, as ``dst32`` selects; ``fp16`` selects the bit order of 16-bit words."""
 
     row: DST_ROW_BITS
     dst32: 1
@@ -35,13 +38,13 @@ class DstAddress(data.Struct):
 
 
 def pair_of(address) -> Signal:
-    """The pair of blocks that holds a row. A 32-bit row's blocks are its pair; a 16-bit row's are half of one."""
+    """Return the pair of blocks that holds a row: all of it for 32-bit rows, one half for 16-bit rows."""
     block = address.row[3:]
     return Mux(address.dst32, block, block[1:])[:PAIR_BITS]
 
 
 class DstRowToHalves(wiring.Component):
-    """A row of logical words as the high and the low rows of Dst hold it; 16-bit words stand in both. Combinational.
+    """A row of logical words as the high and the low memory store it; 16-bit words go to both. Combinational: latency 0.
 
     Members
     -------
@@ -58,7 +61,7 @@ class DstRowToHalves(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Rows are chosen whole: a simulator takes a row at a time, and would take each of 272 words by itself.
+        # Multiplex whole rows: simulators evaluate one wide multiplexer faster than 272 narrow ones.
         wide = [to_physical(DST32, word) for word in self.i]
         fp16, bf16 = (Cat(to_physical(layout, word[:HALF]) for word in self.i) for layout in (DST16_FP16, DST16_BF16))
         narrow = Signal(ROW_WIDTH)
@@ -71,7 +74,7 @@ class DstRowToHalves(wiring.Component):
 
 
 class DstRowFromHalves(wiring.Component):
-    """A row of logical words from the high and the low rows of Dst, or a 16-bit row from the one named. Combinational.
+    """A row of logical words from the high and the low memory; a 16-bit row from the addressed one. Combinational: latency 0.
 
     Members
     -------
@@ -104,10 +107,10 @@ class DstRowFromHalves(wiring.Component):
 
 
 class DstRegister(wiring.Component):
-    """The words of Dst in the register's bit order, and which blocks are undefined and read as 0.
+    """The words of Dst in the bit order of the register, and one flag for each block: defined, or undefined and read as 0.
 
-    Two readers see a block in the cycle in which they name it; what is written shows in the next. A write to an
-    undefined block writes 0 to the rows and columns that it does not name.
+    Two read ports with latency 0; a write is readable in the next cycle. A write to an undefined block also writes 0 to the
+    block's other rows and columns.
 
     Parameters
     ----------
@@ -118,7 +121,7 @@ class DstRegister(wiring.Component):
     address : In(DstAddress), o : Out(8 rows), the block that holds the row; for the Matrix unit
     read_address : In(DstAddress), read_o : Out(DstRow), one row; for the packer
     write_address : In(DstAddress), write_values : In(8 rows)
-    write_rows : In(8), write_columns : In(16 / columns), which of the block's rows and column groups are written
+    write_rows : In(8), write_columns : In(16 / columns), enables of the block's rows and column groups
     zero : In(1), the 16 rows that hold ``address`` become undefined; zero_all : In(1), all rows do
     """
 
@@ -150,7 +153,7 @@ class DstRegister(wiring.Component):
         ):
             pairs[name] = Signal(range(PAIRS), name=f"{name}_pair")
             m.d.comb += pairs[name].eq(pair_of(address))
-        rows = [place(m, platform, f"to_halves_{row}", DstRowToHalves) for row in range(BLOCK_ROWS)]
+        rows = [instantiate(m, platform, f"to_halves_{row}", DstRowToHalves) for row in range(BLOCK_ROWS)]
         for row, halves in enumerate(rows):
             m.d.comb += [
                 halves.i.eq(self.write_values.word_select(row, DstRow.size)),
@@ -161,14 +164,14 @@ class DstRegister(wiring.Component):
         low = self._half(m, "low", 1, pairs, [row.low for row in rows])
 
         for row in range(BLOCK_ROWS):
-            reader = place(m, platform, f"from_halves_{row}", DstRowFromHalves)
+            reader = instantiate(m, platform, f"from_halves_{row}", DstRowFromHalves)
             m.d.comb += [
                 reader.high.eq(high["matrix"].word_select(row, ROW_WIDTH)),
                 reader.low.eq(low["matrix"].word_select(row, ROW_WIDTH)),
                 reader.address.eq(self.address),
                 self.o.word_select(row, DstRow.size).eq(reader.o),
             ]
-        outside = place(m, platform, "from_halves_outside", DstRowFromHalves)
+        outside = instantiate(m, platform, "from_halves_outside", DstRowFromHalves)
         row = self.read_address.row[:3]
         m.d.comb += [
             outside.high.eq(high["outside"].word_select(row, ROW_WIDTH)),
@@ -179,7 +182,7 @@ class DstRegister(wiring.Component):
         return m
 
     def _half(self, m: Module, name: str, half: int, pairs: dict[str, Signal], rows: list) -> dict[str, Signal]:
-        """Every second 16-bit block: its memory, and which are defined. Returns what each reader sees of its block."""
+        """Add one memory and the defined flags of its blocks; return the block that each reader reads."""
         layout = data.ArrayLayout(HALF * self.columns, BLOCK_ROWS * self.column_groups)
         m.submodules[name] = cells = memory.Memory(shape=layout, depth=PAIRS, init=[])
         defined = Signal(PAIRS, name=f"defined_{name}")
@@ -213,7 +216,7 @@ class DstRegister(wiring.Component):
                 ]
         with m.If(here):
             m.d.sync += defined.bit_select(pairs["written"], 1).eq(1)
-        # Sixteen rows are a pair of 16-bit blocks, or two pairs that follow each other.
+        # 16 rows are one pair of 16-bit blocks, or two consecutive pairs of 32-bit blocks.
         with m.If(self.zero):
             with m.If(self.address.dst32):
                 m.d.sync += defined.word_select(pairs["matrix"][1:], 2).eq(0)

@@ -1,4 +1,10 @@
-"""The Matrix unit: instructions on SrcA, SrcB and Dst.
+"""The Matrix unit: executes instructions on SrcA, SrcB and Dst::
+
+      write_a -> SrcRegister --+                                         +-- write_dst
+                               +-> OperandSelect -> CellRow (x rows) --> DstRegister --> dst
+      write_b -> SrcRegister --+                       ^                 |
+                                                       +---- dst word ---+
+      instruction -> issue: sources readable, and no result for the block in flight
 
 Ref: tt-isa-documentation 3930471, MatrixUnit, MVMUL, Dst.
 """
@@ -11,7 +17,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DotControl, DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.cell_row import CellRow
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
@@ -23,35 +29,37 @@ from bitpath.rtl.tensix.matrix.src_register import SrcRegister, SrcWrite
 
 
 class DstWrite(data.Struct):
-    """A row of logical words for Dst."""
+    """A row of logical words to write to Dst."""
 
     values: DstRow
     address: DstAddress
 
 
 def flight_layout(config: MatrixUnitConfig) -> data.StructLayout:
-    """What is on its way to Dst: the block, its rows and column groups."""
+    """Return the layout of a result in flight to Dst: its block, rows and column groups."""
     return data.StructLayout({"address": DstAddress, "rows": BLOCK_ROWS, "columns": COLUMNS // config.cols, "valid": 1})
 
 
 class MatrixUnit(wiring.Component):
-    """Executes an instruction in ``config.passes`` cycles, one cycle for the machine's 8x16 dot products.
+    """The Matrix unit with a grid of ``rows`` x ``cols`` dot products.
 
-    An instruction waits until both sources are the Matrix unit's, and until its Dst block is not on the way: results are
-    in Dst ``LATENCY`` + 1 cycles after their operands were read, so that an instruction on the same block follows five
-    cycles later. Rows of Dst that are read or written from outside wait likewise.
+    Throughput is one instruction in ``config.passes`` cycles: 1 with the machine's 8x16 dot products. Latency is
+    ``LATENCY + 1`` = 5 cycles from reading operands to the result in Dst.
+
+    Stalls: an instruction waits until both sources are readable and no result for its Dst block is in flight. Reads and
+    writes of Dst rows from outside wait likewise.
 
     Parameters
     ----------
-    config : rows and columns of dot products, numerics.
+    config : grid of dot products, numerics.
 
     Members
     -------
     instruction : In(stream of Instruction)
     write_a, write_b : In(streams of SrcWrite)
     write_dst : In(stream of DstWrite)
-    read_dst : In(stream of DstAddress), dst : Out(stream of DstRow), an answer for each
-    busy : Out(1), an instruction is waiting or on the way
+    read_dst : In(stream of DstAddress), dst : Out(stream of DstRow), one response for each request
+    busy : Out(1), an instruction is waiting or in flight
     """
 
     def __init__(self, config: MatrixUnitConfig):
@@ -71,10 +79,10 @@ class MatrixUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, instruction = self.config, self.instruction.p
-        src_a = place(m, platform, "src_a", SrcRegister, 2, any_block=config.any_src_a_block)
-        src_b = place(m, platform, "src_b", SrcRegister, 1)
-        dst = place(m, platform, "dst_register", DstRegister, config.cols)
-        select = place(m, platform, "select", OperandSelect, config)
+        src_a = instantiate(m, platform, "src_a", SrcRegister, 2, any_block=config.any_src_a_block)
+        src_b = instantiate(m, platform, "src_b", SrcRegister, 1)
+        dst = instantiate(m, platform, "dst_register", DstRegister, config.cols)
+        select = instantiate(m, platform, "select", OperandSelect, config)
         connect(m, flipped(self.write_a), src_a.write)
         connect(m, flipped(self.write_b), src_b.write)
 
@@ -90,7 +98,7 @@ class MatrixUnit(wiring.Component):
         if not len(select.row_group):
             row_group = Const(0, 0)
         fire, last = self._issue(m, flights, address, step, src_a.readable & src_b.readable, dst)
-        reads = Signal()  # sources and Dst
+        reads = Signal()  # the instruction reads its sources and Dst
         m.d.comb += [
             reads.eq(instruction.opcode != Opcode.ZEROACC),
             src_a.block.eq(instruction.src_a_row[3:]),
@@ -123,13 +131,13 @@ class MatrixUnit(wiring.Component):
     def _issue(
         self, m: Module, flights: list, address: Value, step: Signal, readable: Value, dst: DstRegister
     ) -> tuple[Value, Value]:
-        """Whether a pass begins in this cycle, and whether it is its instruction's last."""
+        """Return ``fire``, a pass begins in this cycle, and ``last``, it is the last of its instruction."""
         instruction = self.instruction.p
         is_zeroacc = instruction.opcode == Opcode.ZEROACC
         fire, last = Signal(), Signal()
-        # The passes of one instruction write different parts of its block, and do not wait for each other.
+        # The passes of one instruction write disjoint parts of its block, so they do not wait for each other.
         free = Mux(
-            is_zeroacc, ~self._clears_flight(flights, address), readable & (step.any() | ~_on_way(flights, address))
+            is_zeroacc, ~self._clears_flight(flights, address), readable & (step.any() | ~_in_flight(flights, address))
         )
         m.d.comb += [
             fire.eq(self.instruction.valid & free),
@@ -143,7 +151,7 @@ class MatrixUnit(wiring.Component):
         return fire, last
 
     def _clears_flight(self, flights: list, address: Value) -> Value:
-        """Whether ZEROACC would clear rows whose results are on the way: a pair of 16-bit blocks, or two pairs."""
+        """Return 1 if ZEROACC would clear rows with results in flight: one pair of 16-bit blocks, or two pairs."""
         pair = pair_of(address)
         cleared = (
             self.instruction.p.clear_all
@@ -155,7 +163,7 @@ class MatrixUnit(wiring.Component):
     def _grid(
         self, m: Module, platform: Any, select: OperandSelect, dst: DstRegister, row_group: Value, column_group: Value
     ) -> list[Value]:
-        """The rows of dot products; the results of each."""
+        """Add the rows of dot products; return the results of each."""
         config, instruction = self.config, self.instruction.p
         control = Signal(DotControl)
         replaces = Signal()
@@ -168,8 +176,8 @@ class MatrixUnit(wiring.Component):
         ]
         results = []
         for row in range(config.rows):
-            cells = place(m, platform, f"cells_{row}", CellRow, config.cols, config.numerics)
-            # What is there now, in the rows and columns of this pass.
+            cells = instantiate(m, platform, f"cells_{row}", CellRow, config.cols, config.numerics)
+            # Dst words in the rows and columns of this pass.
             present = chosen(
                 [dst.o.word_select(r, DstRow.size) for r in range(row, BLOCK_ROWS, config.rows)], row_group
             )
@@ -188,15 +196,15 @@ class MatrixUnit(wiring.Component):
         return results
 
     def _write(self, m: Module, starting: Value, flights: list, results: list[Value], dst: DstRegister) -> None:
-        """Results to Dst; rows from outside where no result is due."""
+        """Write results to Dst, or rows from outside in cycles without a result."""
         config, outside = self.config, self.write_dst
         landing = flights[-1]
         repeated = [result.replicate(COLUMNS // config.cols) for result in results] * (BLOCK_ROWS // config.rows)
         m.d.comb += dst.write_values.eq(
             Mux(landing.valid, Cat(repeated), outside.p.values.as_value().replicate(BLOCK_ROWS))
         )
-        # A pass that starts now has read its block: a row written behind its back would be lost under its result.
-        m.d.comb += outside.ready.eq(~landing.valid & ~_on_way([starting, *flights], outside.p.address))
+        # A pass that starts in this cycle has read its block; its result would overwrite a row written now.
+        m.d.comb += outside.ready.eq(~landing.valid & ~_in_flight([starting, *flights], outside.p.address))
         with m.If(landing.valid):
             m.d.comb += [
                 dst.write_address.eq(landing.address),
@@ -211,16 +219,16 @@ class MatrixUnit(wiring.Component):
             ]
 
     def _read(self, m: Module, flights: list, dst: DstRegister) -> None:
-        """Rows to the outside, through a register: an offer that stands does not change."""
+        """Return Dst rows to the outside through a register, so that the payload is stable until it is taken."""
         free = ~self.dst.valid | self.dst.ready
-        clear = ~_on_way(flights, self.read_dst.p)
+        clear = ~_in_flight(flights, self.read_dst.p)
         m.d.comb += [dst.read_address.eq(self.read_dst.p), self.read_dst.ready.eq(free & clear)]
         with m.If(free):
             m.d.sync += [self.dst.valid.eq(self.read_dst.valid & clear), self.dst.p.eq(dst.read_o)]
 
 
-def _on_way(flights: list, address: Value) -> Value:
-    """Whether a result for the block that holds this row is on the way."""
+def _in_flight(flights: list, address: Value) -> Value:
+    """Return 1 if a result for the block that holds this row is in flight."""
     return Cat(
         flight.valid
         & (pair_of(flight.address) == pair_of(address))

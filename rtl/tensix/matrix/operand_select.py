@@ -1,4 +1,4 @@
-"""Register rows to the operands of the Matrix unit's grid."""
+"""Operand multiplexers of the Matrix unit: SrcA and SrcB rows to the operands of the ``rows`` x ``cols`` cells."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, SRC
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import SrcRow
 from bitpath.rtl.tensix.matrix.cell_row import LANES_BITS, OPERAND_BITS
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
@@ -17,11 +17,11 @@ from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
 from bitpath.rtl.tensix.matrix.read_source import ReadSource, is_narrow
 
 POOL_ROWS = BLOCK_ROWS // 2
-"""Rows that GAPOOL reads of SrcB and writes of Dst."""
+"""Rows of SrcB that GAPOOL reads, and rows of Dst that it writes."""
 
 
 def chosen(options: Sequence[ValueLike], index: Value) -> Value:
-    """The option of that index, which has as many bits as it takes; the number of options is a power of two."""
+    """Return ``options[index]`` as a tree of multiplexers; the number of options must be a power of two."""
     level = [Value.cast(each) for each in options]
     for bit in index:
         level = [Mux(bit, odd, even) for even, odd in zip(level[::2], level[1::2], strict=True)]
@@ -29,13 +29,13 @@ def chosen(options: Sequence[ValueLike], index: Value) -> Value:
 
 
 class OperandSelect(wiring.Component):
-    """Reads source rows, and deals them to ``rows`` x ``cols`` cells in the part of the block that a pass computes.
+    """The operands of one pass: ``rows`` x ``cols`` cells compute one part of the 8x16 block.
 
-    Combinational. Operands stand one above the other in plain words, the first lowest.
+    Operands are concatenated into plain words, the first in the lowest bits. Combinational: latency 0.
 
     Parameters
     ----------
-    config : of the Matrix unit.
+    config : configuration of the Matrix unit.
 
     Members
     -------
@@ -49,7 +49,7 @@ class OperandSelect(wiring.Component):
     """
 
     clocked = False
-    apart = True  # else its wide outputs are composed anew for every row of cells
+    apart = True  # otherwise simulators recompute its wide outputs for every row of cells
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
@@ -92,12 +92,12 @@ class OperandSelect(wiring.Component):
         return m
 
     def _element_row(self) -> Value:
-        """Which ``rows`` of the 16 rows read are the element-wise operation's; its block may be the upper one."""
+        """Return the index of the ``rows`` of 16 that an element-wise operation uses; its block may be the upper one."""
         upper = Const(0, 1) if self.config.any_src_a_block else self.instruction.src_a_row[3]
         return Cat(self.row_group, upper)
 
     def _read_a(self, m: Module, platform: Any) -> list[list[Value]]:
-        """SrcA of the pass's columns, [16][cols]."""
+        """Return the SrcA operands of the pass's columns, [16][cols]."""
         config, instruction = self.config, self.instruction
         narrow = Signal(name="narrow_a")
         m.d.comb += narrow.eq(is_narrow(config.numerics, instruction.style, instruction.src_a_format))
@@ -110,7 +110,7 @@ class OperandSelect(wiring.Component):
         return operands
 
     def _read_b_row(self, m: Module, platform: Any, row: int) -> list[Value]:
-        """The SrcB row of a row of cells, [16]."""
+        """Return the SrcB operands of one row of cells, [16]."""
         config, instruction = self.config, self.instruction
         narrow = Signal(name=f"narrow_b_{row}")
         block_row = Signal(range(BLOCK_ROWS), name=f"block_row_{row}")
@@ -134,7 +134,7 @@ class OperandSelect(wiring.Component):
         ]
 
     def _read(self, m: Module, platform: Any, name: str, word: Value, narrow: Value) -> Value:
-        read = place(m, platform, f"read_{name}", ReadSource, self.config.numerics)
+        read = instantiate(m, platform, f"read_{name}", ReadSource, self.config.numerics)
         m.d.comb += [read.word.eq(word), read.style.eq(self.instruction.style), read.narrow.eq(narrow)]
         return read.o.as_value()
 

@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.tensix.declarations.formats import DST32, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import Tie
 from bitpath.rtl.common.arithmetic.nearest import rounds_up
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pack.clamp_integer import ClampInteger
 from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, float_word
@@ -73,7 +73,7 @@ class EarlyConversion(wiring.Component):
         with m.Else():
             m.d.comb += placed.eq(float_word(self.word, BF16))
 
-        clamp = place(m, platform, "clamp", ClampInteger, self.tie)
+        clamp = instantiate(m, platform, "clamp", ClampInteger, self.tie)
         m.d.comb += [
             clamp.word.eq(self.word),
             clamp.shift.eq(control.descale_shift),

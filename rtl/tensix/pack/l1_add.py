@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.raw import SPECIAL, raw_sum
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.unpack.float_word import FloatWord
 
@@ -67,7 +67,7 @@ class L1Add(wiring.Component):
             small.eq(Mux(swap, self.added, self.old)),
         ]
         distance = Signal(FP32.exponent_bits)
-        align = place(m, platform, "align", Align, FP32.precision, WINDOW, MAX_DISTANCE, Dropped.STICKY)
+        align = instantiate(m, platform, "align", Align, FP32.precision, WINDOW, MAX_DISTANCE, Dropped.STICKY)
         upper = Signal(SUM_BITS)
         total = Signal(SUM_BITS)
         m.d.comb += [

@@ -12,7 +12,7 @@ from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import Tie
 from bitpath.rtl.common.arithmetic.nearest import rounds_up
 from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.pack.l1_add import L1Sum
 from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord
@@ -48,7 +48,7 @@ class L1Round(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        normalize = place(m, platform, "normalize", Normalize, L1Sum.as_shape().members["total"], FP32.precision)
+        normalize = instantiate(m, platform, "normalize", Normalize, L1Sum.as_shape().members["total"], FP32.precision)
         m.d.comb += normalize.i.eq(self.i.total)
         normal = normalize.o
 

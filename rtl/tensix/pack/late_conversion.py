@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.pack.early_conversion import SHORT_FORMATS
 from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, has_short_exponent
@@ -49,7 +49,7 @@ class LateConversion(wiring.Component):
         )
         cut = Signal(FP32.fraction_bits)
         converted = Signal(FloatWord)
-        narrow = place(m, platform, "narrow", NarrowExponent)
+        narrow = instantiate(m, platform, "narrow", NarrowExponent)
         m.d.comb += [
             from_short.eq(self.mid_format.matches(*SHORT_FORMATS)),
             to_short.eq(has_short_exponent(self.out_format)),

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, Format
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pack.block_encode import BlockEncode
 from bitpath.rtl.tensix.pack.early_conversion import EarlyConversion
 from bitpath.rtl.tensix.pack.edge_mask import EdgeMask
@@ -62,21 +62,21 @@ class Packer(wiring.Component):
         m = Module()
         request = self.i.p
         tie = self.config.numerics.final_tie
-        ranks = Ranks(m, STEPS, valid=self.i.valid, ready=self.o.ready)
+        registers = PipelineRegisters(m, STEPS, valid=self.i.valid, ready=self.o.ready)
 
         control = self._control(m)
-        mask = place(m, platform, "mask", EdgeMask)
+        mask = instantiate(m, platform, "mask", EdgeMask)
         m.d.comb += [mask.masked.eq(request.masked), mask.control.eq(control)]
         for k in range(COLUMNS):
-            early = place(m, platform, f"early_{k}", EarlyConversion, tie)
+            early = instantiate(m, platform, f"early_{k}", EarlyConversion, tie)
             m.d.comb += [early.word.eq(request.row[k]), early.control.eq(control), mask.i[k].eq(early.o)]
-        control, old, words = ranks.hold("early", control=control, old=request.old, words=mask.o)
+        control, old, words = registers.hold("early", control=control, old=request.old, words=mask.o)
 
         converted = Signal(FloatRow)
         for k in range(COLUMNS):
-            relu = place(m, platform, f"relu_{k}", Relu)
-            threshold = place(m, platform, f"threshold_{k}", ExponentThreshold)
-            late = place(m, platform, f"late_{k}", LateConversion)
+            relu = instantiate(m, platform, f"relu_{k}", Relu)
+            threshold = instantiate(m, platform, f"threshold_{k}", ExponentThreshold)
+            late = instantiate(m, platform, f"late_{k}", LateConversion)
             m.d.comb += [
                 relu.i.eq(words[k]),
                 relu.control.eq(control),
@@ -87,18 +87,18 @@ class Packer(wiring.Component):
                 late.out_format.eq(control.out_format),
                 converted[k].eq(late.o),
             ]
-        control, old, words = ranks.hold("late", control=control, old=old, words=converted)
+        control, old, words = registers.hold("late", control=control, old=old, words=converted)
 
-        largest = place(m, platform, "largest", MaxExponent, COLUMNS, EXPONENT_BITS)
+        largest = instantiate(m, platform, "largest", MaxExponent, COLUMNS, EXPONENT_BITS)
         m.d.comb += [largest.i[k].eq(words[k].exponent) for k in range(COLUMNS)]
         sums = self._add(m, platform, control.out_format, old, words)
-        control, shared, words, sums = ranks.hold("sum", control=control, shared=largest.o, words=words, sums=sums)
+        control, shared, words, sums = registers.hold("sum", control=control, shared=largest.o, words=words, sums=sums)
 
         datums = Signal(data.ArrayLayout(max(DATUM_BITS.values()), COLUMNS))
         for k in range(COLUMNS):
-            rounder = place(m, platform, f"round_{k}", L1Round, self.config.numerics.l1_fp16_underflow_saturates)
-            block = place(m, platform, f"block_{k}", BlockEncode, tie)
-            code = place(m, platform, f"code_{k}", L1Code)
+            rounder = instantiate(m, platform, f"round_{k}", L1Round, self.config.numerics.l1_fp16_underflow_saturates)
+            block = instantiate(m, platform, f"block_{k}", BlockEncode, tie)
+            code = instantiate(m, platform, f"code_{k}", L1Code)
             m.d.comb += [
                 rounder.i.eq(sums[k]),
                 rounder.out_format.eq(control.out_format),
@@ -119,12 +119,12 @@ class Packer(wiring.Component):
                 formats = (fmt for fmt, width in DATUM_BITS.items() if width == bits)
                 with m.Case(*formats) if bits < widths[-1] else m.Default():
                     m.d.comb += packed.datums.eq(Cat(datums[k][:bits] for k in range(COLUMNS)))
-        (packed,) = ranks.hold("write", packed=packed)
+        (packed,) = registers.hold("write", packed=packed)
 
         m.d.comb += [
             self.o.p.eq(packed),
-            self.o.valid.eq(ranks.valid),
-            self.i.ready.eq(ranks.finish()),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
         ]
         return m
 
@@ -141,7 +141,7 @@ class Packer(wiring.Component):
         """The sums of the row and of what L1 holds."""
         sums = Signal(SumRow)
         for k in range(COLUMNS):
-            add = place(m, platform, f"add_{k}", L1Add)
+            add = instantiate(m, platform, f"add_{k}", L1Add)
             with m.Switch(out_format):
                 for fmt in ACCUMULATING_FORMATS:
                     with m.Case(fmt):

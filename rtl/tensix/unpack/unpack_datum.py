@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST32, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.unpack.block_decode import BlockDecode
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS, FIELDS, FloatWord, float_word
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, UnpackControl
@@ -57,8 +57,8 @@ class UnpackDatum(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         code, control = self.code, self.control
-        block = place(m, platform, "block", BlockDecode, self.wide_range, self.short_range)
-        narrow = place(m, platform, "narrow", NarrowExponent)
+        block = instantiate(m, platform, "block", BlockDecode, self.wide_range, self.short_range)
+        narrow = instantiate(m, platform, "narrow", NarrowExponent)
         m.d.comb += [
             block.code.eq(code),
             block.shared.eq(self.shared),

@@ -8,7 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.rtl.tensix.unpack.float_word import DATUM_BITS
@@ -53,7 +53,7 @@ class Unpacker(wiring.Component):
             m.d.sync += self.o.valid.eq(self.i.valid)
         ranges = (self.config.numerics.bfp_range, self.config.numerics.bfp_a_range)
         for k in range(COLUMNS):
-            datum = place(m, platform, f"datum_{k}", UnpackDatum, *ranges)
+            datum = instantiate(m, platform, f"datum_{k}", UnpackDatum, *ranges)
             m.d.comb += [datum.shared.eq(request.exponent), datum.control.eq(request.control)]
             with m.Switch(request.control.l1_format):
                 for bits in sorted(set(DATUM_BITS.values())):

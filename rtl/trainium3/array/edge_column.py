@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.pipeline.ring import Ring
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class EdgeColumn(wiring.Component):
@@ -47,8 +47,8 @@ class EdgeColumn(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        skew = place(m, platform, "skew", Ring, FP32.width, self.cols)
-        deskew = place(m, platform, "deskew", Ring, FP32.width, self.cols)
+        skew = instantiate(m, platform, "skew", Ring, FP32.width, self.cols)
+        deskew = instantiate(m, platform, "deskew", Ring, FP32.width, self.cols)
         m.d.comb += [
             skew.advance.eq(self.advance),
             skew.i.eq(self.partial),

@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.pipeline.delay import Delay
 from bitpath.rtl.common.pipeline.repeat import repeat
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import MapConfig
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
@@ -96,7 +96,7 @@ class OperandRow(wiring.Component):
         operands = {}
         for side in ("stationary", "moving"):
             read = cells.read_port()
-            mapper = place(m, platform, f"map_{side}", ElementMap, MapConfig(numerics=config.dot.numerics))
+            mapper = instantiate(m, platform, f"map_{side}", ElementMap, MapConfig(numerics=config.dot.numerics))
             m.d.comb += [
                 read.addr.eq(self.control[f"{side}_address"]),
                 read.en.eq(self.advance),

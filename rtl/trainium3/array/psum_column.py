@@ -14,8 +14,8 @@ from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS, Narrow
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS, Fp32ToBf16
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 OVERWRITING_FLAGS = [
     flag for flag in range(8) if flag & AccumulateFlag.FIRST_OVERWRITE and not flag & AccumulateFlag.FIRST_ACCUMULATE
@@ -87,8 +87,8 @@ class PsumColumn(wiring.Component):
             write.eq(self.write),
         ]
 
-        left = place(m, platform, "decode_value", Decode, (FP32,), subnormals=True)
-        right = place(m, platform, "decode_present", Decode, (FP32,), subnormals=True)
+        left = instantiate(m, platform, "decode_value", Decode, (FP32,), subnormals=True)
+        right = instantiate(m, platform, "decode_present", Decode, (FP32,), subnormals=True)
         offset = FP32.bias + FP32.fraction_bits
         m.submodules.add = add = ExactAdd(
             fixed_width=FP32.precision + 1,
@@ -104,8 +104,8 @@ class PsumColumn(wiring.Component):
             add.fixed_exponent.eq(left.o.exponent - offset),
             add.number.eq(right.o),
         ]
-        normalize = place(m, platform, "normalize", Normalize, add.o.shape(), FP32.precision)
-        rounder = place(
+        normalize = instantiate(m, platform, "normalize", Normalize, add.o.shape(), FP32.precision)
+        rounder = instantiate(
             m,
             platform,
             "round",
@@ -127,7 +127,7 @@ class PsumColumn(wiring.Component):
 
         overwrite = Signal()
         total = Signal(FP32.width)
-        narrow = place(m, platform, "narrow", Narrow)
+        narrow = instantiate(m, platform, "narrow", Fp32ToBf16)
         m.d.comb += [
             overwrite.eq(mode.flag.matches(*OVERWRITING_FLAGS)),
             # A NaN takes the adder's way also where it overwrites: it leaves as the one NaN that results carry.

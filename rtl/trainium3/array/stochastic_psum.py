@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.psum import Psum, psum_members
 from bitpath.rtl.trainium3.vector.config import XorwowConfig
@@ -71,7 +71,7 @@ class StochasticPsum(wiring.Component):
         connect(m, psum.data, flipped(self.data))
         sources = []
         for lane in range(config.lanes):
-            source = place(m, platform, f"xorwow_{lane}", Xorwow, generators(config))
+            source = instantiate(m, platform, f"xorwow_{lane}", Xorwow, generators(config))
             m.d.comb += [
                 source.load.valid.eq(self.load.valid & (self.load.p.address.psum_lane == lane)),
                 source.load.p.lane.eq(self.load.p.address.lane),

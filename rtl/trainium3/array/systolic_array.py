@@ -13,7 +13,7 @@ from amaranth.utils import ceil_log2
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.pipeline.delay import Delay
 from bitpath.rtl.common.pipeline.repeat import repeat
-from bitpath.rtl.common.pipeline.shared_instances import place, place_on
+from bitpath.rtl.common.pipeline.shared_instances import instantiate, instantiate_on
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.array.group_edge import GroupEdge
@@ -115,7 +115,7 @@ class SystolicArray(wiring.Component):
                 "bottom": bottom,
                 "result": self.result[group],
             }
-            place_on(m, platform, f"edge_{group}", values, GroupEdge, config)
+            instantiate_on(m, platform, f"edge_{group}", values, GroupEdge, config)
             control = Signal(control_layout(config), name=f"control_{group}")
             partial = Signal(vector, name=f"partial_{group}")
             leads = {tiling for tiling in tilings(config) if leader(config, group, tiling) == group}
@@ -175,7 +175,7 @@ class SystolicArray(wiring.Component):
         self._select(m, bottom, {tiling: partial for tiling, (_, partial) in last.items()})
         self._select(m, valid, {tiling: control.valid for tiling, (control, _) in last.items()})
         # The bottom's control is a cycle ahead of its partial sums, and these wait for the last column.
-        delay = place(m, platform, f"valid_delay_{group}", Delay, 1, config.cols + 1)
+        delay = instantiate(m, platform, f"valid_delay_{group}", Delay, 1, config.cols + 1)
         m.d.comb += [
             delay.advance.eq(self.advance),
             delay.i.eq(valid),

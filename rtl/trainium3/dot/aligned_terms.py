@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.dot_rows import dot_rows, sum_width, two_rows
 
 INTEGER_BITS = 2
@@ -70,7 +70,7 @@ class AlignedTerms(wiring.Component):
         products, partial = self.products, self.partial
         nonzero = [product.significand.any() for product in products]
         exponent_width = len(products[0].exponent)
-        largest = place(m, platform, "largest", MaxExponent, len(nonzero), exponent_width)
+        largest = instantiate(m, platform, "largest", MaxExponent, len(nonzero), exponent_width)
         m.d.comb += [largest.i[k].eq(Mux(nonzero[k], products[k].exponent, 0)) for k in range(len(nonzero))]
 
         # The partial sum's exponent among the products'. At the largest of ``top``'s values it is beyond any shift away
@@ -85,14 +85,14 @@ class AlignedTerms(wiring.Component):
             above.eq(partial.significand.any() & ((distance < 0) | ~Cat(nonzero).any())),
             top.eq(Mux(above, shift_of(own[:-1], len(top)), largest.o)),
         ]
-        align = place(m, platform, "align_partial", Align, *self.align_partial)
+        align = instantiate(m, platform, "align_partial", Align, *self.align_partial)
         m.d.comb += [
             align.i.eq(Cat(partial.significand, Const(0, 1))),
             align.shift.eq(Mux(above, 0, shift_of(distance[:-1], self.shift_bits))),
         ]
         terms, negative = [], []
         for k, product in enumerate(products):
-            each = place(m, platform, f"align_{k}", Align, *self.align_product)
+            each = instantiate(m, platform, f"align_{k}", Align, *self.align_product)
             sign = Signal(name=f"negative_{k}")
             to_top = Signal(len(top), name=f"distance_{k}")
             m.d.comb += [

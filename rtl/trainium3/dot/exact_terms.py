@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.dot_rows import dot_rows, sum_width, two_rows
 
 CLEARANCE = 2
@@ -92,7 +92,7 @@ class ExactTerms(wiring.Component):
         window = self.above + BELOW
         shift_bits = bits_for(window)
         max_shift = (1 << shift_bits) - 1
-        align = place(m, platform, "align", Align, FP32.precision, window, max_shift, Dropped.STICKY)
+        align = instantiate(m, platform, "align", Align, FP32.precision, window, max_shift, Dropped.STICKY)
         m.d.comb += [
             align.i.eq(partial.significand),
             align.shift.eq(Mux(above, 0, shift_of(distance[:-1], shift_bits))),
@@ -101,7 +101,7 @@ class ExactTerms(wiring.Component):
 
         terms, negative = [], []
         for k in range(self.numerics.terms):
-            fixed = place(m, platform, f"fixed_{k}", FixedPoint, *self.fixed_point)
+            fixed = instantiate(m, platform, f"fixed_{k}", FixedPoint, *self.fixed_point)
             sign = Signal(name=f"negative_{k}")
             m.d.comb += [
                 sign.eq(self.products[k].sign ^ partial.sign),

@@ -17,11 +17,11 @@ from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.arithmetic.specials import sum_special
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 
-RANKS = {
+STEPS = {
     0: (),
     1: ("add",),
     2: ("multiply", "add"),
@@ -72,18 +72,18 @@ class MultiplyAdd(wiring.Component):
         m = Module()
         numerics = self.config.numerics
         # Something comes in and is taken in every cycle.
-        ranks = Ranks(m, RANKS[self.config.pipeline.stages], valid=Const(1), ready=Const(1))
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=Const(1), ready=Const(1))
 
         decoders = self._decoders(m, platform)
         # A product is significand * 2**(exponent - offset): each element brings the decoder's bias and fraction bits.
         formats = self.config.element_formats
         offset = 2 * (max(fmt.bias for fmt in formats) + max(fmt.fraction_bits for fmt in formats))
         decoded = {name: decoder.o for name, decoder in decoders.items()}
-        stationary, moving, partial = ranks.hold("decode", **decoded)
-        multiply = place(m, platform, "multiply", Multiply, moving.shape())
+        stationary, moving, partial = registers.hold("decode", **decoded)
+        multiply = instantiate(m, platform, "multiply", Multiply, moving.shape())
         m.d.comb += [multiply.a.eq(stationary), multiply.b.eq(moving)]
         special = sum_special(m, (multiply.o, partial))
-        product, partial, special = ranks.hold("multiply", product=multiply.o, partial=partial, special=special)
+        product, partial, special = registers.hold("multiply", product=multiply.o, partial=partial, special=special)
 
         m.submodules.add = add = ExactAdd(
             fixed_width=len(product.significand) + 1,
@@ -98,12 +98,12 @@ class MultiplyAdd(wiring.Component):
             add.fixed_exponent.eq(product.exponent - offset),
             add.number.eq(partial),
         ]
-        total, special = ranks.hold("add", total=add.o, special=special)
+        total, special = registers.hold("add", total=add.o, special=special)
 
-        normalize = place(m, platform, "normalize", Normalize, add.o.shape(), numerics.accumulator.precision)
+        normalize = instantiate(m, platform, "normalize", Normalize, add.o.shape(), numerics.accumulator.precision)
         m.d.comb += normalize.i.eq(total)
-        normal, special = ranks.hold("normalize", normal=normalize.o, special=special)
-        rounder = place(
+        normal, special = registers.hold("normalize", normal=normalize.o, special=special)
+        rounder = instantiate(
             m,
             platform,
             "round",
@@ -115,7 +115,7 @@ class MultiplyAdd(wiring.Component):
             overflow_to_infinity=True,
         )
         m.d.comb += [rounder.i.eq(normal), rounder.special.eq(special), self.o.eq(rounder.o)]
-        ranks.finish()
+        registers.finish()
         return m
 
     def _decoders(self, m: Module, platform: Any) -> dict[str, Any]:
@@ -127,6 +127,6 @@ class MultiplyAdd(wiring.Component):
         }
         decoders = {}
         for name, (formats, code, selected) in operands.items():
-            decoders[name] = place(m, platform, f"decode_{name}", Decode, formats)
+            decoders[name] = instantiate(m, platform, f"decode_{name}", Decode, formats)
             m.d.comb += [decoders[name].code.eq(code), decoders[name].format.eq(selected)]
         return decoders

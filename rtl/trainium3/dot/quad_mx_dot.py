@@ -13,17 +13,17 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.multiply import Multiply
-from bitpath.rtl.common.arithmetic.normalize_shift import MoveUp
+from bitpath.rtl.common.arithmetic.normalize_shift import NormalizeShift
 from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
 from bitpath.rtl.common.arithmetic.specials import sum_special
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.aligned_terms import AlignedTerms
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.dot_total import DotTotal
 from bitpath.rtl.trainium3.dot.exact_terms import ExactTerms
 
-RANKS = {
+STEPS = {
     0: (),
     1: ("add",),
     2: ("align", "add"),
@@ -81,37 +81,39 @@ class QuadMxDot(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         numerics = self.config.numerics
-        ranks = Ranks(m, RANKS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
 
         products, partial, special = self._multiply(m, platform)
         scale = Signal(numerics.scale_format.width + 1)  # the sum of two biased exponents
         m.d.comb += scale.eq(self.i.p.stationary.scale + self.i.p.moving.scale)
-        products, partial, scale, special = ranks.hold(
+        products, partial, scale, special = registers.hold(
             "multiply", products=products, partial=partial, scale=scale, special=special
         )
 
         aligning = ExactTerms if numerics.align_fraction_bits is None else AlignedTerms
-        terms = place(m, platform, "terms", aligning, numerics, products.shape().elem_shape, partial.shape())
+        terms = instantiate(m, platform, "terms", aligning, numerics, products.shape().elem_shape, partial.shape())
         m.d.comb += [terms.products.eq(products), terms.partial.eq(partial), terms.scale.eq(scale)]
         number = self._code(partial)
-        rows, number, special = ranks.hold("align", rows=terms.o, number=number, special=special)
+        rows, number, special = registers.hold("align", rows=terms.o, number=number, special=special)
 
-        total = place(m, platform, "total", DotTotal, terms.o.shape(), aligning.padding(numerics))
+        total = instantiate(m, platform, "total", DotTotal, terms.o.shape(), aligning.padding(numerics))
         m.d.comb += total.i.eq(rows)
-        digits, alone, number, special = ranks.hold(
+        digits, alone, number, special = registers.hold(
             "add", digits=total.o, alone=total.alone, number=number, special=special
         )
 
         precision = numerics.accumulator.precision
-        coarse = place(m, platform, "coarse", MoveUp, total.o.shape(), FINE_LEVELS, precision, inverted=False)
+        coarse = instantiate(
+            m, platform, "coarse", NormalizeShift, total.o.shape(), FINE_LEVELS, precision, inverted=False
+        )
         m.d.comb += coarse.i.eq(digits)
-        upper, alone, number, special = ranks.hold(
+        upper, alone, number, special = registers.hold(
             "coarse", upper=coarse.o, alone=alone, number=number, special=special
         )
-        fine = place(m, platform, "fine", MoveUp, coarse.o.shape(), 0, precision, inverted=True)
+        fine = instantiate(m, platform, "fine", NormalizeShift, coarse.o.shape(), 0, precision, inverted=True)
         m.d.comb += fine.i.eq(upper)
 
-        rounder = place(
+        rounder = instantiate(
             m,
             platform,
             "round",
@@ -125,12 +127,12 @@ class QuadMxDot(wiring.Component):
         m.d.comb += [
             rounder.i.eq(fine.o),
             rounder.special.eq(special),
-            rounder.flip.eq(number[-1]),
+            rounder.negate.eq(number[-1]),
             rounder.alone.eq(alone),
             rounder.number.eq(number[:-1]),
             self.o.p.eq(rounder.o),
-            self.o.valid.eq(ranks.valid),
-            self.i.ready.eq(ranks.finish()),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
         ]
         return m
 
@@ -148,20 +150,20 @@ class QuadMxDot(wiring.Component):
             operand = i[side]
             for k in range(numerics.terms):
                 name = f"decode_{side}_{k}"
-                decode = place(
+                decode = instantiate(
                     m, platform, name, Decode, numerics.element_formats, subnormals=numerics.element_subnormals
                 )
                 m.d.comb += [decode.code.eq(operand.elements[k]), decode.format.eq(operand.format)]
                 decoded[side, k] = self._with_scale(m, decode.o, operand.scale, f"{side}_{k}")
         multipliers = []
         for k in range(numerics.terms):
-            multiply = place(m, platform, f"multiply_{k}", Multiply, decoded["moving", k].shape())
+            multiply = instantiate(m, platform, f"multiply_{k}", Multiply, decoded["moving", k].shape())
             m.d.comb += [multiply.a.eq(decoded["stationary", k]), multiply.b.eq(decoded["moving", k])]
             multipliers.append(multiply)
         products = Signal(data.ArrayLayout(multipliers[0].o.shape(), numerics.terms))
         m.d.comb += [products[k].eq(multiply.o) for k, multiply in enumerate(multipliers)]
 
-        decode = place(m, platform, "decode_partial", Decode, (FP32,), subnormals=numerics.accumulator_subnormals)
+        decode = instantiate(m, platform, "decode_partial", Decode, (FP32,), subnormals=numerics.accumulator_subnormals)
         m.d.comb += decode.code.eq(i.partial)
 
         nan = None

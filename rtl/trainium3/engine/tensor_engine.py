@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.psum import Psum, host_layout
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray, operand_write_layout
@@ -105,8 +105,8 @@ class TensorEngine(wiring.Component):
     def _tile(self, m: Module, platform: Any, group: int, array: SystolicArray, psum: Psum, dispatch: Dispatch):
         """What works when ``group`` leads a tile; returns the pulse of a multiplication completed."""
         config = self.config
-        sequencer = place(m, platform, f"sequencer_{group}", Sequencer, config)
-        write_back = place(m, platform, f"write_back_{group}", WriteBack, config)
+        sequencer = instantiate(m, platform, f"sequencer_{group}", Sequencer, config)
+        write_back = instantiate(m, platform, f"write_back_{group}", WriteBack, config)
         queues = []
         for name, source, sink, depth in (
             ("load", dispatch.load[group], sequencer.load, QUEUE_DEPTH),

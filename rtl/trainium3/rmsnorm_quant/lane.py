@@ -5,7 +5,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import LANE_BYTE, OPTIONS, lane_control, to_fp32
 from bitpath.rtl.trainium3.rmsnorm_quant.normalize import NormalizePass
@@ -53,10 +53,10 @@ class RmsNormQuantLane(wiring.Component):
         control = self.control
         m.submodules.cells = cells = memory.Memory(shape=BF16.width, depth=self.config.max_row_length, init=[])
         write, read = cells.write_port(), cells.read_port()
-        squares = place(m, platform, "squares", SquareSum)
-        statistics = place(m, platform, "statistics", Statistics)
-        normalize = place(m, platform, "normalize", NormalizePass)
-        quantize = place(m, platform, "quantize", QuantizePass)
+        squares = instantiate(m, platform, "squares", SquareSum)
+        statistics = instantiate(m, platform, "statistics", Statistics)
+        normalize = instantiate(m, platform, "normalize", NormalizePass)
+        quantize = instantiate(m, platform, "quantize", QuantizePass)
         stored = Signal(BF16.width)
         m.d.comb += [
             stored.eq(Mux(control.put, normalize.o, self.hidden)),

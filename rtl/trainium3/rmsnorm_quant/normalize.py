@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class NormalizePass(wiring.Component):
@@ -36,9 +36,9 @@ class NormalizePass(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        normalize = place(m, platform, "normalize", Fp32Multiply)
-        weigh = place(m, platform, "weigh", Fp32Multiply)
-        narrow = place(m, platform, "narrow", Narrow)
+        normalize = instantiate(m, platform, "normalize", Fp32Multiply)
+        weigh = instantiate(m, platform, "weigh", Fp32Multiply)
+        narrow = instantiate(m, platform, "narrow", Fp32ToBf16)
         normalized = Signal(FP32.width, reset_less=True)
         result = Signal(BF16.width, reset_less=True)
         m.d.comb += [

@@ -16,8 +16,8 @@ from bitpath.rtl.common.fp32.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
 from bitpath.rtl.common.fp32.fp32_constant import fp32_constant
 from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import LANE_BYTE, NUMERICS, OPTIONS, to_fp32
 
 RANGE = fp32_constant(Fraction(NUMERICS.output_range))
@@ -53,29 +53,29 @@ class QuantizePass(wiring.Component):
         applies = self.options.has_lower_bound & ~self.options.static
         element = Signal(BF16.width, reset_less=True)
 
-        multiply = place(m, platform, "multiply", Fp32Multiply)
+        multiply = instantiate(m, platform, "multiply", Fp32Multiply)
         product = Signal(FP32.width, reset_less=True)
         m.d.comb += [multiply.a.eq(to_fp32(element)), multiply.b.eq(self.factor)]
         with m.If(self.advance):
             m.d.sync += [element.eq(Mux(applies, bounded, self.i)), product.eq(multiply.o)]
 
         # With a static scale 0 is added, which turns -0 to +0.
-        add = place(m, platform, "add", Fp32Add)
+        add = instantiate(m, platform, "add", Fp32Add)
         m.d.comb += [add.a.eq(product), add.b.eq(0)]
         total = self._to_bf16(m, platform, "sum", add.o)
         within_range = self._within(m, platform, "range", total, Const(RANGE, FP32.width - 1))
-        cast = place(m, platform, "cast", Fp32Cast, NUMERICS.output)
+        cast = instantiate(m, platform, "cast", Fp32Cast, NUMERICS.output)
         m.d.comb += [cast.i.eq(Mux(self.options.static, within_range, product)), self.o.eq(cast.o)]
         return m
 
     def _within(self, m: Module, platform: Any, name: str, number: Value, limit: Value) -> Value:
         """``max(min(number, limit), -limit)`` in FP32, of a BF16 number."""
-        clamp = place(m, platform, name, Bf16Clamp)
+        clamp = instantiate(m, platform, name, Bf16Clamp)
         m.d.comb += [clamp.i.eq(number), clamp.limit.eq(limit)]
         return clamp.o
 
     def _to_bf16(self, m: Module, platform: Any, name: str, number: Value) -> Value:
         """The number rounded to BF16."""
-        narrow = place(m, platform, f"{name}_to_bf16", Narrow)
+        narrow = instantiate(m, platform, f"{name}_to_bf16", Fp32ToBf16)
         m.d.comb += narrow.i.eq(number)
         return narrow.o[FP32.width - BF16.width :]

@@ -9,7 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -70,7 +70,7 @@ class RmsNormQuant(wiring.Component):
         m = Module()
         m.submodules.sequencer = sequencer = RmsNormQuantSequencer(self.config)
         connect(m, flipped(self.command), sequencer.command)
-        broadcast = place(m, platform, "broadcast", Bf16Pe, BROADCAST)
+        broadcast = instantiate(m, platform, "broadcast", Bf16Pe, BROADCAST)
         weight = Signal(FP32.width, reset_less=True)
         m.d.sync += weight.eq(broadcast.partial_south)
         begin = sequencer.control.begin
@@ -89,7 +89,7 @@ class RmsNormQuant(wiring.Component):
             broadcast.partial_north.eq(0),
         ]
         for k in range(self.config.lanes):
-            lane = place(m, platform, f"lane_{k}", RmsNormQuantLane, self.config)
+            lane = instantiate(m, platform, f"lane_{k}", RmsNormQuantLane, self.config)
             m.d.comb += [
                 lane.control.eq(sequencer.control),
                 lane.options.eq(sequencer.options),

@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
 from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
 from bitpath.rtl.common.pipeline.delay import Delay
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import OPTIONS, Phase, address_width, command_layout, lane_control
@@ -145,7 +145,7 @@ class RmsNormQuantSequencer(wiring.Component):
     def _write(self, m: Module, platform: Any, index: Value, normalizing: Value) -> None:
         """Pass 1 stores elements as they come; pass 2 writes them back as far behind their reading as they take."""
         width = address_width(self.config)
-        behind = place(m, platform, "put", Delay, 1 + width, RmsNormQuantLane.PUT_LATENCY)
+        behind = instantiate(m, platform, "put", Delay, 1 + width, RmsNormQuantLane.PUT_LATENCY)
         put, address = behind.o[0], behind.o[1:]
         m.d.comb += [
             behind.advance.eq(1),
@@ -163,7 +163,7 @@ class RmsNormQuantSequencer(wiring.Component):
         is_scale = index >= command.row_length
         scale_byte = (index - command.row_length)[: len(control.scale_byte)]
         tags = Cat(more, index + 1 == count, is_scale, scale_byte)
-        behind = place(m, platform, "output", Delay, len(tags), RmsNormQuantLane.OUTPUT_LATENCY)
+        behind = instantiate(m, platform, "output", Delay, len(tags), RmsNormQuantLane.OUTPUT_LATENCY)
         m.d.comb += [
             control.advance.eq(self.o_ready | ~self.o_valid),
             behind.advance.eq(control.advance),

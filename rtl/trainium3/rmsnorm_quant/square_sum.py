@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class SquareSum(wiring.Component):
@@ -31,8 +31,8 @@ class SquareSum(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        multiply = place(m, platform, "multiply", Fp32Multiply)
-        add = place(m, platform, "add", Fp32Add)
+        multiply = instantiate(m, platform, "multiply", Fp32Multiply)
+        add = instantiate(m, platform, "add", Fp32Add)
         square = Signal(FP32.width - 1, reset_less=True)
         total = Signal(FP32.width - 1, reset_less=True)
         m.d.comb += [

@@ -18,7 +18,7 @@ from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
 from bitpath.rtl.common.fp32.reciprocal import Reciprocal
 from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.fp32.square_root import SquareRoot
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import NUMERICS, OPTIONS, Phase, to_fp32
 
 RECIPROCAL_RANGE = fp32_constant(Fraction(1, NUMERICS.output_range))
@@ -54,9 +54,9 @@ class Statistics(wiring.Component):
         m = Module()
         number = Signal(FP32.width, reset_less=True)
         scale = Signal(FP32.width, reset_less=True)
-        multiply = place(m, platform, "multiply", Fp32Multiply)
-        add = place(m, platform, "add", Fp32Add)
-        bound = place(m, platform, "bound", Bf16Clamp)
+        multiply = instantiate(m, platform, "multiply", Fp32Multiply)
+        add = instantiate(m, platform, "add", Fp32Add)
+        bound = instantiate(m, platform, "bound", Bf16Clamp)
         floor = Signal(FP32.width)
         m.d.comb += [
             multiply.a.eq(number),
@@ -92,7 +92,7 @@ class Statistics(wiring.Component):
 
     def _function(self, m: Module, platform: Any, name: str, cls: type, number: Signal, *phases: Phase) -> None:
         """The function of the number becomes the number, in these phases."""
-        function = place(m, platform, name, cls)
+        function = instantiate(m, platform, name, cls)
         here = Value.cast(self.phase).matches(*phases)
         m.d.comb += [
             function.i.p.eq(number),

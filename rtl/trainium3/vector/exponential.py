@@ -11,15 +11,15 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_add import Fp32Add
 from bitpath.rtl.common.fp32.fp32_result import Fp32Result
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig
 from bitpath.rtl.trainium3.vector.exponential_argument import ExponentialArgument
 from bitpath.rtl.trainium3.vector.exponential_difference import ExponentialDifference, Source
 from bitpath.rtl.trainium3.vector.exponential_power import ExponentialPower
 
-RANKS = {
+STEPS = {
     0: (),
     1: ("power",),
     2: ("difference", "power"),
@@ -96,56 +96,58 @@ class Exponential(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         numerics, width = self.config.numerics, self.config.width
-        ranks = Ranks(m, (*RANKS[self.config.pipeline.stages], "sum"), valid=self.i.valid, ready=self.o.ready)
+        registers = PipelineRegisters(
+            m, (*STEPS[self.config.pipeline.stages], "sum"), valid=self.i.valid, ready=self.o.ready
+        )
         # Every element has signals of its own: as one wide word, each of them would wake all others in a simulator.
         differences = {}
         for k in range(width):
-            difference = place(m, platform, f"difference_{k}", ExponentialDifference)
+            difference = instantiate(m, platform, f"difference_{k}", ExponentialDifference)
             m.d.comb += [
                 difference.i.eq(self.i.p.elements[k]),
                 difference.source.eq(self.i.p.source),
                 difference.max_value.eq(self.i.p.max_value),
             ]
             differences[f"t_{k}"] = difference.o
-        control, *differences = ranks.hold("difference", control=self.i.p.control, **differences)
+        control, *differences = registers.hold("difference", control=self.i.p.control, **differences)
 
         arguments = {}
         for k in range(width):
-            argument = place(m, platform, f"argument_{k}", ExponentialArgument, numerics)
+            argument = instantiate(m, platform, f"argument_{k}", ExponentialArgument, numerics)
             m.d.comb += argument.t.eq(differences[k])
             arguments |= {f"u_{k}": argument.o, f"nan_{k}": argument.nan}
-        control, *arguments = ranks.hold("argument", control=control, **arguments)
+        control, *arguments = registers.hold("argument", control=control, **arguments)
 
         powers = {}
         for k in range(width):
-            power = place(m, platform, f"power_{k}", ExponentialPower, numerics)
+            power = instantiate(m, platform, f"power_{k}", ExponentialPower, numerics)
             m.d.comb += power.i.eq(arguments[2 * k])
             powers |= {f"y_{k}": power.o, f"y_nan_{k}": arguments[2 * k + 1]}
-        control, *powers = ranks.hold("power", control=control, **powers)
+        control, *powers = registers.hold("power", control=control, **powers)
 
         results = {}
         for k in range(width):
-            result = place(m, platform, f"result_{k}", Fp32Result, powers[2 * k].shape())
+            result = instantiate(m, platform, f"result_{k}", Fp32Result, powers[2 * k].shape())
             # Overflow is the rounder's to find.
             m.d.comb += [result.i.eq(powers[2 * k]), result.special.nan.eq(powers[2 * k + 1])]
             results[f"result_{k}"] = result.o
-        control, *results = ranks.hold("result", control=control, **results)
+        control, *results = registers.hold("result", control=control, **results)
 
         stored = []
         for k in range(width):
-            narrow = place(m, platform, f"narrow_{k}", Narrow)
+            narrow = instantiate(m, platform, f"narrow_{k}", Fp32ToBf16)
             m.d.comb += [narrow.i.eq(results[k]), narrow.stochastic.eq(0), narrow.random.eq(0)]
             stored.append(Mux(control.bf16, narrow.o, results[k]))
         accumulator = Signal(FP32.width)
         total = self._add(m, platform, control, accumulator, results if numerics.sum_before_cast else stored)
-        with m.If(ranks.advance & ranks.valid):
+        with m.If(registers.advance & registers.valid):
             m.d.sync += accumulator.eq(total)
         outputs = {f"stored_{k}": value for k, value in enumerate(stored)}
-        total, last, *outputs = ranks.hold("sum", total=total, last=control.last, **outputs)
+        total, last, *outputs = registers.hold("sum", total=total, last=control.last, **outputs)
         m.d.comb += [
             self.o.p.eq(Cat(*outputs, total, last)),
-            self.o.valid.eq(ranks.valid),
-            self.i.ready.eq(ranks.finish()),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
         ]
         return m
 
@@ -160,7 +162,7 @@ class Exponential(wiring.Component):
             with m.Default():
                 m.d.comb += total.eq(accumulator)
         for k, term in enumerate(terms):
-            add = place(m, platform, f"add_{k}", Fp32Add)
+            add = instantiate(m, platform, f"add_{k}", Fp32Add)
             after = Signal(FP32.width, name=f"total_{k}")
             takes = (control.reduce != Reduce.IDLE) & (control.count > k)
             m.d.comb += [add.a.eq(total), add.b.eq(term), after.eq(Mux(takes, add.o, total))]

@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
 from bitpath.rtl.common.arithmetic.decode import Decode
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.exponential_constants import log2e
 
 FAR = 8
@@ -52,7 +52,7 @@ class ExponentialArgument(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         numerics = self.numerics
-        decode = place(m, platform, "decode", Decode, (FP32,))
+        decode = instantiate(m, platform, "decode", Decode, (FP32,))
         number = decode.o
 
         factor = log2e(numerics)
@@ -70,7 +70,7 @@ class ExponentialArgument(wiring.Component):
         ]
         # Beyond the grid every shift is the same: it leaves the sign.
         shift_bits = len(self.o).bit_length()
-        align = place(
+        align = instantiate(
             m,
             platform,
             "align",

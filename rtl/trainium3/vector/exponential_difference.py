@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.fp32.fp32_sum import UNPACKED, Fp32Sum
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 NARROW = (BF16, FP16)
 """Formats of 16 bits, above 16 zeros; decoded together they have FP32's bias."""
@@ -45,10 +45,10 @@ class ExponentialDifference(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        wide = place(m, platform, "decode_wide", Decode, (FP32,))
-        narrow = place(m, platform, "decode_narrow", Decode, NARROW)
-        maximum = place(m, platform, "decode_max_value", Decode, (FP32,))
-        total = place(m, platform, "sum", Fp32Sum)
+        wide = instantiate(m, platform, "decode_wide", Decode, (FP32,))
+        narrow = instantiate(m, platform, "decode_narrow", Decode, NARROW)
+        maximum = instantiate(m, platform, "decode_max_value", Decode, (FP32,))
+        total = instantiate(m, platform, "sum", Fp32Sum)
         padded = Cat(Const(0, FP32.precision - len(narrow.o.significand)), narrow.o)
         m.d.comb += [
             wide.code.eq(self.i),

@@ -41,20 +41,20 @@ class ExponentialPower(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bits, table_bits = self.numerics.fraction_bits, self.numerics.table_bits
-        rest_bits = bits - table_bits
-        rest, index, integer = self.i[:rest_bits], self.i[rest_bits:bits], self.i[bits:].as_signed()
+        low_bits = bits - table_bits
+        low, index, integer = self.i[:low_bits], self.i[low_bits:bits], self.i[bits:].as_signed()
 
         m.submodules.table = table = memory.Memory(
             shape=bits + 1, depth=1 << table_bits, init=power_table(self.numerics)
         )
         read = table.read_port(domain="comb")
         entry = read.data
-        linear = Signal(rest_bits)  # ln 2 is less than 1
+        linear = Signal(low_bits)  # ln 2 is less than 1
         # p without its 1: linear + linear**2 / 2 is less than twice linear.
-        past_one = Signal(rest_bits + 1)
+        past_one = Signal(low_bits + 1)
         m.d.comb += [
             read.addr.eq(index),
-            linear.eq((rest * ln2(self.numerics)) >> bits),
+            linear.eq((low * ln2(self.numerics)) >> bits),
             past_one.eq(linear + ((linear * linear) >> (bits + 1))),
             self.o.magnitude.eq(Cat(Const(0, bits - self.dropped), entry) + (entry * past_one)[self.dropped :]),
             self.o.exponent.eq(integer - (2 * bits - self.dropped)),

@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.raw import normal_sum
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.mx_source import EXPONENT_WIDTH, MX_NUMBER
 
 ELEMENTS = (E4M3FN, E5M2)
@@ -50,8 +50,8 @@ class MxCode(wiring.Component):
         codes = []
         for fmt in ELEMENTS:
             normal = Signal(normal_sum(fmt.precision, len(exponent)), name=f"normal_{fmt.name.lower()}")
-            rest = len(number.significand) - fmt.precision
-            rounder = place(
+            discarded = len(number.significand) - fmt.precision
+            rounder = instantiate(
                 m,
                 platform,
                 f"round_{fmt.name.lower()}",
@@ -64,10 +64,10 @@ class MxCode(wiring.Component):
                 container=fmt,
             )
             m.d.comb += [
-                normal.significand.eq(number.significand[rest:]),
-                normal.guard.eq(number.significand[rest - 1]),
+                normal.significand.eq(number.significand[discarded:]),
+                normal.guard.eq(number.significand[discarded - 1]),
                 # An element's own guard and sticky bits are 0: it has no more bits than a number.
-                normal.sticky.eq(number.significand[: rest - 1].any()),
+                normal.sticky.eq(number.significand[: discarded - 1].any()),
                 normal.exponent.eq(exponent),
                 normal.sign.eq(number.sign),
                 normal.zero.eq(number.zero),

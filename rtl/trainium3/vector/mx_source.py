@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.raw import SPECIAL, normal_sum, raw_sum
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 SOURCES = (BF16, FP16)
 """Formats of elements, by the index that chooses them."""
@@ -44,10 +44,10 @@ class MxSource(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        decode = place(m, platform, "decode", Decode, SOURCES)
+        decode = instantiate(m, platform, "decode", Decode, SOURCES)
         number = decode.o
         total = Signal(raw_sum(PRECISION, EXPONENT_WIDTH))
-        normalize = place(m, platform, "normalize", Normalize, total.shape(), PRECISION)
+        normalize = instantiate(m, platform, "normalize", Normalize, total.shape(), PRECISION)
         special = number.inf | number.nan
         exponent = normalize.o.exponent
         m.d.comb += [

@@ -11,13 +11,13 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E8M0, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS, MxCode
 from bitpath.rtl.trainium3.vector.mx_source import MxSource
 
-RANKS = {
+STEPS = {
     0: (),
     1: ("scale",),
     2: ("numbers", "scale"),
@@ -86,21 +86,21 @@ class QuantizeMx(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        ranks = Ranks(m, RANKS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
+        registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
 
         # Every element has signals of its own: as one wide word, each of them would wake all others in a simulator.
         numbers, fields = {}, {}
         for k in range(BLOCK):
-            source = place(m, platform, f"source_{k}", MxSource)
+            source = instantiate(m, platform, f"source_{k}", MxSource)
             m.d.comb += [source.code.eq(self.i.p.elements[k]), source.source.eq(self.i.p.control.source)]
             numbers[f"number_{k}"] = source.o
             fields[f"field_{k}"] = source.field
-        control, *held = ranks.hold("numbers", control=self.i.p.control, **numbers, **fields)
+        control, *held = registers.hold("numbers", control=self.i.p.control, **numbers, **fields)
         numbers = dict(zip(numbers, held, strict=False))
 
-        maximum = place(m, platform, "maximum", MaxExponent, BLOCK, FP32.exponent_bits)
+        maximum = instantiate(m, platform, "maximum", MaxExponent, BLOCK, FP32.exponent_bits)
         m.d.comb += maximum.i.eq(Cat(held[BLOCK:]))
-        largest, control, *held = ranks.hold("largest", largest=maximum.o, control=control, **numbers)
+        largest, control, *held = registers.hold("largest", largest=maximum.o, control=control, **numbers)
         numbers = dict(zip(numbers, held, strict=True))
 
         offset = Signal(range(max(fmt.emax for fmt in ELEMENTS) + 1))
@@ -109,17 +109,17 @@ class QuantizeMx(wiring.Component):
             offset.eq(Array(fmt.emax for fmt in ELEMENTS)[control.element] - (control.rule == Rule.NKI05)),
             scale.eq(Mux(largest > offset, largest - offset, 0)),
         ]
-        scale, element, *held = ranks.hold("scale", scale=scale, element=control.element, **numbers)
+        scale, element, *held = registers.hold("scale", scale=scale, element=control.element, **numbers)
 
         codes = {}
         for k in range(BLOCK):
-            code = place(m, platform, f"code_{k}", MxCode)
+            code = instantiate(m, platform, f"code_{k}", MxCode)
             m.d.comb += [code.i.eq(held[k]), code.scale.eq(scale), code.element.eq(element)]
             codes[f"code_{k}"] = code.o
-        scale, *held = ranks.hold("codes", scale=scale, **codes)
+        scale, *held = registers.hold("codes", scale=scale, **codes)
         m.d.comb += [
             self.o.p.eq(Cat(*held, scale)),
-            self.o.valid.eq(ranks.valid),
-            self.i.ready.eq(ranks.finish()),
+            self.o.valid.eq(registers.valid),
+            self.i.ready.eq(registers.finish()),
         ]
         return m

@@ -8,7 +8,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from bitpath.rtl.common.pipeline.shared_instances import place
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.config import XorwowConfig
 from bitpath.rtl.trainium3.vector.xorwow_lane import LaneNumbers, LaneStates, XorwowLane
 
@@ -56,7 +56,7 @@ class Xorwow(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        lanes = [place(m, platform, f"lane_{index}", XorwowLane) for index in range(self.config.lanes)]
+        lanes = [instantiate(m, platform, f"lane_{index}", XorwowLane) for index in range(self.config.lanes)]
         for index, lane in enumerate(lanes):
             m.d.comb += [
                 lane.load.eq(self.load.valid & (self.load.p.lane == index)),

@@ -7,12 +7,12 @@ from amaranth import Cat, Const, Mux, signed
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.arithmetic.normalize_shift import MoveUp
+from bitpath.rtl.common.arithmetic.normalize_shift import NormalizeShift
 from bitpath.rtl.common.arithmetic.raw import moving_sum, normal_sum, raw_sum
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
 from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.formal.specification import Tie, float_code, leading_place, rounded
@@ -59,19 +59,19 @@ def round_code(
     claim.ensure(dut.o == Mux(dut.special.nan, container.nan_code, number))
 
 
-def move_up_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, rounding: Rounding) -> None:
+def normalize_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, rounding: Rounding) -> None:
     """A two's complement sum through both parts of the shifter and the rounder."""
     total = moving_sum(width, 10, (width - 1).bit_length())
-    coarse = claim.place("coarse", MoveUp(total, low, fmt.precision, inverted=False))
-    fine = claim.place("fine", MoveUp(coarse.o.shape(), 0, fmt.precision, inverted=True), i=coarse.o)
+    coarse = claim.place("coarse", NormalizeShift(total, low, fmt.precision, inverted=False))
+    fine = claim.place("fine", NormalizeShift(coarse.o.shape(), 0, fmt.precision, inverted=True), i=coarse.o)
     options = {"rounding": rounding, "subnormals": True, "overflow_to_infinity": True}
     dut = claim.place(
-        "dut", RoundSigned(fine.o.shape(), fmt, **options), i=fine.o, special=0, flip=0, alone=0, number=0
+        "dut", RoundSigned(fine.o.shape(), fmt, **options), i=fine.o, special=0, negate=0, alone=0, number=0
     )
     i = coarse.i
     allowed = claim.value(i.exponent - 1, "allowed", len(i.exponent))
     levels = len(i.allowed)
-    claim.assume(i.exponent >= 1, i.exponent < 512, i.rest == 0)
+    claim.assume(i.exponent >= 1, i.exponent < 512, i.sticky == 0)
     claim.assume(i.allowed == allowed[:levels], i.free == (allowed[levels:] != 0))
     value = claim.value(Cat(i.digits, i.sign).as_signed(), "value")
     magnitude = claim.value(Mux(i.sign, -value, value), "magnitude", width + 1)
@@ -82,7 +82,7 @@ def move_up_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, roun
 
 
 def narrow(claim: Claim) -> None:
-    dut = claim.place("dut", Narrow())
+    dut = claim.place("dut", Fp32ToBf16())
     code = dut.i[:-1]
     finite, nan = code < FP32.infinity_code, code > FP32.infinity_code
     nearest = rounded(claim, code, Const(DROPPED_BITS), Tie.EVEN, "nearest")
@@ -104,7 +104,7 @@ def cast(claim: Claim, fmt: FloatFormat) -> None:
     claim.ensure(dut.o == Mux(nan, fmt.nan_code, number))
 
 
-_STICKY = Sabotage("common/arithmetic/normalize.py", "value[:rest].any()", "value[: rest - 1].any()")
+_STICKY = Sabotage("common/arithmetic/normalize.py", "value[:discarded].any()", "value[: discarded - 1].any()")
 _WEIGHT = Sabotage("common/arithmetic/normalize.py", "(self.in_width - 1) - Cat(zeros)", "self.in_width - Cat(zeros)")
 _ODD = Sabotage("common/arithmetic/round.py", "odd=kept[0]", "odd=kept[1]")
 _ZERO = Sabotage("common/arithmetic/round.py", "fmt.emin - i.exponent", "fmt.emin + 1 - i.exponent")
@@ -143,10 +143,10 @@ PROPERTIES = (
     ),
     *(
         Property(
-            f"move_up_and_round_{width}_{fmt.name}_{rounding.value}".lower(),
+            f"normalize_and_round_{width}_{fmt.name}_{rounding.value}".lower(),
             "common.round_signed",
-            f"a {width}-bit two's complement sum through move_up and round_signed to {fmt.name}, {rounding.name}",
-            partial(move_up_and_round, width=width, low=low, fmt=fmt, rounding=rounding),
+            f"a {width}-bit two's complement sum through normalize_shift and round_signed to {fmt.name}, {rounding.name}",
+            partial(normalize_and_round, width=width, low=low, fmt=fmt, rounding=rounding),
             Sabotage(
                 "common/arithmetic/normalize_shift.py", "free |= allowed[level] & ~needed", "free |= allowed[level]"
             ),

@@ -203,8 +203,8 @@ def test_rounds_up_inverted(evaluate, tie):
     """Every magnitude of three bits kept, guard and two below, as it is and as a ones' complement: one less."""
 
     def rounded(i):
-        guard, odd, rest, negative = i[2], i[3], i[6], i[7]
-        return rounds_up_inverted(tie, odd=odd, guard=guard, rest=rest, negative=negative)
+        guard, odd, sticky, negative = i[2], i[3], i[6], i[7]
+        return rounds_up_inverted(tie, odd=odd, guard=guard, sticky=sticky, negative=negative)
 
     cases = [(magnitude, negative) for magnitude in range(1, 64) for negative in (0, 1)]
     vectors = [{"i": m - negative | (m & 3 != 0) << 6 | negative << 7} for m, negative in cases]

@@ -15,7 +15,7 @@ from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
 from bitpath.rtl.common.arithmetic.raw import normal_sum
 from bitpath.rtl.common.arithmetic.round import Round
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 
 EXPONENT_WIDTH = 11
 
@@ -108,7 +108,7 @@ LOW_HALVES = (0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF)
 @pytest.mark.parametrize("low", LOW_HALVES[2:5], ids=hex)
 def test_narrow_every_high_half(evaluate, low):
     vectors = [{"i": high << 16 | low, "stochastic": 0} for high in range(1 << 16)]
-    for vector, got in zip(vectors, evaluate(Narrow(), vectors), strict=True):
+    for vector, got in zip(vectors, evaluate(Fp32ToBf16(), vectors), strict=True):
         assert got == narrowed(vector["i"])
 
 
@@ -132,14 +132,14 @@ def test_narrow_is_the_psum_write(evaluate):
         for sr, bits in ((0, 0), (1, 0), (1, 1), (1, 0x8000), (1, 0xFFFF))
     ]
     cases += [(rng.getrandbits(32), rng.getrandbits(1), rng.getrandbits(16)) for _ in range(2000)]
-    results = evaluate(Narrow(), [{"i": code, "stochastic": sr, "random": bits} for code, sr, bits in cases])
+    results = evaluate(Fp32ToBf16(), [{"i": code, "stochastic": sr, "random": bits} for code, sr, bits in cases])
     for (code, sr, bits), got in zip(cases, results, strict=True):
         assert got == psum_write(code, None, BF16, Rounding.SR if sr else Rounding.RNE, bits) << 16, hex(code)
         assert sr or got == narrowed(code)
 
 
 def test_a_carry_out_of_stochastic_rounding_reaches_infinity(evaluate):
-    assert evaluate(Narrow(), [{"i": 0x7F7FFFFF, "stochastic": 1, "random": 1}]) == [0x7F800000]
+    assert evaluate(Fp32ToBf16(), [{"i": 0x7F7FFFFF, "stochastic": 1, "random": 1}]) == [0x7F800000]
 
 
 @pytest.mark.parametrize(("fixed_width", "precision"), [(5, 3), (8, 4), (4, 6)])

@@ -18,7 +18,7 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.rtl.common.arithmetic.carry_save import carry_save
 from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
-from bitpath.rtl.common.arithmetic.normalize_shift import MoveUp
+from bitpath.rtl.common.arithmetic.normalize_shift import NormalizeShift
 from bitpath.rtl.common.arithmetic.raw import moving_sum
 from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
 from bitpath.rtl.trainium3.dot.config import DotConfig
@@ -101,7 +101,7 @@ def test_a_dot_product_refuses_such_terms(terms):
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
-        ("align_fraction_bits", -1, "align_fraction_bits is -1; None, 0 and more are allowed"),
+        ("align_fraction_bits", -1, "align_fraction_bits must be None, 0 or more, not -1"),
         ("accumulator", FP16, "accumulator is FP16; formats with FP32's exponents"),
         ("accumulator", replace(FP32, specials=Specials.FINITE, nan_code=None), "and an infinity are allowed"),
         ("accumulator", replace(FP32, fraction_bits=24), "at most its fraction bits"),
@@ -136,10 +136,10 @@ class Rounded(wiring.Component):
 
     def __init__(self, width, low, fmt, **options):
         self.i_layout = moving_sum(width, 9, max(1, (width - 1).bit_length()))
-        self.coarse = MoveUp(self.i_layout, low, fmt.precision, inverted=False)
-        self.fine = MoveUp(self.coarse.o.shape(), 0, fmt.precision, inverted=True)
+        self.coarse = NormalizeShift(self.i_layout, low, fmt.precision, inverted=False)
+        self.fine = NormalizeShift(self.coarse.o.shape(), 0, fmt.precision, inverted=True)
         self.round = RoundSigned(self.fine.o.shape(), fmt, **options)
-        ports = {"digits": In(signed(width + 1)), "exponent": In(9), "rest": In(1), "flip": In(1), "alone": In(1)}
+        ports = {"digits": In(signed(width + 1)), "exponent": In(9), "sticky": In(1), "negate": In(1), "alone": In(1)}
         super().__init__({**ports, "number": In(31), "special": In(3), "o": Out(FP32.width)})
 
     def elaborate(self, platform):
@@ -149,13 +149,13 @@ class Rounded(wiring.Component):
         m.d.comb += [
             allowed.eq(self.exponent - 1),
             Cat(first.digits, first.sign).eq(self.digits),
-            first.rest.eq(self.rest),
+            first.sticky.eq(self.sticky),
             first.exponent.eq(self.exponent),
             first.allowed.eq(allowed),
             first.free.eq(allowed[len(first.allowed) :].any()),
             self.fine.i.eq(self.coarse.o),
             self.round.i.eq(self.fine.o),
-            self.round.flip.eq(self.flip),
+            self.round.negate.eq(self.negate),
             self.round.alone.eq(self.alone),
             self.round.number.eq(self.number),
             self.round.special.eq(self.special),
@@ -192,42 +192,50 @@ def test_a_sum_is_rounded_once(evaluate, width, low, options):
     cases = []
     for magnitude in sorted(magnitudes):
         for exponent in (1, 2, rng.randint(1, width + 12), rng.randint(1, 300), rng.randint(250, 256 + width)):
-            cases += [(sign * magnitude, exponent, flip) for sign, flip in ((1, 0), (-1, 0), (1, 1), (-1, 1))]
+            cases += [(sign * magnitude, exponent, negate) for sign, negate in ((1, 0), (-1, 0), (1, 1), (-1, 1))]
     cases = rng.sample(cases, 150)
-    vectors = [{"digits": digits, "exponent": exponent, "flip": flip} for digits, exponent, flip in cases]
+    vectors = [{"digits": digits, "exponent": exponent, "negate": negate} for digits, exponent, negate in cases]
     overflow = Overflow.SPECIAL if options["overflow_to_infinity"] else Overflow.SATURATE
-    for (digits, exponent, flip), got in zip(cases, evaluate(component, vectors), strict=True):
-        value = (-1) ** flip * digits * Fraction(2) ** (exponent - FP32.bias - (width - 1))
+    for (digits, exponent, negate), got in zip(cases, evaluate(component, vectors), strict=True):
+        value = (-1) ** negate * digits * Fraction(2) ** (exponent - FP32.bias - (width - 1))
         code = round_to_format(value, BF16, options["rounding"], overflow=overflow)
         if not options["subnormals"] and code & ~BF16.sign_mask <= BF16.fraction_mask:
             code &= BF16.sign_mask
         # A zero has the sign that is given beside it.
         expected = code << 16 if value else 0
-        assert got == expected, (digits, exponent, flip)
+        assert got == expected, (digits, exponent, negate)
 
 
-def test_rest_is_below_all_digits(evaluate):
+def test_sticky_is_below_all_digits(evaluate):
     """A number that is a tie, or a magnitude of all ones, but for what is below its digits."""
     width, half = 16, 1 << 16 - 1 - BF16.precision
     cases = [
-        (sign * (top + odd * 2 * half + half), rest)
-        for sign, top, odd, rest in product((1, -1), (1 << 15,), (0, 1), (0, 1))
+        (sign * (top + odd * 2 * half + half), sticky)
+        for sign, top, odd, sticky in product((1, -1), (1 << 15,), (0, 1), (0, 1))
     ]
-    vectors = [{"digits": digits, "exponent": FP32.bias, "rest": rest} for digits, rest in cases]
-    for (digits, rest), got in zip(cases, evaluate(Rounded(width, 2, BF16, **NEAREST), vectors), strict=True):
-        value = (digits + Fraction(rest, 2)) * Fraction(2) ** (1 - width)
-        assert got == round_to_format(value, BF16) << 16, (digits, rest)
+    vectors = [{"digits": digits, "exponent": FP32.bias, "sticky": sticky} for digits, sticky in cases]
+    for (digits, sticky), got in zip(cases, evaluate(Rounded(width, 2, BF16, **NEAREST), vectors), strict=True):
+        value = (digits + Fraction(sticky, 2)) * Fraction(2) ** (1 - width)
+        assert got == round_to_format(value, BF16) << 16, (digits, sticky)
 
 
 def test_what_overrides_a_sum(evaluate):
     number = 0x3F800000 | 12345
     cases = list(product(range(8), (0, 1), (0, 1)))
     vectors = [
-        {"digits": 0, "exponent": 1, "rest": rest, "special": special, "alone": alone, "number": number, "flip": 1}
-        for special, alone, rest in cases
+        {
+            "digits": 0,
+            "exponent": 1,
+            "sticky": sticky,
+            "special": special,
+            "alone": alone,
+            "number": number,
+            "negate": 1,
+        }
+        for special, alone, sticky in cases
     ]
-    for (special, alone, rest), got in zip(cases, evaluate(Rounded(12, 2, BF16, **NEAREST), vectors), strict=True):
+    for (special, alone, sticky), got in zip(cases, evaluate(Rounded(12, 2, BF16, **NEAREST), vectors), strict=True):
         sign, inf, nan = special & 1, special >> 1 & 1, special >> 2
-        negative = FP32.sign_mask * (1 if rest and not inf else sign)
+        negative = FP32.sign_mask * (1 if sticky and not inf else sign)
         magnitude = FP32.infinity_code if inf else number if alone else 0
-        assert got == (FP32.nan_code if nan else negative | magnitude), (special, alone, rest)
+        assert got == (FP32.nan_code if nan else negative | magnitude), (special, alone, sticky)

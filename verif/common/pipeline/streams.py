@@ -21,7 +21,7 @@ from bitpath.rtl.common.fp32.reciprocal import Reciprocal
 from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.fp32.square_root import SquareRoot
 from bitpath.rtl.common.pipeline.delay import Delay
-from bitpath.rtl.common.pipeline.pipeline_registers import Ranks
+from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.ring import Ring
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16
@@ -42,7 +42,7 @@ TAG_BITS = 5
 
 
 class TokenPipe(wiring.Component):
-    """Ranks with nothing between them, as every pipelined unit has them."""
+    """Pipeline registers with no logic between them, as every pipelined unit has them."""
 
     def __init__(self, stages: int):
         self.stages = stages
@@ -51,11 +51,11 @@ class TokenPipe(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         steps = [f"step{k}" for k in range(self.stages)]
-        ranks = Ranks(m, steps, valid=self.i.valid, ready=self.o.ready)
+        registers = PipelineRegisters(m, steps, valid=self.i.valid, ready=self.o.ready)
         token = self.i.p
         for step in steps:
-            (token,) = ranks.hold(step, token=token)
-        m.d.comb += [self.o.p.eq(token), self.o.valid.eq(ranks.valid), self.i.ready.eq(ranks.finish())]
+            (token,) = registers.hold(step, token=token)
+        m.d.comb += [self.o.p.eq(token), self.o.valid.eq(registers.valid), self.i.ready.eq(registers.finish())]
         return m
 
 

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT, repeat
-from bitpath.rtl.common.pipeline.shared_instances import place_on
+from bitpath.rtl.common.pipeline.shared_instances import instantiate_on
 from bitpath.rtl.emit import verilog_text
 
 WIDTH = 8
@@ -89,7 +89,7 @@ class OutputOnConstant(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         values = dict.fromkeys(("step", "word", "sum_in"), Signal(WIDTH)) | {"sum_out": Const(0, WIDTH), "seen": self.o}
-        place_on(m, platform, "link", values, Link, WIDTH)
+        instantiate_on(m, platform, "link", values, Link, WIDTH)
         return m
 
 

@@ -84,10 +84,10 @@ def test_a_register_outside_the_ranks_is_a_mistake():
 
 
 def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
-    from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+    from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 
     claim = Claim()
     with pytest.raises(ValueError, match="dut has no input speed"):
-        claim.place("dut", Narrow(), speed=1)
+        claim.place("dut", Fp32ToBf16(), speed=1)
     with pytest.raises(ValueError, match="ensures nothing"):
         claim.finish(asserted=False)

@@ -25,7 +25,7 @@ from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY, MacLane
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.config import PipelineConfig
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Narrow
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16
 from bitpath.rtl.trainium3.dot.config import DotConfig
@@ -273,6 +273,6 @@ def test_transformer_engine_3281_stochastic_rounding():
         code = 0x3F800000 | dropped
         spread = range(0, 1 << 16, 256)
         inputs = [{"i": code, "stochastic": 1, "random": bits} for bits in spread]
-        got = evaluate(Narrow(), lambda ask, inputs=inputs: [ask(**each) for each in inputs])
+        got = evaluate(Fp32ToBf16(), lambda ask, inputs=inputs: [ask(**each) for each in inputs])
         assert set(got) <= {0x3F800000, 0x3F810000}
         assert got.count(0x3F810000) == dropped >> 8
