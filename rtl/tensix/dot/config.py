@@ -1,4 +1,4 @@
-"""Configurations of the multiplier and the dot product."""
+"""Configurations of the fidelity multiplier and the dot product."""
 
 from dataclasses import dataclass, field
 
@@ -8,17 +8,17 @@ from bitpath.rtl.common.config import PipelineConfig
 
 @dataclass(frozen=True, kw_only=True)
 class MultiplierConfig:
-    """The 7x5-bit multiplier; its fields and phases leave nothing to choose."""
+    """Configuration of the 7x5-bit multiplier, which has no parameters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dot16Config:
-    """The 16-term dot product.
+    """Configuration of the 16-term dot product.
 
     Attributes
     ----------
-    numerics : what is computed.
-    pipeline : register ranks inside.
+    numerics : arithmetic of the Matrix unit.
+    pipeline : number of pipeline stages, 0 to 4.
     """
 
     numerics: TensixNumerics = WORMHOLE.numerics

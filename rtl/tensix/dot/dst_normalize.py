@@ -1,4 +1,11 @@
-"""Before the last step of the Tensix dot product: the sum's leading bits and its exponent.
+"""Step 4 of the Tensix dot product: normalisation shift of the sum, and the exponent of its leading bit.
+
+``o.value = i.value << zeros``, ``o.exponent = exponent + 5 - zeros``, with the leading-zero count ``zeros``::
+
+      bit      28 ...... 23   22 ............................ 0
+      weight   2**5 ... 2**0  2**-1 ..................... 2**-23       i.value, common exponent
+               0 0 0 1 x x x x x x x x x x x x x x x x x x x x x
+               1 x x x x x x x x x x x x x x x x x x x x x s s s       o.value: copies of the sign fill the free bits
 
 Ref: ttsim v1.10.0; tt-metal #38306 for the wrong result of a sum of -1 unit.
 """
@@ -14,33 +21,35 @@ from bitpath.rtl.tensix.dot.dst_align import SUM_FRACTION_BITS
 from bitpath.rtl.tensix.dot.products import EXPONENT_BITS
 
 FLOAT_BITS = 29
-"""Of a float sum's magnitude: 16 products of at most 31 * 127 units of 2**-10, and a Dst below 2."""
+"""Width of a float sum's magnitude: 16 products of at most 31 * 127 units of 2**-10, and a Dst below 2."""
 SHIFT_BITS = ceil_log2(FLOAT_BITS)
-LEADING_PLACE = FLOAT_BITS - 1 - SUM_FRACTION_BITS
-"""Exponent of the highest place above the common exponent."""
+"""Width of the leading-zero count, 0 to 28 of a nonzero value."""
+LEADING_WEIGHT = FLOAT_BITS - 1 - SUM_FRACTION_BITS
+"""Weight of the highest bit as an exponent above the common one."""
 QUIRK_BINADES = 4
-"""Above the common exponent, where Wormhole puts a sum of -1 unit."""
+"""Wormhole writes a sum of -1 unit at exponent E as -2**(E + 4)."""
 
 NORMAL = data.StructLayout({"value": FLOAT_BITS, "exponent": signed(EXPONENT_BITS + 2), "sign": 1, "zero": 1})
-"""A sum whose highest bit is set unless ``zero``, with that bit's biased exponent.
+"""A normalised sum: the highest bit of ``value`` is set unless ``zero``, and ``exponent`` is that bit's, biased.
 
-Its magnitude is ``value + sign``, in units of the lowest of the 29 places.
+Its magnitude is ``value + sign``, in units of bit 0.
 """
 
 
 class DstNormalize(wiring.Component):
-    """A sum in units of 2**-23 at a biased exponent, moved up to its highest bit. Combinational.
+    """Leading-zero count and left shift in one: one level for each bit of the shift, from the largest down.
 
-    One level for each bit of the shift, from the largest down. The places that become free are filled with the sign: so
-    what a negative sum lacks of its magnitude stays one unit of the lowest place, wherever that comes to stand.
+    The free bits take copies of the sign. ``i`` is a ones' complement, whose magnitude is ``value + sign``; the fill keeps the
+    missing unit at bit 0 of the shifted value. Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : what is computed.
+    numerics : ``minus_one_quirk`` alone.
 
     Members
     -------
-    i : In(total_layout(29)), exponent : In(9)
+    i : In(total_layout(29)), in units of 2**-23
+    exponent : In(9), the common biased exponent
     dst32 : In(1)
     o : Out(NORMAL)
     """
@@ -66,17 +75,17 @@ class DstNormalize(wiring.Component):
             ]
             value = shifted
             zeros.insert(0, empty)
-        # From the common exponent: 5 at most, -26 at least.
-        place = Signal(signed(SHIFT_BITS + 1))
-        m.d.comb += place.eq(LEADING_PLACE - Cat(zeros))
+        # Range: 5 for no leading zero, -26 for 31 (a value of 0).
+        leading = Signal(signed(SHIFT_BITS + 1))
+        m.d.comb += leading.eq(LEADING_WEIGHT - Cat(zeros))
         if self.numerics.minus_one_quirk:
-            # All bits of -1 unit are the sign: the highest set one is the first that was filled in. Rounding carries out
-            # of it, which is the last binade.
+            # The ones' complement of -1 unit is 0: the shift fills all bits with the sign, and rounding carries out of
+            # bit 28, which adds the last binade.
             with m.If(self.dst32 & (Cat(zeros) == FLOAT_BITS)):
-                m.d.comb += place.eq(QUIRK_BINADES - 1)
+                m.d.comb += leading.eq(QUIRK_BINADES - 1)
         m.d.comb += [
             self.o.value.eq(value),
-            self.o.exponent.eq(self.exponent + place),
+            self.o.exponent.eq(self.exponent + leading),
             self.o.sign.eq(self.i.sign),
             self.o.zero.eq(~value[-1]),
         ]

@@ -1,4 +1,14 @@
-"""The multiplier of the Tensix Matrix unit, and the fields that a fidelity phase gives it.
+"""Multiplier of the Tensix Matrix unit: the fields of two magnitudes that one fidelity phase selects, 7 x 5 bits.
+
+``o = field_a * field_b``, unsigned::
+
+      magnitude bit            10  9  8  7  6  5  4  3  2  1  0
+      SrcA, float, phase[0]=0  |--------------|                     bits 10:6
+                   phase[0]=1                 |--------------|      bits 5:1; bit 0 is never multiplied
+      SrcA, integer,        0           |-----|                     bits 7:5
+                            1                    |--------------|   bits 4:0
+      SrcB, phase[1]=0         |--------------------|               bits 10:4; bit 10 of an integer is 0
+            phase[1]=1                                |----------|  bits 3:0, above three zeros
 
 Ref: tt-isa-documentation 3930471, SrcASrcB and ELWMUL.
 """
@@ -14,40 +24,39 @@ from bitpath.rtl.tensix.dot.config import MultiplierConfig
 from bitpath.rtl.tensix.dot.layouts import DotControl, Operand
 
 MAGNITUDE_BITS = Operand.as_shape()["magnitude"].shape
-"""Of an operand: a float's hidden bit and 10 fraction bits, or an integer's 10 bits."""
+"""Width of an operand: a float's hidden bit and 10 fraction bits, or an integer's 10 bits."""
 PHASE_BITS = DotControl.as_shape()["phase"].shape
 FIELD_A_BITS = 5
 FIELD_B_BITS = 7
 PRODUCT_BITS = FIELD_A_BITS + FIELD_B_BITS
-"""Of a product, which has 10 fraction bits where its operands are floats."""
-NOTHING_TO_CHOOSE = MultiplierConfig()
+"""Width of a product; products of floats have 10 fraction bits."""
+NO_PARAMETERS = MultiplierConfig()
 LOW_FIELD_B_BITS = 4
-"""Of SrcB's low field."""
+"""Width of SrcB's low field, bits 3:0."""
 LOW_FIELD_B_PLACES = FIELD_B_BITS - LOW_FIELD_B_BITS
-"""By which it is moved up, to the top of the field that is multiplied."""
+"""Left shift of the low field, so that its top bit is the top bit of the multiplied field."""
 
 
 class FidelityMultiplier(wiring.Component):
-    """``o = field_a * field_b``, unsigned, of the fields that the phase takes of two magnitudes. Combinational.
+    """One unsigned product of 5 by 7 bits, with the selection of its fields.
 
-    Bit 0 of the phase chooses SrcA's field: a float's bits 10:6, and 5:1 where it is set; an integer's 7:5, and 4:0.
-    Bit 1 chooses SrcB's: bits 10:4, of which an integer has no more than 9:4, and 3:0 above three zeros where it is set.
+    Combinational: latency 0.
 
     Parameters
     ----------
-    config : leaves nothing to choose.
+    config : empty; every unit has a configuration.
 
     Members
     -------
-    src_a, src_b : In(11), magnitudes of operands; of an integer in SrcB the top bit is 0
-    phase : In(2)
-    is_integer : In(1), else a float
+    src_a, src_b : In(11), magnitudes of operands; bit 10 of an integer in SrcB must be 0
+    phase : In(2), bit 0 selects the field of SrcA and bit 1 the field of SrcB
+    is_integer : In(1), 1 for integers, 0 for floats
     o : Out(12)
     """
 
     clocked = False
 
-    def __init__(self, config: MultiplierConfig = NOTHING_TO_CHOOSE):
+    def __init__(self, config: MultiplierConfig = NO_PARAMETERS):
         self.config = config
         super().__init__(
             {
@@ -63,7 +72,7 @@ class FidelityMultiplier(wiring.Component):
         m = Module()
         a, b = self.src_a, self.src_b
         low_a, low_b = self.phase[0], self.phase[1]
-        # One of four fields, each under its own condition: smaller than two levels of choices between two.
+        # An AND-OR of four fields is smaller than two levels of multiplexers.
         fields_a = (
             (self.is_integer & low_a, a[0:5]),
             (self.is_integer & ~low_a, a[5:8]),

@@ -1,6 +1,6 @@
-"""What travels between the Tensix units.
+"""Layouts of the operands and rows that the Tensix units exchange.
 
-Words are logical: sign, exponent, fraction. Formats are the hardware's codes, ``golden.spec.tensix.Format``.
+Words are logical: sign, exponent, fraction. Format codes are those of the hardware, ``Format`` of golden's declarations.
 """
 
 from amaranth.lib import data, enum
@@ -8,11 +8,11 @@ from amaranth.lib import data, enum
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32, SRC, Style
 
 FORMAT_BITS = 4
-"""Of a format's code."""
+"""Width of a format code."""
 
 
 class StyleCode(enum.Enum, shape=2):
-    """How the Matrix unit reads SrcA and SrcB."""
+    """Style in which the Matrix unit reads SrcA and SrcB."""
 
     BF16 = 0
     FP16 = 1
@@ -21,16 +21,17 @@ class StyleCode(enum.Enum, shape=2):
 
     @classmethod
     def of(cls, style: Style) -> "StyleCode":
-        """The code of a style."""
+        """Return the code of a style."""
         return cls[style.name]
 
 
 class Operand(data.Struct):
-    """A source datum as the dot product takes it.
+    """A source datum as the dot product takes it::
 
-    A float has its hidden bit at the top of ``magnitude``, 10 fraction bits below it, and its biased exponent (FP16's
-    in the low 5 bits); a zero has magnitude 0 and exponent 0, so that the top bit tells zero from all else. An integer
-    has a magnitude of 10 bits and exponent 0.
+                 magnitude, 11 bits               exponent, 8 bits                 sign
+    float        1 and 10 fraction bits           biased; FP16: low 5 bits         1 bit
+    zero         0                                0                                1 bit
+    integer      0 and 10 magnitude bits          0                                1 bit
     """
 
     magnitude: 11
@@ -39,7 +40,7 @@ class Operand(data.Struct):
 
 
 class DotControl(data.Struct):
-    """What a dot product computes; ``add`` makes it the sum of lane 0's two operands instead of the products."""
+    """Operation of a dot product: style, width of Dst, fidelity phase, and ``add`` for the sum of lane 0's operands."""
 
     style: StyleCode
     dst32: 1
@@ -48,6 +49,6 @@ class DotControl(data.Struct):
 
 
 SrcRow = data.ArrayLayout(SRC.width, COLUMNS)
-"""A row of SrcA or SrcB."""
+"""One row of SrcA or SrcB."""
 DstRow = data.ArrayLayout(DST32.width, COLUMNS)
-"""A row of Dst; a 16-bit word stands in the low half."""
+"""One row of Dst; a 16-bit word is in the low half."""

@@ -1,4 +1,10 @@
-"""The roundings of what the third step of the Tensix dot product adds, without their additions.
+"""Rounding of one addend of `DstAdd`: kept bits and increments, without the additions.
+
+``rounded = o + once + (twice << 13)``::
+
+                 width - 1 ... 13 | 12 ............ 0 | guard | sticky
+      32-bit Dst       kept       |       kept        |   first rounding adds ``once`` at bit 0
+      16-bit Dst       kept       |  half, discarded  |   second rounding adds ``twice`` at bit 13; ``o`` has zeros below
 
 Ref: ttsim v1.10.0; tt-metal #46101 for the second rounding of a 16-bit Dst.
 """
@@ -11,29 +17,29 @@ from bitpath.golden.tensix.declarations.numerics import Tie
 from bitpath.rtl.common.arithmetic.nearest import rounds_up, tie_goes_up
 
 NARROW_DROPPED = 13
-"""Fraction bits that the second rounding of a 16-bit Dst drops: 10 of 23 stay."""
+"""Fraction bits that the second rounding discards: 10 of 23 are kept."""
 
 
 class RoundAddend(wiring.Component):
-    """``o + once + (twice << 13)`` is an aligned number, rounded; a magnitude with the number's sign. Combinational.
+    """The rounding increments of an aligned addend; the adder behind it applies them.
 
-    The second rounding, for a 16-bit Dst, adds half its unit to what the first one gave, or what is just less than half
-    where a tie goes down. Neither is carried out here: the adder that follows adds both steps.
+    The second rounding rounds the result of the first one. Its increment compares the discarded bits and the first increment
+    with half a unit, so that neither addition is carried out here. Combinational: latency 0.
 
     Parameters
     ----------
-    width : bits that are kept.
-    tie : of both roundings.
-    pre_round : whether there is a second one.
-    twos_complement : whether ``i`` is a signed number rounded down, else a magnitude.
+    width : number of kept bits.
+    tie : mode of both roundings.
+    pre_round : True adds the second rounding, for a 16-bit Dst.
+    twos_complement : True if ``i`` is a signed number rounded down, False if it is a magnitude.
 
     Members
     -------
-    i : In(width + 2), what is kept above a guard and a sticky bit
-    negative : In(1), the number's sign
+    i : In(width + 2), kept bits, guard bit, sticky bit
+    negative : In(1), sign of the addend
     dst32 : In(1), no second rounding
-    o : Out(width), a negative number's magnitude inverted
-    once, twice : Out(1)
+    o : Out(width), kept bits; a negative magnitude is inverted
+    once, twice : Out(1), increments at bit 0 and at bit 13
     """
 
     clocked = False
@@ -57,14 +63,14 @@ class RoundAddend(wiring.Component):
         number = {"negative": self.negative, "twos_complement": self.twos_complement}
         up = Signal()
         m.d.comb += up.eq(rounds_up(self.tie, odd=kept[0], guard=guard, sticky=sticky, **number))
-        # -(x + up) is ~x + 1 - up, whatever the place of up; a signed number is added as it is.
+        # -(x + up) = ~x + (1 - up), at the weight of either increment; a signed number is not inverted.
         inverted = Const(0) if self.twos_complement else self.negative
         value = kept ^ inverted.replicate(self.width)
         if not self.pre_round:
             m.d.comb += [self.o.eq(value), self.once.eq(up ^ inverted)]
             return m
 
-        # What is dropped now, and the step before, are compared with half a unit: the top bit of what is dropped.
+        # Discarded bits plus the first increment against half a unit, the highest discarded bit.
         dropped, odd = kept[: NARROW_DROPPED - 1], kept[NARROW_DROPPED]
         half = kept[NARROW_DROPPED - 1]
         tie_up = tie_goes_up(self.tie, odd=odd, **number)

@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Units of the Tensix dot product: the multiplier and the 16-term dot product."""
 
 from bitpath.rtl.common.unit import (
     CLOCK,

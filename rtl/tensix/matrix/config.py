@@ -9,13 +9,12 @@ from bitpath.rtl.common.config import require_power_of_two
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixUnitConfig:
-    """The Matrix unit with SrcA, SrcB and Dst, which always have the machine's size.
+    """Configuration of the Matrix unit; SrcA, SrcB and Dst always have the size of the machine.
 
     Attributes
     ----------
-    rows, cols : dot products down and across; powers of two up to 8 and 16. A unit with fewer than the machine's 8x16
-        takes as many more cycles for an instruction.
-    numerics : what is computed.
+    rows, cols : grid of dot products; powers of two up to 8 and 16. An instruction takes ``8 * 16 / (rows * cols)`` cycles.
+    numerics : arithmetic of the dot products.
     """
 
     rows: int = 2
@@ -28,10 +27,10 @@ class MatrixUnitConfig:
 
     @property
     def any_src_a_block(self) -> bool:
-        """Whether an instruction's SrcA rows may start at any 8-row block, or at every second one."""
+        """True if an instruction's SrcA rows may start at any 8-row block, False if at every second one."""
         return self.numerics.src_a_row_step == BLOCK_ROWS
 
     @property
     def passes(self) -> int:
-        """Cycles for which an instruction occupies the unit."""
+        """Number of cycles for which an instruction occupies the unit."""
         return BLOCK_ROWS // self.rows * (COLUMNS // self.cols)

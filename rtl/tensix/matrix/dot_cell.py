@@ -1,4 +1,7 @@
-"""One dot product of the Matrix unit's grid."""
+"""One cell of the Matrix unit's grid: an operand register and a pipelined dot product::
+
+i ---[operands]--- multiply ---[1]--- group sums ---[2]--- add Dst ---[3]--- normalise, round --- o
+"""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -11,18 +14,19 @@ from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16, dot16_layout
 
 LATENCY = 4
-"""Cycles from operands to result: the operands' register, and three ranks in the dot product."""
+"""Cycles from operands to result: the operand register and three pipeline stages."""
 
 
 class DotCell(wiring.Component):
-    """A dot product behind a register of its operands; it takes operands every cycle.
+    """A dot product behind a register of its operands.
 
-    The operands are registered here and not once for all cells: SrcA fans out to 8 cells and SrcB to 16, and a simulator
-    then finds the same logic, over registers of its own, in every cell.
+    Latency is ``LATENCY`` cycles, throughput one result a cycle, without handshake: the Matrix unit tracks what is in flight.
+    Each cell registers its operands itself. SrcA fans out to 8 cells and SrcB to 16, and a simulator then evaluates the same
+    logic in every cell.
 
     Parameters
     ----------
-    numerics : what is computed.
+    numerics : arithmetic of the dot product.
 
     Members
     -------
@@ -37,7 +41,7 @@ class DotCell(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dot = dot = Dot16(Dot16Config(numerics=self.numerics, pipeline=PipelineConfig(stages=LATENCY - 1)))
-        # Operands need no reset: whether a result is written is known outside.
+        # Operands need no reset: the Matrix unit knows which results are valid.
         operands = Signal.like(self.i, reset_less=True)
         m.d.sync += operands.eq(self.i)
         m.d.comb += [

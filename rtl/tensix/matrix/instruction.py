@@ -1,4 +1,7 @@
-"""The Matrix unit's instructions. Ref: tt-isa-documentation 3930471, MVMUL, DOTPV, GAPOOL, ELWMUL, ELWADD, ZEROACC."""
+"""Instruction set of the Matrix unit.
+
+Ref: tt-isa-documentation 3930471, MVMUL, DOTPV, GAPOOL, ELWMUL, ELWADD, ZEROACC.
+"""
 
 from amaranth.lib import data, enum
 
@@ -10,7 +13,7 @@ SRC_ROW_BITS = (SRC_ROWS - 1).bit_length()
 
 
 class Opcode(enum.Enum, shape=3):
-    """What an instruction does."""
+    """Operation of a Matrix unit instruction."""
 
     MVMUL = 0
     DOTPV = 1
@@ -22,16 +25,17 @@ class Opcode(enum.Enum, shape=3):
 
 
 class Instruction(data.Struct):
-    """One instruction.
+    """An instruction of the Matrix unit: operation, formats, rows and the release of its sources.
 
-    ``src_b_row`` is a multiple of 8 but for a row broadcast, ``src_a_row`` one of the numerics' step (of 8 for
-    element-wise operations). ``dst_row`` counts 16- or 32-bit rows as ``dst32`` says; it is a multiple of 8, for GAPOOL
-    of 4, and for a row broadcast its lowest bit is free.
-
-    ``broadcast_row`` makes MVMUL add the SrcB row ``src_b_row`` times SrcA to Dst rows 0, 2, 4 and 6 from ``dst_row`` on.
-    ``accumulate`` is read by ELWADD and ELWSUB alone. ZEROACC leaves the 16 rows that hold ``dst_row`` undefined, which
-    reads as 0, with ``clear_all`` all of Dst; it neither waits for the sources nor releases them. ``release_a`` and
-    ``release_b`` give a source's bank back to its unpacker.
+    - ``src_b_row`` must be a multiple of 8, except for a row broadcast.
+    - ``src_a_row`` must be a multiple of ``numerics.src_a_row_step``; of 8 for element-wise operations.
+    - ``dst_row`` counts 16-bit or 32-bit rows, as ``dst32`` selects. It must be a multiple of 8, of 4 for GAPOOL; for a row
+      broadcast bit 0 is free.
+    - ``broadcast_row``: MVMUL adds the SrcB row ``src_b_row`` times SrcA to Dst rows 0, 2, 4 and 6 from ``dst_row`` on.
+    - ``accumulate`` applies to ELWADD and ELWSUB alone.
+    - ZEROACC makes the 16 rows that hold ``dst_row`` undefined, with ``clear_all`` all of Dst; undefined rows read as 0. It
+      neither waits for the sources nor releases them.
+    - ``release_a`` and ``release_b`` hand the bank of a source back to its unpacker.
     """
 
     opcode: Opcode

@@ -1,4 +1,13 @@
-"""A source datum as the multipliers take it. Ref: tt-isa-documentation 3930471, FloatBitPatterns and MVMUL."""
+"""Source word to operand: mask the fraction, add the hidden bit::
+
+      bit    18    17 ....... 10   9 ........ 3  2 1 0
+      word   sign  exponent        fraction      masked if ``narrow``
+                   FP16: 14:10     INT8: magnitude, 10 bits
+
+      magnitude = 1.fraction if exponent != 0 else 0
+
+Ref: tt-isa-documentation 3930471, FloatBitPatterns and MVMUL.
+"""
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -11,11 +20,11 @@ from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
 FRACTION_BITS = 10
 EXPONENT5_BITS = 5
 BF16_LACKS = 3
-"""Fraction bits of a source word that BF16 has not."""
+"""Fraction bits of a source word that BF16 lacks."""
 
 
 def is_narrow(numerics: TensixNumerics, style: Value, source_format: Value) -> Value:
-    """Whether a source's low fraction bits are masked: by its own format, or by the style."""
+    """Return 1 if a source's low fraction bits are masked: by its own format, or by the style, as the numerics choose."""
     if numerics.masking is Masking.SRCA_STYLE:
         return style == StyleCode.BF16
     wide = (Format.TF32, *EXPONENT5_FORMATS)
@@ -23,19 +32,19 @@ def is_narrow(numerics: TensixNumerics, style: Value, source_format: Value) -> V
 
 
 class ReadSource(wiring.Component):
-    """A logical 19-bit word as an operand: masked, with its hidden bit. Combinational.
+    """A logical 19-bit source word as an operand of the multipliers.
 
-    A float whose exponent is 0 is zero whatever its fraction; every other exponent is an ordinary number's.
+    A float of exponent 0 is zero for every fraction; all other exponents are normal numbers. Combinational: latency 0.
 
     Parameters
     ----------
-    numerics : ``int8_zero_exponent_flush`` is read here.
+    numerics : ``int8_zero_exponent_flush`` alone.
 
     Members
     -------
     word : In(19)
     style : In(StyleCode)
-    narrow : In(1), the low three fraction bits of a float are masked
+    narrow : In(1), mask the low three fraction bits of a float
     o : Out(Operand)
     """
 

@@ -1,4 +1,4 @@
-"""SrcA or SrcB: two banks that an unpacker and the Matrix unit hand to each other.
+"""SrcA or SrcB: two banks of 64 rows, which an unpacker fills and the Matrix unit reads, alternately.
 
 Ref: tt-isa-documentation 3930471, SrcASrcB.
 """
@@ -16,7 +16,7 @@ BANKS = 2
 
 
 class SrcWrite(data.Struct):
-    """A row of logical words; after the ``last`` row the bank goes to the Matrix unit."""
+    """A row of logical words; the ``last`` row hands the bank to the Matrix unit."""
 
     values: SrcRow
     row: SRC_ROW_BITS
@@ -24,23 +24,23 @@ class SrcWrite(data.Struct):
 
 
 class SrcRegister(wiring.Component):
-    """Two banks of 64 rows of 16 words of 19 bits, in the register's bit order.
+    """Two banks of 64 rows of 16 words of 19 bits, stored in the bit order of the register.
 
-    Each bank belongs to the unpacker or to the Matrix unit, which both take the banks in turn and wait for the next one.
-    The unpacker writes a row a cycle; the Matrix unit sees 16 rows (or 8) in the cycle in which it names the first.
+    Each bank belongs to the unpacker or to the Matrix unit; both take the banks in turn and stall until the next one is theirs.
+    Writes: one row a cycle. Reads: 16 rows, or 8, in the cycle of ``block`` (latency 0).
 
     Parameters
     ----------
     blocks : 8-row blocks that are read together, 1 (SrcB) or 2 (SrcA).
-    any_block : whether two blocks may start at an odd one; block 7 is then followed by block 0.
+    any_block : True if two blocks may start at an odd one; block 7 is then followed by block 0.
 
     Members
     -------
-    write : In(stream of SrcWrite), waits while the bank is not the unpacker's
-    readable : Out(1), the bank is the Matrix unit's
+    write : In(stream of SrcWrite), not ready while the bank belongs to the Matrix unit
+    readable : Out(1), the bank belongs to the Matrix unit
     block : In(3), the first 8-row block read
     o : Out(8 or 16 rows), logical words
-    released : In(1), the bank goes to the unpacker
+    released : In(1), hand the bank to the unpacker
     """
 
     def __init__(self, blocks: int, *, any_block: bool = False):
@@ -76,10 +76,10 @@ class SrcRegister(wiring.Component):
         m.d.comb += row.eq(Cat(to_physical(SRC, word) for word in p.values))
         cells = [self._cells(m, index, row, stored, write_bank, read_bank) for index in range(self.blocks)]
         if self.any_block:
-            # Block b and the next: an odd first block stands in the second memory.
+            # Odd blocks are in the second memory: swap if the first block read is odd.
             swapped = self.block[0]
             cells = [Mux(swapped, cells[1], cells[0]), Mux(swapped, cells[0], cells[1])]
-        # A signal, so that each word is a slice of it and not of the choice written out again.
+        # One signal, so that the multiplexer is emitted once and not for each word.
         physical = Signal(self.blocks * BLOCK_ROWS * COLUMNS * SRC.width)
         m.d.comb += physical.eq(Cat(cells))
         words = (physical.word_select(index, SRC.width) for index in range(self.blocks * BLOCK_ROWS * COLUMNS))
@@ -87,7 +87,7 @@ class SrcRegister(wiring.Component):
         return m
 
     def _cells(self, m: Module, index: int, row, stored, write_bank, read_bank):
-        """The memory of every ``blocks``-th block from ``index`` on; returns the block read."""
+        """Add the memory of every ``blocks``-th block from ``index`` on; return the block read."""
         blocks = BANKS * SRC_ROWS // BLOCK_ROWS // self.blocks
         layout = data.ArrayLayout(SRC.width * COLUMNS, BLOCK_ROWS)
         m.submodules[f"cells_{index}"] = cells = memory.Memory(shape=layout, depth=blocks, init=[])

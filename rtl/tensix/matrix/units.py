@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Units of the Matrix unit room: the Matrix unit with SrcA, SrcB and Dst."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ UNITS = (
             WaveGroup("instruction", r"instruction__"),
             WaveGroup("unpackers", r"write_[ab]__"),
             WaveGroup("Dst from and to outside", r"(write_dst|read_dst|dst)__"),
-            WaveGroup("on the way to Dst", r"(starting|flight_|fire|step)"),
+            WaveGroup("in flight to Dst", r"(starting|flight_|fire|step)"),
             WaveGroup("SrcA and SrcB", r"src_[ab]\."),
             WaveGroup("operands of this pass", r"select\."),
             WaveGroup("Dst", r"dst_register\."),
@@ -39,4 +39,4 @@ CONTROL = (
     "dot_cell",
     "instruction",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""
