@@ -1,7 +1,7 @@
-"""The engine's commands: a 32x32x32 tile product each, and how a tile lies in a memory of 64-byte words.
+"""Commands of the engine, a 32x32x32 tile product each, and the layout of a tile in a memory of 64-byte words::
 
-A tile is 64 rows of 16 datums, its faces one below the other, packed without gaps. Before the datums of a block
-floating-point tile stands a word with the 64 exponents of its rows.
+block formats only:   1 word      the exponents of the 64 rows, 8 bits each
+                      n words     64 rows of 16 datums, face by face, packed without gaps
 """
 
 from functools import cache
@@ -17,10 +17,10 @@ from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS, UnpackControl
 
 TILE_ROWS = TILE * TILE // COLUMNS
-"""Register rows of a tile."""
+"""Register rows of a tile: 64 rows of 16 datums."""
 TILE_ROW_BITS = ceil_log2(TILE_ROWS)
 DST_TILE_BITS = ceil_log2(DST16_ROWS // TILE_ROWS)
-"""Of a tile's number in Dst: 16 of 16 bits, 8 of 32 bits."""
+"""Width of a tile's number in Dst: 16 tiles of 16 bits, 8 of 32 bits."""
 WORD_BITS = ROW_BITS
 WORD_BYTES = WORD_BITS // 8
 
@@ -35,12 +35,12 @@ ROWS_PER_WORD_LOG2 = {
     Format.INT8: 2,
     **{fmt: ceil_log2(WORD_BITS // (block.datum_bits * COLUMNS)) for fmt, block in BLOCK_FLOATS.items()},
 }
-"""How many rows of a tile share a 64-byte word in L1, as a power of two."""
+"""Tile rows in one 64-byte word of L1, as a power of two."""
 MAX_ROWS_PER_WORD_LOG2 = max(ROWS_PER_WORD_LOG2.values())
 
 
 def rows_per_word_log2(code: Value) -> Value:
-    """``ROWS_PER_WORD_LOG2`` of a format's code."""
+    """Return ``ROWS_PER_WORD_LOG2`` of a format code."""
     found = Value.cast(0)
     for log in range(1, MAX_ROWS_PER_WORD_LOG2 + 1):
         formats = [fmt for fmt, value in ROWS_PER_WORD_LOG2.items() if value == log]
@@ -49,17 +49,17 @@ def rows_per_word_log2(code: Value) -> Value:
 
 
 def has_exponents(code: Value) -> Value:
-    """Whether a format's tiles have a word of exponents."""
+    """Return 1 if tiles of a format have a word of exponents."""
     return Cat(code == int(fmt) for fmt in BLOCK_FLOATS).any()
 
 
 def load_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """A tile in an operand memory, by its first word."""
+    """Return the load of a tile from an operand memory; ``address`` is its first word."""
     return data.StructLayout({"address": ceil_log2(config.operand_depth), "control": UnpackControl})
 
 
 def store_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """A Dst tile, and where it goes in the result memory; ``fp16`` gives the bit order of 16-bit words."""
+    """Return the store of a Dst tile to the result memory; ``fp16`` selects the bit order of 16-bit words."""
     return data.StructLayout(
         {
             "address": ceil_log2(config.result_depth),
@@ -71,7 +71,7 @@ def store_layout(config: TensixEngineConfig) -> data.StructLayout:
 
 
 def product_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """What the Matrix unit does with two tiles, and with the Dst tile afterwards where ``stores`` is set."""
+    """Return the product of two tiles in the Matrix unit; ``stores`` packs the Dst tile afterwards."""
     return data.StructLayout(
         {
             "style": StyleCode,
@@ -87,15 +87,15 @@ def product_layout(config: TensixEngineConfig) -> data.StructLayout:
     )
 
 
-# Amaranth takes milliseconds for a layout, and a host asks for it with every command.
+# Building a layout takes milliseconds, and a host needs it for every command.
 @cache
 def command_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """One command: ``dst_tile += left @ right`` in the fidelity phases 0 to ``last_phase``.
+    """Return the layout of a command: ``dst_tile += left @ right`` in the fidelity phases 0 to ``last_phase``.
 
-    ``left`` goes to SrcB and ``right`` to SrcA. A tile that is kept is also the next command's, whose own load of that
-    side is ignored but for ``register_format``, by which the Matrix unit reads the tile. With ``clear`` the Dst tile starts
-    at 0; with ``stores`` it is packed to the result memory afterwards. ``store.control.dst32`` is the width of Dst whether
-    or not the tile is stored.
+    ``left`` goes to SrcB and ``right`` to SrcA. ``keep_left`` and ``keep_right`` reuse the tile in the next command. That
+    command's load is ignored except for ``register_format``, in which the Matrix unit reads the tile. ``clear`` sets the Dst
+    tile to 0 first; ``stores`` packs it to the result memory afterwards. ``store.control.dst32`` is the width of Dst, also for
+    tiles that are not stored.
     """
     return data.StructLayout(
         {

@@ -9,11 +9,11 @@ from bitpath.rtl.tensix.unpack.config import ConversionConfig
 
 @dataclass(frozen=True, kw_only=True)
 class TensixEngineConfig:
-    """The engine: a Matrix unit with two unpackers, a packer and memories of its own.
+    """Configuration of the engine: a Matrix unit with two unpackers, a packer and its own memories.
 
     Attributes
     ----------
-    unit : the Matrix unit.
+    unit : configuration of the Matrix unit.
     operand_depth : 64-byte words in each of the two operand memories; a power of two.
     result_depth : 64-byte words in the result memory; a power of two.
     """
@@ -28,5 +28,5 @@ class TensixEngineConfig:
 
     @property
     def conversion(self) -> ConversionConfig:
-        """Of the unpackers and the packer."""
+        """Configuration of the unpackers and the packer."""
         return ConversionConfig(numerics=self.unit.numerics)

@@ -1,4 +1,9 @@
-"""The engine: tile products from its own memories to its own memory.
+"""The Tensix engine: tile products from its own operand memories to its own result memory::
+
+      write -> left memory  -> Unpacker -> SrcB --+
+                                                  +-> Matrix unit -> Dst -> Packer -> result memory -> data
+      write -> right memory -> Unpacker -> SrcA --+
+      command -> queues of loads and products -> TileLoader, TileSequencer, TileStorer
 
 Ref: tt-isa-documentation 3930471, TensixCoprocessor.
 """
@@ -18,11 +23,11 @@ from bitpath.rtl.tensix.engine.tile_storer import TileStorer
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 
 QUEUE_DEPTH = 4
-"""Loads of each side, and products, that wait."""
+"""Capacity of each queue: left loads, right loads and products."""
 
 
 class EngineMemory(enum.Enum, shape=2):
-    """The engine's memories."""
+    """Memory of the engine that a host write selects."""
 
     LEFT = 0
     RIGHT = 1
@@ -30,7 +35,7 @@ class EngineMemory(enum.Enum, shape=2):
 
 
 def host_write_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """A word for one of the memories."""
+    """Return the layout of a word that the host writes to a memory."""
     address = ceil_log2(max(config.operand_depth, config.result_depth))
     return data.StructLayout({"data": WORD_BITS, "address": address, "memory": EngineMemory})
 
@@ -38,13 +43,14 @@ def host_write_layout(config: TensixEngineConfig) -> data.StructLayout:
 class TensixEngine(wiring.Component):
     """Two operand memories with their unpackers, the Matrix unit, and a packer with the result memory.
 
-    The host writes tiles, streams commands in, waits until ``busy`` is low, and reads results. Loads run ahead of
-    products by a bank, packing runs behind them. What a command computes depends on the operands alone, not on the number
-    of dot products.
+    The host writes tiles, streams commands, waits until ``busy`` is low, and reads results. Loads run ahead of products by one
+    bank, and packing runs behind them. Results depend on the operands alone, not on the number of dot products.
 
-    Throughput: the longest of 64 cycles for a tile's rows (65 for block floats), 16 instructions for each phase, after 4
-    cycles where the Dst tile is cleared (5 right behind a product into the same one), and 71 cycles and an instruction for
-    a tile that is stored. A product into the tile that is being stored waits for these 71.
+    Throughput: one command in the longest of
+
+    - 64 cycles for the rows of a tile, 65 for block floats;
+    - 16 instructions for each phase, plus 4 cycles to clear the Dst tile (5 directly behind a product into the same tile);
+    - 71 cycles and an instruction for a stored tile. A product into that tile stalls for these 71 cycles.
 
     Parameters
     ----------
@@ -54,8 +60,8 @@ class TensixEngine(wiring.Component):
     -------
     command : In(stream of command_layout)
     write : In(stream of host_write_layout)
-    read : In(stream of result addresses), data : Out(stream of 512 bits), an answer for each
-    busy : Out(1), a command has come and its results are not all stored
+    read : In(stream of result addresses), data : Out(stream of 512 bits), one response for each request
+    busy : Out(1), a command has arrived and its results are not all stored
     retired : Out(32), tile products completed since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was high
     """
@@ -107,7 +113,7 @@ class TensixEngine(wiring.Component):
         return m
 
     def _dispatch(self, m: Module, left, right, sequencer: TileSequencer) -> list[SyncFIFO]:
-        """A command to the queues of loads and products, in one cycle."""
+        """Split a command into the queues of loads and products, in one cycle."""
         p = self.command.p
         product = Signal(sequencer.product.p.shape())
         m.d.comb += [
@@ -144,7 +150,7 @@ class TensixEngine(wiring.Component):
         return queues
 
     def _memories(self, m: Module, left, right, storer: TileStorer) -> None:
-        """The host's words to the memories; the result memory, which the storer goes first in writing."""
+        """Connect host writes to the memories; the storer has priority in the result memory."""
         for loader, name in ((left, EngineMemory.LEFT), (right, EngineMemory.RIGHT)):
             m.d.comb += [
                 loader.write.data.eq(self.write.p.data),
@@ -164,7 +170,7 @@ class TensixEngine(wiring.Component):
             old.addr.eq(storer.old_address),
             storer.old.eq(old.data.as_value()),
         ]
-        # The read port holds its word while it does not move on.
+        # The read port keeps its word while the response stalls.
         free = ~self.data.valid | self.data.ready
         m.d.comb += [
             self.read.ready.eq(free),

@@ -1,4 +1,7 @@
-"""A tile from an operand memory to SrcA or SrcB. Ref: tt-isa-documentation 3930471, UNPACR_Regular."""
+"""Load of a tile: operand memory, unpacker, SrcA or SrcB.
+
+Ref: tt-isa-documentation 3930471, UNPACR_Regular.
+"""
 
 from amaranth import Module, Signal
 from amaranth.lib import data, memory, stream, wiring
@@ -21,19 +24,19 @@ from bitpath.rtl.tensix.unpack.unpacker import Unpacker
 
 
 def operand_write_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """A word for an operand memory."""
+    """Return the layout of a word that is written to an operand memory."""
     return data.StructLayout({"data": WORD_BITS, "address": ceil_log2(config.operand_depth)})
 
 
 class TileLoader(wiring.Component):
     """An operand memory, its unpacker, and the addresses of a tile's rows.
 
-    A row a cycle, and a cycle more for the exponents of block floats; it stands still while the bank is not the
-    unpacker's.
+    Throughput is one row a cycle, plus one cycle for the exponents of block floats. It stalls while the bank belongs to
+    the Matrix unit.
 
     Parameters
     ----------
-    config : of the engine.
+    config : configuration of the engine.
 
     Members
     -------
@@ -63,7 +66,7 @@ class TileLoader(wiring.Component):
         write, read = cells.write_port(), cells.read_port()
         m.d.comb += [write.addr.eq(self.write.address), write.data.eq(self.write.data), write.en.eq(self.write_valid)]
 
-        # The first rank asks for a word, the second has it.
+        # Stage 1 requests a word of the memory; stage 2 holds it.
         row = Signal(TILE_ROW_BITS)
         exponents_asked = Signal()  # of the tile that is being read
         asks_exponents = Signal()

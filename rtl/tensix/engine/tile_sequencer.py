@@ -1,4 +1,7 @@
-"""Tile products to the Matrix unit's instructions. Ref: tt-llk, llk_math_matmul.h."""
+"""Sequencer of the Matrix unit: a tile product to its instructions.
+
+Ref: tt-llk, llk_math_matmul.h.
+"""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -12,25 +15,25 @@ from bitpath.rtl.tensix.matrix.instruction import Instruction, Opcode
 FACES = TILE_ROWS // FACE
 HALVES = FACE // BLOCK_ROWS
 PASS_INSTRUCTIONS = len(TILE_PASS) * HALVES
-"""MVMULs of one phase."""
+"""MVMULs of one fidelity phase."""
 
 
 class TileSequencer(wiring.Component):
-    """Issues a tile product's instructions: ZEROACC for each face where it clears, then 16 MVMULs for each phase.
+    """Issues the instructions of a tile product: ZEROACC for each face if it clears, then 16 MVMULs for each phase.
 
-    The last MVMUL gives the sources' banks back, unless they are kept. Afterwards a product that stores hands its tile
-    on; a product waits while its Dst tile is still being packed.
+    The last MVMUL releases the banks of the sources unless they are kept, and hands a tile that stores to the storer. A product
+    stalls while its Dst tile is being packed.
 
     Parameters
     ----------
-    config : of the engine.
+    config : configuration of the engine.
 
     Members
     -------
     product : In(stream of product_layout), taken with its last instruction
     instruction : Out(stream of Instruction)
-    store : Out(stream of store_layout), at once with the last instruction
-    packing : In(16), which of the 16-bit tiles of Dst are being packed
+    store : Out(stream of store_layout), in the cycle of the last instruction
+    packing : In(16), the 16-bit tiles of Dst that are being packed
     """
 
     def __init__(self, config: TensixEngineConfig):
@@ -85,7 +88,7 @@ class TileSequencer(wiring.Component):
         hands_on = last & p.stores
         m.d.comb += [
             free.eq(~(self.packing & tile_mask(p.store.dst_tile, dst32)).any()),
-            # A store waits at most for the one before it, whose readiness does not depend on this one's validity.
+            # No combinational loop: the readiness of the storer does not depend on this valid.
             instruction.valid.eq(product.valid & free & (~hands_on | self.store.ready)),
             self.store.valid.eq(instruction.valid & instruction.ready & hands_on),
             self.store.p.eq(p.store),
@@ -104,5 +107,5 @@ class TileSequencer(wiring.Component):
 
 
 def tile_mask(tile, dst32):
-    """The 16-bit tiles of Dst that a tile takes; a 32-bit one takes two."""
+    """Return the 16-bit tiles of Dst that a tile occupies: one, or two for a 32-bit tile."""
     return Mux(dst32, 0b11 << (tile[:3] << 1), 1 << tile)

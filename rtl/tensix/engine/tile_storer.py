@@ -1,4 +1,7 @@
-"""A Dst tile to the result memory. Ref: tt-isa-documentation 3930471, Packers."""
+"""Store of a Dst tile: Dst, packer, result memory.
+
+Ref: tt-isa-documentation 3930471, Packers.
+"""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -24,24 +27,24 @@ from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 
 
 def result_write_layout(config: TensixEngineConfig) -> data.StructLayout:
-    """A word for the result memory, and which of its bytes are written."""
+    """Return the layout of a write to the result memory, with byte enables."""
     return data.StructLayout({"data": WORD_BITS, "bytes": WORD_BYTES, "address": ceil_log2(config.result_depth)})
 
 
 class TileStorer(wiring.Component):
-    """Reads the rows of a Dst tile, packs them, and writes them; with block floats their exponents follow as one word.
+    """Reads the rows of a Dst tile, packs them and writes them; block formats write their 64 exponents as one more word.
 
-    One tile at a time, a row a cycle.
+    Throughput is one row a cycle, one tile at a time.
 
     Parameters
     ----------
-    config : of the engine.
+    config : configuration of the engine.
 
     Members
     -------
-    store : In(stream of store_layout), taken at once when nothing is being stored
+    store : In(stream of store_layout), ready while no tile is being stored
     read_dst : Out(stream of DstAddress), dst : In(stream of DstRow)
-    old_address : Out, old : In(512), what the result memory held there, a cycle later
+    old_address : Out, old : In(512), the word of the result memory, one cycle later
     write : Out(result_write_layout)
     packing : Out(16), the 16-bit tiles of Dst that are being packed
     """
@@ -74,7 +77,7 @@ class TileStorer(wiring.Component):
             self.packing.eq(Mux(busy, tile_mask(held.dst_tile, held.control.dst32), 0)),
         ]
 
-        asked = Signal(range(TILE_ROWS + 1))  # rows asked of Dst
+        asked = Signal(range(TILE_ROWS + 1))  # number of rows requested from Dst
         m.d.comb += [
             self.read_dst.valid.eq(busy & (asked != TILE_ROWS)),
             self.read_dst.p.row.eq(Cat(asked[:TILE_ROW_BITS], held.dst_tile)),
@@ -84,7 +87,7 @@ class TileStorer(wiring.Component):
         with m.If(self.read_dst.valid & self.read_dst.ready):
             m.d.sync += asked.eq(asked + 1)
 
-        # A row from Dst waits a cycle for what L1 holds.
+        # A row from Dst waits one cycle for the word of the result memory.
         row = Signal(TILE_ROW_BITS)
         waiting = Signal(DstRow, reset_less=True)
         waiting_row = Signal(TILE_ROW_BITS, reset_less=True)
@@ -95,8 +98,8 @@ class TileStorer(wiring.Component):
             packer.i.valid.eq(waiting_valid),
             packer.i.p.row.eq(waiting),
             packer.i.p.control.eq(held.control),
-            packer.i.p.masked.eq(0),  # tiles are stored whole
-            # The row that stands still keeps asking, so that its word stays.
+            packer.i.p.masked.eq(0),  # no edge mask: tiles are stored whole
+            # A stalled row repeats its request, so that its word is stable.
             self.old_address.eq(base + (Mux(self.dst.ready, row, waiting_row) >> log)),
         ]
         with m.If(self.dst.ready):
@@ -104,7 +107,7 @@ class TileStorer(wiring.Component):
             with m.If(self.dst.valid):
                 m.d.sync += row.eq(row + 1)
 
-        # A signal of its own: Verilog's `always @*` would never give the constant beside it its value.
+        # A separate signal: Verilog's `always @*` would never assign the constant field beside it.
         old = Signal(WORD_BITS)
         m.d.comb += packer.i.p.old.eq(old)
         written = Signal(range(TILE_ROWS + 1))

@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Units of the Tensix engine room: the engine."""
 
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
@@ -34,4 +34,4 @@ CONTROL = (
     "tile_sequencer",
     "tile_storer",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

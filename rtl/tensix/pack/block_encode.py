@@ -1,4 +1,9 @@
-"""Floats to datums of a block, under the exponent that they share.
+"""Float to a block floating-point datum, under the exponent that its block shares::
+
+      significand    h . f f f f f f f            8 bits; the hidden bit h is 0 if the exponent is 0
+      shifted        0 . m m m m m m m | guard | sticky      right by 1 + shared - exponent
+      BFP8           s m m m m m m m              magnitude rounded to 7 bits and clamped to 127
+      BFP4, BFP2     s m m m,  s m                its upper bits
 
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0 for the clamp and the sign.
 """
@@ -15,24 +20,23 @@ from bitpath.rtl.tensix.unpack.float_word import FloatWord
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 
 MAGNITUDE_BITS = max(block.magnitude_bits for block in BLOCK_FLOATS.values())
-"""Of BFP8; the shorter magnitudes are its upper bits."""
+"""Magnitude bits of BFP8; shorter magnitudes are its upper bits."""
 BLOCK_FRACTION_BITS = 7
-"""Of the float that a datum is made from."""
+"""Fraction bits of the float that become a datum."""
 SIGNIFICAND_BITS = BLOCK_FRACTION_BITS + 1
 MAX_SHIFT = SIGNIFICAND_BITS + 1
-"""From here on a significand is less than half a unit, and nothing is left of it."""
+"""At this shift a significand is below half a unit and rounds to 0: longer shifts saturate to it."""
 
 
 class BlockEncode(wiring.Component):
-    """A float as sign and magnitude under a block's exponent, no smaller than its own. Combinational.
+    """A float as sign and magnitude under the shared exponent of its block.
 
-    The significand, with its hidden bit unless the exponent is 0, moves right by one place more than its exponent is below
-    the shared one, is rounded to nearest and clamped at the largest magnitude; BFP4 and BFP2 cut that off. A zero has no
-    sign.
+    ``magnitude = min(127, round(significand / 2**(1 + shared - exponent)))``. ``shared`` must not be below the float's own
+    exponent. A zero magnitude has sign 0. Combinational: latency 0.
 
     Parameters
     ----------
-    tie : where a magnitude half-way goes; UP and AWAY are the same for it.
+    tie : rounding mode; on magnitudes, UP and AWAY are the same.
 
     Members
     -------
@@ -66,7 +70,7 @@ class BlockEncode(wiring.Component):
             shift.eq(Mux(distance > MAX_SHIFT - 1, MAX_SHIFT, distance + 1)),
             shifted.eq(Cat(Const(0, MAX_SHIFT), significand) >> shift),
         ]
-        # The shift is at least 1, so the whole part has a bit less than the significand; rounding may add it again.
+        # The shift is at least 1, so the integer part has 7 bits, and 8 when rounding carries out.
         whole = shifted[MAX_SHIFT:]
         guard = shifted[MAX_SHIFT - 1]
         sticky = shifted[: MAX_SHIFT - 1].any()

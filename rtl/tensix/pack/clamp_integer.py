@@ -1,5 +1,7 @@
 """INT32 to INT8, in sign and magnitude.
 
+``o = sign * clamp(round(magnitude / 2**shift))``, clamped to 127, or to 255 if unsigned.
+
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion.
 """
 
@@ -18,19 +20,18 @@ MAX_SHIFT = (1 << DESCALE_SHIFT_BITS) - 1
 
 
 class ClampInteger(wiring.Component):
-    """A word of Dst as INT8: divided by ``2**shift``, rounded to nearest and clamped to -127..127 or 0..255, or its low
-    bits where ``raw``. Combinational.
+    """A Dst word as INT8: scaled by ``2**-shift``, rounded to nearest and clamped; with ``raw`` its low bits.
 
-    The sign stays, that of a zero too; an unsigned datum has none.
+    A signed result keeps its sign, also when it rounds to zero. A negative word as unsigned is 0. Combinational: latency 0.
 
     Parameters
     ----------
-    tie : where a magnitude half-way goes; UP and AWAY are the same for it.
+    tie : rounding mode; on magnitudes, UP and AWAY are the same.
 
     Members
     -------
     word : In(32), sign and magnitude
-    shift : In(5), not used where ``raw``
+    shift : In(5), ignored with ``raw``
     is_unsigned : In(1)
     raw : In(1)
     magnitude : Out(8)
@@ -61,7 +62,7 @@ class ClampInteger(wiring.Component):
         guard, sticky = shifted[MAX_SHIFT - 1], shifted[: MAX_SHIFT - 1].any()
         up = rounds_up(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
 
-        # What the low bits carry out, and what stands above them, is beyond either range.
+        # Overflow: a carry out of the low bits, or any bit above them.
         rounded = Signal(UNSIGNED_BITS + 1)
         beyond = Signal()
         largest = Signal(UNSIGNED_BITS)

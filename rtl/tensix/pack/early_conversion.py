@@ -1,4 +1,7 @@
-"""The packer's first step: a word of Dst to the intermediate format.
+"""Step 1 of the packer: Dst word to the intermediate format, rounded to nearest or truncated::
+
+      FloatWord   sign | exponent, 8 bits | kept fraction bits | half | other discarded bits
+                                                        unit ^     guard  sticky
 
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0 for large denormals and FP16's saturation.
 """
@@ -23,29 +26,29 @@ ROUNDED_FRACTION_BITS = {
     Format.BFP8: 6,
     Format.BFP8A: 6,
 }
-"""Fraction bits that rounding leaves. A datum of BFP8 has 7 magnitude bits, the leading one included."""
+"""Fraction bits kept by rounding; a BFP8 datum has 7 magnitude bits with the leading one."""
 RAW_FRACTION_BITS = {
     Format.BF16: FIELDS[Format.BF16].fraction_bits,
     Format.FP16: FIELDS[Format.FP16].fraction_bits,
     Format.FP8: FIELDS[Format.FP8].fraction_bits,
     Format.BFP8A: 7,
 }
-"""Fraction bits that the raw conversion leaves by truncating."""
+"""Fraction bits kept by the raw conversion, which truncates."""
 SHORT_FORMATS = tuple(fmt for fmt in EXPONENT5_FORMATS if fmt in {*ROUNDED_FRACTION_BITS, *RAW_FRACTION_BITS})
 """Intermediate formats with 5 exponent bits."""
 MAGNITUDE_BITS = FP32.exponent_bits + FP32.fraction_bits
 
 
 class EarlyConversion(wiring.Component):
-    """A word of Dst, rounded to nearest or cut off to the intermediate format, as a `FloatWord`. Combinational.
+    """A Dst word in the intermediate format, as a `FloatWord`.
 
-    Rounding makes NaN infinity, saturates FP16 at its largest number, and makes denormals and -0 +0; a denormal of FP32
-    that rounds up to the least normal number stays. The raw conversion keeps all that, and FP32 and integers pass. INT16
-    stands in the upper half of the word.
+    Rounding turns NaN into infinity, saturates FP16 at its largest number, and flushes denormals and -0 to +0, except an FP32
+    denormal that rounds up to the least normal number. The raw conversion keeps all of these. FP32 and integers pass through;
+    INT16 is in the upper half of the word. Combinational: latency 0.
 
     Parameters
     ----------
-    tie : where a magnitude half-way goes; UP and AWAY are the same for it.
+    tie : rounding mode; on magnitudes, UP and AWAY are the same.
 
     Members
     -------
@@ -82,20 +85,20 @@ class EarlyConversion(wiring.Component):
         ]
 
         below, half = self._places(m)
-        # Of FP32 all fraction bits are kept, so that nothing is rounded; like integers it passes.
+        # FP32 keeps all fraction bits and is not rounded; it passes through, as integers do.
         rounds = Signal()
         nan = Signal()
         magnitude = Signal(MAGNITUDE_BITS)
         rounded = Signal(FloatWord)
         m.d.comb += [
             rounds.eq(~control.raw & control.mid_format.matches(*ROUNDED_FRACTION_BITS)),
-            # A 5-bit exponent is never all ones in a field of 8.
+            # A 5-bit exponent never sets all 8 bits.
             nan.eq(placed.exponent.all()),
             magnitude.eq(Cat(placed.fraction & ~Mux(rounds & nan, FP32.fraction_mask, 0), placed.exponent)),
-            # Infinity has nothing to round, so that no carry leaves the field.
+            # Infinity has no discarded bits, so no carry leaves the exponent field.
             rounded.eq(magnitude + Mux(rounds, self._increment(magnitude, below, half), 0)),
         ]
-        # 5-bit exponents carry into the bit above, where FP32's still have room.
+        # Overflow of a 5-bit exponent sets bit 5 of the 8-bit field.
         saturated = short & rounded.exponent[FP16.exponent_bits]
         flushed = ~rounded.exponent.any() | (~control.dst32 & ~placed.exponent.any())
         with m.If(control.mid_format == Format.INT8):
@@ -109,7 +112,7 @@ class EarlyConversion(wiring.Component):
         return m
 
     def _places(self, m: Module) -> tuple[Signal, Signal]:
-        """The fraction bits that the intermediate format lacks, and the highest of them."""
+        """Return masks of the fraction bits that the intermediate format discards: all of them, and the highest."""
         below = Signal(FP32.fraction_bits)
         half = Signal(FP32.fraction_bits)
         with m.If(self.control.raw):
@@ -122,13 +125,13 @@ class EarlyConversion(wiring.Component):
         with m.Switch(self.control.mid_format):
             for fmt, bits in kept.items():
                 dropped = FP32.fraction_bits - bits
-                # FP16 comes from words of 16 bits, which have nothing below.
+                # FP16 comes from 16-bit words, which have no bits to discard.
                 if fmt is not Format.FP16:
                     with m.Case(fmt):
                         m.d.comb += [below.eq((1 << dropped) - 1), half.eq(1 << dropped - 1)]
 
     def _increment(self, magnitude: Signal, below: Signal, half: Signal) -> Value:
-        """What is added before the lower bits are cut off."""
+        """Return the rounding increment: one unit in the last kept place, or 0."""
         unit = half << 1
         guard, sticky, odd = ((magnitude & bits).any() for bits in (half, below & ~half, unit))
         return Mux(rounds_up(self.tie, odd=odd, guard=guard, sticky=sticky, negative=Const(0)), unit, 0)

@@ -1,7 +1,7 @@
-"""The packer's edge mask, between early conversion and ReLU.
+"""Edge mask of the packer, between early conversion and ReLU.
 
 Ref: tt-isa-documentation 3930471, Packers/EdgeMasking, which calls the replacement infinity and gives no bits; ttsim
-v1.10.0 for FP16, whose largest number takes infinity's place.
+v1.10.0 for FP16, whose largest number replaces infinity.
 """
 
 from amaranth import Cat, Module, Mux, Signal
@@ -17,10 +17,10 @@ from bitpath.rtl.tensix.unpack.float_word import FloatWord
 
 
 class EdgeMask(wiring.Component):
-    """A row of intermediate values, of which the masked ones are replaced. Combinational.
+    """A row of intermediate values with the masked ones replaced.
 
-    The replacement is +0, or minus infinity for floats: with 8 exponent bits -infinity, with 5 all ones in every bit that
-    the intermediate format has.
+    The replacement is +0, or minus infinity for floats: -infinity for 8-bit exponents, all ones in every bit of the
+    intermediate format for 5-bit exponents. Combinational: latency 0.
 
     Members
     -------

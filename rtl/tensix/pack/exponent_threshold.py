@@ -1,4 +1,7 @@
-"""The packer's exponent threshold, behind ReLU. Ref: tt-isa-documentation 3930471, Packers/ExponentThresholding."""
+"""Exponent threshold of the packer, behind ReLU: ``o = i if exponent >= threshold else +0``.
+
+Ref: tt-isa-documentation 3930471, Packers/ExponentThresholding.
+"""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -9,9 +12,9 @@ from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 
 
 class ExponentThreshold(wiring.Component):
-    """An intermediate float, or +0 where its biased exponent is below the threshold. Combinational.
+    """An intermediate float, or +0 if its biased exponent is below the threshold.
 
-    An exponent of 5 bits is compared as it is. A threshold of 0 changes nothing, and integers have no other.
+    A 5-bit exponent is compared as it is. Threshold 0 passes all values, and integers require it. Combinational: latency 0.
 
     Members
     -------

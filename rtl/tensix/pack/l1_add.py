@@ -1,6 +1,10 @@
-"""Accumulation in L1, first half: the exact sum of two floats, or what overrides it.
+"""Accumulation in L1, step 1: the sum of two floats, with guard and sticky bits, or the special value that replaces it::
 
-Ref: ttsim v1.10.0; the documents only say that it exists.
+      larger operand     1.fraction (24 bits)        0 0   0
+      smaller operand      1.fraction, aligned       x x   sticky        x x: BELOW = 2 guard bits
+      total              carry | 24 bits |  2 bits | sticky              SUM_BITS = 28
+
+Ref: ttsim v1.10.0; the vendor's documents only say that accumulation exists.
 """
 
 from amaranth import Cat, Module, Mux, Signal, Value
@@ -16,22 +20,20 @@ from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.unpack.float_word import FloatWord
 
 BELOW = 2
-"""Places below the smaller significand's grid, above the sticky bit. A sum loses bits only where the exponents are 2 or
-more apart, and then cancels at most one leading place: that leaves a guard bit and the sticky bit under it."""
+"""Guard bits above the sticky bit. A sum loses bits only if the exponents are 2 or more apart, and then cancels at most one
+leading bit: one guard bit and the sticky bit remain.
+"""
 WINDOW = FP32.precision + BELOW
 MAX_DISTANCE = WINDOW + 1
-"""From here on the smaller operand is all sticky."""
+"""At this distance all bits of the smaller operand are sticky: longer shifts saturate to it."""
 SUM_BITS = 1 + WINDOW + 1
-"""A carry, the window, the sticky bit."""
+"""Width of the sum: a carry, the window and the sticky bit."""
 EXPONENT_BITS = FP32.exponent_bits + 1
-"""Of a biased exponent less WINDOW: below 256 and above -256."""
+"""Signed width of a biased exponent minus WINDOW, which is between -256 and 256."""
 
 
 class L1Sum(data.Struct):
-    """A sum on its way to being rounded, its exponent biased.
-
-    ``top`` is the larger of the two operands' biased exponents.
-    """
+    """A sum before rounding, with biased exponent; ``top`` is the larger biased exponent of the operands."""
 
     total: raw_sum(SUM_BITS, EXPONENT_BITS)
     special: SPECIAL
@@ -39,10 +41,11 @@ class L1Sum(data.Struct):
 
 
 class L1Add(wiring.Component):
-    """``o = old + added``, for FP32, BF16 and FP16, whose codes are aligned alike. Combinational.
+    """``o = old + added`` for FP32, BF16 and FP16, which are aligned alike in a `FloatWord`.
 
-    The operand of smaller magnitude is aligned to the other's exponent. A zero exponent is read as zero, a zero sum has the
-    IEEE sign. Infinity overrides a number, and two opposite ones make NaN; NaN is one in FP32 only, in BF16 a number.
+    The operand of smaller magnitude is aligned to the exponent of the other. Denormals are read as zero, and a zero sum has the
+    IEEE sign. An infinity replaces the sum, and two opposite ones give NaN. NaN exists in FP32 alone; in BF16 and FP16 its
+    codes are numbers. Combinational: latency 0.
 
     Members
     -------
@@ -75,10 +78,10 @@ class L1Add(wiring.Component):
             align.i.eq(self._significand(small)),
             align.shift.eq(Mux(distance > MAX_DISTANCE, MAX_DISTANCE, distance)),
             upper.eq(self._significand(large) << BELOW + 1),
-            # The sticky bit takes part: a difference stays on the right side of what was lost.
+            # The sticky bit is subtracted too, so that a difference of discarded bits rounds correctly.
             total.eq(Mux(large.sign ^ small.sign, upper - align.o, upper + align.o)),
             self.o.total.magnitude.eq(total),
-            # The hidden bit of the larger operand stands WINDOW places above the lowest.
+            # The larger operand's hidden bit is bit WINDOW of the sum.
             self.o.total.exponent.eq(large.exponent - WINDOW),
             self.o.total.sign.eq(large.sign),
             self.o.top.eq(large.exponent),

@@ -1,4 +1,4 @@
-"""A converted datum to its bits in L1."""
+"""Converted datum to its code in L1."""
 
 from amaranth import Cat, Module
 from amaranth.lib import wiring
@@ -12,12 +12,14 @@ from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, float_code
 
 
 class L1Code(wiring.Component):
-    """The bits that a datum of ``out_format`` has in L1. Combinational.
+    """The code of a datum of ``out_format`` in L1.
+
+    Combinational: latency 0.
 
     Members
     -------
     i : In(FloatWord), a float or an integer
-    block : In(8), the datum of a block float
+    block : In(8), a block floating-point datum
     out_format : In(4)
     o : Out(32), the datum in its low bits
     """
@@ -37,7 +39,7 @@ class L1Code(wiring.Component):
             with m.Case(Format.INT16):
                 m.d.comb += self.o.eq(float_code(self.i, BF16))
             with m.Case(Format.INT8):
-                # A signed datum has no eighth magnitude bit, an unsigned one no sign.
+                # Bit 7 is the sign of a signed datum, or the top magnitude bit of an unsigned one.
                 top = self.i.fraction[SIGNED_BITS] | self.i.sign
                 m.d.comb += self.o.eq(Cat(self.i.fraction[:SIGNED_BITS], top))
             with m.Case(*BLOCK_FLOATS):

@@ -1,6 +1,6 @@
-"""Accumulation in L1, second half: a sum to FP32, BF16 or FP16, to nearest even.
+"""Accumulation in L1, step 2: normalise the sum and round it to nearest even, as FP32, BF16 or FP16.
 
-Ref: ttsim v1.10.0, FP16's underflow to the largest number included; the documents only say that it exists.
+Ref: ttsim v1.10.0, also for FP16's underflow to the largest number; the vendor's documents only say that it exists.
 """
 
 from amaranth import Cat, Module, Mux, Signal, signed
@@ -19,19 +19,19 @@ from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord
 
 ACCUMULATING_FORMATS = (Format.FP32, Format.BF16, Format.FP16)
 CANCELLATION_EXPONENT = 30
-"""Biased exponent of FP16 operands from which on their cancellation gives the largest number, as underflow does."""
+"""At and above this biased exponent of FP16 operands, exact cancellation gives the largest number."""
 
 
 class L1Round(wiring.Component):
-    """A sum rounded to nearest even; a result with a zero exponent becomes zero of its sign. Combinational.
+    """An `L1Sum` rounded to nearest even; underflow gives a zero of its sign.
 
-    No sum below the normal range is ever rounded, since the operands' last places stand no lower: it suffices to look at
-    the exponent. FP32 and BF16 overflow to infinity, FP16 to its largest number.
+    Denormal sums need no rounding, because no operand has bits below the least normal ulp: the exponent alone tells underflow.
+    FP32 and BF16 overflow to infinity, FP16 to its largest number. Combinational: latency 0.
 
     Parameters
     ----------
-    fp16_underflow_saturates : whether FP16 sums with a negative biased exponent, and cancellations of the largest
-        numbers, become the largest number; otherwise they are zeros.
+    fp16_underflow_saturates : True if FP16 sums with a negative biased exponent, and exact cancellation at exponents of 30 and
+        above, give the largest number; False if they give zero.
 
     Members
     -------
@@ -52,7 +52,7 @@ class L1Round(wiring.Component):
         m.d.comb += normalize.i.eq(self.i.total)
         normal = normalize.o
 
-        # Guard and sticky bit below the significand, and the place that each format rounds at.
+        # Significand with guard and sticky bit below; each format rounds at its own last fraction bit.
         extended = Cat(normal.sticky, normal.guard, normal.significand)
         unit = Signal(FP32.fraction_bits)
         with m.Switch(self.out_format):
@@ -62,7 +62,7 @@ class L1Round(wiring.Component):
                     guard, sticky, odd = extended[dropped + 1], extended[: dropped + 1].any(), extended[dropped + 2]
                     up = rounds_up(Tie.EVEN, odd=odd, guard=guard, sticky=sticky, negative=normal.sign)
                     m.d.comb += unit.eq(Mux(up, 1 << dropped, 0))
-        exponent_bits = len(normal.exponent) + 1  # the carry of a significand that rounds up to the next power of two
+        exponent_bits = len(normal.exponent) + 1  # one bit for the carry of rounding up to the next binade
         fields = Signal(FP32.fraction_bits + exponent_bits)
         exponent = Signal(signed(exponent_bits))
         m.d.comb += [
@@ -83,7 +83,7 @@ class L1Round(wiring.Component):
         with m.Elif(self.i.special.inf):
             m.d.comb += [self.o.eq(FP32.infinity_code), self.o.sign.eq(self.i.special.sign)]
         with m.Elif(normal.zero):
-            # FP16's exponents have no more bits.
+            # FP16 exponents have 5 bits.
             with m.If(saturates & (self.i.top[: FP16.exponent_bits] >= CANCELLATION_EXPONENT)):
                 m.d.comb += [self.o.eq(largest), self.o.sign.eq(0)]
             with m.Else():

@@ -1,4 +1,6 @@
-"""The packer's last conversion of a datum: the intermediate format to the range and precision of the L1 format.
+"""Last conversion of the packer: intermediate format to the range and precision of the L1 format.
+
+``exponent += 127 - 15`` from 5 to 8 bits, ``-= 127 - 15`` from 8 to 5 bits; the fraction is truncated.
 
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0.
 """
@@ -16,18 +18,17 @@ from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, has_short_ex
 from bitpath.rtl.tensix.unpack.narrow_exponent import REBIAS, NarrowExponent
 
 CUT_FORMATS = (Format.BF16, Format.FP16)
-"""L1 formats to which L1 adds, and which have less fraction than an intermediate value."""
+"""L1 formats with accumulation whose fraction is shorter than an intermediate one."""
 FULL_FORMATS = (Format.FP32, Format.TF32)
-"""L1 formats with FP32's fields."""
+"""L1 formats with the fields of FP32."""
 
 
 class LateConversion(wiring.Component):
-    """An intermediate value with the exponent of its L1 format; for a block float, with that of the float that its datum is
-    made from. Combinational.
+    """An intermediate value with the exponent of its L1 format; of the float behind a block floating-point datum for those formats.
 
-    Exponents are rebased, integers pass. The fraction is cut off where L1 may add to it; of the others only what the datum
-    has is read. A zero exponent loses its fraction where FP32 narrows to 8-bit exponents or FP16 to FP8, and its sign too
-    where FP16 widens to anything shorter than FP32.
+    Exponents are rebiased; integers pass through. The fraction is truncated for formats with accumulation in L1; other formats
+    read only the bits that they have. A value of exponent 0 loses its fraction from FP32 to shorter 8-bit-exponent formats and
+    from FP16 to FP8, and also its sign from FP16 to formats shorter than FP32. Combinational: latency 0.
 
     Members
     -------
@@ -69,7 +70,7 @@ class LateConversion(wiring.Component):
             with m.If(zero & ~to_full):
                 m.d.comb += [converted.fraction.eq(0), converted.sign.eq(0)]
         with m.Elif(to_short & ~from_short):
-            # No format with so short an exponent has a longer fraction than FP16.
+            # FP16 has the longest fraction of the formats with 5-bit exponents.
             kept = narrow.o.fraction[FP32.fraction_bits - FP16.fraction_bits :]
             m.d.comb += [
                 converted.eq(narrow.o),

@@ -1,4 +1,4 @@
-"""Requests to the packer and its results."""
+"""Layouts of the requests and results of the packer."""
 
 from amaranth.lib import data
 
@@ -7,15 +7,17 @@ from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, DstRow
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS
 
 DESCALE_SHIFT_BITS = 5
-"""Of the packer's shift from INT32 to INT8; a magnitude has 31 bits."""
+"""Width of the right shift from INT32, of 31 magnitude bits, to INT8."""
 
 
 class PackControl(data.Struct):
-    """Arguments of ``golden.tensix.pack``; ``accumulate`` adds to what L1 held.
+    """Configuration of a conversion, as the arguments of ``golden.tensix.pack``; a field of 0 switches its function off.
 
-    All that is 0 is off. ``edge_minus_infinity`` is what a row's masked floats become, else +0; ``exponent_threshold``
-    makes floats of a smaller exponent +0, and is 0 for integers; ``descale_shift`` is about INT32 to INT8 without
-    ``raw``; ``round_10b`` makes the intermediate format FP32, or BF16 on the way to FP16, TF32, but with ``raw``.
+    - ``accumulate`` adds the row to the one in L1.
+    - ``edge_minus_infinity``: masked floats become minus infinity, otherwise +0.
+    - ``exponent_threshold``: floats of a smaller exponent become +0; must be 0 for integers.
+    - ``descale_shift`` applies to INT32 to INT8 without ``raw``.
+    - ``round_10b`` makes TF32 the intermediate format of FP32, and of BF16 packed to FP16, unless ``raw``.
     """
 
     mid_format: FORMAT_BITS
@@ -33,10 +35,7 @@ class PackControl(data.Struct):
 
 
 class PackRequest(data.Struct):
-    """A row of Dst, and what L1 holds where it will go (read with ``accumulate`` only).
-
-    A bit of ``masked`` has the edge mask replace the datum of its column, the first in bit 0.
-    """
+    """A row of Dst, the row of L1 that it replaces (read with ``accumulate`` only), and the edge mask, column 0 in bit 0."""
 
     row: DstRow
     old: ROW_BITS
@@ -45,7 +44,7 @@ class PackRequest(data.Struct):
 
 
 class PackedRow(data.Struct):
-    """A row of 16 datums for L1, the first in the lowest bits, zeros above the last; ``exponent`` is a block's, else 0."""
+    """A row of 16 datums for L1, the first in the lowest bits, zeros above the last; ``exponent`` is that of a block, else 0."""
 
     datums: ROW_BITS
     exponent: EXPONENT_BITS

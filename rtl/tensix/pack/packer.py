@@ -1,6 +1,9 @@
-"""The packer: a row of Dst to a row of 16 datums in L1, one a cycle.
+"""The packer: one row of 16 Dst words to 16 datums in L1::
 
-Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 for what they leave open.
+      EarlyConversion -> EdgeMask  [early]  -> ReLU -> ExponentThreshold -> LateConversion  [late]
+         -> largest exponent of the row, L1Add  [sum]  -> BlockEncode | L1Round -> L1Code  [write]
+
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 where they are silent.
 """
 
 from typing import Any
@@ -30,20 +33,18 @@ from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 FloatRow = data.ArrayLayout(FloatWord, COLUMNS)
 SumRow = data.ArrayLayout(L1Sum, COLUMNS)
 STEPS = ("early", "late", "sum", "write")
-"""After which steps a register rank stands."""
+"""The steps that pipeline registers follow."""
 
 
 class Packer(wiring.Component):
-    """The row's words by early conversion, edge mask, ReLU, exponent threshold and late conversion to the L1 format; then 16
-    to a block, or added to what L1 holds, or as they are.
+    """Rows of Dst words, converted to the L1 format: one block of 16, or added to the row in L1, or as they are.
 
-    Register ranks stand behind the edge mask, the late conversion, the row's largest exponent and exact sums, and
-    the datums. A row appears LATENCY cycles after its request, one a cycle; all ranks stand still while a row waits.
-    Combinations that the hardware does not convert give rows without meaning.
+    Latency is ``LATENCY`` = 4 cycles, throughput one row a cycle. All stages stall while a row waits for ``o.ready``. Pairs of
+    formats that the hardware does not convert give undefined rows.
 
     Parameters
     ----------
-    config : of its numerics the final tie and FP16's underflow in L1 are used.
+    config : numerics, of which ``final_tie`` and ``l1_fp16_underflow_saturates`` are read.
 
     Members
     -------
@@ -129,7 +130,7 @@ class Packer(wiring.Component):
         return m
 
     def _control(self, m: Module) -> Signal:
-        """The request's control, whose intermediate format is TF32 where rounding to 10 fraction bits is asked for."""
+        """Return the request's control with TF32 as intermediate format if rounding to 10 fraction bits is requested."""
         asked = self.i.p.control
         control = Signal(PackControl)
         m.d.comb += control.eq(asked)
@@ -138,7 +139,7 @@ class Packer(wiring.Component):
         return control
 
     def _add(self, m: Module, platform: Any, out_format: Value, old: Value, words: Value) -> Value:
-        """The sums of the row and of what L1 holds."""
+        """Return the sums of the row and the row in L1."""
         sums = Signal(SumRow)
         for k in range(COLUMNS):
             add = instantiate(m, platform, f"add_{k}", L1Add)

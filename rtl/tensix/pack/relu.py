@@ -1,6 +1,6 @@
-"""The packer's ReLU, on intermediate values.
+"""ReLU of the packer, on intermediate values.
 
-Ref: tt-isa-documentation 3930471, Packers/ReLU; ttsim v1.10.0 for what mode 3 compares.
+Ref: tt-isa-documentation 3930471, Packers/ReLU; ttsim v1.10.0 for the bits that mode 3 compares.
 """
 
 from amaranth import Cat, Module, Mux, Signal
@@ -13,23 +13,23 @@ from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.unpack.float_word import FloatWord, float_word
 
 CLAMP_IGNORED_BITS = 13
-"""Low fraction bits that mode 3 does not compare: it sees 19 bits of a word, which is all of every format but FP32."""
+"""Low fraction bits that mode 3 ignores: it compares 19 bits, all bits of every format but FP32."""
 
 
 class ReluMode(enum.Enum, shape=2):
-    """What becomes of a value."""
+    """Function of the ReLU, by the code of the hardware."""
 
     NONE = 0
-    POSITIVE = 1  # zero, unless above zero
-    THRESHOLD = 2  # zero, unless above the threshold
-    CLAMP = 3  # zero below zero, the threshold above the threshold
+    POSITIVE = 1  # max(x, 0)
+    THRESHOLD = 2  # x if x > threshold else 0
+    CLAMP = 3  # min(max(x, 0), threshold)
 
 
 class Relu(wiring.Component):
-    """An intermediate value after the ReLU that ``control`` names. Combinational.
+    """An intermediate value after the ReLU that ``control`` selects.
 
-    Every negative value becomes +0, -0 and NaN too. The threshold is FP16 for an intermediate format with 5 exponent
-    bits, else BF16, and not negative; integers know no threshold.
+    Every value with a set sign bit becomes +0, also -0 and NaN. The threshold is FP16 for intermediate formats with 5 exponent
+    bits, otherwise BF16, and must not be negative; integers have no threshold. Combinational: latency 0.
 
     Members
     -------

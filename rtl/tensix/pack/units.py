@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Units of the packer room: the packer."""
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.pack.packer import Packer

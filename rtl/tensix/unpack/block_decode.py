@@ -1,4 +1,7 @@
-"""Datums of block floats to floats.
+"""Block floating-point datum to float: normalisation shift of the magnitude::
+
+      datum        s | 0 0 1 m m m m          shared exponent E, no hidden bit
+      float        s | E - 2 | m m m m 0 0    exponent = E - leading-zero count; the leading one becomes hidden
 
 Ref: tt-isa-documentation 3930471, FloatBitPatterns and UNPACR_Regular; ttsim v1.10.0 for the wrapping exponent.
 """
@@ -15,27 +18,27 @@ from bitpath.rtl.tensix.unpack.float_word import FloatWord, has_short_exponent
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
 
 MAGNITUDE_BITS = max(block.magnitude_bits for block in BLOCK_FLOATS.values())
-"""Of BFP8; the shorter magnitudes stand at its top."""
+"""Magnitude bits of BFP8; shorter magnitudes are its upper bits."""
 SHIFTS = (4, 2, 1)
-"""Levels of the shift that brings the leading one to the top: up to all bits but one."""
+"""Levels of the normalisation shift, of 0 to 6 bits for a nonzero magnitude."""
 
 
 class BlockDecode(wiring.Component):
-    """A datum of sign and magnitude under its block's exponent, as BF16, or as FP16 from an 'a' variant. Combinational.
+    """A datum of sign and magnitude under its block's exponent, as BF16, or as FP16 for the 'a' variants.
 
-    The exponent decreases by the magnitude's leading zeros. A magnitude of 0 with a sign becomes the pattern of -infinity.
-    Exponents beyond an 'a' variant's 5 bits give no defined result.
+    Magnitude 0 with sign 1 becomes the code of -infinity. An 'a' variant requires an exponent of at most 5 bits; others give
+    an undefined result. Combinational: latency 0.
 
     Parameters
     ----------
-    wide_range : what becomes of an 8-bit exponent that would fall below 0.
-    short_range : the same for a 5-bit one.
+    wide_range : WRAP or FLUSH, for 8-bit exponents below 0.
+    short_range : WRAP or FLUSH, for 5-bit exponents below 0.
 
     Members
     -------
     code : In(8), the datum in its low bits
     shared : In(8), the block's exponent
-    l1_format : In(4), a block float's
+    l1_format : In(4), a block floating-point format
     o : Out(FloatWord)
     """
 
@@ -74,7 +77,7 @@ class BlockDecode(wiring.Component):
 
         short = Signal()
         flushes = Signal()
-        exponent = Signal(signed(EXPONENT_BITS + 1))  # a sign for what falls below 0
+        exponent = Signal(signed(EXPONENT_BITS + 1))  # signed: at least 0 - 7
         field = Signal(FP32.exponent_bits)
         all_ones = Signal(FP32.exponent_bits)
         m.d.comb += [
@@ -90,7 +93,7 @@ class BlockDecode(wiring.Component):
         with m.Elif(~(flushes & (exponent < 0))):
             m.d.comb += [
                 self.o.exponent.eq(field),
-                # The leading one is hidden.
+                # The leading one is the hidden bit.
                 self.o.fraction.eq(Cat(Const(0, FP32.fraction_bits - (MAGNITUDE_BITS - 1)), value[:-1])),
             ]
         return m

@@ -7,11 +7,11 @@ from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 
 @dataclass(frozen=True, kw_only=True)
 class ConversionConfig:
-    """An unpacker or a packer.
+    """Configuration of an unpacker or a packer.
 
     Attributes
     ----------
-    numerics : what is computed.
+    numerics : arithmetic of the conversions.
     """
 
     numerics: TensixNumerics = WORMHOLE.numerics

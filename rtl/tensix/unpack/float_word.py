@@ -1,4 +1,4 @@
-"""Floats of every format in one set of fields, as the unpackers' and packers' steps pass them on."""
+"""Common layout of floats of every format, for the steps of the unpacker and the packer."""
 
 from amaranth import Cat, Const, Value
 from amaranth.lib import data
@@ -13,7 +13,7 @@ FIELDS = {
     Format.FP16: FP16,
     Format.FP8: E5M2,
 }
-"""Fields of the formats whose datums have an exponent of their own."""
+"""Fields of the formats whose datums have their own exponent."""
 
 DATUM_BITS = {
     Format.FP32: 32,
@@ -26,15 +26,18 @@ DATUM_BITS = {
     Format.INT8: 8,
     **{fmt: block.datum_bits for fmt, block in BLOCK_FLOATS.items()},
 }
-"""Bits of a datum in L1."""
+"""Bits of a datum in L1, by format."""
 
 
 class FloatWord(data.Struct):
-    """A float as its format has it, its fields unchanged: neither decoded nor rounded.
+    """A float with the fields of its format, neither decoded nor rounded::
 
-    The fraction stands at the top of its field, a 5-bit exponent at the bottom of its own; what the format lacks is 0. So
-    codes order as in the format, and a carry out of the fraction runs into the exponent. An integer uses the 31 bits
-    below the sign as its magnitude.
+          bit     31    30 ....... 23         22 ............... 0
+          FP32    sign  exponent              fraction
+          FP16    sign  0 0 0 | 5 bits        10 bits | 13 zeros
+
+    The fraction is left-aligned and the exponent right-aligned, so that codes order as in the format and a carry out of the
+    fraction increments the exponent. An integer uses the 31 bits below the sign as its magnitude.
     """
 
     fraction: FP32.fraction_bits
@@ -43,7 +46,7 @@ class FloatWord(data.Struct):
 
 
 def float_word(code: Value, fmt: FloatFormat) -> Value:
-    """The bits of a `FloatWord` with this code."""
+    """Return the bits of the `FloatWord` of a code."""
     return Cat(
         Const(0, FP32.fraction_bits - fmt.fraction_bits),
         code[: fmt.fraction_bits],
@@ -54,10 +57,10 @@ def float_word(code: Value, fmt: FloatFormat) -> Value:
 
 
 def float_code(word: data.View, fmt: FloatFormat) -> Value:
-    """The code in a `FloatWord`, of which a longer fraction is cut off."""
+    """Return the code of a `FloatWord`; fraction bits that the format lacks are truncated."""
     return Cat(word.fraction[-fmt.fraction_bits :], word.exponent[: fmt.exponent_bits], word.sign)
 
 
 def has_short_exponent(fmt: Value) -> Value:
-    """Whether floats of the format with this code have 5 exponent bits."""
+    """Return 1 if the format with this code has 5 exponent bits."""
     return fmt.matches(*EXPONENT5_FORMATS)

@@ -1,4 +1,4 @@
-"""Requests to the unpacker."""
+"""Layouts of the requests to the unpacker."""
 
 from amaranth.lib import data
 
@@ -6,13 +6,13 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 
 ROW_BITS = COLUMNS * DST32.width
-"""Of a row of 16 datums in L1, at their widest."""
+"""Bits of a row of 16 datums in L1, at 32 bits each."""
 EXPONENT_BITS = 8
-"""Of the exponent that a block of 16 shares in L1."""
+"""Width of the exponent that a block of 16 datums shares in L1."""
 
 
 class UnpackControl(data.Struct):
-    """A pair of ``golden.tensix.unpack.CONVERSIONS``; ``unsigned`` is about INT8 in L1."""
+    """Formats of a conversion, a pair of ``golden.tensix.unpack.CONVERSIONS``; ``unsigned`` applies to INT8 in L1."""
 
     l1_format: FORMAT_BITS
     register_format: FORMAT_BITS
@@ -20,7 +20,7 @@ class UnpackControl(data.Struct):
 
 
 class UnpackRequest(data.Struct):
-    """A row of 16 datums in L1, the first in the lowest bits, and their block's exponent where they have one."""
+    """A row of 16 datums in L1, the first in the lowest bits, and the exponent of their block for block formats."""
 
     datums: ROW_BITS
     exponent: EXPONENT_BITS

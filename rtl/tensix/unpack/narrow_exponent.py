@@ -1,6 +1,6 @@
-"""FP32's exponent to FP16's.
+"""8-bit exponent to 5-bit exponent: FP32 to the range of FP16.
 
-Ref: ttsim v1.10.0, for what tt-isa-documentation 3930471 calls FP32ToFP16 and leaves undefined.
+``exponent - 112``, saturated. Ref: ttsim v1.10.0, for FP32ToFP16, which tt-isa-documentation 3930471 leaves undefined.
 """
 
 from amaranth import Module, Signal, signed
@@ -11,13 +11,14 @@ from bitpath.golden.formats.catalogue import FP16, FP32
 from bitpath.rtl.tensix.unpack.float_word import FloatWord
 
 REBIAS = FP32.bias - FP16.bias
+"""Difference of the biases of 8-bit and 5-bit exponents, 112."""
 
 
 class NarrowExponent(wiring.Component):
-    """A float with 8 exponent bits as one with 5; its fraction keeps its length. Combinational.
+    """A float with an 8-bit exponent as one with a 5-bit exponent; the fraction keeps its length.
 
-    What is too large gets all ones, what is too small a zero of its sign. A number below the range by less than a binade
-    keeps its fraction under a zero exponent.
+    Overflow sets all exponent and fraction bits; underflow gives a zero of its sign. A rebiased exponent of exactly 0 keeps its
+    fraction. Combinational: latency 0.
 
     Members
     -------
@@ -31,7 +32,7 @@ class NarrowExponent(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # REBIAS is less than 2**exponent_bits, so the difference needs no more than a sign.
+        # 9 signed bits hold the difference: REBIAS is below 2**8.
         exponent = Signal(signed(FP32.exponent_bits + 1))
         m.d.comb += [
             exponent.eq(self.i.exponent - REBIAS),

@@ -1,4 +1,4 @@
-"""One datum of L1 to a register word.
+"""One datum of L1 to a register word of Src or Dst.
 
 Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion.
 """
@@ -17,26 +17,26 @@ from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, UnpackControl
 from bitpath.rtl.tensix.unpack.narrow_exponent import NarrowExponent
 
 SRC_FRACTION_BITS = 10
-"""Of a Src word, which so has the upper fraction bits of a FloatWord."""
+"""Fraction bits of a Src word, the upper ones of a FloatWord's."""
 DST_FORMATS = (Format.FP32, Format.INT32)
-"""Register formats that are 32-bit words of Dst; the others are words of Src."""
+"""Register formats of 32-bit Dst words; all others are formats of Src words."""
 INTEGER_EXPONENT = 16
-"""Exponent field of an INT8 datum in Src, unless it is zero."""
+"""Exponent field of a nonzero INT8 datum in Src."""
 
 
 class UnpackDatum(wiring.Component):
-    """A datum as a 19-bit word of Src, or as a 32-bit word of Dst for the register formats FP32 and INT32. Combinational.
+    """A datum as a 19-bit Src word, or as a 32-bit Dst word for the register formats FP32 and INT32.
 
-    Pairs of formats that the hardware does not convert give no defined result.
+    Pairs of formats that the hardware does not convert give an undefined result. Combinational: latency 0.
 
     Parameters
     ----------
-    wide_range, short_range : as `BlockDecode` takes them.
+    wide_range, short_range : parameters of `BlockDecode`.
 
     Members
     -------
     code : In(32), the datum in its low bits, zeros above
-    shared : In(8), the exponent of the datum's block; read with block floats only
+    shared : In(8), the exponent of the datum's block; read for block formats only
     control : In(UnpackControl)
     o : Out(32)
     """
@@ -74,12 +74,12 @@ class UnpackDatum(wiring.Component):
                 with m.Case(fmt):
                     m.d.comb += word.eq(float_word(code, FIELDS[fmt]))
             with m.Case(Format.TF32):
-                # A datum of L1 has 32 bits like one of FP32.
+                # TF32 has 32 bits in L1, with the fields of FP32.
                 m.d.comb += word.eq(float_word(code, FP32))
             with m.Case(Format.INT8):
                 self._int8(m, word)
             with m.Case(Format.INT16):
-                # Opaque: the low magnitude bits stand in the exponent's place, the upper ones in BF16's fraction.
+                # Opaque: the low magnitude bits go to the exponent field, the upper ones to BF16's fraction.
                 low, high = code[:8], code[8:15]
                 m.d.comb += [
                     word.exponent.eq(low),
@@ -97,7 +97,7 @@ class UnpackDatum(wiring.Component):
         return m
 
     def _fp32(self, m: Module, narrowed: FloatWord, word: FloatWord) -> None:
-        """FP32 to any Src format: BF16 loses its denormals, the others keep what bits there are."""
+        """Convert FP32 to a Src format: BF16 loses its denormals, the other formats keep their bits."""
         with m.Switch(self.control.register_format):
             with m.Case(Format.FP16):
                 m.d.comb += word.eq(narrowed)
@@ -115,7 +115,7 @@ class UnpackDatum(wiring.Component):
                 m.d.comb += word.eq(float_word(self.code, FP32))
 
     def _int8(self, m: Module, word: FloatWord) -> None:
-        """The magnitude stands at the bottom of Src's fraction."""
+        """Convert INT8: the magnitude goes to the low bits of Src's fraction."""
         magnitude = Signal(8)
         m.d.comb += [
             magnitude.eq(Mux(self.control.unsigned, self.code[:8], self.code[:7])),

@@ -1,4 +1,4 @@
-"""The unpacker: a row of 16 datums in L1 to a row of SrcA, SrcB or Dst, one a cycle.
+"""The unpacker: one row of 16 datums in L1 to a row of SrcA, SrcB or Dst.
 
 Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion.
 """
@@ -17,19 +17,19 @@ from bitpath.rtl.tensix.unpack.unpack_datum import UnpackDatum
 
 
 class Unpacker(wiring.Component):
-    """The row's datums, converted: 19-bit words of Src, or 32-bit words of Dst for the register formats FP32 and INT32.
+    """Rows of datums, converted to 19-bit Src words, or to 32-bit Dst words for the register formats FP32 and INT32.
 
-    A row appears a cycle after its request, one a cycle, and stays until it is taken. Pairs of formats that the hardware
-    does not convert, and exponents beyond an 'a' variant's 5 bits, give rows without meaning.
+    Latency is ``LATENCY`` = 1 cycle, throughput one row a cycle; it stalls while a row waits for ``o.ready``. Pairs of formats
+    that the hardware does not convert, and exponents above an 'a' variant's 5 bits, give undefined rows.
 
     Parameters
     ----------
-    config : of its numerics the ranges of block floats are used.
+    config : numerics, of which ``bfp_range`` and ``bfp_a_range`` are read.
 
     Members
     -------
     i : In(stream of UnpackRequest)
-    o : Out(stream of DstRow); a word of Src stands in the low 19 bits under zeros
+    o : Out(stream of DstRow); a Src word is in the low 19 bits, zeros above
     """
 
     LATENCY = 1
