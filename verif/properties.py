@@ -1,23 +1,48 @@
 """All properties, by name."""
 
-from bitpath.verif.aie_ml_v2.convert import conversions
-from bitpath.verif.common.arithmetic import aligners, floats, multipliers, rounders
-from bitpath.verif.common.pipeline import handshakes, pipelines, streams
+from bitpath.verif.aie_ml_v2.cascade import properties as cascade
+from bitpath.verif.aie_ml_v2.convert import lane_properties as aie_ml_v2_lanes
+from bitpath.verif.aie_ml_v2.convert import properties as aie_ml_v2_convert
+from bitpath.verif.aie_ml_v2.engine import properties as aie_ml_v2_engine
+from bitpath.verif.aie_ml_v2.mac import properties as mac
+from bitpath.verif.aie_ml_v2.vector import properties as aie_ml_v2_vector
+from bitpath.verif.common.arithmetic import align_properties, float_properties, round_properties
+from bitpath.verif.common.fp32 import properties as fp32
+from bitpath.verif.common.pipeline import properties as pipeline
 from bitpath.verif.formal.property import Property
-from bitpath.verif.tensix.dot import machines
-from bitpath.verif.trainium3.vector import exponentials, quantisers
+from bitpath.verif.tensix.dot import properties as tensix_dot
+from bitpath.verif.tensix.engine import properties as tensix_engine
+from bitpath.verif.tensix.matrix import properties as matrix
+from bitpath.verif.tensix.pack import properties as pack
+from bitpath.verif.tensix.unpack import properties as unpack
+from bitpath.verif.trainium3.array import properties as array
+from bitpath.verif.trainium3.dot import properties as trainium3_dot
+from bitpath.verif.trainium3.rmsnorm_quant import properties as rmsnorm_quant
+from bitpath.verif.trainium3.vector import exponential_properties, quantize_mx_properties
+from bitpath.verif.trainium3.vector import properties as trainium3_vector
 
-THEMES = (
-    multipliers,
-    exponentials,
-    aligners,
-    rounders,
-    pipelines,
-    streams,
-    handshakes,
-    quantisers,
-    conversions,
-    floats,
-    machines,
+MODULES = (
+    align_properties,
+    float_properties,
+    round_properties,
+    fp32,
+    pipeline,
+    trainium3_dot,
+    array,
+    trainium3_vector,
+    exponential_properties,
+    quantize_mx_properties,
+    rmsnorm_quant,
+    tensix_dot,
+    matrix,
+    unpack,
+    pack,
+    tensix_engine,
+    mac,
+    aie_ml_v2_convert,
+    aie_ml_v2_lanes,
+    cascade,
+    aie_ml_v2_vector,
+    aie_ml_v2_engine,
 )
-PROPERTIES: dict[str, Property] = {each.name: each for theme in THEMES for each in theme.PROPERTIES}
+PROPERTIES: dict[str, Property] = {each.name: each for module in MODULES for each in module.PROPERTIES}

@@ -83,6 +83,30 @@ def float_code(
     return claim.value(Mux((magnitude == 0), 0, (field << bits - 1) + significand), f"{name}_code", len(field) + bits)
 
 
+def fields(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> tuple[Signal, Signal]:
+    """Significand of a finite code as an integer, and its biased exponent; 1 for a subnormal code."""
+    fraction, field = code[: fmt.fraction_bits], code[fmt.fraction_bits : fmt.width - 1]
+    significand = claim.value(Cat(fraction, field != 0), f"{name}_significand")
+    return significand, claim.value(Mux(field == 0, 1, field), f"{name}_biased", fmt.exponent_bits)
+
+
+def within_half(claim: Claim, x: Value, code: Value, fmt: FloatFormat, grid: int) -> None:
+    """Claim that ``code`` is at most half a unit from the magnitude ``x`` in units of ``2**-grid``, or saturated."""
+    got, field = fields(claim, code, fmt, "o")
+    unit_place = claim.value(field + (grid - fmt.bias - fmt.fraction_bits), "unit_place", 7)
+    unit = claim.value(Const(1) << unit_place, "unit")
+    value = claim.value(got << unit_place, "value")
+    error = claim.value(Mux(x > value, x - value, value - x), "error")
+    saturated = code[:-1] == fmt.max_code
+    claim.ensure((saturated & (x > value)) | ((error << 1) <= unit))
+    # Half a unit above the largest number and farther it is the largest code.
+    top = (
+        (1 << fmt.precision) - 1 if fmt.max_code & fmt.fraction_mask == fmt.fraction_mask else (1 << fmt.precision) - 2
+    )
+    beyond = (2 * top + 1) << (grid + fmt.emax - fmt.fraction_bits - 1)
+    claim.ensure((x < beyond) | saturated)
+
+
 def kept(claim: Claim, offered: stream.Interface, name: str = "") -> Value:
     """Whether what was offered a cycle ago and not taken is offered now."""
     waited = claim.register(offered.valid & ~offered.ready, f"{name}waited")

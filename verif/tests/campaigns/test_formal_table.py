@@ -14,21 +14,21 @@ import bitpath.verif
 from bitpath.sim.campaigns.formal.sabotage import changed_source
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine
-from bitpath.verif.properties import PROPERTIES, THEMES
+from bitpath.verif.properties import PROPERTIES, MODULES
 
 RTL, VERIF = Path(bitpath.rtl.__file__).parent, Path(bitpath.verif.__file__).parent
 ALL = pytest.mark.parametrize("found", PROPERTIES.values(), ids=PROPERTIES)
 
 
 def test_names_are_unique_and_file_names():
-    names = [each.name for theme in THEMES for each in theme.PROPERTIES]
+    names = [each.name for module in MODULES for each in module.PROPERTIES]
     assert len(names) == len(set(names)) > 150
     assert all(re.fullmatch(r"[a-z0-9_]+", name) for name in names)
 
 
 def test_every_statement_of_the_folder_is_in_the_table():
     stating = {file for file in VERIF.rglob("*.py") if re.search(r"^PROPERTIES = \(", file.read_text(), re.MULTILINE)}
-    assert stating == {Path(theme.__file__) for theme in THEMES}
+    assert stating == {Path(module.__file__) for module in MODULES}
 
 
 @ALL

@@ -1,23 +1,20 @@
-"""Normalisers and rounders of the common operators equal one rounding of the integer that comes in."""
+"""Normalisers and rounders equal one rounding of the integer that enters."""
 
 from functools import partial
 
 from amaranth import Cat, Const, Mux, signed
 
-from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.normalize import Normalize
 from bitpath.rtl.common.arithmetic.normalize_shift import NormalizeShift
 from bitpath.rtl.common.arithmetic.raw import moving_sum, normal_sum, raw_sum
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
-from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
-from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, float_code, leading_place, rounded
+from bitpath.verif.formal.specification import Tie, float_code, leading_place
 
-DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
 TIES = {Rounding.RNE: Tie.EVEN, Rounding.RTZ: Tie.TOWARDS_ZERO}
 
 
@@ -81,29 +78,6 @@ def normalize_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, ro
     claim.ensure(dut.o == Cat(claim.value(finite, "finite", FP32.width - 1), i.sign))
 
 
-def narrow(claim: Claim) -> None:
-    dut = claim.place("dut", Fp32ToBf16())
-    code = dut.i[:-1]
-    finite, nan = code < FP32.infinity_code, code > FP32.infinity_code
-    nearest = rounded(claim, code, Const(DROPPED_BITS), Tie.EVEN, "nearest")
-    chance = claim.value(code + dut.random, "chance") >> DROPPED_BITS
-    kept = Mux(finite, Mux(dut.stochastic, chance, nearest), code >> DROPPED_BITS)
-    whole = claim.value(kept << DROPPED_BITS, "whole", FP32.width - 1)
-    claim.ensure(dut.o == Mux(nan, FP32.nan_code, Cat(whole, dut.i[-1])))
-
-
-def cast(claim: Claim, fmt: FloatFormat) -> None:
-    dut = claim.place("dut", Fp32Cast(fmt))
-    fraction, field = dut.i[: FP32.fraction_bits], dut.i[FP32.fraction_bits : -1]
-    magnitude = claim.value(Cat(fraction, field != 0), "magnitude")
-    weight = claim.value(Mux(field == 0, 1, field) - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
-    code = float_code(claim, magnitude, weight, fmt, "spec")
-    nan, inf = dut.i[:-1] > FP32.infinity_code, dut.i[:-1] == FP32.infinity_code
-    finite = Mux(inf | (code > fmt.max_code), fmt.infinity_code, code)
-    number = Cat(claim.value(finite, "finite", fmt.width - 1), dut.i[-1])
-    claim.ensure(dut.o == Mux(nan, fmt.nan_code, number))
-
-
 _STICKY = Sabotage("common/arithmetic/normalize.py", "value[:discarded].any()", "value[: discarded - 1].any()")
 _WEIGHT = Sabotage("common/arithmetic/normalize.py", "(self.in_width - 1) - Cat(zeros)", "self.in_width - Cat(zeros)")
 _ODD = Sabotage("common/arithmetic/round.py", "odd=kept[0]", "odd=kept[1]")
@@ -157,22 +131,5 @@ PROPERTIES = (
             (40, 4, FP32, Rounding.RNE),
             (118, 4, FP32, Rounding.RNE),
         )
-    ),
-    Property(
-        "narrow",
-        "common.fp32_to_bf16",
-        "FP32 to BF16, to nearest even or with random bits, NaN and infinity",
-        narrow,
-        Sabotage("common/fp32/fp32_to_bf16.py", "half_below + last_place", "half_below + 1"),
-    ),
-    *(
-        Property(
-            f"fp32_cast_{fmt.name}".lower(),
-            "common.fp32_cast",
-            f"FP32 to {fmt.name}, rounded once, for every code",
-            partial(cast, fmt=fmt),
-            Sabotage("common/fp32/fp32_cast.py", "number.significand[: dropped - 1].any()", "number.significand[0]"),
-        )
-        for fmt in (FP16, E5M2, E4M3)
     ),
 )

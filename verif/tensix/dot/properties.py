@@ -1,45 +1,35 @@
-"""The machines' own aligners, normalisers and rounders equal one rounding of the integer that comes in."""
+"""Dot product of Tensix: the fidelity phases' multiplier, alignment and rounding into Dst, pipeline and stream."""
 
 from functools import partial
 
-from amaranth import Cat, Const, Mux, Value
+from amaranth import Cat, Const, Mux
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.declarations.numerics import Tie as TensixTie
-from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATOR_OFFSET
-from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
-from bitpath.rtl.aie_ml_v2.mac.normalize import NormalizeFp32
+from bitpath.rtl.tensix.dot.config import Dot16Config
+from bitpath.rtl.tensix.dot.dot16 import Dot16
 from bitpath.rtl.tensix.dot.dst_align import DstAlign
 from bitpath.rtl.tensix.dot.dst_normalize import FLOAT_BITS, DstNormalize
 from bitpath.rtl.tensix.dot.dst_round import DstRound
+from bitpath.rtl.tensix.dot.fidelity_multiplier import FidelityMultiplier
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
-from bitpath.rtl.tensix.pack.l1_round import CANCELLATION_EXPONENT, L1Round
-from bitpath.rtl.tensix.unpack.float_word import FIELDS
 from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.contracts import stage_properties, staged_stream_properties
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, leading_place, rounded
+from bitpath.verif.formal.specification import Tie, leading_place, long_multiplication, rounded
 
 
-def aie_normalize(claim: Claim) -> None:
-    """24 leading bits to even; then too small is zero, and too large infinity."""
-    config = MacLaneConfig()
-    dut = claim.place("dut", NormalizeFp32(config), special=0)
-    # As the terms' plan has it: sums reach neither end.
-    claim.assume(dut.total != -(1 << len(dut.total) - 1))
-    magnitude = claim.value(Mux(dut.total < 0, -dut.total, dut.total), "magnitude", len(dut.total))
-    place = leading_place(claim, magnitude, "place")
-    significand = rounded(claim, claim.value(magnitude << 24, "wide"), place + 1, Tie.EVEN, "spec")
-    weight = dut.exponent - (ACCUMULATOR_OFFSET + config.numerics.align_fraction_bits)
-    field = claim.value(weight + place + significand[FP32.precision], "field")
-    fraction = Mux(significand[FP32.precision], 0, significand[: FP32.fraction_bits])
-    number = Mux(field >= FP32.exponent_mask, FP32.infinity_code, Cat(fraction, field[: FP32.exponent_bits]))
-    sign = dut.total < 0
-    kept = sign if config.numerics.flushed_zero_keeps_sign else Const(0)
-    code = Mux(field <= 0, Cat(Const(0, 31), kept), Cat(claim.value(number, "number", 31), sign))
-    claim.ensure(dut.o == Mux(magnitude == 0, 0, code))
+def fidelity(claim: Claim) -> None:
+    dut = claim.place("dut", FidelityMultiplier())
+    low_a, low_b = dut.phase[0], dut.phase[1]
+    claim.assume(~(dut.is_integer & dut.src_b[-1]))
+    float_a = Mux(low_a, (dut.src_a >> 1) & 31, dut.src_a >> 6)
+    integer_a = Mux(low_a, dut.src_a & 31, (dut.src_a >> 5) & 7)
+    a = claim.value(Mux(dut.is_integer, integer_a, float_a), "field_a", 5)
+    b = claim.value(Mux(low_b, (dut.src_b & 15) << 3, dut.src_b >> 4), "field_b", 7)
+    claim.ensure(dut.o == long_multiplication(a, b))
 
 
 def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
@@ -114,41 +104,19 @@ def addend(claim: Claim, width: int, tie: TensixTie, twos_complement: bool) -> N
     claim.ensure(claim.value(dut.o + dut.once + (dut.twice << NARROW_DROPPED), "sum", width) == wanted)
 
 
-def l1_sum(claim: Claim, out_format: Format) -> None:
-    """A sum at a biased exponent to nearest even; the format's underflow, overflow and zeros."""
-    fmt, is_fp16 = FIELDS[out_format], out_format is Format.FP16
-    dut = claim.place("dut", L1Round(fp16_underflow_saturates=True))
-    total, special = dut.i.total, dut.i.special
-    claim.assume(dut.out_format == out_format)
-    place = leading_place(claim, total.magnitude, "place")
-    wide = claim.value(total.magnitude << fmt.precision, "wide")
-    significand = rounded(claim, wide, place + 1, Tie.EVEN, "spec")
-    field = claim.value(total.exponent + place + significand[fmt.precision], "field")
-    unused = FP32.fraction_bits - fmt.fraction_bits
-    fraction = Mux(significand[fmt.precision], 0, significand[: fmt.fraction_bits])
-    number = claim.value(Cat(Const(0, unused), fraction, field[: FP32.exponent_bits]), "number", FP32.width - 1)
-    if is_fp16:
-        largest, beyond = FP16.exponent_mask << FP32.fraction_bits | FP32.fraction_mask, field > FP16.exponent_mask
-        beyond |= field < 0
-        cancelled = dut.i.top[: FP16.exponent_bits] >= CANCELLATION_EXPONENT
-    else:
-        largest, beyond, cancelled = FP32.infinity_code, field >= FP32.exponent_mask, Const(0)
-    finite = Cat(claim.value(Mux(beyond, largest, Mux(field <= 0, 0, number)), "finite", FP32.width - 1), total.sign)
-    zero = Mux(cancelled, largest, Cat(Const(0, FP32.width - 1), special.sign))
-    value = Mux(total.magnitude == 0, zero, finite)
-    infinite = Cat(Const(FP32.infinity_code, FP32.width - 1), special.sign)
-    wanted = claim.value(Mux(special.nan, FP32.nan_code, Mux(special.inf, infinite, value)), "wanted", FP32.width)
-    # Whoever writes the format cuts off a longer fraction.
-    claim.ensure(Value.cast(dut.o)[unused:] == wanted[unused:])
-
-
 PROPERTIES = (
+    *stage_properties("tensix.dot16", Dot16, Dot16Config),
+    *staged_stream_properties("tensix.dot16", Dot16, Dot16Config),
     Property(
-        "aie_normalize",
-        "aie_ml_v2.normalize",
-        "the lane's sum at its real width: 24 leading bits to even, then flushed or infinity; nothing special",
-        aie_normalize,
-        Sabotage("aie_ml_v2/mac/normalize.py", "field.eq(normal.exponent + rounded[-1])", "field.eq(normal.exponent)"),
+        "fidelity_multiplier",
+        "tensix.fidelity_multiplier",
+        "the fields of every phase, floats and integers, multiplied by hand",
+        fidelity,
+        Sabotage(
+            "tensix/dot/fidelity_multiplier.py",
+            "(self.is_integer & ~low_a, a[5:8])",
+            "(self.is_integer & ~low_a, a[5:9])",
+        ),
     ),
     *(
         Property(
@@ -193,15 +161,5 @@ PROPERTIES = (
             Sabotage("tensix/dot/round_addend.py", "(dropped.all() & up & tie_up)", "(dropped.all() & tie_up)"),
         )
         for width, tie, twos_complement in ((24, TensixTie.AWAY, False), (30, TensixTie.UP, True))
-    ),
-    *(
-        Property(
-            f"l1_round_{out_format.name}".lower(),
-            "tensix.l1_round",
-            f"accumulation in L1: a sum to {out_format.name}, to even; overflow, underflow, zeros",
-            partial(l1_sum, out_format=out_format),
-            Sabotage("tensix/pack/l1_round.py", "extended[: dropped + 1].any()", "extended[:dropped].any()"),
-        )
-        for out_format in (Format.FP32, Format.BF16, Format.FP16)
     ),
 )

@@ -1,19 +1,16 @@
-"""Aligners equal shifts of wide integers."""
+"""Aligners and comparators of exponents equal shifts and maxima of wide integers."""
 
 from functools import partial
 
 from amaranth import Cat, Const, Mux, signed
 
-from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.golden.formats.catalogue import FP32
-from bitpath.rtl.aie_ml_v2.mac.align_round import AlignRound
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, rounded, split
+from bitpath.verif.formal.specification import Tie, rounded
 
 
 def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: Dropped, signed_number: bool) -> None:
@@ -34,25 +31,6 @@ def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: 
             claim.ensure(dut.o >> 1 == moved >> cut, dut.o[0] == sticky)
         case Dropped.NEAREST_EVEN:
             claim.ensure(dut.o == rounded(claim, fine, dut.shift + cut, Tie.EVEN, "spec"))
-
-
-def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, rounding: RoundingCode) -> None:
-    dut = claim.place("dut", AlignRound(in_width, out_width, shift_bits, rounding))
-    room = max(0, out_width - in_width)
-    shift = claim.value(dut.shift + (in_width + room - out_width), "places")
-    kept, twice, unit = split(claim, claim.value(dut.i << room, "fine"), shift, "spec")
-    match rounding:
-        case RoundingCode.CONV_EVEN:
-            at_half = kept[0]
-        case RoundingCode.SYMMETRIC_INF:
-            at_half = Const(1)
-        case RoundingCode.POSITIVE_INF:
-            at_half = ~dut.negative
-        case RoundingCode.FLOOR:
-            claim.ensure(dut.o + dut.up == kept + (dut.negative & (twice != 0)))
-            return
-    up = (twice > unit) | ((twice == unit) & at_half)
-    claim.ensure(dut.o + dut.up == kept + up)
 
 
 def max_distance(claim: Claim, terms: int, width: int, shift_bits: int) -> None:
@@ -130,22 +108,6 @@ def _align_properties() -> list[Property]:
 
 PROPERTIES = (
     *_align_properties(),
-    *(
-        Property(
-            f"align_round_{in_width}_to_{out_width}_{rounding.name.lower()}",
-            "aie_ml_v2.align_round",
-            f"{in_width} bits onto {out_width}, rounded as {rounding.name} says, every shift",
-            partial(align_round, in_width=in_width, out_width=out_width, shift_bits=shift_bits, rounding=rounding),
-            Sabotage("aie_ml_v2/mac/align_round.py", "decide.guard.eq(align.o[1])", "decide.guard.eq(align.o[0])"),
-        )
-        for in_width, out_width, shift_bits, rounding in (
-            (6, 4, 3, RoundingCode.CONV_EVEN),
-            (6, 4, 3, RoundingCode.FLOOR),
-            (FP32.precision, 24, 5, RoundingCode.POSITIVE_INF),
-            (27, 30, 5, RoundingCode.CONV_EVEN),
-            (22, 25, 5, RoundingCode.SYMMETRIC_INF),
-        )
-    ),
     *(
         Property(
             f"max_distance_{terms}x{width}",

@@ -1,10 +1,10 @@
-"""FP32 operations, and codes through decoder, normaliser and rounder."""
+"""Decoder, multiplier and exact adder equal arithmetic of the integers behind the codes."""
 
 import math
 import struct
 from functools import partial
 
-from amaranth import Array, Cat, Const, Mux, Signal, Value, signed
+from amaranth import Array, Cat, Const, Mux, Value, signed
 
 from bitpath.golden.formats.catalogue import (
     BF16,
@@ -23,24 +23,30 @@ from bitpath.golden.formats.catalogue import (
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.exact_add import ExactAdd
+from bitpath.rtl.common.arithmetic.multiply import Multiply
 from bitpath.rtl.common.arithmetic.normalize import Normalize
-from bitpath.rtl.common.arithmetic.raw import raw_sum
+from bitpath.rtl.common.arithmetic.raw import raw_float, raw_sum
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.arithmetic.specials import sum_special
-from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
-from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import float_code
+from bitpath.verif.formal.specification import fields, float_code, long_multiplication
 
 INFINITY, NAN = FP32.infinity_code, FP32.nan_code
 
 
-def _fields(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> tuple[Signal, Signal]:
-    """Significand and biased exponent of a finite code."""
-    fraction, field = code[: fmt.fraction_bits], code[fmt.fraction_bits : fmt.width - 1]
-    significand = claim.value(Cat(fraction, field != 0), f"{name}_significand")
-    return significand, claim.value(Mux(field == 0, 1, field), f"{name}_biased", fmt.exponent_bits)
+def multiply(claim: Claim, exponent_width: int, significand_width: int, *, by_hand: bool = True) -> None:
+    dut = claim.place("dut", Multiply(raw_float(exponent_width, significand_width)))
+    a, b = dut.a, dut.b
+    product = long_multiplication(a.significand, b.significand) if by_hand else a.significand * b.significand
+    a_zero, b_zero = a.significand == 0, b.significand == 0
+    claim.ensure(
+        dut.o.significand == product,
+        dut.o.exponent == a.exponent + b.exponent,
+        dut.o.sign == (a.sign != b.sign),
+        dut.o.inf == (a.inf | b.inf),
+        dut.o.nan == (a.nan | b.nan | (a.inf & b_zero) | (b.inf & a_zero)),
+    )
 
 
 def _rounded(claim: Claim, fmt: FloatFormat, into: FloatFormat) -> tuple[Decode, Value]:
@@ -80,19 +86,6 @@ def _fp32(code: int, fmt: FloatFormat) -> int:
     return int.from_bytes(struct.pack(">f", math.copysign(value, -(code >> fmt.width - 1))), "big")
 
 
-def multiply(claim: Claim) -> None:
-    dut = claim.place("dut", Fp32Multiply())
-    a, b = dut.a[:-1], dut.b[:-1]
-    (x, e), (y, f) = _fields(claim, dut.a, FP32, "x"), _fields(claim, dut.b, FP32, "y")
-    sign = dut.a[-1] ^ dut.b[-1]
-    weight = claim.value(e + f - 2 * (FP32.bias + FP32.fraction_bits), "weight", signed(12))
-    code = float_code(claim, claim.value(x * y, "product"), weight, FP32, "spec")
-    nan = (a > INFINITY) | (b > INFINITY) | ((a == INFINITY) & (b == 0)) | ((b == INFINITY) & (a == 0))
-    inf = (a == INFINITY) | (b == INFINITY) | (code > FP32.max_code)
-    number = claim.value(Mux(inf, INFINITY, code), "number", 31)
-    claim.ensure(dut.o == Mux(nan, NAN, Cat(number, sign)))
-
-
 def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
     """Two operands and their sum in a format, through the same operators as FP32's."""
     a, b = (claim.place(f"decode_{name}", Decode((fmt,)), format=0) for name in "ab")
@@ -123,7 +116,7 @@ def add(claim: Claim, fmt: FloatFormat) -> None:
     code_a, code_b, o = _adder(claim, fmt)
     infinity, largest = fmt.infinity_code, fmt.max_code
     a, b = code_a[:-1], code_b[:-1]
-    (x, e), (y, f) = _fields(claim, code_a, fmt, "x"), _fields(claim, code_b, fmt, "y")
+    (x, e), (y, f) = fields(claim, code_a, fmt, "x"), fields(claim, code_b, fmt, "y")
     wide_x, wide_y = claim.value(x << e, "wide_x"), claim.value(y << f, "wide_y")
     total = claim.value(Mux(code_a[-1], -wide_x, wide_x) + Mux(code_b[-1], -wide_y, wide_y), "total")
     magnitude = claim.value(Mux(total < 0, -total, total), "magnitude", len(total))
@@ -167,21 +160,29 @@ def exact_add(claim: Claim, fixed_width: int, exponent_width: int, precision: in
     claim.ensure(got == spec, (total == 0) | (dut.o.sign == (total < 0)))
 
 
-def clamp(claim: Claim) -> None:
-    dut = claim.place("dut", Bf16Clamp())
-    claim.assume(dut.limit <= INFINITY)
-    code = claim.value(dut.i << FP32.width - BF16.width, "code", FP32.width)
-    # Both as integers in the order of their numbers.
-    number = claim.value(Mux(code[-1], -code[:-1], code[:-1]), "number")
-    positive = claim.value(Mux(number > dut.limit, dut.limit, number), "positive")
-    clamped = claim.value(Mux(positive < -dut.limit, -dut.limit, positive), "clamped")
-    got = claim.value(Mux(dut.o[-1], -dut.o[:-1], dut.o[:-1]), "got")
-    claim.ensure(Mux(code[:-1] > INFINITY, dut.o == code, (got == clamped) & (dut.o[-1] == code[-1])))
-
-
+_MULTIPLY = Sabotage(
+    "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
+)
 _BELOW = Sabotage("common/arithmetic/exact_add.py", "self.below = precision + 1", "self.below = precision - 2")
 
 PROPERTIES = (
+    *(
+        Property(
+            f"multiply_{bits}",
+            "common.multiply",
+            f"{bits} x {bits} bits by hand; exponents added; infinities, NaN",
+            partial(multiply, exponent_width=exponent, significand_width=bits),
+            _MULTIPLY,
+        )
+        for bits, exponent in ((4, 5), (8, 8), (11, 8))
+    ),
+    Property(
+        "multiply_24",
+        "common.multiply",
+        "24 x 24 bits, FP32: the integers' product; exponents added; infinities, NaN",
+        partial(multiply, exponent_width=8, significand_width=24, by_hand=False),
+        _MULTIPLY,
+    ),
     *(
         Property(
             f"code_again_{fmt.name}".lower(),
@@ -201,15 +202,6 @@ PROPERTIES = (
             Sabotage("common/arithmetic/decode.py", "Mux(normal, exponent, 1)", "exponent"),
         )
         for fmt in (E2M1, E4M3FNUZ, E5M2FNUZ)
-    ),
-    Property(
-        "fp32_multiply",
-        "common.fp32_multiply",
-        "the integers' product rounded once to even, subnormals, infinities, NaN",
-        multiply,
-        Sabotage(
-            "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
-        ),
     ),
     *(
         Property(
@@ -232,12 +224,5 @@ PROPERTIES = (
             ),
         )
         for fmt in (E5M2, E4M3, E3M4)
-    ),
-    Property(
-        "bf16_clamp",
-        "common.bf16_clamp",
-        "the number within the limit, with its sign; NaN as it is",
-        clamp,
-        Sabotage("common/fp32/bf16_clamp.py", "magnitude > self.limit[BELOW:]", "magnitude > self.limit[BELOW + 1 :]"),
     ),
 )

@@ -1,0 +1,41 @@
+"""Cascade link: words in flight."""
+
+from amaranth import Signal
+
+from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
+from bitpath.rtl.aie_ml_v2.cascade.config import CascadeLinkConfig
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.specification import stays
+
+
+def link(claim: Claim) -> None:
+    """As many words are under way as came and have not left; what is offered stays."""
+    dut = claim.place("dut", CascadeLink(CascadeLinkConfig()))
+    under_way = Signal(4, name="under_way")
+    arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready
+    claim.m.d.sync += under_way.eq(under_way + arrives - leaves)
+    levels = []
+    for name in ("dut.sender", "dut.receiver"):
+        level, produce, consume = (claim.inside(name, signal) for signal in ("level", "produce", "consume"))
+        claim.ensure(level <= 2, level[0] == (produce ^ consume))
+        levels.append(level)
+    claim.ensure(under_way == levels[0] + levels[1], dut.i.ready == (levels[0] != 2))
+    stays(claim, dut.o)
+
+
+PROPERTIES = (
+    Property(
+        "cascade_link",
+        "aie_ml_v2.cascade_link",
+        "as many words are under way as came and have not left, four at most; the one offered stays until taken",
+        link,
+        Sabotage(
+            "aie_ml_v2/cascade/cascade_link.py",
+            "wiring.connect(m, sender.r_stream, receiver.w_stream)",
+            "m.d.comb += [receiver.w_stream.p.eq(sender.r_stream.p), receiver.w_stream.valid.eq(sender.r_stream.valid), sender.r_stream.ready.eq(1)]",
+        ),
+        Engine.INDUCTION,
+        6,
+    ),
+)

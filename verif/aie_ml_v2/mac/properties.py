@@ -1,0 +1,213 @@
+"""Multiply-accumulate lane: its pipeline, products of integers, alignment and normalisation."""
+
+from functools import partial
+from unittest.mock import patch
+
+from amaranth import Cat, Const, Mux, Value
+from amaranth.lib import data
+
+from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.rtl.aie_ml_v2.mac import mac_lane
+from bitpath.rtl.aie_ml_v2.mac.align_round import AlignRound
+from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATOR_OFFSET
+from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
+from bitpath.rtl.aie_ml_v2.mac.layouts import BYTE, DEPTH, WORD_BITS
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES, MacMode
+from bitpath.rtl.aie_ml_v2.mac.normalize import NormalizeFp32
+from bitpath.rtl.aie_ml_v2.mac.post_add import TERM_BITS, PostAdd
+from bitpath.rtl.aie_ml_v2.mac.products import FACTOR, SIGN_PLACE, WIDE_BITS, Products
+from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct
+from bitpath.rtl.aie_ml_v2.mac.term_plan import SIGNIFICAND_BITS
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.contracts import earlier, says_stages
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import Tie, leading_place, long_multiplication, rounded, split
+
+
+def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
+    """The multiply-accumulate's lane, whose accumulators come in two ranks before its end.
+
+    MX9's result is that of two beats, the first of which waits in a register of both lanes that is no rank.
+    """
+    config = MacLaneConfig(modes=(mode,))
+    dut = claim.place("dut", mac_lane.MacLane(config), valid=1)
+    claim.assume(dut.operands.control.mode == mode)
+    cycles = {"operands": latency, "acc1": 2, "acc2": 2}
+    inputs = {name: earlier(claim, Value.cast(getattr(dut, name)), count, name) for name, count in cycles.items()}
+    with patch.object(mac_lane, "_rank", lambda m, name, **values: values):
+        flat = claim.place("flat", mac_lane.MacLane(config), valid=1, **inputs)
+    same = dut.o == flat.o
+    if mode is MacMode.MX9:
+        second = earlier(claim, dut.operands.high, latency, "second")
+        same |= ~second | claim.register(second, "first")
+    claim.ensure(same)
+
+
+def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int]) -> None:
+    dut = claim.place("dut", SignedProduct(width, place))
+    claim.assume(dut.a.sign == signs[0], dut.b.sign == signs[1])
+    claim.assume((dut.a.magnitude >> place + 1) == 0, (dut.b.magnitude >> place + 1) == 0)
+    a, b = (
+        claim.value(each.magnitude[: place + 1] - (sign << place), name)
+        for each, sign, name in zip((dut.a, dut.b), signs, "ab", strict=True)
+    )
+    claim.ensure(dut.o == a * b)
+
+
+def unsigned_product(claim: Claim, width: int, place: int) -> None:
+    dut = claim.place("dut", SignedProduct(width, place))
+    claim.assume(~dut.a.sign, ~dut.b.sign)
+    claim.ensure(dut.o == long_multiplication(dut.a.magnitude, dut.b.magnitude))
+
+
+def int16_digits(claim: Claim) -> None:
+    """What the multipliers take of 16-bit integers: each digit of one with each of the other."""
+    dut = claim.place("dut", Products(_INT16))
+    i, control = dut.i, dut.i.control
+    claim.assume(control.mode == MacMode.INT16, control.multiplies)
+    for k in range(DEPTH):
+        for factor, word, is_signed, upper in (
+            (f"a_{k}", i.x, control.x_signed, k % 4 // 2),
+            (f"b_{k}", i.y, control.y_signed, k % 2),
+        ):
+            digit = word.word_select(k // 4, WORD_BITS).word_select(upper, BYTE)
+            wanted = digit - ((digit[-1] & is_signed & upper) << BYTE)
+            taken = data.View(FACTOR, claim.inside("dut", factor))
+            claim.ensure(taken.magnitude >> BYTE == 0, taken.magnitude - (taken.sign << SIGN_PLACE) == wanted)
+
+
+def int16_sum(claim: Claim) -> None:
+    """Products of digits at the digits' places, added as it is done by hand."""
+    dut = claim.place("dut", PostAdd(_INT16))
+    wide = dut.i.wide
+    claim.assume(dut.i.control.mode == MacMode.INT16)
+    # What only MX has is 0; the others are no larger than products of bytes.
+    claim.assume(
+        *(dut.i.narrow[k] == 0 for k in range(DEPTH)),
+        *(wide[k] >> TERM_BITS - 1 == wide[k] >> WIDE_BITS for k in range(DEPTH)),
+    )
+    placed = [wide[k] << BYTE * (k % 4 // 2 + k % 2) for k in range(DEPTH)]
+    claim.ensure(dut.o == claim.value(sum(placed[1:], placed[0]), "sum", dut.o.shape()))
+
+
+def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, rounding: RoundingCode) -> None:
+    dut = claim.place("dut", AlignRound(in_width, out_width, shift_bits, rounding))
+    room = max(0, out_width - in_width)
+    shift = claim.value(dut.shift + (in_width + room - out_width), "places")
+    kept, twice, unit = split(claim, claim.value(dut.i << room, "fine"), shift, "spec")
+    match rounding:
+        case RoundingCode.CONV_EVEN:
+            at_half = kept[0]
+        case RoundingCode.SYMMETRIC_INF:
+            at_half = Const(1)
+        case RoundingCode.POSITIVE_INF:
+            at_half = ~dut.negative
+        case RoundingCode.FLOOR:
+            claim.ensure(dut.o + dut.up == kept + (dut.negative & (twice != 0)))
+            return
+    up = (twice > unit) | ((twice == unit) & at_half)
+    claim.ensure(dut.o + dut.up == kept + up)
+
+
+def aie_normalize(claim: Claim) -> None:
+    """24 leading bits to even; then too small is zero, and too large infinity."""
+    config = MacLaneConfig()
+    dut = claim.place("dut", NormalizeFp32(config), special=0)
+    # As the terms' plan has it: sums reach neither end.
+    claim.assume(dut.total != -(1 << len(dut.total) - 1))
+    magnitude = claim.value(Mux(dut.total < 0, -dut.total, dut.total), "magnitude", len(dut.total))
+    place = leading_place(claim, magnitude, "place")
+    significand = rounded(claim, claim.value(magnitude << 24, "wide"), place + 1, Tie.EVEN, "spec")
+    weight = dut.exponent - (ACCUMULATOR_OFFSET + config.numerics.align_fraction_bits)
+    field = claim.value(weight + place + significand[FP32.precision], "field")
+    fraction = Mux(significand[FP32.precision], 0, significand[: FP32.fraction_bits])
+    number = Mux(field >= FP32.exponent_mask, FP32.infinity_code, Cat(fraction, field[: FP32.exponent_bits]))
+    sign = dut.total < 0
+    kept = sign if config.numerics.flushed_zero_keeps_sign else Const(0)
+    code = Mux(field <= 0, Cat(Const(0, 31), kept), Cat(claim.value(number, "number", 31), sign))
+    claim.ensure(dut.o == Mux(magnitude == 0, 0, code))
+
+
+def _lane(mode: MacMode) -> Property:
+    # Floats go through one rank more.
+    latency = 5 if mode in FLOAT_MODES else 4
+    beats = 2 if mode is MacMode.MX9 else 1
+    of_beats = " of two beats" if beats == 2 else ""
+    return Property(
+        f"mac_lane_{mode.name}_pipeline".lower(),
+        "aie_ml_v2.mac_lane",
+        f"{mode.name}: {says_stages(latency)}{of_beats}",
+        partial(lane_pipeline, mode=mode, latency=latency),
+        Sabotage(
+            "aie_ml_v2/mac/mac_lane.py",
+            "held[key].eq(value) for",
+            "held[key].eq(Value.cast(value) ^ (key == 'acc1')) for",
+        ),
+        depth=latency + beats - 1,
+    )
+
+
+_INT16 = MacLaneConfig(modes=(MacMode.INT16,))
+
+PROPERTIES = (
+    *map(_lane, MacMode),
+    Property(
+        "unsigned_product_11",
+        "aie_ml_v2.signed_product",
+        "11 x 11 bits without signs, by hand",
+        partial(unsigned_product, width=SIGNIFICAND_BITS, place=SIGN_PLACE),
+        Sabotage("aie_ml_v2/mac/signed_product.py", "a.magnitude * b.magnitude", "a.magnitude * (b.magnitude & ~1)"),
+    ),
+    *(
+        Property(
+            f"signed_product_{bits}_{'_'.join(kinds[sign] for sign in signs)}",
+            "aie_ml_v2.signed_product",
+            f"{bits} x {bits} bits, {kinds[signs[0]]} x {kinds[signs[1]]} by their sign bits: the integers' product",
+            partial(signed_product, width=width, place=place, signs=signs),
+            Sabotage(
+                "aie_ml_v2/mac/signed_product.py", "(of_a + of_b)", "(of_a | of_b)" if all(signs) else "(of_a & of_b)"
+            ),
+        )
+        for kinds in (("positive", "negative"),)
+        for bits, width, place in ((5, 4, 4), (8, SIGNIFICAND_BITS, SIGN_PLACE))
+        for signs in ((0, 1), (1, 0), (1, 1))
+    ),
+    Property(
+        "int16_digits",
+        "aie_ml_v2.products",
+        "INT16, signed or not: signed_product takes each digit of base 256 with each of the other integer's",
+        int16_digits,
+        Sabotage("aie_ml_v2/mac/products.py", "is_signed & bool(high)", "is_signed"),
+    ),
+    Property(
+        "int16_sum",
+        "aie_ml_v2.post_add",
+        "INT16: the products of digits at their places, added as in long multiplication, modulo 2**32",
+        int16_sum,
+        Sabotage("aie_ml_v2/mac/post_add.py", "(terms[1] + terms[2])", "(terms[1] + terms[3])"),
+    ),
+    *(
+        Property(
+            f"align_round_{in_width}_to_{out_width}_{rounding.name.lower()}",
+            "aie_ml_v2.align_round",
+            f"{in_width} bits onto {out_width}, rounded as {rounding.name} says, every shift",
+            partial(align_round, in_width=in_width, out_width=out_width, shift_bits=shift_bits, rounding=rounding),
+            Sabotage("aie_ml_v2/mac/align_round.py", "decide.guard.eq(align.o[1])", "decide.guard.eq(align.o[0])"),
+        )
+        for in_width, out_width, shift_bits, rounding in (
+            (6, 4, 3, RoundingCode.CONV_EVEN),
+            (6, 4, 3, RoundingCode.FLOOR),
+            (FP32.precision, 24, 5, RoundingCode.POSITIVE_INF),
+            (27, 30, 5, RoundingCode.CONV_EVEN),
+            (22, 25, 5, RoundingCode.SYMMETRIC_INF),
+        )
+    ),
+    Property(
+        "aie_normalize",
+        "aie_ml_v2.normalize",
+        "the lane's sum at its real width: 24 leading bits to even, then flushed or infinity; nothing special",
+        aie_normalize,
+        Sabotage("aie_ml_v2/mac/normalize.py", "field.eq(normal.exponent + rounded[-1])", "field.eq(normal.exponent)"),
+    ),
+)

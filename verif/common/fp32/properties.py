@@ -1,0 +1,158 @@
+"""FP32 operators equal integer arithmetic rounded once; the digit recurrences keep their latency and their handshake."""
+
+from collections.abc import Callable
+from functools import partial
+
+from amaranth import Cat, Const, Mux, Signal, signed
+from amaranth.lib import wiring
+
+from bitpath.golden.formats.catalogue import BF16, E4M3, E5M2, FP16, FP32, FloatFormat
+from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
+from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
+from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
+from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
+from bitpath.rtl.common.fp32.fp32_multiply import Fp32Multiply
+from bitpath.rtl.common.fp32.fp32_to_bf16 import Fp32ToBf16
+from bitpath.rtl.common.fp32.reciprocal import Reciprocal
+from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
+from bitpath.rtl.common.fp32.square_root import SquareRoot
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.contracts import offer_property
+from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.specification import Tie, fields, float_code, rounded
+
+INFINITY, NAN = FP32.infinity_code, FP32.nan_code
+DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
+
+
+def multiply(claim: Claim) -> None:
+    dut = claim.place("dut", Fp32Multiply())
+    a, b = dut.a[:-1], dut.b[:-1]
+    (x, e), (y, f) = fields(claim, dut.a, FP32, "x"), fields(claim, dut.b, FP32, "y")
+    sign = dut.a[-1] ^ dut.b[-1]
+    weight = claim.value(e + f - 2 * (FP32.bias + FP32.fraction_bits), "weight", signed(12))
+    code = float_code(claim, claim.value(x * y, "product"), weight, FP32, "spec")
+    nan = (a > INFINITY) | (b > INFINITY) | ((a == INFINITY) & (b == 0)) | ((b == INFINITY) & (a == 0))
+    inf = (a == INFINITY) | (b == INFINITY) | (code > FP32.max_code)
+    number = claim.value(Mux(inf, INFINITY, code), "number", 31)
+    claim.ensure(dut.o == Mux(nan, NAN, Cat(number, sign)))
+
+
+def clamp(claim: Claim) -> None:
+    dut = claim.place("dut", Bf16Clamp())
+    claim.assume(dut.limit <= INFINITY)
+    code = claim.value(dut.i << FP32.width - BF16.width, "code", FP32.width)
+    # Both as integers in the order of their numbers.
+    number = claim.value(Mux(code[-1], -code[:-1], code[:-1]), "number")
+    positive = claim.value(Mux(number > dut.limit, dut.limit, number), "positive")
+    clamped = claim.value(Mux(positive < -dut.limit, -dut.limit, positive), "clamped")
+    got = claim.value(Mux(dut.o[-1], -dut.o[:-1], dut.o[:-1]), "got")
+    claim.ensure(Mux(code[:-1] > INFINITY, dut.o == code, (got == clamped) & (dut.o[-1] == code[-1])))
+
+
+def narrow(claim: Claim) -> None:
+    dut = claim.place("dut", Fp32ToBf16())
+    code = dut.i[:-1]
+    finite, nan = code < FP32.infinity_code, code > FP32.infinity_code
+    nearest = rounded(claim, code, Const(DROPPED_BITS), Tie.EVEN, "nearest")
+    chance = claim.value(code + dut.random, "chance") >> DROPPED_BITS
+    kept = Mux(finite, Mux(dut.stochastic, chance, nearest), code >> DROPPED_BITS)
+    whole = claim.value(kept << DROPPED_BITS, "whole", FP32.width - 1)
+    claim.ensure(dut.o == Mux(nan, FP32.nan_code, Cat(whole, dut.i[-1])))
+
+
+def cast(claim: Claim, fmt: FloatFormat) -> None:
+    dut = claim.place("dut", Fp32Cast(fmt))
+    fraction, field = dut.i[: FP32.fraction_bits], dut.i[FP32.fraction_bits : -1]
+    magnitude = claim.value(Cat(fraction, field != 0), "magnitude")
+    weight = claim.value(Mux(field == 0, 1, field) - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
+    code = float_code(claim, magnitude, weight, fmt, "spec")
+    nan, inf = dut.i[:-1] > FP32.infinity_code, dut.i[:-1] == FP32.infinity_code
+    finite = Mux(inf | (code > fmt.max_code), fmt.infinity_code, code)
+    number = Cat(claim.value(finite, "finite", fmt.width - 1), dut.i[-1])
+    claim.ensure(dut.o == Mux(nan, fmt.nan_code, number))
+
+
+def recurrence(claim: Claim, make: Callable[[], wiring.Component]) -> None:
+    """One request at a time, whose result is there LATENCY cycles after it, and not before."""
+    dut = claim.place("dut", make())
+    latency = DigitRecurrence.LATENCY
+    arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready
+    under_way, since = Signal(2, name="under_way"), Signal(range(latency + 1), name="since")
+    claim.m.d.sync += [
+        under_way.eq(under_way + arrives - leaves),
+        since.eq(Mux(arrives, 1, since + (since != latency))),
+    ]
+    claim.ensure(under_way == claim.inside("dut", "busy"))
+    claim.ensure((under_way == 0) | ((since != 0) & (claim.inside("dut", "left") == latency - since)))
+    claim.ensure(dut.o.valid == ((under_way != 0) & (since == latency)))
+
+
+FUNCTIONS = (
+    ("reciprocal", Reciprocal),
+    ("square_root", SquareRoot),
+    ("reciprocal_square_root", ReciprocalSquareRoot),
+)
+_RECURS = Sabotage(
+    "common/fp32/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
+)
+
+PROPERTIES = (
+    Property(
+        "fp32_multiply",
+        "common.fp32_multiply",
+        "the integers' product rounded once to even, subnormals, infinities, NaN",
+        multiply,
+        Sabotage(
+            "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
+        ),
+    ),
+    Property(
+        "bf16_clamp",
+        "common.bf16_clamp",
+        "the number within the limit, with its sign; NaN as it is",
+        clamp,
+        Sabotage("common/fp32/bf16_clamp.py", "magnitude > self.limit[BELOW:]", "magnitude > self.limit[BELOW + 1 :]"),
+    ),
+    Property(
+        "narrow",
+        "common.fp32_to_bf16",
+        "FP32 to BF16, to nearest even or with random bits, NaN and infinity",
+        narrow,
+        Sabotage("common/fp32/fp32_to_bf16.py", "half_below + last_place", "half_below + 1"),
+    ),
+    *(
+        Property(
+            f"fp32_cast_{fmt.name}".lower(),
+            "common.fp32_cast",
+            f"FP32 to {fmt.name}, rounded once, for every code",
+            partial(cast, fmt=fmt),
+            Sabotage("common/fp32/fp32_cast.py", "number.significand[: dropped - 1].any()", "number.significand[0]"),
+        )
+        for fmt in (FP16, E5M2, E4M3)
+    ),
+    *(
+        Property(
+            f"{name}_latency",
+            f"common.{name}",
+            f"one request at a time, its result {DigitRecurrence.LATENCY} cycles behind it, until it is taken",
+            partial(recurrence, make=function),
+            Sabotage(
+                "common/fp32/digit_recurrence.py",
+                "self.i.ready.eq(~busy | (self.o.valid & self.o.ready))",
+                "self.i.ready.eq(1)",
+            ),
+            Engine.INDUCTION,
+            3,
+        )
+        for name, function in (
+            ("reciprocal", Reciprocal),
+            ("square_root", SquareRoot),
+            ("reciprocal_square_root", ReciprocalSquareRoot),
+        )
+    ),
+    *(
+        offer_property(f"common.{name}", partial(Fp32Lanes, function, Fp32LanesConfig(lanes=1)), _RECURS, whole=False)
+        for name, function in FUNCTIONS
+    ),
+)

@@ -1,0 +1,157 @@
+"""Statements that hold of units of several rooms: a pipeline equals its combinational unit, an offer stays until it is taken, a
+request gets one answer; and the records of these properties."""
+
+from collections.abc import Callable
+from functools import partial
+
+from amaranth import Value
+from amaranth.lib import wiring
+
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import stays
+
+EARLY = Sabotage(
+    "common/pipeline/pipeline_registers.py",
+    "return list(held.values())",
+    "return [*list(values.values())[:1], *list(held.values())[1:]]",
+)
+"""One value of each pipeline stage bypasses its register."""
+MOVES = Sabotage("common/pipeline/pipeline_registers.py", "with self._m.If(self.advance):", "with self._m.If(1):")
+"""Pipeline registers load in stalled cycles too."""
+STAGES = (1, 2, 3, 4)
+
+
+def earlier(claim: Claim, value: Value, cycles: int, name: str) -> Value:
+    """The value of an input that many cycles ago."""
+    for cycle in range(cycles):
+        value = claim.register(value, f"{name}_{cycle}")
+    return value
+
+
+def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
+    """From any state, filled and unstalled: the output is the combinational unit's for the input ``latency`` cycles ago."""
+    dut = claim.place("dut", make(), i__valid=1, o__ready=1)
+    request = earlier(claim, Value.cast(dut.i.p), latency, "request")
+    flat = claim.place("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request)
+    claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
+
+
+def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool) -> None:
+    """From any state; ``whole`` says that the unit stands still exactly while its result waits."""
+    dut = claim.place("dut", make())
+    stays(claim, dut.o)
+    if whole:
+        claim.ensure(dut.i.ready == (dut.o.ready | ~dut.o.valid))
+
+
+def stands_still(claim: Claim, make: Callable[[], wiring.Component], **quiet: int) -> None:
+    """From any state; ``quiet`` are inputs beside the stream that change a register of their own."""
+    dut = claim.place("dut", make(), **quiet)
+    waited = claim.register(dut.o.valid & ~dut.o.ready, "waited")
+    for place, held in enumerate(claim.registers("dut")):
+        claim.ensure(~waited | (held == claim.register(held, f"held_{place}")))
+
+
+def answers(claim: Claim, make: Callable[[], wiring.Component], asks: str, gives: str) -> None:
+    """From any state: an answer is there the cycle after its request and only then, and waits until it is taken; no
+    request is taken while one waits."""
+    dut = claim.place("dut", make())
+    request, answer = getattr(dut, asks), getattr(dut, gives)
+    arrives, waits = request.valid & request.ready, answer.valid & ~answer.ready
+    if hasattr(request.p, "write"):  # of PSUM, which stores too
+        arrives &= ~request.p.write
+    stays(claim, answer)
+    claim.ensure(answer.valid == claim.register(arrives | waits, "expected"), ~waits | ~arrives)
+
+
+def staged(cls: type, config: Callable, stages: int) -> wiring.Component:
+    """A unit with a number of pipeline stages."""
+    return cls(config(pipeline=PipelineConfig(stages=stages)))
+
+
+def says_stages(stages: int) -> str:
+    """What a pipeline's property says."""
+    return f"{stages} pipeline stage{'s' * (stages > 1)}, filled and unstalled: the combinational unit's result"
+
+
+def stage_properties(
+    unit: str, cls: type, config: Callable, state: Callable = stream_pipeline, suffix: str = ""
+) -> list[Property]:
+    """A unit with 1 to 4 pipeline stages equals the combinational unit."""
+    return [
+        Property(
+            f"{_name(unit)}{suffix}_{stages}_stages",
+            unit,
+            says_stages(stages),
+            partial(state, make=partial(staged, cls, config, stages), latency=stages),
+            EARLY,
+            depth=stages,
+        )
+        for stages in STAGES
+    ]
+
+
+def pipeline_property(unit: str, make: Callable[[], wiring.Component], latency: int) -> Property:
+    """A unit of fixed latency equals the combinational unit."""
+    return Property(
+        f"{_name(unit)}_pipeline",
+        unit,
+        says_stages(latency),
+        partial(stream_pipeline, make=make, latency=latency),
+        EARLY,
+        depth=latency,
+    )
+
+
+def offer_property(
+    unit: str, make: Callable[[], wiring.Component], sabotage: Sabotage = MOVES, *, name: str = "", whole: bool = True
+) -> Property:
+    """A result stays until it is taken; ``whole`` as in :func:`offer_stays`."""
+    return Property(
+        f"{name or _name(unit)}_offer_stays",
+        unit,
+        "a result is offered unchanged until it is taken" + ("; the unit is ready unless one waits" if whole else ""),
+        partial(offer_stays, make=make, whole=whole),
+        sabotage,
+        depth=1,
+    )
+
+
+def still_property(unit: str, make: Callable[[], wiring.Component], *, name: str = "", **quiet: int) -> Property:
+    """No register changes while a result waits; ``quiet`` as in :func:`stands_still`."""
+    return Property(
+        f"{name or _name(unit)}_stands_still",
+        unit,
+        "no register changes in a cycle in which the result waits"
+        + "".join(f", with {port} at {value}" for port, value in quiet.items()),
+        partial(stands_still, make=make, **quiet),
+        MOVES,
+        depth=1,
+    )
+
+
+def staged_stream_properties(unit: str, cls: type, config: Callable) -> list[Property]:
+    """The stream contract of a unit with 1 to 4 pipeline stages."""
+    return [
+        state(unit, partial(staged, cls, config, stages), name=f"{_name(unit)}_{stages}")
+        for stages in STAGES
+        for state in (offer_property, still_property)
+    ]
+
+
+def answer_property(unit: str, make: Callable, asks: str, gives: str, sabotage: Sabotage) -> Property:
+    """A request on stream ``asks`` is answered on stream ``gives`` one cycle later."""
+    return Property(
+        f"{_name(unit)}_answers",
+        unit,
+        "an answer is there the cycle after its request, and stays until taken; no request is taken while one waits",
+        partial(answers, make=make, asks=asks, gives=gives),
+        sabotage,
+        depth=1,
+    )
+
+
+def _name(unit: str) -> str:
+    return unit.partition(".")[2]

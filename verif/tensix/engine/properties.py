@@ -1,0 +1,34 @@
+"""Tile sequencer: an instruction is offered until it is taken."""
+
+from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.rtl.tensix.engine.tile_sequencer import TileSequencer
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import kept, stays
+
+
+def instructions_stay(claim: Claim) -> None:
+    """As :func:`steps_stay`; a store that could be taken still can, and nothing begins to be packed before it is."""
+    dut = claim.place("dut", TileSequencer(TensixEngineConfig()))
+    could = claim.register(dut.store.ready & ~dut.store.valid, "could")
+    claim.assume(kept(claim, dut.product, "product_"), ~could | dut.store.ready)
+    claim.assume(
+        claim.register(dut.store.valid, "stored") | ((dut.packing & ~claim.register(dut.packing, "packing")) == 0)
+    )
+    stays(claim, dut.instruction)
+
+
+PROPERTIES = (
+    Property(
+        "tile_sequencer_offer_stays",
+        "tensix.tile_sequencer",
+        "a step is offered unchanged until it is taken, while its command is offered, a store that can be taken still can, and nothing else begins to be packed",
+        instructions_stay,
+        Sabotage(
+            "tensix/engine/tile_sequencer.py",
+            "with m.If(instruction.valid & instruction.ready):",
+            "with m.If(instruction.valid):",
+        ),
+        depth=1,
+    ),
+)

@@ -1,0 +1,88 @@
+"""Packer: pipeline and stream, block floats that come back, and the rounding of an accumulation in L1."""
+
+from functools import partial
+
+from amaranth import Cat, Const, Mux, Value
+
+from bitpath.golden.formats.catalogue import FP16, FP32
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
+from bitpath.golden.tensix.declarations.numerics import BfpRange
+from bitpath.golden.tensix.declarations.numerics import Tie as TensixTie
+from bitpath.rtl.tensix.pack.block_encode import BlockEncode
+from bitpath.rtl.tensix.pack.l1_round import CANCELLATION_EXPONENT, L1Round
+from bitpath.rtl.tensix.pack.packer import Packer
+from bitpath.rtl.tensix.unpack.block_decode import BlockDecode
+from bitpath.rtl.tensix.unpack.config import ConversionConfig
+from bitpath.rtl.tensix.unpack.float_word import FIELDS
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.contracts import offer_property, pipeline_property, still_property
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import Tie, leading_place, rounded
+
+
+def block_float_again(claim: Claim, fmt: Format) -> None:
+    """A Tensix block's datum, decoded and encoded under its exponent, is that datum."""
+    decode = claim.place("decode", BlockDecode(BfpRange.WRAP, BfpRange.WRAP), l1_format=int(fmt))
+    encode = claim.place("encode", BlockEncode(TensixTie.AWAY), i=decode.o, shared=decode.shared, out_format=int(fmt))
+    bits = BLOCK_FLOATS[fmt].magnitude_bits
+    # The exponent of the smallest magnitude is above 0; a zero has no sign; exponents of an 'a' variant have 5 bits.
+    claim.assume(decode.shared > bits, decode.shared < (32 if fmt.name.endswith("A") else 255))
+    claim.assume(decode.code >> bits + 1 == 0, decode.code != 1 << bits)
+    claim.ensure(encode.o == decode.code)
+
+
+def l1_sum(claim: Claim, out_format: Format) -> None:
+    """A sum at a biased exponent to nearest even; the format's underflow, overflow and zeros."""
+    fmt, is_fp16 = FIELDS[out_format], out_format is Format.FP16
+    dut = claim.place("dut", L1Round(fp16_underflow_saturates=True))
+    total, special = dut.i.total, dut.i.special
+    claim.assume(dut.out_format == out_format)
+    place = leading_place(claim, total.magnitude, "place")
+    wide = claim.value(total.magnitude << fmt.precision, "wide")
+    significand = rounded(claim, wide, place + 1, Tie.EVEN, "spec")
+    field = claim.value(total.exponent + place + significand[fmt.precision], "field")
+    unused = FP32.fraction_bits - fmt.fraction_bits
+    fraction = Mux(significand[fmt.precision], 0, significand[: fmt.fraction_bits])
+    number = claim.value(Cat(Const(0, unused), fraction, field[: FP32.exponent_bits]), "number", FP32.width - 1)
+    if is_fp16:
+        largest, beyond = FP16.exponent_mask << FP32.fraction_bits | FP32.fraction_mask, field > FP16.exponent_mask
+        beyond |= field < 0
+        cancelled = dut.i.top[: FP16.exponent_bits] >= CANCELLATION_EXPONENT
+    else:
+        largest, beyond, cancelled = FP32.infinity_code, field >= FP32.exponent_mask, Const(0)
+    finite = Cat(claim.value(Mux(beyond, largest, Mux(field <= 0, 0, number)), "finite", FP32.width - 1), total.sign)
+    zero = Mux(cancelled, largest, Cat(Const(0, FP32.width - 1), special.sign))
+    value = Mux(total.magnitude == 0, zero, finite)
+    infinite = Cat(Const(FP32.infinity_code, FP32.width - 1), special.sign)
+    wanted = claim.value(Mux(special.nan, FP32.nan_code, Mux(special.inf, infinite, value)), "wanted", FP32.width)
+    # Whoever writes the format cuts off a longer fraction.
+    claim.ensure(Value.cast(dut.o)[unused:] == wanted[unused:])
+
+
+_PACKER = partial(Packer, ConversionConfig())
+
+PROPERTIES = (
+    pipeline_property("tensix.packer", _PACKER, 4),
+    offer_property("tensix.packer", _PACKER),
+    still_property("tensix.packer", _PACKER),
+    *(
+        Property(
+            f"block_float_again_{fmt.name}".lower(),
+            "tensix.block_encode",
+            f"{fmt.name}: every datum comes back from its float, but -0, where the shared exponent gives it normal numbers",
+            partial(block_float_again, fmt=fmt),
+            Sabotage("tensix/pack/block_encode.py", "MAX_SHIFT, distance + 1", "MAX_SHIFT, distance + 2"),
+        )
+        for fmt in BLOCK_FLOATS
+    ),
+    *(
+        Property(
+            f"l1_round_{out_format.name}".lower(),
+            "tensix.l1_round",
+            f"accumulation in L1: a sum to {out_format.name}, to even; overflow, underflow, zeros",
+            partial(l1_sum, out_format=out_format),
+            Sabotage("tensix/pack/l1_round.py", "extended[: dropped + 1].any()", "extended[:dropped].any()"),
+        )
+        for out_format in (Format.FP32, Format.BF16, Format.FP16)
+    ),
+)

@@ -1,0 +1,156 @@
+"""RMSNorm-Quant's last pass: its rounding to E4M3, and its bytes in flight."""
+
+from functools import partial
+
+from amaranth import Cat, Const, Mux, Signal, signed
+from amaranth.lib import data
+
+from bitpath.golden.formats.catalogue import BF16, E4M3, FP32
+from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
+from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
+from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
+from bitpath.rtl.trainium3.rmsnorm_quant.layouts import Phase, command_layout
+from bitpath.rtl.trainium3.rmsnorm_quant.quantize import QuantizePass
+from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
+from bitpath.rtl.trainium3.rmsnorm_quant.row_sequencer import RmsNormQuantSequencer
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.specification import Tie, fields, float_code, leading_place, rounded, stays, within_half
+
+
+def _pass(claim: Claim, *, static: bool) -> tuple[QuantizePass, Signal]:
+    """RMSNorm-Quant's last pass, and the product that it rounds: any one, in its register."""
+    dut = claim.place("dut", QuantizePass())
+    claim.assume(dut.options.static == static)
+    return dut, claim.inside("dut", "product")
+
+
+def pass_half_unit(claim: Claim, *, static: bool) -> None:
+    """The product, or with a static scale the product rounded to BF16, is no more than half a unit from its code."""
+    dut, product = _pass(claim, static=static)
+    code = product[:-1]
+    if static:
+        below = FP32.fraction_bits - BF16.fraction_bits
+        code = claim.value(rounded(claim, code, Const(below), Tie.EVEN, "nearest") << below, "code", FP32.width - 1)
+    significand, biased = fields(claim, Cat(code, product[-1]), FP32, "x")
+    grid = 34
+    places = claim.value(biased + grid - (FP32.bias + FP32.fraction_bits), "places", signed(10))
+    # By a row's own scale nothing is brought into the range, and half a unit above the largest number it is left.
+    last = (FP32.bias + E4M3.emax << E4M3.precision) + (1 << E4M3.precision) - 1
+    limit = FP32.infinity_code if static else last << FP32.fraction_bits - E4M3.precision
+    claim.assume(code < limit, places >= 0)
+    # With a static scale as many places as make a number beyond the range.
+    amount = claim.value(Mux(places > 31, 31, places), "amount", 5)
+    within_half(claim, claim.value(significand << amount, "x"), dut.o, E4M3, grid)
+    claim.ensure(dut.o[-1] == Mux((product[:-1] == 0) & int(static), 0, product[-1]))
+
+
+def pass_static(claim: Claim) -> None:
+    """Any product plus 0, rounded to BF16, brought within the range, then to the code."""
+    dut, product = _pass(claim, static=True)
+    code, below = product[:-1], FP32.fraction_bits - BF16.fraction_bits
+    bf16 = claim.value(rounded(claim, code, Const(below), Tie.EVEN, "nearest") << below, "bf16", FP32.width)
+    significand, biased = fields(claim, bf16, FP32, "x")
+    weight = claim.value(biased - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
+    spec = float_code(claim, significand, weight, E4M3, "spec")
+    beyond = (code >= FP32.infinity_code) | (spec > E4M3.max_code)
+    finite = claim.value(Mux(beyond, E4M3.max_code, spec), "finite", E4M3.width - 1)
+    sign = product[-1] & (code != 0)
+    claim.ensure(dut.o == Mux(code > FP32.infinity_code, E4M3.nan_code, Cat(finite, sign)))
+
+
+def pass_again(claim: Claim, *, static: bool) -> None:
+    """Every finite code comes back from its value, but -0 with a static scale."""
+    dut, product = _pass(claim, static=static)
+    code = claim.free("code", E4M3.width)
+    got, field = fields(claim, code, E4M3, "of")
+    place = leading_place(claim, got, "place")
+    exponent = claim.value(field + place + (FP32.bias - E4M3.bias - E4M3.fraction_bits), "exponent", FP32.exponent_bits)
+    fraction = claim.value((got << FP32.fraction_bits) >> place, "fraction")[: FP32.fraction_bits]
+    claim.assume(code[:-1] <= E4M3.max_code)
+    claim.assume(product == Cat(Mux(got == 0, Const(0, FP32.width - 1), Cat(fraction, exponent)), code[-1]))
+    claim.ensure(dut.o == Mux((got == 0) & int(static), 0, code))
+
+
+def last_pass(claim: Claim) -> None:
+    """RMSNorm-Quant has bytes under way in its last pass only, and none behind a row's last one."""
+    config = RmsNormQuantConfig(lanes=1)
+    dut = claim.place("dut", RmsNormQuantSequencer(config))
+    phase, index = claim.inside("dut", "phase"), claim.inside("dut", "index")
+    command = data.View(command_layout(config), claim.inside("dut", "command"))
+    longest = config.max_row_length
+    claim.assume(dut.command.p.row_length <= longest)
+    claim.ensure((phase == Phase.IDLE) | (command.row_length <= longest))
+    count = Mux(command.options.static, 0, SCALE_BYTES) + command.row_length
+    history = claim.inside("dut.output", "history")
+    cycles = RmsNormQuantLane.OUTPUT_LATENCY
+    # The last to enter first: a byte's validity, and whether it is the last.
+    tags = [history.word_select(cycle, len(history) // cycles)[:2] for cycle in range(cycles)]
+    for cycle, (valid, last) in enumerate(tags):
+        behind = Cat(tag[0] for tag in tags[:cycle]).any()
+        claim.ensure(~valid | (phase == Phase.QUANTIZE), ~(valid & last) | ((index == count) & ~behind))
+
+
+def last_pass_stays(claim: Claim) -> None:
+    """From any state in which bytes are offered in the last pass only."""
+    dut = claim.place("dut", RmsNormQuant(RmsNormQuantConfig(lanes=1, max_row_length=4)))
+    claim.assume(~dut.o.valid | (claim.inside("dut.sequencer", "phase") == Phase.QUANTIZE))
+    stays(claim, dut.o)
+
+
+PROPERTIES = (
+    Property(
+        "rmsnorm_quant_last_pass",
+        "trainium3.row_sequencer",
+        "bytes are under way in the last pass only, and none behind a row's last one",
+        last_pass,
+        Sabotage(
+            "trainium3/rmsnorm_quant/row_sequencer.py",
+            "(phase == Phase.QUANTIZE) & (index != count)",
+            "index != count",
+        ),
+        Engine.INDUCTION,
+        2,
+    ),
+    Property(
+        "rmsnorm_quant_offer_stays",
+        "trainium3.rmsnorm_quant",
+        "in the last pass, bytes are offered unchanged until they are taken",
+        last_pass_stays,
+        Sabotage("trainium3/rmsnorm_quant/row_sequencer.py", "self.o_ready | ~self.o_valid", "1"),
+        depth=1,
+    ),
+    Property(
+        "quantize_pass_static",
+        "trainium3.quantize",
+        "static scale: any product to BF16, then to E4M3; exactly the largest code beyond the range; NaN",
+        pass_static,
+        Sabotage("trainium3/rmsnorm_quant/quantize.py", "Const(RANGE,", "Const(RANGE + (1 << 19),"),
+    ),
+    *(
+        Property(
+            f"quantize_pass_half_unit_{name}",
+            "trainium3.quantize",
+            f"E4M3, {what}: no more than half a unit from a product of 2**-11 and more{rest}",
+            partial(pass_half_unit, static=static),
+            Sabotage("common/fp32/fp32_cast.py", "number.significand[dropped - 1]", "number.significand[dropped]"),
+        )
+        for name, static, what, rest in (
+            ("row", False, "the row's own scale", ", below 248"),
+            ("static", True, "static scale", " rounded to BF16; exactly the largest code beyond"),
+        )
+    ),
+    *(
+        Property(
+            f"quantize_pass_again_{name}",
+            "trainium3.quantize",
+            f"E4M3, {what}: every finite code comes back from its value{rest}",
+            partial(pass_again, static=static),
+            Sabotage("common/fp32/fp32_cast.py", "number.exponent - FP32.bias", "number.exponent - FP32.bias + 1"),
+        )
+        for name, static, what, rest in (
+            ("row", False, "the row's own scale", ""),
+            ("static", True, "static scale", ", but -0 as 0"),
+        )
+    ),
+)

@@ -1,0 +1,156 @@
+"""Elements of Quantize-MX: at most half a unit of error, saturation to exactly the largest code, and stable codes."""
+
+from functools import partial
+
+from amaranth import Cat, Mux, Signal, Value, signed
+
+from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
+from bitpath.rtl.common.config import PipelineConfig
+from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
+from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS, MxCode
+from bitpath.rtl.trainium3.vector.mx_source import SOURCES, MxSource
+from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, QuantizeMx, Rule
+from bitpath.verif.formal.claim import Claim
+from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.specification import fields, float_code, leading_place, within_half
+
+
+def _element(claim: Claim, source: FloatFormat, fmt: FloatFormat, name: str, **inputs: Value) -> tuple:
+    """A source code on its way to an element's: both components."""
+    first = claim.place(f"{name}_source", MxSource(), source=SOURCES.index(source), **inputs)
+    scale = {} if name == "first" else {"scale": claim.inputs["first_code__scale"]}
+    second = claim.place(f"{name}_code", MxCode(), i=first.o, element=ELEMENTS.index(fmt), **scale)
+    return first, second
+
+
+def element_code(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
+    """The quotient by the scale rounded once; what is beyond the range is the largest code."""
+    first, second = _element(claim, source, fmt, "first")
+    code = first.code
+    significand, biased = fields(claim, code, source, "x")
+    special = code[source.fraction_bits : -1].all()
+    nan = special & code[: source.fraction_bits].any()
+    weight = claim.value(
+        biased - (source.bias + source.fraction_bits) - (second.scale - FP32.bias), "weight", signed(11)
+    )
+    spec = float_code(claim, significand, weight, fmt, "spec")
+    finite = claim.value(Mux(special | (spec > fmt.max_code), fmt.max_code, spec), "finite", fmt.width - 1)
+    claim.ensure(second.o == Mux(nan, fmt.nan_code, Cat(finite, code[-1])))
+
+
+def half_unit(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
+    """Twice the distance between the quotient and its code's value is no more than the unit of the code's last place."""
+    first, second = _element(claim, source, fmt, "first")
+    significand, biased = fields(claim, first.code, source, "x")
+    # Both on a grid on which the smallest quotient looked at has its last place: smaller ones are no more than that.
+    grid = 48
+    places = biased + FP32.bias - second.scale - (source.bias + source.fraction_bits) + grid
+    shift = claim.value(places, "places", signed(12))
+    claim.assume(first.code[source.fraction_bits : -1] != source.exponent_mask, shift >= 0, shift < 64)
+    within_half(claim, claim.value(significand << shift[:6], "x"), second.o, fmt, grid)
+    claim.ensure(second.o[-1] == first.code[-1])
+
+
+def _element_value(claim: Claim, code: Value, scale: Value, fmt: FloatFormat, name: str) -> Value:
+    """The BF16 code of a finite element code under a scale, where that is a normal number or 0."""
+    got, field = fields(claim, code, fmt, f"{name}_of")
+    place = leading_place(claim, got, f"{name}_place")
+    exponent = field + place - (fmt.bias + fmt.fraction_bits) + scale
+    fraction = claim.value((got << BF16.fraction_bits) >> place, f"{name}_fraction")[: BF16.fraction_bits]
+    value = Mux(got == 0, 0, Cat(fraction, claim.value(exponent, f"{name}_exponent", BF16.exponent_bits)))
+    return Cat(claim.value(value, name, BF16.width - 1), code[-1])
+
+
+def element_again(claim: Claim, fmt: FloatFormat) -> None:
+    """Under the OCP rule: a code's value, quantised under its scale, is that code, and keeps the scale what it is."""
+    first, second = _element(claim, BF16, fmt, "first")
+    scale = second.scale
+    largest = claim.free("largest", FP32.exponent_bits)
+    claim.assume(first.code[BF16.fraction_bits : -1] != BF16.exponent_mask, first.field <= largest, largest < 255)
+    claim.assume(scale == Mux(largest > fmt.emax, largest - fmt.emax, 0))
+    # Where the smallest subnormal code's value is a normal number of BF16.
+    claim.assume(scale > fmt.bias + fmt.fraction_bits)
+    again, code = _element(claim, BF16, fmt, "again", code=_element_value(claim, second.o, scale, fmt, "value"))
+    claim.ensure(code.o == second.o, again.field <= largest, (first.field != largest) | (again.field == largest))
+
+
+def _fp32_field(claim: Claim, code: Value, source: FloatFormat, name: str) -> Signal:
+    """The exponent field that a code's value has in FP32."""
+    significand, biased = fields(claim, code, source, name)
+    place = leading_place(claim, significand, f"{name}_place")
+    exponent = claim.value(biased + place - (source.bias + source.fraction_bits) + FP32.bias, f"{name}_exponent")
+    field = Mux((significand == 0) | (exponent < 0), 0, exponent)
+    special = code[source.fraction_bits : -1].all()
+    return claim.value(Mux(special, FP32.exponent_mask, field), f"{name}_field", FP32.exponent_bits)
+
+
+def block(claim: Claim) -> None:
+    """The scale is what the rule says of the largest exponent, and each code that of its own element under it."""
+    dut = claim.place("dut", QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0))), i__valid=1, o__ready=1)
+    control, scale = dut.i.p.control, dut.o.p.scale
+    emax = Mux(control.element, ELEMENTS[1].emax, ELEMENTS[0].emax)
+    # What the scale has as the largest exponent: none is above it, and one is there unless the scale stops at 0.
+    largest = claim.value(scale + emax - (control.rule == Rule.NKI05), "largest")
+    reached = []
+    for k in range(BLOCK):
+        code = dut.i.p.elements[k]
+        fields = [_fp32_field(claim, code, source, f"{source.name}_{k}".lower()) for source in SOURCES]
+        field = claim.value(Mux(control.source, fields[1], fields[0]), f"field_{k}")
+        reached.append(field == largest)
+        first = claim.place(f"source_{k}", MxSource(), source=control.source, code=code)
+        second = claim.place(f"code_{k}", MxCode(), i=first.o, element=control.element, scale=scale)
+        claim.ensure(field <= largest, dut.o.p.codes[k] == second.o)
+    claim.ensure((scale == 0) | Cat(reached).any())
+
+
+_EXPONENT = Sabotage(
+    "trainium3/vector/mx_code.py", "number.exponent - self.scale", "number.exponent - (self.scale | 1)"
+)
+_GUARD = Sabotage("trainium3/vector/mx_code.py", "number.significand[discarded - 1]", "number.significand[discarded]")
+
+PROPERTIES = (
+    *(
+        Property(
+            f"mx_code_{source.name}_{fmt.name}".lower(),
+            "trainium3.mx_code",
+            f"{source.name} by any scale to {fmt.name}: one rounding to even; exactly the largest code beyond the range",
+            partial(element_code, source=source, fmt=fmt),
+            _EXPONENT,
+        )
+        for source in SOURCES
+        for fmt in ELEMENTS
+    ),
+    *(
+        Property(
+            f"mx_code_half_unit_{source.name}_{fmt.name}".lower(),
+            "trainium3.mx_code",
+            f"{source.name} to {fmt.name}: no more than half a unit from a quotient of 2**-48 and more, below saturation",
+            partial(half_unit, source=source, fmt=fmt),
+            _GUARD,
+        )
+        for source in SOURCES
+        for fmt in ELEMENTS
+    ),
+    *(
+        Property(
+            f"mx_code_again_{fmt.name}".lower(),
+            "trainium3.mx_code",
+            f"{fmt.name}: an element's value under the OCP scale, above {fmt.bias + fmt.fraction_bits}, of any largest exponent: "
+            "the same code and exponent again",
+            partial(element_again, fmt=fmt),
+            _EXPONENT,
+        )
+        for fmt in ELEMENTS
+    ),
+    Property(
+        "quantize_mx_block",
+        "trainium3.quantize_mx",
+        "any block, either source, element and rule: the scale of its largest exponent; each code is mx_code's of its element under it",
+        block,
+        Sabotage(
+            "trainium3/vector/quantize_mx.py",
+            "largest > offset, largest - offset",
+            "largest > offset, largest - offset - 1",
+        ),
+    ),
+)
