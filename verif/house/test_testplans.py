@@ -1,14 +1,11 @@
 """Testplans are whole, and every test that they name exists."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
 from bitpath.rtl.units import UNITS
-from bitpath.verif.kit.testplan import load_plan, load_plans
-
-VERIF = Path(__file__).resolve().parents[1]
+from bitpath.verif.kit.testplan import file_of, load_plan, load_plans
 
 
 def functions(path):
@@ -20,9 +17,8 @@ def functions(path):
 
 
 def exists(test):
-    file, found, name = test.partition("::")
-    paths = [VERIF / file] if file.endswith(".py") else list(VERIF.rglob(f"{file}.py"))
-    return bool(found) and len(paths) == 1 and paths[0].is_file() and name in functions(paths[0])
+    path = file_of(test)
+    return path is not None and test.partition("::")[2] in functions(path)
 
 
 def test_every_named_test_exists():

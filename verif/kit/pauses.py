@@ -3,16 +3,31 @@
 All randomness in benches comes from :func:`rng`, hence from the run's seed.
 """
 
+import os
 import random
 from collections.abc import Iterator
+from hashlib import sha1
 from itertools import repeat
 
-import cocotb
+from cocotb import regression
+
+BENCHES = "bitpath.verif.tb"
+"""Package under whose name benches draw, wherever they lie: a bench that moves keeps its draws, and with them the bins that
+its list holds and the mutants that it kills."""
 
 
 def rng(name: str) -> random.Random:
     """A generator of its own for each name, so that adding one changes no other."""
-    return random.Random(f"{cocotb.RANDOM_SEED}/{name}")
+    return random.Random(f"{_test_seed()}/{name}")
+
+
+def _test_seed() -> int:
+    """The seed of the running test: ``cocotb.RANDOM_SEED``, but for the folder in its module's name."""
+    test = regression._manager_inst._test
+    module = test.module
+    if module.startswith("bitpath.verif."):
+        module = f"{BENCHES}.{module.rpartition('.')[2]}"
+    return int(os.environ["COCOTB_RANDOM_SEED"]) + int(sha1(f"{module}.{test.name}".encode()).hexdigest(), 16)
 
 
 def never() -> Iterator[bool]:

@@ -31,6 +31,13 @@ class Item:
     tests: tuple[str, ...]
 
 
+def file_of(test: str) -> Path | None:
+    """The file that holds a test, by the name that plans use; None where there is none, or more than one bench of that name."""
+    file, _, _ = test.partition("::")
+    paths = [VERIF / file] if file.endswith(".py") else list(VERIF.rglob(f"{file}.py"))
+    return paths[0] if len(paths) == 1 and paths[0].is_file() else None
+
+
 def load_plan(path: Path) -> list[Item]:
     """The items of one plan.
 

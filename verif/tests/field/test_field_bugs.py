@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bitpath.golden.formats import catalogue as formats
-from bitpath.verif.kit.code_mutants import VERIF, mutated, named_test
+from bitpath.verif.kit.code_mutants import mutated, named_test
+from bitpath.verif.kit.testplan import file_of
 
 TABLE = tomllib.loads(Path(__file__).with_name("field_bugs.toml").read_text())["bug"]
 MUTANTS = [
@@ -50,9 +51,8 @@ def test_every_mutated_bug_is_put_into_the_rtl_too_or_says_why_not():
 def test_every_named_test_exists():
     missing = []
     for test in (test for bug in TABLE for test in bug["tests"]):
-        file, _, name = test.partition("::")
-        path = VERIF / file if file.endswith(".py") else VERIF / "tb" / f"{file}.py"
-        if not path.is_file() or f"def {name}(" not in path.read_text():
+        path = file_of(test)
+        if path is None or f"def {test.partition('::')[2]}(" not in path.read_text():
             missing.append(test)
     assert not missing
 

@@ -91,6 +91,6 @@ def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp
     simulator = "verilator" if alive_handshakes and unit in LARGE else "icarus"
     built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter(alive_handshakes))
     with pytest.raises(SimulationError, match=re.compile(r"(\d+) of \1 tests failed")):
-        run(built, f"bitpath.verif.tb.tb_{unit}", seed=1, env={"BITPATH_CASES": "20"}, timeout=300)
+        run(built, UNITS[unit].bench, seed=1, env={"BITPATH_CASES": "20"}, timeout=300)
     (log,) = tmp_path.rglob("run.log")
     assert "AttributeError" not in log.read_text(), "the bench failed of a missing port, not of what it saw"

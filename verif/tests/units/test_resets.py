@@ -238,5 +238,5 @@ def test_programs_broken_off(unit, deep):
     words = config.psum_banks * config.array.cols * PLACES if in_psum else config.result_depth + EARLY_WORDS
     compared = 2 * programs * words
     env = {"BITPATH_CASES": str(programs)}
-    bench = f"bitpath.verif.tb.tb_{unit}_resets"
+    bench = f"{UNITS[unit].bench}_resets"
     run(built, bench, seed=SEED, min_tests=2, min_compared=compared, env=env, timeout=3600)

@@ -66,7 +66,7 @@ def emitter(resets):
 
 @pytest.mark.parametrize("unit", ENGINES)
 def test_a_valid_bit_that_reset_leaves_is_found(unit, tmp_path, monkeypatch):
-    config, bench = UNITS[unit].covered.config, f"bitpath.verif.tb.tb_{unit}_resets"
+    config, bench = UNITS[unit].covered.config, f"{UNITS[unit].bench}_resets"
     settings = {"seed": SEED, "min_tests": 2, "env": {"BITPATH_CASES": str(PROGRAMS[unit])}, "timeout": 1200}
     # Folders of their own: the key of a build does not say which of the two designs it is of.
     for resets in (True, False):

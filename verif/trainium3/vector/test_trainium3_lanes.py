@@ -15,6 +15,7 @@ from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.rtl.trainium3.vector import exponential_constants
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig
+from bitpath.rtl.units import find_unit
 from bitpath.sim.engine.runner import build, run, run_bench
 
 pytestmark = pytest.mark.simulator
@@ -40,7 +41,7 @@ def compare_known_answers(unit, config, min_compared):
     """Run the bench of known answers that is named after the unit."""
     run(
         build(unit, config, "verilator"),
-        f"bitpath.verif.tb.tb_{unit}_known_answers",
+        f"{find_unit(unit).bench}_known_answers",
         seed=SEED,
         min_compared=min_compared,
         env={"BITPATH_KAT_DIR": str(known_answers())},
@@ -63,15 +64,15 @@ def test_formats_that_may_meet(formats):
 @pytest.mark.parametrize(
     ("formats", "says"),
     [
-        ((), "allowed are some of E4M3, E4M3FN, E5M2, E3M4, BF16, FP16"),
-        ((BF16, FP32), "allowed are some of E4M3, E4M3FN, E5M2, E3M4, BF16, FP16"),
-        ((E4M3, BF16), "allowed are those of one width"),
-        ((BF16, FP16, BF16), "each is allowed once"),
-        ((E4M3, E5M2, E4M3FN), "allowed is one of E4M3 and E4M3FN"),
+        ((), "element_formats must be some of E4M3, E4M3FN, E5M2, E3M4, BF16, FP16"),
+        ((BF16, FP32), "element_formats must be some of E4M3, E4M3FN, E5M2, E3M4, BF16, FP16"),
+        ((E4M3, BF16), "element_formats must have one width"),
+        ((BF16, FP16, BF16), "must name each format once"),
+        ((E4M3, E5M2, E4M3FN), "must have only one of E4M3 and E4M3FN"),
     ],
 )
 def test_formats_that_do_not_meet_are_refused(formats, says):
-    with pytest.raises(ValueError, match=f"^multiply_add: element_formats are .*, {says}$"):
+    with pytest.raises(ValueError, match=f"^multiply_add: .*{says}"):
         MultiplyAddConfig(element_formats=formats)
 
 
