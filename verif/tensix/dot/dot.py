@@ -1,4 +1,4 @@
-"""Operands of one Tensix dot product, what golden says of them, and random ones by class."""
+"""Stimulus of the Tensix dot product: operands, expected results by golden, and random cases by class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ INT32_MAX = (1 << 31) - 1
 
 
 class Operation(Enum):
-    """What the unit is asked to compute; all but a dot product are of lane 0 alone."""
+    """Operation of the unit; all but DOT use lane 0 alone."""
 
     DOT = "dot"
     MULTIPLY = "multiply"
@@ -32,7 +32,7 @@ class Operation(Enum):
 
 @dataclass(frozen=True)
 class Mode:
-    """How SrcA and SrcB are read, and the width of Dst."""
+    """Style of SrcA and SrcB, and width of Dst."""
 
     style: Style
     dst32: bool
@@ -42,23 +42,20 @@ class Mode:
 
     @property
     def source_format(self) -> Format:
-        """The style's own."""
         return STYLE_OWN_FORMAT[self.style]
 
     @property
     def source_exponent_max(self) -> int:
-        """The largest exponent code of a float source."""
         return FP16.exponent_mask if self.style is Style.FP16 else FP32.exponent_mask
 
     @property
     def dst_format(self) -> FloatFormat:
-        """The float format of Dst."""
         if self.dst32:
             return FP32
         return FP16 if self.style is Style.FP16 else BF16
 
     def offset(self, phase: int) -> int:
-        """What is added to the sum of two exponents to give a product's."""
+        """Return the bias correction: exponent of a product minus the sum of its source exponents."""
         return rebias(self.style, self.dst32) - phase_weight(phase)
 
 
@@ -68,7 +65,7 @@ INTEGER_MODE = Mode(Style.INT8, True)
 
 @dataclass(frozen=True)
 class DotCase:
-    """What one request takes, in logical words; ``a`` and ``b`` are 16 words each of SrcA and SrcB."""
+    """One request in logical words; ``a`` and ``b`` are 16 words each of SrcA and SrcB."""
 
     mode: Mode
     phase: int
@@ -78,7 +75,7 @@ class DotCase:
     operation: Operation = Operation.DOT
 
     def trace(self, numerics: TensixNumerics) -> Dot16Trace:
-        """The dot product as the exact tier does it; floats only."""
+        """Return the trace of the exact tier; floats only."""
         mode, fmt = self.mode, self.mode.source_format
         return trace_dot16(
             numerics,
@@ -93,7 +90,7 @@ class DotCase:
         )
 
     def result(self, numerics: TensixNumerics) -> int:
-        """The new Dst word by the exact tier."""
+        """Return the new Dst word by the exact tier."""
         mode, fmt = self.mode, self.mode.source_format
         common = {"style": mode.style, "dst32": mode.dst32, "srca_format": fmt, "srcb_format": fmt}
         match self.operation:
@@ -108,7 +105,6 @@ class DotCase:
                 return add(numerics, self.dst, self.b[0], self.a[0], subtract=subtract, accumulating=True, **common)
 
     def payload(self, numerics: TensixNumerics) -> int:
-        """The request, of ``dot16_layout``."""
         style, fmt = self.mode.style, self.mode.source_format
         subtract = self.operation is Operation.SUBTRACT
         add = subtract or self.operation is Operation.ADD
@@ -121,13 +117,13 @@ class DotCase:
 
 
 def request_fields(mode: Mode, phase: int, dst: int, *, add: bool = False) -> dict[str, Any]:
-    """The fields of ``dot16_layout`` beside the operands."""
+    """Return the fields of ``dot16_layout`` other than the operands."""
     control = {"style": StyleCode.of(mode.style), "dst32": int(mode.dst32), "phase": phase, "add": int(add)}
     return {"dst": dst, "control": control}
 
 
 def operand(numerics: TensixNumerics, style: Style, word: int, fmt: Format) -> dict[str, int]:
-    """A logical word of SrcA or SrcB as the fields of ``Operand``."""
+    """Return a logical word of SrcA or SrcB as the fields of ``Operand``."""
     if style is Style.INT8:
         sign, magnitude = integer_datum(numerics, word)
         return {"sign": sign, "exponent": 0, "magnitude": magnitude}
@@ -137,7 +133,7 @@ def operand(numerics: TensixNumerics, style: Style, word: int, fmt: Format) -> d
 
 
 def side_bits(name: str, operands: list[dict[str, int]]) -> int:
-    """A payload with one side's operands alone: 32 constants of a layout would take milliseconds."""
+    """Return a payload with one side's operands alone; building 32 layout constants takes milliseconds."""
     fields, width = Operand.as_shape(), Operand.as_shape().size
     bits = 0
     for k, each in enumerate(operands):
@@ -154,7 +150,7 @@ def block_payloads(
     columns: Sequence[Sequence[int]],
     formats: tuple[Format, Format] | None = None,
 ) -> list[int]:
-    """Payloads of a whole MVMUL, Dst row by row: of rows of SrcB, columns of SrcA, and the formats of SrcA and SrcB."""
+    """Return the payloads of a whole MVMUL, Dst row by row, from SrcB rows, SrcA columns and their formats."""
     srca_format, srcb_format = formats or (mode.source_format,) * 2
     a = [side_bits("src_a", [operand(numerics, mode.style, word, srca_format) for word in words]) for words in columns]
     b = [side_bits("src_b", [operand(numerics, mode.style, word, srcb_format) for word in words]) for words in rows]
@@ -166,25 +162,25 @@ def block_payloads(
 
 
 def lone(word: int) -> tuple[int, ...]:
-    """A word in lane 0, zeros of either sign in the others."""
+    """Return a word in lane 0, zeros of either sign in the others."""
     return word, *(SRC_SIGN * (k % 3 == 0) for k in range(1, COLUMNS))
 
 
 def float_word(rng: Random, exponent: int, sign: int | None = None) -> int:
-    """A source with this exponent and any fraction."""
+    """Return a source with this exponent and a random fraction."""
     sign = rng.getrandbits(1) if sign is None else sign
     return sign * SRC_SIGN | exponent << SRC_FRACTION_BITS | rng.getrandbits(SRC_FRACTION_BITS)
 
 
 def dst_word(rng: Random, mode: Mode, exponent: int) -> int:
-    """A Dst word with an exponent as near this as its format has one, 0 left out, and any fraction and sign."""
+    """Return a Dst word with the nonzero exponent nearest to ``exponent``, and random fraction and sign."""
     fmt = mode.dst_format
     held = max(1, min(fmt.exponent_mask, exponent))
     return rng.getrandbits(1) * fmt.sign_mask | held << fmt.fraction_bits | rng.getrandbits(fmt.fraction_bits)
 
 
 def split(rng: Random, mode: Mode, phase: int, exponent: int) -> tuple[int, int]:
-    """Exponents of two sources whose product has this exponent, or the nearest that the sources can give."""
+    """Return exponents of two sources whose product has this exponent, or the nearest possible one."""
     top = mode.source_exponent_max
     total = max(2, min(2 * top, exponent - mode.offset(phase)))
     first = rng.randint(max(1, total - top), min(top, total - 1))
@@ -192,7 +188,7 @@ def split(rng: Random, mode: Mode, phase: int, exponent: int) -> tuple[int, int]
 
 
 def exponent_range(mode: Mode, phase: int) -> tuple[int, int]:
-    """The smallest and the largest exponent of a product that is not empty."""
+    """Return the smallest and the largest exponent of a nonempty product."""
     offset = mode.offset(phase)
     return max(1, 2 + offset), 2 * mode.source_exponent_max + offset
 
@@ -200,7 +196,7 @@ def exponent_range(mode: Mode, phase: int) -> tuple[int, int]:
 def product_words(
     rng: Random, mode: Mode, phase: int, exponents: list[int | None]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Sources whose products have these exponents and anything else at random; None is a product of a zero."""
+    """Return random sources whose products have these exponents; None is a product of a zero."""
     pairs = []
     for exponent in exponents:
         x, y = (0, rng.choice((0, 9))) if exponent is None else split(rng, mode, phase, exponent)
@@ -209,14 +205,14 @@ def product_words(
 
 
 def any_case(rng: Random, mode: Mode, phase: int) -> DotCase:
-    """Every bit at random: exponents far apart, codes at both ends."""
+    """Return a case of random bits: exponents far apart, codes at both ends."""
     top = mode.source_exponent_max
     words = [tuple(float_word(rng, rng.randint(0, top)) for _ in range(COLUMNS)) for _ in range(2)]
     return DotCase(mode, phase, *words, rng.getrandbits(mode.dst_format.width))
 
 
 def close_case(rng: Random, mode: Mode, phase: int, low: int | None = None, high: int | None = None) -> DotCase:
-    """Products and Dst within a few binades, some of them zero: all of their bits count."""
+    """Return products and Dst within a few binades, some zero, so that all bits matter."""
     bottom, top = exponent_range(mode, phase)
     centre = rng.randint(bottom if low is None else low, top if high is None else high)
     spread = rng.choice((0, 2, 6))
@@ -226,19 +222,19 @@ def close_case(rng: Random, mode: Mode, phase: int, low: int | None = None, high
 
 
 def tiny_case(rng: Random, mode: Mode, phase: int) -> DotCase:
-    """Around the smallest exponents."""
+    """Return a case near the smallest exponents."""
     bottom, _ = exponent_range(mode, phase)
     return close_case(rng, mode, phase, bottom, bottom + 8)
 
 
 def huge_case(rng: Random, mode: Mode, phase: int) -> DotCase:
-    """Around the largest exponent of Dst, or the sources' largest."""
+    """Return a case near the largest exponent of Dst, or of the sources."""
     top = min(exponent_range(mode, phase)[1], mode.dst_format.exponent_mask)
     return close_case(rng, mode, phase, top - 8, top)
 
 
 def cancelling(numerics: TensixNumerics, rng: Random, case: DotCase) -> DotCase:
-    """The case with a Dst that takes its sum back, up to a few units."""
+    """Return the case with a Dst that cancels its sum, up to a few units."""
     fmt = case.mode.dst_format
     word = replace(case, dst=0).result(numerics) ^ fmt.sign_mask
     magnitude = max(0, min(fmt.sign_mask - 1, (word & ~fmt.sign_mask) + rng.choice((0, 0, 0, 1, -1, 2, -2))))
@@ -246,7 +242,7 @@ def cancelling(numerics: TensixNumerics, rng: Random, case: DotCase) -> DotCase:
 
 
 def cancelling_case(numerics: TensixNumerics, rng: Random, mode: Mode, phase: int) -> DotCase:
-    """One product, or some in one lane's place and its opposite, against a Dst that cancels it."""
+    """Return products that cancel, against each other or against Dst."""
     case = close_case(rng, mode, phase)
     if rng.getrandbits(1):
         case = replace(case, a=lone(case.a[0]), b=lone(case.b[0]))
@@ -254,21 +250,21 @@ def cancelling_case(numerics: TensixNumerics, rng: Random, mode: Mode, phase: in
 
 
 def integer_word(rng: Random, bits: int = SRC_FRACTION_BITS) -> int:
-    """An integer source: exponent 16, or 0 of now and then, whatever the magnitude."""
+    """Return an integer source: exponent 16, or sometimes 0 with any magnitude."""
     exponent = rng.choice((16, 16, 16, 0))
     magnitude = rng.choice((rng.getrandbits(bits), (1 << bits) - 1, 0, 1))
     return rng.getrandbits(1) * SRC_SIGN | exponent << SRC_FRACTION_BITS | magnitude
 
 
 def integer_case(rng: Random, phase: int) -> DotCase:
-    """Integers of any size, Dst small, anywhere, or near the ends."""
+    """Return integers of any size, with Dst small, random, or near its ends."""
     words = [tuple(integer_word(rng) for _ in range(COLUMNS)) for _ in range(2)]
     magnitude = rng.choice((rng.getrandbits(12), rng.getrandbits(31), INT32_MAX - rng.getrandbits(20), 0))
     return DotCase(INTEGER_MODE, phase, *words, rng.getrandbits(1) << 31 | magnitude)
 
 
 def random_cases(numerics: TensixNumerics, rng: Random, count: int) -> list[DotCase]:
-    """``count`` cases: all modes, phases, classes and operations."""
+    """Return ``count`` cases of all modes, phases, classes and operations."""
     makers = [any_case, close_case, tiny_case, huge_case]
     cases = []
     for k in range(count):

@@ -1,6 +1,6 @@
-"""Bins of the Tensix dot product: properties of golden's trace of a case.
+"""Coverage bins of the Tensix dot product, computed from golden's trace of a case.
 
-A corner that misses its mark shows up as a bin not hit.
+A corner that misses its target shows up as a bin not hit.
 """
 
 from collections.abc import Iterator
@@ -14,19 +14,19 @@ from bitpath.verif.tensix.dot.dot import DotCase, Mode
 
 SUM_DISTANCES = 31
 DST_DISTANCES = 26
-"""Distances told apart; from these on nothing is left of a group's sum, and of Dst."""
+"""Distances with a bin each; at the last one a group sum, or Dst, is shifted out completely."""
 SIGNS = "+-"
 
 
 def product_distances(numerics: TensixNumerics) -> int:
-    """From this distance on nothing is left of a product."""
+    """Return the distances with a bin each; at the last one a product is shifted out completely."""
     return 13 + numerics.product_guard_bits
 
 
 def bins(numerics: TensixNumerics, mode: Mode) -> list[str]:
-    """Every bin of a mode: what its numbers and the numerics can reach."""
+    """Return every bin that a mode can reach with these numerics."""
     names = [f"product distance/{d}" for d in range(product_distances(numerics) + 1)]
-    # With one group, and no exponent beyond 5 bits, Dst is never so far above it.
+    # With one group and 5-bit exponents, Dst is never far above the group.
     beyond = numerics.group < COLUMNS or mode.dst_format.exponent_mask > SUM_DISTANCES
     names += [f"sum distance/{d}" for d in range(SUM_DISTANCES + beyond)]
     names += [f"dst distance/{d}" for d in range(DST_DISTANCES + 1)]
@@ -39,14 +39,14 @@ def bins(numerics: TensixNumerics, mode: Mode) -> list[str]:
     names += [f"zeros/{phase}" for phase in range(PHASES)]
     if not mode.dst32 and numerics.pre_round:
         names += [f"tie/second {place}/{sign}" for place in ("sum", "dst") for sign in SIGNS]
-    # Exponents of products in the wider Dst of style FP16 are never small.
+    # In a 32-bit Dst, products of FP16 never have small exponents.
     if not (mode.style is Style.FP16 and mode.dst32):
         names += [f"underflow/{sign}" for sign in SIGNS] + ["empty group", "negative exponent in a group"]
     return [f"{mode}/{name}" for name in names]
 
 
 def hits(numerics: TensixNumerics, case: DotCase, trace: Dot16Trace) -> Iterator[str]:
-    """The bins of a case that is a dot product of floats."""
+    """Return the bins of a case that is a dot product of floats."""
     mode, accumulation = case.mode, trace.accumulation
     names = [*_product_hits(numerics, case, trace), *_sum_hits(numerics, case, trace)]
     names += _result_hits(mode, accumulation)
@@ -86,7 +86,7 @@ def _product_hits(numerics: TensixNumerics, case: DotCase, trace: Dot16Trace) ->
             if _is_half(Fraction(p.magnitude * scale, 1 << distance)):
                 yield f"tie/product/{SIGNS[p.sign]}"
     if all(p.is_zero for p in trace.products) and case.dst:
-        # With or without an exponent of their own, by the numerics.
+        # The numerics select whether they have an exponent.
         yield f"zeros/{case.phase}"
 
 

@@ -1,4 +1,4 @@
-"""Directed corners of the Tensix dot product: cases for every bin of :mod:`.tensix_dot_bins`."""
+"""Directed corners of the Tensix dot product: cases for every bin of :mod:`.dot_bins`."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -28,15 +28,15 @@ from bitpath.verif.tensix.dot.dot_found import found
 A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)
 """Fields of phase 0 with their hidden bits."""
 HALF_PLACES = 12
-"""Of a sum's 23 fraction bits, those below half a unit of the 10 that a 16-bit Dst keeps."""
+"""Fraction bits of a sum below half a unit of a 16-bit Dst, which keeps 10 of 23."""
 HALF_BELOW = 14
-"""Binades from a sum to Dst at which the lowest bit of a product is half a unit of 23 fraction bits."""
+"""Binades from a sum to Dst at which the lowest product bit is half a unit of 2**-23."""
 REPEATS = 3
-"""Times that every corner is made, at random in everything else."""
+"""Number of cases for every corner; all other properties are random."""
 
 
 def corners(numerics: TensixNumerics, rng: Random, mode: Mode) -> list[DotCase]:
-    """Cases for every bin of a mode."""
+    """Return cases for every bin of a mode."""
     makers = (_product_distances, _sum_distances, _dst_distances, _ties, _units, _cancellations)
     makers += (_nearly_all_ones, _ends, _empty_fields, _zeros)
     made = [case for maker in makers for _ in range(REPEATS) for case in maker(numerics, rng, mode)]
@@ -44,7 +44,7 @@ def corners(numerics: TensixNumerics, rng: Random, mode: Mode) -> list[DotCase]:
 
 
 def _sweep(rng: Random, distances: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Distances with phases: 0, in which no field is empty, and any."""
+    """Yield distances with phases: phase 0, in which no field is empty, and a random one."""
     for distance in distances:
         yield distance, 0
         yield distance, rng.randrange(PHASES)
@@ -55,7 +55,7 @@ def _spread(rng: Random, lanes: dict[int, int]) -> list[int | None]:
 
 
 def _product_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """Two products of a group so far apart, and a Dst near them."""
+    """Two products of a group at each distance, and a Dst near them."""
     for distance, phase in _sweep(rng, (*range(product_distances(numerics) + 1), 40)):
         bottom, top = exponent_range(mode, phase)
         high = rng.randint(min(bottom + distance, top), top)
@@ -66,12 +66,12 @@ def _product_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Ite
 
 
 def _sum_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """A group's sum so far below Dst."""
+    """A group sum at each distance below Dst."""
     for distance, phase in _sweep(rng, (*range(SUM_DISTANCES), 45)):
         bottom, top = exponent_range(mode, phase)
         highest = min(top, mode.dst_format.exponent_mask - distance)
         if mode.style is Style.FP16 and not mode.dst32 and distance > SUM_DISTANCES - 1:
-            # No Dst is so far above: another group is, where there is one.
+            # Dst cannot be this far above; another group can, if there is one.
             base = rng.randint(1, 2)
             words = product_words(rng, mode, 0, _spread(rng, {0: base, COLUMNS - 1: base + distance}))
             yield DotCase(mode, 0, *words, 0)
@@ -83,7 +83,7 @@ def _sum_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterato
 
 
 def _dst_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """Dst so far below a group's sum."""
+    """Dst at each distance below a group sum."""
     for distance, phase in _sweep(rng, (*range(DST_DISTANCES + 1), 40)):
         bottom, top = exponent_range(mode, phase)
         high = min(top, mode.dst_format.exponent_mask + distance)
@@ -93,7 +93,7 @@ def _dst_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterato
 
 
 def _field_words(fields: tuple[int, int], exponents: tuple[int, int], sign: int) -> tuple[int, int]:
-    """Sources with these fields in phase 0, whose product has this sign."""
+    """Return sources with these fields in phase 0, whose product has this sign."""
     (a, b), (x, y) = fields, exponents
     return sign * SRC_SIGN | x << 10 | a << 6 & 0x3FF, y << 10 | b << 4 & 0x3FF
 
@@ -103,13 +103,13 @@ def _odd_fields(rng: Random) -> tuple[int, int]:
 
 
 def _dot(mode: Mode, pairs: list[tuple[int, int]], dst: int) -> DotCase:
-    """A case in phase 0 of these sources in the lowest lanes."""
+    """Return a case in phase 0 with these sources in the lowest lanes."""
     pairs = pairs + [(0, 0)] * (COLUMNS - len(pairs))
     return DotCase(mode, 0, tuple(a for a, _ in pairs), tuple(b for _, b in pairs), dst)
 
 
 def _ties(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """Odd products and a Dst with an odd fraction, each so far below another that its last bit is a half."""
+    """Odd products and a Dst of odd fraction, at distances that make the last bit a half."""
     fmt = mode.dst_format
     last = SUM_FRACTION_BITS - fmt.fraction_bits
     bottom, top = exponent_range(mode, 0)
@@ -120,7 +120,7 @@ def _ties(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase
             _field_words(_odd_fields(rng), split(rng, mode, 0, exponent - below), sign) for below in (0, product_below)
         ]
         yield _dot(mode, pairs, dst_word(rng, mode, exponent))
-        # Half a unit of the 23 fraction bits, then half one of the 10 that a 16-bit Dst keeps.
+        # Half a unit of 2**-23, then half a unit of 2**-10, which a 16-bit Dst keeps.
         for sum_below, dst_below in ((14, last + 1), (1, last - 12)):
             exponent = rng.randint(bottom, min(top, fmt.exponent_mask - sum_below))
             pair = _field_words(_odd_fields(rng), split(rng, mode, 0, exponent), sign)
@@ -133,14 +133,16 @@ def _ties(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase
 
 
 def _nearly_all_ones(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """A group's sum that is rounded twice for a 16-bit Dst: below half of its last place all ones, or all but one, and the half
-    below them that makes them one more."""
+    """Group sums near a double rounding tie of a 16-bit Dst.
+
+    The discarded bits are all ones, or all but one, with a half below them that carries into them.
+    """
     bottom, top = exponent_range(mode, 0)
     highest = min(top, mode.dst_format.exponent_mask - HALF_BELOW)
     if mode.dst32 or highest < bottom:
         return
     for zero, odd, sign in product(range(HALF_PLACES + 1), (0, 1), (0, 1)):
-        # Place 0 is the half, the others are zero in turn, or with place 0 none.
+        # Bit 0 is the half; each other bit is zero in turn, or none for bit 0.
         total = (2 << HALF_PLACES) - 1 - (1 << zero if zero else 0) | odd << HALF_PLACES + 2
         fields = _fields_adding_up(rng, total, numerics.group)
         exponent = rng.randint(bottom, highest)
@@ -150,7 +152,7 @@ def _nearly_all_ones(numerics: TensixNumerics, rng: Random, mode: Mode) -> Itera
 
 
 def _fields_adding_up(rng: Random, total: int, most: int) -> list[tuple[int, int]]:
-    """Fields whose products have this sum; none where it takes more of them than there may be."""
+    """Return fields whose products have this sum, or none if it takes too many products."""
     largest = max(A_FIELDS) * max(B_FIELDS)
     if total > most * largest:
         return []
@@ -164,9 +166,9 @@ def _fields_adding_up(rng: Random, total: int, most: int) -> list[tuple[int, int
 
 
 def _units(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """Sums of 0, and of plus and minus one unit: Dst's last place against 1.0, or two products against each other.
+    """Sums of 0 and of plus and minus one unit: the last place of Dst against 1.0, or two products against each other.
 
-    The two products also stand so low that their sum's exponent is not positive.
+    The two products are also so small that the exponent of their sum is not positive.
     """
     fmt = mode.dst_format
     bottom, top = exponent_range(mode, 0)
@@ -182,7 +184,7 @@ def _units(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCas
 
 
 def _cancellations(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """One product against a Dst that takes it back, up to a few units; two against each other, small exponents too."""
+    """A product and a Dst that cancels it up to a few units; two products; small exponents too."""
     for _ in range(8):
         phase = rng.randrange(2)
         bottom, top = exponent_range(mode, phase)
@@ -196,7 +198,7 @@ def _cancellations(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterato
 
 
 def _ends(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """Both ends of the exponents, of sources and of Dst; groups whose products are all too small to count."""
+    """Both ends of the exponents of sources and Dst; groups of underflowing products."""
     fmt, top = mode.dst_format, mode.source_exponent_max
     for phase in range(PHASES):
         yield huge_case(rng, mode, phase)
@@ -211,7 +213,7 @@ def _ends(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase
 
 
 def _empty_fields(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """A product whose field is 0 stands above the others, in every phase that has such fields."""
+    """A product with an empty field has the largest exponent, in every phase with such fields."""
     for phase in range(1, PHASES):
         bottom, top = exponent_range(mode, phase)
         exponent = rng.randint(bottom, top - 4)
@@ -221,18 +223,18 @@ def _empty_fields(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator
             a[0] &= ~0x3F
         else:
             b[0] &= ~0xF
-        # A bit of either low field, which BF16 has too.
+        # A bit of either low field that BF16 also has.
         a[1] |= 1 << 5
         b[1] |= 1 << 3
         yield DotCase(mode, phase, tuple(a), tuple(b), dst_word(rng, mode, exponent + rng.randint(-4, 4)))
 
 
 def _zeros(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:
-    """All products of zeros, against a Dst around the exponents that they have in style FP16."""
+    """Products of zeros alone, against a Dst around their exponents in style FP16."""
     for phase in range(PHASES):
         for distance in (-3, 0, 1, 5, 12, 24, 25, 40):
             exponent = max(mode.offset(phase), 30) - distance
             words = [[float_word(rng, 0) for _ in range(COLUMNS)] for _ in range(2)]
-            # One of the two is enough.
+            # One zero source is enough.
             words[rng.randrange(2)] = [float_word(rng, rng.randint(0, 31)) for _ in range(COLUMNS)]
             yield DotCase(mode, phase, *map(tuple, words), dst_word(rng, mode, exponent))

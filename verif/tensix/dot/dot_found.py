@@ -1,4 +1,4 @@
-"""Operands of the Tensix dot product that a solver found: each tells one small fault of the RTL from the design."""
+"""Operands of the Tensix dot product from a solver: each detects one small fault of the RTL."""
 
 from collections.abc import Iterator
 
@@ -49,11 +49,10 @@ FOUND = (
         0xA0,
     ),
 )
-"""Of each its mode and phase, 16 words of SrcA and of SrcB as hexadecimal digits, and Dst."""
+"""Mode and phase, 16 words of SrcA and of SrcB as hexadecimal digits, and Dst."""
 
 
 def found(mode: Mode) -> Iterator[DotCase]:
-    """Those of the mode."""
     for of_mode, phase, a, b, dst in FOUND:
         if of_mode == mode:
             yield DotCase(mode, phase, _words(a), _words(b), dst)

@@ -1,6 +1,6 @@
-"""Directed corners of the Tensix dot product that no trace describes: integers, and the operations on one lane.
+"""Directed corners of the Tensix dot product without a trace: integers, and the operations on one lane.
 
-Each case comes with the bin that it is for.
+Each case comes with its bin.
 """
 
 from collections.abc import Iterator
@@ -25,16 +25,16 @@ from bitpath.verif.tensix.dot.dot import (
 INT32_SIGN = 1 << 31
 INTEGER_EXPONENT = 16 << 10
 A_MAX, B_MAX = 0xFF, 0x3FF
-"""The largest magnitudes that the fields of all phases cover."""
+"""Largest magnitudes that the fields of all phases cover."""
 ADD_DISTANCES = 12
-"""From this distance on nothing is left of the smaller operand of an addition."""
+"""Distances with a bin each; at the last one the smaller addend is shifted out completely."""
 ADDITIONS = (Operation.ADD, Operation.SUBTRACT)
 REPEATS = 4
-"""Times that what has random parts is made."""
+"""Number of cases for each corner with random parts."""
 
 
 def integers(numerics: TensixNumerics, rng: Random) -> Iterator[tuple[str, DotCase]]:
-    """The largest products of every phase against both ends of Dst, cancellation to 0, and Dst's -0."""
+    """The largest products of every phase against both ends of Dst, cancellation to 0, and -0 in Dst."""
     for phase in range(PHASES):
         for sign in (0, 1):
             a = tuple(INTEGER_EXPONENT | A_MAX for _ in range(COLUMNS))
@@ -72,14 +72,14 @@ def _integer(phase: int, a: tuple[int, ...], b: tuple[int, ...], sign: int, magn
 
 
 def additions(numerics: TensixNumerics, rng: Random) -> Iterator[tuple[str, DotCase]]:
-    """ELWADD and ELWSUB: every distance either way, ties, cancellation, zeros, against no Dst and one nearby."""
+    """ELWADD and ELWSUB: every distance either way, ties, cancellation and zeros, with Dst 0 and near the sum."""
     for mode in FLOAT_MODES:
         for operation in ADDITIONS:
             for _ in range(REPEATS):
                 for name, a, b in _addends(rng, mode, operation):
                     nearby = dst_word(rng, mode, _result_exponent(mode, max(a >> 10 & 0xFF, b >> 10 & 0xFF)))
                     dst = rng.choice((0, nearby))
-                    # The phase means nothing here.
+                    # An addition ignores the phase.
                     phase = rng.randrange(PHASES)
                     yield f"{mode}/{operation.value}/{name}", DotCase(mode, phase, lone(a), lone(b), dst, operation)
 
@@ -96,7 +96,7 @@ def _addends(rng: Random, mode: Mode, operation: Operation) -> Iterator[tuple[st
         kind = max(-ADD_DISTANCES - 1, min(ADD_DISTANCES + 1, distance))
         yield f"distance/{kind}", *(float_word(rng, exponent) for exponent in exponents)
     for sign in (0, 1):
-        # The lowest fraction bit that any format has, and nothing below it, moved to half a place.
+        # The lowest fraction bit of any format alone, shifted to half a unit.
         low = rng.randint(1, top - 4)
         odd = sign * SRC_SIGN | low << 10 | rng.getrandbits(6) << 4 | 1 << 3
         even = float_word(rng, low + 4)
@@ -112,7 +112,7 @@ def _addends(rng: Random, mode: Mode, operation: Operation) -> Iterator[tuple[st
 
 
 def products(numerics: TensixNumerics, rng: Random) -> Iterator[tuple[str, DotCase]]:
-    """ELWMUL: a product alone must be what golden's own function for it says, zeros and both ends too."""
+    """ELWMUL: one product must match golden, also for zeros and at both ends of the range."""
     for mode in FLOAT_MODES:
         top = mode.source_exponent_max
         for phase in range(PHASES):

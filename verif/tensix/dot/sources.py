@@ -1,4 +1,4 @@
-"""Words of SrcA, SrcB and Dst for the Matrix unit, of each style's numbers."""
+"""Random words of SrcA, SrcB and Dst for the Matrix unit, by style."""
 
 from random import Random
 
@@ -11,13 +11,13 @@ from bitpath.verif.tensix.dot.words import float_code, fraction, integer
 FRACTION_BITS = 10
 EXPONENT5_MASK = 0x1F
 INTEGER_EXPONENT = 16
-"""Of an integer that is not 0."""
+"""Exponent field of a nonzero integer."""
 NOT_FP16 = (0xFF & ~EXPONENT5_MASK) << FRACTION_BITS
-"""Exponent bits that style FP16 does not read."""
+"""Exponent bits that style FP16 ignores."""
 
 
 def source_word(rng: Random, style: Style) -> int:
-    """A logical word of 19 bits: often near 1, often zero, else anything; all fraction bits are used in any format."""
+    """Return a logical 19-bit word: often near 1, often zero, else random, with random fraction bits."""
     match style:
         case Style.INT8:
             exponent = rng.choice((0, rng.getrandbits(8), *[INTEGER_EXPONENT] * 8))
@@ -30,17 +30,16 @@ def source_word(rng: Random, style: Style) -> int:
 
 
 def source_rows(rng: Random, style: Style, rows: int = SRC_ROWS) -> np.ndarray:
-    """Rows of a source's bank, uint32 [rows, 16]."""
+    """Return rows of a source bank, uint32 [rows, 16]."""
     return np.array([[source_word(rng, style) for _ in range(COLUMNS)] for _ in range(rows)], np.uint32)
 
 
 def dst_row(rng: Random, style: Style, *, dst32: bool) -> np.ndarray:
-    """A row of logical words as instructions of a style leave them, uint32 [16]."""
+    """Return a row of logical words as instructions of a style write them, uint32 [16]."""
     return np.array([dst_word(rng, style, dst32=dst32) for _ in range(COLUMNS)], np.uint32)
 
 
 def dst_word(rng: Random, style: Style, *, dst32: bool) -> int:
-    """A logical word of Dst."""
     if style is Style.INT8:
         return integer(rng, 32 if dst32 else 16)
     if style is Style.FP16 and not dst32:

@@ -40,7 +40,7 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
 def requests(cases: list[DotCase]) -> list[Request]:
-    """The cases with what the exact tier makes of them."""
+    """Return the cases with the results of the exact tier."""
     return [Request(case.payload(NUMERICS), case.result(NUMERICS), case) for case in cases]
 
 
@@ -71,7 +71,7 @@ async def directed_corners(dut, mode):
 
 @cocotb.test(**LIMIT)
 async def integers(dut):
-    """Sums saturate where they must and not before; zero is +0."""
+    """Sums saturate exactly at the limits; zero is +0."""
     table = list(special.integers(NUMERICS, pauses.rng("integers")))
     sent = requests([case for _, case in table])
     async with bench(dut, SIGNATURE) as frame:
@@ -99,7 +99,7 @@ async def single_lanes(dut, operation):
 
 @cocotb.test(**LIMIT)
 async def volume(dut):
-    """Whole MVMULs by the vectorised model, every mode and phase, at full speed."""
+    """Whole MVMULs against the vectorised model, in every mode and phase, at full throughput."""
     rng = pauses.rng("volume")
     sent = []
     for mode in (*FLOAT_MODES, INTEGER_MODE):
@@ -111,7 +111,7 @@ async def volume(dut):
 
 
 def _mvmul(rng, mode: Mode, phase: int) -> list[Request]:
-    """An MVMUL whose rows, columns and Dst come from random cases that are near each other."""
+    """Return an MVMUL whose rows, columns and Dst come from similar random cases."""
     low, high = (0, 0) if mode.style is Style.INT8 else exponent_range(mode, phase)
     centre = rng.randint(low, min(high, mode.dst_format.exponent_mask))
 
@@ -135,7 +135,7 @@ async def latency_is_the_number_of_stages(dut):
 
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
-    """With operands in all ranks; where there are none, nothing has a reset."""
+    """Reset with operands in every pipeline stage; a combinational unit has no reset."""
     rng = pauses.rng("operands")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES).resets(lambda: requests(random_cases(NUMERICS, rng, 2)))

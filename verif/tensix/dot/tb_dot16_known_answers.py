@@ -1,6 +1,6 @@
 """Known answers of the Tensix Matrix unit through the dot product: MVMUL and ELWMUL, ELWADD, ELWSUB.
 
-``BITPATH_KAT_DIR`` names their folder. ``BITPATH_CASES`` sets how many of the outputs of each instruction are compared.
+``BITPATH_KAT_DIR`` is their folder. ``BITPATH_CASES`` is the number of outputs to compare for each instruction.
 """
 
 import os
@@ -26,18 +26,18 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
 def archive(name: str) -> dict[str, np.ndarray]:
-    """The arrays of one archive."""
+    """Return the arrays of one archive."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / name) as file:
         return dict(file)
 
 
 def mode_of(arrays: dict[str, np.ndarray], case: int) -> Mode:
-    """Style and Dst of an instruction."""
+    """Return style and width of Dst of an instruction."""
     return Mode(Style(str(arrays["style_names"][arrays["style"][case]])), bool(arrays["use32"][case]))
 
 
 def sampled(case: int) -> list[int]:
-    """Outputs of an instruction that are compared, row by row."""
+    """Return the outputs of an instruction to compare, row by row."""
     return sorted(pauses.rng(f"sample of {case}").sample(range(OUTPUTS), min(SAMPLE, OUTPUTS)))
 
 
@@ -72,7 +72,7 @@ async def elementwise(dut):
         if name not in operations:
             continue
         phase = int(arrays["phase"][case])
-        # What does not accumulate takes Dst as 0; ELWMUL always does.
+        # Without accumulation Dst counts as 0; ELWMUL always accumulates.
         accumulates = name == "ELWMUL" or bool(arrays["accum"][case])
         for k in sampled(case):
             where = (case, *divmod(k, COLUMNS))

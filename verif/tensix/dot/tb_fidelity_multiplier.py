@@ -1,4 +1,4 @@
-"""Bench of the fidelity multiplier: every pair of fields in every phase, and bits outside the fields, which must not matter."""
+"""Bench of the fidelity multiplier: every pair of fields in every phase; bits outside the fields must not matter."""
 
 import cocotb
 from cocotb.triggers import Timer
@@ -16,46 +16,46 @@ from bitpath.verif.kit.streams import resolved
 SIGNATURE = FidelityMultiplier(config_from_environment(MultiplierConfig)).signature
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 EXPONENT = 16 << 10
-"""Of an integer datum; 0 would make it 0."""
+"""Exponent of an integer datum; with 0 it would be 0."""
 ALL = (1 << MAGNITUDE_BITS) - 1
 INTEGER_BITS = MAGNITUDE_BITS - 1
-"""Of an integer in SrcB, above which is 0."""
+"""Width of an integer in SrcB; the bits above are 0."""
 SIZES = ("zero", "largest", "between")
-"""Of a field, as coverage names it."""
+"""Sizes of a field, as coverage names them."""
 
 
 def float_product(a: int, b: int, phase: int) -> int:
-    """What two significands give."""
+    """Return the product of two significands' fields."""
     field_a, field_b = fields(Source(0, 1, a), Source(0, 1, b), phase)
     return field_a * field_b
 
 
 def integer_product(a: int, b: int, phase: int) -> int:
-    """What two magnitudes give; golden leaves fields in their places, the multiplier moves SrcB's low one up by 3."""
+    """Return the product of two magnitudes' fields. Golden leaves fields at their weight; the multiplier shifts SrcB's low one left by 3."""
     product = multiply_integer(WORMHOLE.numerics, EXPONENT | a & 0x3FF, EXPONENT | b & 0x3FF, phase)
     return product.value >> (0 if phase & 1 else 5) + (0 if phase & 2 else 4) << (3 if phase & 2 else 0)
 
 
 def places(integer: bool, phase: int) -> tuple[int, int]:
-    """Bits of the two magnitudes that are multiplied."""
+    """Return the multiplied bits of both magnitudes."""
     if integer:
         return 0x1F if phase & 1 else 0xE0, 0xF if phase & 2 else 0x3F0
     return 0x3E if phase & 1 else 0x7C0, 0xF if phase & 2 else 0x7F0
 
 
 def spread(mask: int) -> list[int]:
-    """Every value of the bits in a mask."""
+    """Yield every value of the bits in a mask."""
     low = mask & -mask
     return [value * low for value in range(mask // low + 1)]
 
 
 def size(value: int, mask: int) -> str:
-    """Which of the sizes the field at the mask has."""
+    """Return the size class of the field in the mask."""
     return "zero" if not value & mask else "largest" if value & mask == mask else "between"
 
 
 async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected: int) -> None:
-    """Give two magnitudes and compare what comes out."""
+    """Drive two magnitudes and compare the product."""
     board.expect(expected, f"{a:#x} x {b:#x}, phase {phase}, {'integer' if integer else 'float'}")
     dut.src_a.value, dut.src_b.value, dut.phase.value, dut.is_integer.value = a, b, phase, int(integer)
     await Timer(1, unit="ns")
@@ -65,7 +65,7 @@ async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
 async def every_pair_of_fields(dut, integer, phase):
-    """Float: 2**12 pairs, in the phases whose SrcB field has 4 bits 2**9; what is outside the fields is at random."""
+    """Floats: 2**12 pairs, or 2**9 in phases with the 4-bit SrcB field; bits outside the fields are random."""
     rng = pauses.rng(f"outside {integer} {phase}")
     product = integer_product if integer else float_product
     mask_a, mask_b = places(integer, phase)
@@ -86,7 +86,7 @@ async def every_pair_of_fields(dut, integer, phase):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(integer=[False, True], phase=list(range(PHASES)))
 async def bits_outside_do_not_matter(dut, integer, phase):
-    """Each of them turned by itself, with all bits of both fields set, which is no zero that could hide it."""
+    """Toggle each bit outside the fields, with all bits of both fields set so that no zero masks it."""
     product = integer_product if integer else float_product
     all_a, all_b = ALL, ALL >> integer
     expected = product(all_a, all_b, phase)

@@ -1,4 +1,4 @@
-"""The benches of the Tensix fidelity multiplier and dot product on both simulators, and known answers through them."""
+"""Benches of the Tensix fidelity multiplier and dot product on both simulators, with known answers."""
 
 import os
 from dataclasses import replace
@@ -27,9 +27,9 @@ TURNED = replace(
     empty_terms_in_maximum=False,
     zero_terms_keep_bias=False,
 )
-"""Every switch the other way."""
+"""Numerics with every switch inverted."""
 EVEN = replace(REFERENCE, product_tie=Tie.UP, sum_tie=Tie.EVEN, dst_tie=Tie.EVEN, final_tie=Tie.UP)
-"""Ties that the second rounding of a 16-bit Dst meets too."""
+"""Round to nearest even, with ties in the second rounding of a 16-bit Dst too."""
 
 
 def dot(numerics, stages):
@@ -40,7 +40,7 @@ bench = partial(run_bench, "dot16", seed=SEED)
 
 
 def test_on_verilator():
-    """Random classes at every pace, every corner of every style, integers, single lanes, whole MVMULs."""
+    """Random classes at every pace, corners of every style, integers, single lanes, whole MVMULs."""
     bench(dot(REFERENCE, 3), "verilator", cases=500, min_tests=15, min_compared=4 * 500 + 10_000)
 
 
@@ -60,7 +60,7 @@ def test_on_icarus(stages):
     ("numerics", "stages"), [(GUARDED, 2), (TURNED, 1), (EVEN, 3)], ids=["guarded", "turned", "even"]
 )
 def test_other_numerics(numerics, stages):
-    """Every corner of every style, and additions, which guard bits must not touch; Icarus takes minutes for them."""
+    """Corners of every style, and additions, which guard bits must not change; Icarus takes minutes for them."""
     tests = "directed_corners|single_lanes|integers"
     bench(dot(numerics, stages), "verilator", cases=1, tests=tests, min_tests=9, min_compared=6000)
 
@@ -74,7 +74,7 @@ def test_volume(numerics, stages):
 
 @pytest.mark.parametrize("simulator", ["icarus", "verilator"])
 def test_multiplier(simulator):
-    """2**12 pairs of fields in two phases of four for floats, 2**9 in the others, and fewer for integers."""
+    """2**12 pairs of fields in two of four phases for floats, 2**9 in the others, fewer for integers."""
     run(
         build("fidelity_multiplier", MultiplierConfig(), simulator),
         "bitpath.verif.tensix.dot.tb_fidelity_multiplier",

@@ -1,18 +1,18 @@
-"""Words of Dst and datums of L1 by class: everywhere in the range, where formats meet, and half-way between neighbours."""
+"""Random words of Dst and datums of L1 by class: full range, limits of the formats, and rounding ties."""
 
 from random import Random
 
 from bitpath.golden.formats.catalogue import FP16, FP32, FloatFormat
 
 _EXPONENTS = {
-    # Both ends, about 1, and about the ends of FP16's range.
+    # Both ends, near 1, and near the ends of FP16's range.
     FP32.name: (0, 1, 2, *range(122, 133), *range(108, 117), *range(139, 147), 253, 254, 255),
     FP16.name: (0, 1, 2, 14, 15, 16, 29, 30, 31),
 }
 
 
 def fraction(rng: Random, bits: int) -> int:
-    """Any fraction; all zeros or ones; or ones and zeros that end in a lone half or its neighbour."""
+    """Return a random fraction; all zeros or ones; or a pattern that ends in a half or its neighbour."""
     mask = (1 << bits) - 1
     match rng.randrange(4):
         case 0:
@@ -25,7 +25,7 @@ def fraction(rng: Random, bits: int) -> int:
 
 
 def float_code(rng: Random, fmt: FloatFormat, *, near: int | None = None) -> int:
-    """A code of FP32 or FP16, its exponent within a dozen of ``near`` where that is given."""
+    """Return a code of FP32 or FP16, with an exponent within 12 of ``near`` if given."""
     match rng.randrange(3):
         case 0:
             exponent = rng.getrandbits(fmt.exponent_bits)
@@ -39,12 +39,12 @@ def float_code(rng: Random, fmt: FloatFormat, *, near: int | None = None) -> int
 
 
 def integer(rng: Random, bits: int) -> int:
-    """Sign and magnitude in ``bits``, the magnitude of any length and often near 127, 255 or its end."""
+    """Return sign and magnitude in ``bits``, the magnitude of random length, often near 127, 255 or its maximum."""
     length = rng.randint(0, bits - 1)
     magnitude = rng.choice((rng.getrandbits(length), rng.randint(120, 135), rng.randint(250, 260)))
     return (rng.getrandbits(1) << bits - 1) | magnitude & (1 << bits - 1) - 1
 
 
 def row_bits(datums: list[int], bits: int) -> int:
-    """Datums as a row of L1 has them, the first in the lowest bits."""
+    """Return datums as a row of L1, the first in the lowest bits."""
     return sum(datum << bits * k for k, datum in enumerate(datums))

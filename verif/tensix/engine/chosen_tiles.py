@@ -1,4 +1,4 @@
-"""Operand tiles whose products are of a kind: of any magnitude, cancelling down to a unit, powers of two, at INT32's ends."""
+"""Operand tiles with special products: of any magnitude, cancelling to a unit, powers of two, at the ends of INT32."""
 
 import numpy as np
 
@@ -11,25 +11,25 @@ from bitpath.verif.tensix.unpack.unpack import Conversion
 
 BF16_TILE = Conversion(Format.BF16, Format.BF16)
 FARTHEST = {True: 20, False: 115}
-"""How far exponents of 5 or of 8 bits are moved: two together reach beyond either end."""
+"""Largest exponent offset for 5-bit or 8-bit exponents; two together pass either end of the range."""
 SPREAD = 8
-"""Of the exponents of what cancels, to either side of 1.0's."""
+"""Exponent range of cancelling operands, to either side of 1.0."""
 FIRST_FIELD = 6
-"""Fraction bits that the first fidelity phase takes of SrcB."""
+"""Fraction bits of SrcB in the first fidelity phase."""
 DEEPEST = 30
-"""Places below a sum's first at which nothing is left of a rest."""
+"""Distance below the leading bit of a sum at which a remainder is discarded."""
 UNITS, NOTHINGS = 12, 2
-"""Of the rows, those with a rest of a unit, and those whose rest does not count."""
+"""Rows with a remainder of one unit, and rows with a discarded one."""
 UNIT = 23
-"""The place of a unit of a sum."""
+"""Weight of a unit of a sum."""
 SECOND_GROUP = FACE // 2
-"""The first of the products that have an exponent of their own: a rest does not share that of what cancels."""
+"""First product of the second group, so that a remainder does not share the exponent of cancelling products."""
 
 
 def moved_operands(conversions: dict[str, Conversion], source: np.random.Generator) -> dict[str, Tile]:
-    """Tiles by their sides, each row of the left one and each column of the right one moved by a power of two of its own.
+    """Return tiles by side, with each row of the left one and each column of the right one scaled by its own power of two.
 
-    16 columns of block floats share one: they have the smallest and the largest.
+    Block floats scale 16 columns alike: by the smallest or the largest power.
     """
     tiles = {}
     for side, conversion in conversions.items():
@@ -44,7 +44,7 @@ def moved_operands(conversions: dict[str, Conversion], source: np.random.Generat
 
 
 def powers_of_two(conversion: Conversion, source: np.random.Generator) -> Tile:
-    """A tile of nothing but powers of two near 1, of which a fidelity phase behind the first takes no bit."""
+    """Return a tile of powers of two near 1, which have no bits in fidelity phases after the first."""
     fmt = FLOATS[conversion.l1_format]
     shape = (TILE, TILE)
     signs = source.integers(0, 2, shape) << fmt.width - 1
@@ -53,9 +53,9 @@ def powers_of_two(conversion: Conversion, source: np.random.Generator) -> Tile:
 
 
 def cancelling(source: np.random.Generator) -> list[dict[str, Tile]]:
-    """Operands of two products in a row, by their sides: the second takes all away that the first leaves but for a rest.
+    """Return the operands of two consecutive products, by side: the second cancels the first up to a remainder.
 
-    Of the rests many are a unit of the sum, and some too little to count; they have either sign.
+    Many remainders are one unit of the sum, and some are discarded; they have either sign.
     """
     shape = (TILE, 1)
     exponents = BF16.bias + source.integers(-SPREAD, SPREAD + 1, shape)
@@ -74,14 +74,14 @@ def cancelling(source: np.random.Generator) -> list[dict[str, Tile]]:
 
 
 def infinite(signs: np.ndarray) -> dict[str, Tile]:
-    """Operands, by their sides, of infinities with these signs, [32] of 0 or 1 for the rows."""
+    """Return operands of infinities with these signs, [32] of 0 or 1 for the rows."""
     largest = BF16.infinity_code - 1
     left = np.repeat(signs[:, np.newaxis] << BF16.width - 1 | largest, TILE, axis=1)
     return {"left": _tile(BF16_TILE, left), "right": _tile(BF16_TILE, np.full((TILE, TILE), largest))}
 
 
 def largest_integers(signs: np.ndarray) -> dict[str, Tile]:
-    """Operands, by their sides, of the largest products of INT8 with these signs, [32] of 0 or 1 for the rows."""
+    """Return operands of the largest products of INT8 with these signs, [32] of 0 or 1 for the rows."""
     left = np.repeat(signs[:, np.newaxis] << 7 | 0x7F, TILE, axis=1)
     return {
         "left": _tile(Conversion(Format.INT8, Format.INT8), left),
@@ -90,5 +90,5 @@ def largest_integers(signs: np.ndarray) -> dict[str, Tile]:
 
 
 def _tile(conversion: Conversion, codes: np.ndarray) -> Tile:
-    """The tile of a matrix of codes in its format, [32, 32]."""
+    """Return the tile of a matrix of codes in its format, [32, 32]."""
     return Tile(conversion, to_tiles(codes).astype(f"<u{L1_BYTES[conversion.l1_format]}").reshape(-1).view(np.uint8))

@@ -1,4 +1,4 @@
-"""Ways to store a Dst tile: few that meet every format and flag, for benches around the packer."""
+"""A small set of ways to store a Dst tile that covers every format and flag, for benches around the packer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -11,9 +11,9 @@ from bitpath.verif.tensix.pack.pack import ALL_PACKINGS, Packing
 from bitpath.verif.tensix.pack.pack_random import COMBINATIONS
 
 THRESHOLD_EXPONENTS = range(-2, 7)
-"""Of thresholds, about where sums of 32 products near 1 lie."""
+"""Exponents of thresholds, near the sums of 32 products near 1."""
 THRESHOLD_BITS = 15
-"""Of ReLU's, which is not negative."""
+"""Width of a ReLU threshold, which is not negative."""
 
 
 def _holds(packing: Packing, *, dst32: bool, five: bool, integer: bool) -> bool:
@@ -36,19 +36,19 @@ def _by_kind(packings: Iterable[Packing]) -> dict[str, tuple[Packing, ...]]:
 
 
 PACKINGS = _by_kind(ALL_PACKINGS)
-"""Every combination that golden allows, by what Dst holds."""
+"""Every combination that golden accepts, by contents of Dst."""
 RARER = _by_kind(
     each.packing
     for each in COMBINATIONS
     if each.packing.edge_minus_infinity or each.packing.round_10b or each.packing.descale_shift
 )
-"""Those with a step that few stores have, by what Dst holds."""
+"""Combinations with a step that few stores use, by contents of Dst."""
 AS_IT_IS = {kind: Packing(Format[kind], Format[kind], kind.endswith("32"), raw=True) for kind in PACKINGS}
-"""What keeps the bits of Dst, by what it holds."""
+"""Packing that keeps the bits of Dst, by contents of Dst."""
 
 
 def packing_bins(packing: Packing) -> list[str]:
-    """What coverage counts of a packing."""
+    """Return the coverage bins of a packing."""
     early = f"{'raw' if packing.raw else 'rounded'} {packing.mid_format.name}"
     bins = [f"to {packing.out_format.name}", early, f"relu {packing.relu}"]
     for has, name in (
@@ -63,12 +63,12 @@ def packing_bins(packing: Packing) -> list[str]:
 
 
 def every_bin(packings: Iterable[Packing]) -> list[str]:
-    """The bins of all packings."""
+    """Return the bins of all packings."""
     return list(dict.fromkeys(name for packing in packings for name in packing_bins(packing)))
 
 
 def covering(packings: Sequence[Packing], rng: Random) -> Iterable[Packing]:
-    """Packings in any order, each with a bin that none before it had, until there are none left."""
+    """Return packings in random order, each with at least one new bin, until all bins are hit."""
     missing = set(every_bin(packings))
     for packing in rng.sample(packings, len(packings)):
         if missing & set(packing_bins(packing)):
@@ -77,7 +77,7 @@ def covering(packings: Sequence[Packing], rng: Random) -> Iterable[Packing]:
 
 
 def with_numbers(packing: Packing, rng: Random) -> Packing:
-    """The packing with a threshold where its ReLU has one, with one of exponents now and then, and with INT8's shift."""
+    """Return the packing with the thresholds and the shift that its steps need; an exponent threshold only sometimes."""
     if packing.mid_format in INTEGERS:
         shifts = packing.mid_format is Format.INT8 and not packing.raw
         return replace(packing, descale_shift=rng.randrange(8)) if shifts else packing
@@ -88,7 +88,7 @@ def with_numbers(packing: Packing, rng: Random) -> Packing:
 
 
 def with_any_numbers(packing: Packing, rng: Random) -> Packing:
-    """The packing, of floats with any thresholds."""
+    """Return the packing; floats get random thresholds."""
     if packing.mid_format in INTEGERS:
         return packing
     threshold = rng.getrandbits(THRESHOLD_BITS) if packing.relu > 1 else 0

@@ -1,6 +1,6 @@
-"""Bench of the Tensix engine: short programs in any order that resets break off, and what runs behind them.
+"""Bench of the Tensix engine: random short programs that resets interrupt, and programs after the reset.
 
-``BITPATH_CASES`` are programs broken off at each pace.
+``BITPATH_CASES`` is the number of interrupted programs at each pace.
 """
 
 import os
@@ -21,7 +21,7 @@ from bitpath.verif.tensix.engine.tensix_engine_session import engine
 CONFIG = config_from_environment(TensixEngineConfig)
 CASES = int(os.environ.get("BITPATH_CASES", "8"))
 LENGTH = 5
-"""Products of the longest program."""
+"""Number of products in the longest program."""
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
@@ -33,7 +33,7 @@ async def programs_broken_off(dut, pause):
     def short(behind_reset: bool) -> Iterator[Product]:
         length = rng.randint(1, LENGTH)
         for index, (_, _, each) in enumerate(program(CONFIG, source, rng)[:length]):
-            # Behind a reset the first continues on what that leaves; the last keeps nothing for who does not follow.
+            # The first product after a reset accumulates onto its Dst; the last one keeps no tiles.
             fields = {"clear": False} if behind_reset and index == 0 else {}
             fields |= {"keep_left": False, "keep_right": False} if index == length - 1 else {}
             yield replace(each, fidelity=rng.choice(list(Fidelity)), **fields)

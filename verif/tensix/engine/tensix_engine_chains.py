@@ -1,4 +1,4 @@
-"""Products of chosen numbers for the bench of the Tensix engine, each chain into one tile of Dst, and what coverage counts."""
+"""Products of chosen numbers for the bench of the Tensix engine, in chains into one tile of Dst, with their bins."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,23 +21,23 @@ from bitpath.verif.tensix.engine.tensix_engine_programs import FLOAT_STYLES, ran
 from bitpath.verif.tensix.unpack.unpack import Conversion
 
 DST_TILES = 8
-"""That there are in either width."""
+"""Number of Dst tiles in either width."""
 PHASES = 10
-"""Products of the largest integers in all fidelity phases that take infinity's word to INT32's end."""
+"""Number of largest integer products that take the word of infinity to the end of INT32."""
 INT32_ENDS = {"largest": 0x7FFFFFFF, "smallest": 0xFFFFFFFF}
-"""Words in sign and magnitude."""
+"""Limits of INT32 in sign and magnitude."""
 WIDTHS = (False, True)
 
 
 @dataclass(frozen=True)
 class Chains:
-    """Chains of a kind.
+    """Chains of one kind: consecutive products into one tile of Dst.
 
     Attributes
     ----------
-    bins : what they hit between them.
-    products : one after the other, none stored; a chain's first clears its tile of Dst.
-    hits : of a product: its Dst words before it, which count only where it does not clear them, and behind it.
+    bins : bins that the chains hit together.
+    products : in order, none stored; the first of a chain clears its tile of Dst.
+    hits : the bins of a product, from its Dst words before (ignored if it clears them) and after.
     """
 
     bins: list[str]
@@ -46,7 +46,7 @@ class Chains:
 
 
 def _moved(source: np.random.Generator) -> Iterator[Product]:
-    """One into each width in each style, and another onto it."""
+    """Two products into one tile, for each width and style."""
     for style in FLOAT_STYLES:
         for dst32 in WIDTHS:
             first, second = (
@@ -59,7 +59,7 @@ def _moved(source: np.random.Generator) -> Iterator[Product]:
 
 
 def _sizes(product: Product, _: np.ndarray | None, words: np.ndarray) -> Iterator[tuple[object, ...]]:
-    """Bins of sums at either end of a format; what FP16 multiplies is far from FP32's, and block floats' exponents wrap."""
+    """Bins of sums at either end of a format; FP16 products are far from the ends of FP32, and block exponents wrap."""
     if product.style is Style.FP16 and product.dst32:
         return
     ends = {"zero": 0, "largest": (FP32 if product.dst32 else BF16).infinity_code}
@@ -81,7 +81,7 @@ def _cancelled(source: np.random.Generator) -> Iterator[Product]:
 
 
 def _rests(product: Product, before: np.ndarray | None, words: np.ndarray) -> Iterator[tuple[object, ...]]:
-    """Bins of what is left: nothing, less, and where a sum of -1 unit comes out as one above all that was added."""
+    """Bins of remainders: zero, discarded, and -1 unit, which becomes a value above all addends."""
     if product.clear:
         return
     fraction_bits = (FP32 if product.dst32 else BF16).fraction_bits
@@ -106,7 +106,7 @@ def _styles(product: Product, *_: np.ndarray | None) -> Iterator[tuple[object, .
 
 
 def _integers(source: np.random.Generator) -> Iterator[Product]:
-    """Integers onto the words of floats, and floats onto what these leave; onto infinities until INT32 ends."""
+    """Integers onto words of floats and floats onto words of integers; onto infinities up to the end of INT32."""
     sides = dict.fromkeys(("left", "right"), BF16_TILE)
     signs = source.permutation(np.arange(TILE) % 2)
     for opening, follows, count in (
@@ -133,7 +133,7 @@ def _ends(product: Product, _: np.ndarray | None, words: np.ndarray) -> Iterator
 
 
 def _first(source: np.random.Generator, sides: dict, style: Style, dst32: bool) -> Product:
-    """A chain's first product, in any fidelity, into any tile of Dst."""
+    """Return a chain's first product, in any fidelity, into any tile of Dst."""
     fidelity = list(Fidelity)[source.integers(len(Fidelity))]
     return Product(**sides, style=style, dst32=dst32, dst_tile=int(source.integers(DST_TILES)), fidelity=fidelity)
 

@@ -1,4 +1,4 @@
-"""The Tensix engine by golden: what Dst and the result memory hold after each command, and the commands themselves."""
+"""Golden model of the Tensix engine: Dst and the result memory after each command, and the encoding of commands."""
 
 from dataclasses import dataclass
 
@@ -22,12 +22,12 @@ from bitpath.verif.tensix.engine.tiles import Tile
 from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing
 
 TILES16 = DST16_ROWS // TILE_ROWS
-"""Tiles of 16-bit words in Dst; those of 32 bits take two each."""
+"""Number of 16-bit tiles in Dst; a 32-bit tile takes two."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """How a Dst tile is packed, and the word of the result memory at which it begins."""
+    """Packing of a Dst tile, and its first word in the result memory."""
 
     packing: Packing
     address: int
@@ -35,7 +35,7 @@ class Store:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Product:
-    """One command; where a side was kept, its tile is read for its register format only."""
+    """One command; a kept side uses its tile for the register format only."""
 
     left: Tile
     right: Tile
@@ -50,12 +50,12 @@ class Product:
 
     @property
     def fp16(self) -> bool:
-        """Whether 16-bit words of Dst are FP16."""
+        """True if 16-bit words of Dst are FP16."""
         return self.style is Style.FP16 and not self.dst32
 
     @property
     def dst16_tiles(self) -> frozenset[int]:
-        """The 16-bit tiles of Dst that it writes."""
+        """Return the 16-bit tiles of Dst that it writes."""
         return frozenset({2 * self.dst_tile, 2 * self.dst_tile + 1} if self.dst32 else {self.dst_tile})
 
     def __str__(self) -> str:
@@ -68,24 +68,24 @@ class Product:
 
 
 class EngineModel:
-    """Executes products in order.
+    """Model of the engine that executes products in order.
 
     Parameters
     ----------
-    config : of the engine.
-    results : uint8, what the result memory holds; changed in place.
+    config : configuration of the engine.
+    results : contents of the result memory, uint8; changed in place.
     """
 
     def __init__(self, config: TensixEngineConfig, results: np.ndarray):
         self.numerics = config.unit.numerics
         self.results = results
-        self.written: dict[int, str] = {}  # who wrote a word last
+        self.written: dict[int, str] = {}  # last writer of each word of the result memory
         self._dst: dict[tuple[int, bool, bool], np.ndarray] = {}
         self._touched: set[int] = set()
         self._kept: dict[str, np.ndarray | None] = {"left": None, "right": None}
 
     def execute(self, product: Product) -> None:
-        """Multiply, and store where the product says so."""
+        """Multiply, and store if the product stores."""
         words = {}
         for side, tile in (("left", product.left), ("right", product.right)):
             kept = self._kept[side]
@@ -109,15 +109,15 @@ class EngineModel:
             self._store(product, dst)
 
     def present(self, product: Product) -> np.ndarray:
-        """The words of a product's Dst tile, uint32 [64, 16]."""
+        """Return the words of a product's Dst tile, uint32 [64, 16]."""
         return self._dst[product.dst_tile, product.dst32, product.fp16]
 
     def _tile(self, product: Product) -> np.ndarray:
-        """The Dst tile that a product adds to; another width's words in the same place are no numbers any more."""
+        """Return the Dst tile that a product accumulates onto; it must have words of the same width."""
         key = (product.dst_tile, product.dst32, product.fp16)
         if product.clear or key not in self._dst:
             if not product.clear and product.dst16_tiles & self._touched:
-                raise ValueError(f"{product} continues on words of another width")
+                raise ValueError(f"{product} must accumulate onto words of its own width of Dst")
             places = [other for other in self._dst if self._overlaps(other, product)]
             for other in places:
                 del self._dst[other]
@@ -144,14 +144,14 @@ class EngineModel:
 
 
 def store_words(packing: Packing) -> int:
-    """Words of the result memory that a tile takes, exponents included."""
+    """Return the number of result memory words of a tile, exponents included."""
     return packing.row_bytes * TILE_ROWS // WORD_BYTES + (packing.out_format in BLOCK_FLOATS)
 
 
 def command_bits(
     config: TensixEngineConfig, product: Product, addresses: dict[str, int | None], junk: np.random.Generator
 ) -> int:
-    """A product as the port takes it; a side without an address was kept. What is not read is junk."""
+    """Return the payload of a product; a side without an address was kept. Ignored fields are random."""
     loads = {side: _load(config, getattr(product, side), addresses[side], junk) for side in ("left", "right")}
     control = {
         name: int(junk.integers(0, 1 << width)) for name, width in (("mid_format", 4), ("out_format", 4), ("relu", 2))

@@ -1,4 +1,4 @@
-"""Cycles for which the Tensix engine is busy with products that follow each other without a gap."""
+"""Cycle model of the Tensix engine for back-to-back products."""
 
 from dataclasses import dataclass
 
@@ -12,22 +12,22 @@ PASS = 16
 CLEAR = 4
 """Instructions that clear a tile."""
 BEGIN = 3
-"""Cycles beside its rows' until a tile can be multiplied: the queue, the memory's word, the unpacker's rank."""
+"""Cycles from a command to multiplication besides the tile's rows: queue, memory, unpacker."""
 DRAIN = MVMUL_LATENCY - 1
-"""Cycles after its last instruction in which a product's results are on the way."""
+"""Cycles with results in flight after the last instruction of a product."""
 STORE = TILE_ROWS + 1 + 1 + Packer.LATENCY + 1
-"""Cycles that a store takes: its rows, Dst's rank and the old word's, the packer's, and the word of exponents."""
+"""Cycles of a store: rows, Dst read, read of the old word, packer stages, and the word of exponents."""
 
 
 @dataclass(frozen=True)
 class PacedProducts:
-    """Products of one kind, and the cycles that they keep the engine busy.
+    """Products of one kind, and the number of cycles in which they keep the engine busy.
 
     Attributes
     ----------
-    clears : whether each product clears its Dst tile, or only the first.
-    alternates : whether two tiles of Dst take turns.
-    stores : which products are stored, "none", "last" or "all".
+    clears : True if each product clears its Dst tile, False if only the first does.
+    alternates : True if products alternate between two tiles of Dst.
+    stores : stored products, "none", "last" or "all".
     """
 
     clears: bool
@@ -37,13 +37,13 @@ class PacedProducts:
 
 
 class PaceOfProducts:
-    """What a product takes on an engine.
+    """Cycle counts of products on one engine.
 
     Parameters
     ----------
     passes : cycles of one instruction.
-    fidelity : of the products.
-    l1_format : of both operands.
+    fidelity : fidelity of the products.
+    l1_format : format of both operands.
     """
 
     def __init__(self, passes: int, fidelity: Fidelity, l1_format: Format):
@@ -52,12 +52,12 @@ class PaceOfProducts:
         self.compute = PASS * len(FIDELITY_PHASES[fidelity]) * passes
 
     def cases(self, count: int) -> list[PacedProducts]:
-        """So many products of every kind."""
+        """Return ``count`` products of every kind."""
         load, compute = self.load, self.compute
         cleared = compute + CLEAR
-        # The last MVMULs are on the way to the face that would be cleared last.
+        # The last MVMULs are in flight to the face that is cleared last.
         cleared_again = cleared + 1
-        # A product's last instruction waits whole until the store before is through.
+        # The last instruction of a product stalls until the previous store is complete.
         handed_on = STORE + self.passes
         stored_again = STORE + cleared
         return [
@@ -70,7 +70,7 @@ class PaceOfProducts:
         ]
 
     def _case(self, count: int, period: int, *, clears: bool, alternates: bool, stores: str) -> PacedProducts:
-        """The first product's load and computing, a period for each of the others, and what follows the last one."""
+        """Return load and computation of the first product, one period for each of the others, and the drain of the last."""
         end = DRAIN if stores == "none" else STORE
         cycles = self.load + BEGIN + self.compute + (count - 1) * period + end
         return PacedProducts(clears, alternates, stores, cycles)

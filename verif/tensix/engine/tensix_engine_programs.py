@@ -1,4 +1,4 @@
-"""Products for the bench of the Tensix engine: single ones, and programs in which each depends on the one before."""
+"""Random products for the bench of the Tensix engine: single ones, and programs with dependent products."""
 
 from itertools import product as combinations
 from random import Random
@@ -14,24 +14,24 @@ from bitpath.verif.tensix.pack.pack import Packing
 from bitpath.verif.tensix.unpack.unpack import Conversion
 
 LARGEST_STORE = 64
-"""Words of the largest tile in the result memory."""
+"""Result memory words of the largest tile."""
 WIDTHS = {style: (True,) if style is Style.INT8 else (False, True) for style in Style}
-"""Of Dst, as `dst32`."""
+"""Widths of Dst, as `dst32`."""
 KINDS = {
     "BF16": (Style.BF16, False),
     "FP16": (Style.FP16, False),
     "FP32": (Style.TF32, True),
     "INT32": (Style.INT8, True),
 }
-"""A style and a width of Dst by what Dst then holds."""
+"""Style and width of Dst, by contents of Dst."""
 RELATIONS = ("same tile, cleared", "same tile, continued", "other tile", "other width")
-"""What a product's Dst tile is to the one before, which is being packed meanwhile; another width's is in its place."""
+"""Relation of a product's Dst tile to the previous one, which is being packed; a tile of another width overlaps it."""
 KEEPS = {"neither": (False, False), "left": (True, False), "right": (False, True), "both": (True, True)}
 FLOAT_STYLES = (Style.BF16, Style.TF32, Style.FP16)
 
 
 def dst_kind(style: Style, *, dst32: bool) -> str:
-    """What Dst holds, by the names of `PACKINGS`."""
+    """Return the contents of Dst, by the names of `PACKINGS`."""
     if style is Style.INT8:
         return "INT32"
     if dst32:
@@ -40,17 +40,17 @@ def dst_kind(style: Style, *, dst32: bool) -> str:
 
 
 def as_it_is(style: Style, address: int, *, dst32: bool) -> Store:
-    """A store that keeps the bits of Dst."""
+    """Return a store that keeps the bits of Dst."""
     return Store(AS_IT_IS[dst_kind(style, dst32=dst32)], address)
 
 
 def slots(config: TensixEngineConfig) -> range:
-    """Addresses of the result memory at which tiles of any format do not meet."""
+    """Return addresses of the result memory at which tiles of any format are disjoint."""
     return range(0, config.result_depth - LARGEST_STORE + 1, LARGEST_STORE)
 
 
 def any_address(config: TensixEngineConfig, packing: Packing, source: np.random.Generator) -> int:
-    """Any word at which there is room for a tile."""
+    """Return a random address with room for a tile."""
     return int(source.integers(0, config.result_depth - store_words(packing) + 1))
 
 
@@ -60,22 +60,22 @@ def random_conversion(style: Style, source: np.random.Generator) -> Conversion:
 
 
 def random_operands(style: Style, source: np.random.Generator) -> dict[str, Tile]:
-    """Tiles of any format of a style, by their sides."""
+    """Return tiles of random formats of a style, by side."""
     return {side: random_tile(source, random_conversion(style, source)) for side in ("left", "right")}
 
 
 def program(config: TensixEngineConfig, source: np.random.Generator, rng: Random) -> list[tuple[str, str, Product]]:
-    """A product of every relation to the Dst tile before, for every choice of tiles kept, each stored in any format.
+    """Yield a product of every relation to the previous Dst tile, for every choice of kept tiles, stored in any format.
 
     Returns
     -------
-    the relation to the product before, the tiles kept from it, and the product; the first stands for itself.
+    the relation to the previous product, the tiles kept from it, and the product; the first has no predecessor.
     """
     plan = list(combinations(RELATIONS, KEEPS))
     rng.shuffle(plan)
     products: list[Product] = []
     steps = [("", "neither"), *plan]
-    # Which tiles a product keeps is seen in the next.
+    # The next product determines which tiles a product keeps.
     keeps = [KEEPS[keep] for _, keep in plan] + [(False, False)]
     for (relation, _), (keep_left, keep_right) in zip(steps, keeps, strict=True):
         before = products[-1] if products else None
@@ -94,7 +94,7 @@ def program(config: TensixEngineConfig, source: np.random.Generator, rng: Random
 
 
 def _style_and_place(before: Product | None, relation: str, rng: Random, *, held: bool) -> dict:
-    """Style and Dst tile of a product in a program; a tile that was kept keeps the style."""
+    """Return style and Dst tile of a product in a program; a kept tile keeps the style."""
     style = rng.choice(FLOAT_STYLES) if before is None or not held else before.style
     if before is None:
         return {"style": style, "dst32": True, "dst_tile": 0, "clear": True}

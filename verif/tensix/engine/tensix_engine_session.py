@@ -1,4 +1,4 @@
-"""Products to the Tensix engine and its result memory back, both sides of the comparison, for its benches."""
+"""Driver of the Tensix engine and comparison of its result memory with golden, for its benches."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -23,14 +23,14 @@ SIDES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
 class Session:
     """Queues products while the operand memories have room for their tiles, runs them, and compares all results.
 
-    Golden executes a product as it is queued, before anything is driven. Every word of the result memory is compared,
-    those too that no product wrote.
+    Golden executes a product when it is queued, before anything is driven. Every word of the result memory is compared, also
+    words that no product wrote.
 
     Parameters
     ----------
-    frame : of the test.
-    config : of the engine.
-    gap, stall : how often commands and answers pause.
+    frame : bench frame of the test.
+    config : configuration of the engine.
+    gap, stall : probability of a pause of commands and of responses.
     """
 
     def __init__(self, frame: Bench, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0):
@@ -50,27 +50,27 @@ class Session:
         self.products = 0
 
     async def preset(self) -> None:
-        """What `results` holds to the result memory."""
+        """Write the contents of `results` to the result memory."""
         writes = host_writes(self.config, EngineMemory.RESULT, 0, memory_words(self.results))
         await self.player.play([Segment(writes=writes)])
 
     def contents(self) -> np.ndarray:
-        """A copy of what the result memory holds once all that is queued has run, uint8."""
+        """Return a copy of the result memory after all queued products, uint8."""
         return self.results.copy()
 
     async def begin_on(self, results: np.ndarray) -> None:
-        """Begin behind a reset, on what the result memory holds, uint8."""
+        """Start after a reset, with these contents of the result memory, uint8."""
         self.results[:] = results
         self.forget()
 
     async def run(self, products: Iterable[Product]) -> None:
-        """Queue products, then run what is queued and compare."""
+        """Queue products, run them and compare."""
         for product in products:
             await self.queue(product)
         await self.flush()
 
     async def queue(self, product: Product) -> None:
-        """Place the tiles and queue the command; what was queued before runs first where there is no room."""
+        """Place the tiles and queue the command; run the queue first if there is no room."""
         images = {side: memory_words(getattr(product, side).image) for side, kept in self._kept.items() if not kept}
         if any(self._next[side] + len(words) > self.config.operand_depth for side, words in images.items()):
             await self.flush()
@@ -85,20 +85,20 @@ class Session:
         self._segment.commands.append(command_bits(self.config, product, addresses, self._junk))
 
     def take_segment(self) -> Segment:
-        """What is queued, for a test that drives it itself."""
+        """Return the queued products for a test that drives them itself."""
         segment, self._segment = self._segment, Segment()
         self._next = dict.fromkeys(SIDES, 0)
         return segment
 
     async def flush(self) -> np.ndarray:
-        """Run what is queued and compare the result memory, which is returned, uint8."""
+        """Run the queue, compare the result memory and return it, uint8."""
         await self.player.play([self.take_segment()])
         retired = resolved(self.dut.retired)
         assert retired == self.products, f"{retired} products are counted, {self.products} were sent"
         return await self.compare()
 
     async def compare(self, addresses: range | None = None) -> np.ndarray:
-        """Words of the result memory, all where none are named, against golden's; returns what came, uint8."""
+        """Compare words of the result memory (default: all) with golden; return the received words, uint8."""
         addresses = range(self.config.result_depth) if addresses is None else addresses
         expected = memory_words(self.results.reshape(-1, WORD_BYTES)[addresses.start : addresses.stop])
         received = await self.player.read(addresses.start, len(addresses))
@@ -108,7 +108,7 @@ class Session:
         return received
 
     def forget(self) -> None:
-        """What a reset forgets: Dst and kept tiles, but not the memories."""
+        """Model a reset: Dst and kept tiles are lost, memories are kept."""
         self.model = EngineModel(self.config, self.results)
         self.take_segment()
         self._kept = dict.fromkeys(SIDES, False)
@@ -119,7 +119,7 @@ class Session:
 async def engine(
     dut: Any, config: TensixEngineConfig, *, gap: float = 0.0, stall: float = 0.0
 ) -> AsyncIterator[tuple[Bench, Session]]:
-    """The frame of a bench around an engine at rest, whose result memory holds random bytes."""
+    """Return the bench frame of an idle engine, whose result memory holds random bytes."""
     async with bench(dut, TensixEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
         await expect_rest(dut)
         session = Session(frame, config, gap=gap, stall=stall)

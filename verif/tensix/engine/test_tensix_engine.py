@@ -1,4 +1,4 @@
-"""The bench of the Tensix engine on both simulators, and one result from all shapes."""
+"""Bench of the Tensix engine on both simulators, and one result from all shapes."""
 
 from functools import partial
 
@@ -13,14 +13,14 @@ from bitpath.sim.flows.tensix_matmul import ENGINES
 pytestmark = pytest.mark.simulator
 SEED = 20251122
 ALL = 29
-"""Tests of the bench."""
+"""Names of all tests of the bench."""
 SAME = "same_on_every_engine"
 WORDS = 256
-"""Of the result memory, all compared after each run of commands."""
+"""Words of the result memory, all compared after each run of commands."""
 
 DEFAULT = TensixEngineConfig()
 FAST = TensixEngineConfig(unit=MatrixUnitConfig(rows=4, cols=8))
-"""Its products take no longer than loading or storing a tile, so that these can hold it up."""
+"""Engine whose products take no longer than loading or storing a tile, so that these can stall it."""
 
 
 bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
@@ -28,7 +28,7 @@ bench = partial(run_bench, "tensix_engine", seed=SEED, min_tests=ALL)
 
 @pytest.mark.parametrize("config", [FAST, pytest.param(DEFAULT, marks=pytest.mark.deep)], ids=["4x8", "2x4"])
 def test_on_verilator(config):
-    """Formats on both sides and of results, chains through all of Dst, chosen numbers, programs, matmuls, pace, resets."""
+    """Operand and result formats, chains through all of Dst, chosen numbers, programs, matmuls, throughput, resets."""
     bench(config, "verilator", cases=4, min_compared=50 * WORDS)
 
 
@@ -36,14 +36,14 @@ def test_on_verilator(config):
     ("simulator", "config"),
     [
         ("verilator", DEFAULT),
-        # Some ten cycles a second; `bitpath run` does a slice of a layer on it in the tests too.
+        # Runs at about ten cycles a second; the tests of `bitpath run` also run part of a layer on it.
         ("icarus", ENGINES["icarus"]),
     ],
     ids=["2x4-verilator", "2x4-icarus"],
 )
 @pytest.mark.deep
 def test_one_result_from_every_engine(simulator, config, tmp_path):
-    """A product in LoFi, as 4x8 dot products on Verilator have it."""
+    """A product in LoFi must give the result of 4x8 dot products on Verilator."""
     results = []
     for engine in (("verilator", FAST), (simulator, config)):
         file = tmp_path / f"{len(results)}.npy"

@@ -1,6 +1,6 @@
-"""Operand tiles as they lie in L1, of numbers whose products add up: most near 1, some zeros, a few of anything.
+"""Operand tiles in their L1 layout, with numbers whose products add up: most near 1, some zeros, few random.
 
-A result sees 64 datums, and one of extreme magnitude hides all others.
+A result sums 64 datums, and one of extreme magnitude would mask all others.
 """
 
 from dataclasses import dataclass
@@ -17,38 +17,38 @@ from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion
 
 DATUMS = TILE * TILE
 RARE = 0.002
-"""Of a datum, or of a block's exponent times the datums of a block, to be anything."""
+"""Probability of a random datum; of a random block exponent, times the datums of a block."""
 ZERO = 0.05
-"""Of a datum to have exponent 0, with any fraction."""
+"""Probability of exponent 0, with any fraction."""
 SPREAD = 3
-"""Of the other exponents, to either side of 1.0's."""
+"""Range of the other exponents, to either side of 1.0."""
 FLOATS = {Format.FP32: FP32, Format.TF32: FP32, Format.BF16: BF16, Format.FP16: FP16, Format.FP8: E5M2}
-"""Number formats of datums in L1; TF32 lies there in 32 bits."""
+"""Float formats of datums in L1; TF32 takes 32 bits there."""
 SHIFTS = (0, 0, 0, 0, 3)
-"""Of a tile's integers, whose sums of products are so of any size."""
+"""Right shifts of a tile's integers, so that sums of products have any size."""
 REGISTER_FORMATS = {
     Style.BF16: (Format.TF32, Format.BF16, Format.BFP8, Format.BFP4, Format.BFP2, Format.INT16),
     Style.TF32: (Format.TF32, Format.BF16, Format.BFP8, Format.BFP4, Format.BFP2, Format.INT16),
     Style.FP16: (Format.FP16, Format.FP8, Format.BFP8A, Format.BFP4A, Format.BFP2A),
     Style.INT8: (Format.INT8,),
 }
-"""Formats of the sources by style."""
+"""Formats of the sources, by style."""
 CONVERSIONS = {
     style: tuple(each for each in ALL_CONVERSIONS if each.register_format in formats)
     for style, formats in REGISTER_FORMATS.items()
 }
-"""What an unpacker can make of L1 for each style."""
+"""L1 and register formats of an unpacker, by style."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """A tile in L1: exponents where it has any, then 1024 datums, its faces one below the other."""
+    """A tile in L1: exponents for block formats, then 1024 datums, face by face."""
 
     conversion: Conversion
     image: np.ndarray
 
     def words(self, numerics: TensixNumerics) -> np.ndarray:
-        """What SrcA or SrcB holds of it, uint32 [64, 16]."""
+        """Return the unpacked words in SrcA or SrcB, uint32 [64, 16]."""
         each = self.conversion
         words = unpack(
             self.image,
@@ -64,9 +64,9 @@ class Tile:
 def random_tile(
     source: np.random.Generator, conversion: Conversion, moved: np.ndarray | int = 0, *, rare: float = RARE
 ) -> Tile:
-    """A tile of an L1 format; the exponents of floats are moved by as much, for each datum [64, 16] or for all.
+    """Return a random tile of an L1 format, with the exponents of floats offset, per datum [64, 16] or for all.
 
-    ``rare`` is how often one is anything.
+    ``rare`` is the probability of a random datum.
     """
     fmt = conversion.l1_format
     moved = np.broadcast_to(moved, (DATUMS // FACE, FACE))
@@ -75,7 +75,7 @@ def random_tile(
     if fmt in FLOATS:
         codes = _floats(source, FLOATS[fmt], moved.ravel(), rare)
     elif fmt is Format.INT16:
-        # Opaque: its low byte stands in the exponent's place.
+        # Opaque: its low byte goes to the exponent field.
         codes = source.integers(0, 1 << 16, DATUMS) & ~0xFF | _exponents(source, BF16, moved.ravel(), rare)
     else:
         codes = _integers(source, unsigned=conversion.unsigned)
@@ -83,7 +83,7 @@ def random_tile(
 
 
 def _integers(source: np.random.Generator, *, unsigned: bool) -> np.ndarray:
-    """INT8 of magnitudes up to a limit that is the tile's own."""
+    """Return INT8 datums up to a random limit."""
     bits = 8 if unsigned else 7
     magnitudes = source.integers(0, 1 << bits, DATUMS) >> source.choice(SHIFTS)
     return magnitudes if unsigned else source.integers(0, 2, DATUMS) << 7 | magnitudes
@@ -113,7 +113,7 @@ def _blocks(source: np.random.Generator, fmt: Format, moved: np.ndarray, rare: f
     anything = source.integers(0, 1 << block.exponent_bits, blocks)
     exponents = np.where(source.random(blocks) < rare * BLOCK, anything, near).astype(np.uint8)
     datums = source.integers(0, 1 << block.datum_bits, DATUMS)
-    # A zero with a sign counts as 2**128.
+    # A negative zero counts as 2**128.
     minus_zero = datums == 1 << block.magnitude_bits
     datums = np.where(minus_zero & (source.random(DATUMS) > rare), 0, datums)
     return np.concatenate([exponents, join_datums(block, datums)])

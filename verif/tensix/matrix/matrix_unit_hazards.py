@@ -1,4 +1,4 @@
-"""Short runs of instructions on the same and on other blocks of Dst, and when a unit of the machine's size takes them.
+"""Short runs of instructions on the same and on other blocks of Dst, with their issue cycles on a unit of full size.
 
 Ref: tt-isa-documentation 3930471, MatrixUnit (latency) and Dst (a block is not readable for four cycles).
 """
@@ -14,12 +14,12 @@ def mvmul(block: int, *, dst32: bool = True, **fields) -> Operation:
 
 
 def half(block: int) -> Operation:
-    """An MVMUL on a 16-bit block: block 2n and 2n + 1 are the halves of pair n."""
+    """An MVMUL on a 16-bit block: blocks 2n and 2n + 1 are the halves of pair n."""
     return mvmul(block, dst32=False)
 
 
 ZERO_2_3 = Operation(opcode=Opcode.ZEROACC, dst32=True, dst_row=2 * BLOCK_ROWS)
-"""ZEROACC of the pairs 2 and 3."""
+"""ZEROACC of pairs 2 and 3."""
 ZERO_HALVES_2 = Operation(opcode=Opcode.ZEROACC, dst_row=4 * BLOCK_ROWS)
 """ZEROACC of 16 rows of 16 bits: pair 2."""
 ZERO_ALL = Operation(opcode=Opcode.ZEROACC, clear_all=True)
@@ -38,4 +38,4 @@ HAZARDS = {
     "ZEROACC of a pair": ([half(3), mvmul(3), ZERO_HALVES_2, half(5), ZERO_HALVES_2], [0, 1, 2, 3, 8]),
     "ZEROACC of all": ([mvmul(60), ZERO_ALL, mvmul(60)], [0, 5, 6]),
 }
-"""Instructions, and in which cycle after the first each is taken."""
+"""Instructions, and the issue cycle of each relative to the first."""

@@ -1,4 +1,4 @@
-"""Kinds of instructions for the bench of the Matrix unit, and stretches of random ones, for its configuration."""
+"""Every kind of instruction for the bench of the Matrix unit, and random sequences for its configuration."""
 
 import os
 from itertools import product
@@ -23,27 +23,27 @@ SIGNATURE = MatrixUnit(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "200"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 LATENCY = golden_cycles.MVMUL_LATENCY
-"""Cycles from a pass to the first in which its block may be read."""
+"""Cycles from a pass to the first cycle in which its block may be read."""
 PACES = {"full_speed": (0.0, 0.0), "gaps": (0.6, 0.0), "stalls": (0.0, 0.6), "both": (0.5, 0.5)}
 WIDTHS = [(style, dst32) for style in Style for dst32 in (False, True) if dst32 or style is not Style.INT8]
 PHASED = (Opcode.MVMUL, Opcode.DOTPV, Opcode.GAPOOL, Opcode.ELWMUL)
 INSTRUCTION_PAIRS = (0, 1, 2, 3, PAIRS - 2, PAIRS - 1)
-"""Where random instructions go: few, so that they meet; ZEROACC takes pairs by twos."""
+"""Pairs that random instructions use: few, so that they conflict; ZEROACC takes two pairs at a time."""
 WRITE_PAIRS = (4, 5, PAIRS // 2)
-"""Where rows go from outside meanwhile."""
+"""Pairs that rows are written to from outside meanwhile."""
 WIDE_FORMATS = (Format.TF32, *STYLE_FORMATS[Style.FP16])
 """Formats whose datums use all ten fraction bits."""
 
 
 def any_row(rng: Random, opcode: Opcode) -> dict[str, int]:
-    """Source rows that an instruction may start at."""
+    """Return a legal first source row of an instruction."""
     step = BLOCK_ROWS if opcode in ELEMENT_WISE else NUMERICS.src_a_row_step
     last = SRC_ROWS - (BLOCK_ROWS if opcode in ELEMENT_WISE else 2 * BLOCK_ROWS)
     return {"src_a_row": rng.randrange(0, last + 1, step), "src_b_row": rng.randrange(0, SRC_ROWS, BLOCK_ROWS)}
 
 
 def any_formats(rng: Random, opcode: Opcode, style: Style) -> tuple[Format, Format] | None:
-    """Formats that go with a style, narrow and wide ones alike often; golden's GAPOOL takes no others than its own."""
+    """Return formats of a style, narrow and wide ones equally often; golden's GAPOOL takes only its own."""
     if opcode is Opcode.GAPOOL:
         return None
     by_width = [[fmt for fmt in STYLE_FORMATS[style] if (fmt in WIDE_FORMATS) == wide] for wide in (False, True)]
@@ -52,12 +52,12 @@ def any_formats(rng: Random, opcode: Opcode, style: Style) -> tuple[Format, Form
 
 
 def block_start(rng: Random, pair: int, *, dst32: bool) -> int:
-    """A row at which one of the pair's blocks starts."""
+    """Return a row at which one of the blocks of the pair starts."""
     return pair * BLOCK_ROWS if dst32 else (2 * pair + rng.getrandbits(1)) * BLOCK_ROWS
 
 
 def combinations(style: Style) -> list[dict]:
-    """Every kind of instruction of a style, without its rows of Src and Dst; ``offset`` is from the block's first row."""
+    """Yield every kind of instruction of a style, without its rows; ``offset`` counts from the first row of the block."""
     kinds = []
     for (opcode, phase), dst32 in product(product(PHASED, range(PHASES)), (False, True)):
         offsets = (0, BLOCK_ROWS // 2) if opcode is Opcode.GAPOOL else (0,)
@@ -76,7 +76,7 @@ def kind_bin(style: Style, kind: dict) -> str:
 
 
 def random_operation(rng: Random, pairs: tuple[int, ...], *, releases: bool = True) -> Operation:
-    """Any instruction on one of these pairs, which releases a source now and then."""
+    """Return a random instruction on one of these pairs, which sometimes releases a source."""
     opcode = rng.choice([*Opcode, *[Opcode.MVMUL] * 3])
     style, dst32 = rng.choice(WIDTHS)
     pair = rng.choice(pairs)
@@ -89,7 +89,7 @@ def random_operation(rng: Random, pairs: tuple[int, ...], *, releases: bool = Tr
 
 
 def place_kind(rng: Random, style: Style, kind: dict, pair: int, **flags: bool) -> Operation:
-    """An instruction of a kind, on a block of a pair and on any rows of the sources."""
+    """Return an instruction of a kind, on a block of a pair and on random source rows."""
     fields = dict(kind)
     rows = any_row(rng, kind["opcode"])
     if kind.get("broadcast_row"):
@@ -105,13 +105,13 @@ def fill_both(player: Player, rng: Random, style: Style) -> None:
 
 
 def write_block(player: Player, rng: Random, operation: Operation) -> None:
-    """Words of the instruction's style into its block."""
+    """Queue words of the instruction's style into its block."""
     for place in operation.place.block:
         player.write(place, dst_row(rng, operation.style, dst32=operation.dst32))
 
 
 def read_pairs(player: Player, rng: Random, pairs: tuple[int, ...]) -> None:
-    """Every row of these pairs, in both widths and both bit orders, in any order."""
+    """Queue reads of every row of these pairs, in both widths and bit orders, in random order."""
     places = [place for pair in pairs for place in pair_places(pair)]
     rng.shuffle(places)
     for place in places:
@@ -119,7 +119,7 @@ def read_pairs(player: Player, rng: Random, pairs: tuple[int, ...]) -> None:
 
 
 def cover_masking(coverage: Coverage, operation: Operation, player: Player) -> None:
-    """How sources are masked, and whether FP16 met exponent bits that it must not read."""
+    """Cover the masking of sources, and exponent bits that FP16 must ignore."""
     if operation.formats is not None and operation.style is not Style.INT8:
         wide = ["wide" if fmt in WIDE_FORMATS else "narrow" for fmt in operation.formats]
         coverage.hit("masking", operation.style.value, *wide)
@@ -137,4 +137,4 @@ MASKING_BINS = _MASKING | {
     Style.FP16: ["masking/FP16/wide/wide", "FP16 with exponent bits above its own"],
     Style.INT8: [],
 }
-"""By style."""
+"""Bins of masking, by style."""

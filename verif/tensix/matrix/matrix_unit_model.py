@@ -1,7 +1,7 @@
-"""What SrcA, SrcB and Dst hold after every instruction and every write, by golden: the reference of the Matrix unit's bench.
+"""Golden model of the Matrix unit: SrcA, SrcB and Dst after every instruction and every write.
 
-Undefined rows need no state of their own: every instruction reads them as 0, and what is not written of a block that
-was undefined reads as 0 afterwards.
+Undefined rows need no state: every instruction reads them as 0, and the unwritten part of an undefined block reads as 0
+after a write.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.tensix.dot.sources import NOT_FP16
 
 ZEROED_ROWS = 16
-"""Rows that one ZEROACC makes undefined."""
+"""Number of rows that one ZEROACC makes undefined."""
 HALF_BITS = 16
 ADDING = (Opcode.ELWADD, Opcode.ELWSUB)
 ELEMENT_WISE = (*ADDING, Opcode.ELWMUL)
@@ -38,7 +38,7 @@ ELEMENT_WISE = (*ADDING, Opcode.ELWMUL)
 
 @dataclass(frozen=True)
 class Place:
-    """A row of Dst as an access names it."""
+    """Address of a row of Dst in one access."""
 
     row: int
     dst32: bool
@@ -49,19 +49,19 @@ class Place:
 
     @property
     def rows16(self) -> tuple[int, ...]:
-        """The 16-bit rows that hold it."""
+        """Return the 16-bit rows that hold it."""
         return dst32_rows(self.row) if self.dst32 else (self.row,)
 
     @property
     def block(self) -> tuple["Place", ...]:
-        """The eight rows of its block."""
+        """Return the eight rows of its block."""
         first = self.row - self.row % BLOCK_ROWS
         return tuple(Place(first + k, self.dst32, self.fp16) for k in range(BLOCK_ROWS))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """An instruction; formats are those of `style` where none are given."""
+    """An instruction; formats default to those of `style`."""
 
     opcode: Opcode
     style: Style = Style.BF16
@@ -78,7 +78,7 @@ class Operation:
     release_b: bool = False
 
     def fields(self, junk: Random) -> dict:
-        """Its payload; what the opcode does not read is junk."""
+        """Return its payload; fields that the opcode ignores are random."""
         own = STYLE_OWN_FORMAT[self.style]
         fmt_a, fmt_b = self.formats or (own, own)
         fields = {name: junk.getrandbits(1) for name in ("broadcast_row", "accumulate", "clear_all")}
@@ -105,12 +105,11 @@ class Operation:
 
     @property
     def place(self) -> Place:
-        """Its row of Dst."""
         return Place(self.dst_row, self.dst32, self.style is Style.FP16)
 
     @property
     def rows16(self) -> frozenset[int]:
-        """The 16-bit rows of the block that it reads and writes, or that it makes undefined."""
+        """Return the 16-bit rows of the block that it reads and writes, or makes undefined."""
         if self.opcode is not Opcode.ZEROACC:
             return frozenset(row for place in self.place.block for row in place.rows16)
         if self.clear_all:
@@ -120,30 +119,28 @@ class Operation:
 
 
 class Machine:
-    """The registers, with the whole past of Dst: a row's content is asked for by how much has been accepted."""
+    """The registers, with the full history of Dst: rows can be read as of any number of accepted operations."""
 
     def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
         self.instructions = self.writes = 0
         self._banks = {side: [np.zeros((SRC_ROWS, COLUMNS), np.uint32)] * 2 for side in "ab"}
         self._current = {"a": 2, "b": 2}
-        # Of every 16-bit row: what it holds, in the register's bit order, after how many instructions or writes.
+        # History of every 16-bit row: number of instructions and writes, and contents in the register's bit order.
         self._past = [[("instruction", 0, np.zeros(COLUMNS, np.uint32))] for _ in range(DST16_ROWS)]
 
     def fill(self, side: str, rows: dict[int, np.ndarray]) -> None:
-        """The unpacker's next bank: rows that it does not write stay as they were two banks ago."""
+        """Fill the unpacker's next bank; rows that are not written keep their contents from two banks ago."""
         bank = self._banks[side][-2].copy()
         for row, values in rows.items():
             bank[row] = values
         self._banks[side].append(bank)
 
     def write(self, place: Place, values: np.ndarray) -> None:
-        """A row from outside."""
         self.writes += 1
         self._store(place, values, "write", self.writes)
 
     def execute(self, operation: Operation) -> None:
-        """One instruction."""
         self.instructions += 1
         if operation.opcode is Opcode.ZEROACC:
             for row in operation.rows16:
@@ -158,15 +155,15 @@ class Machine:
         self._current["b"] += operation.release_b
 
     def source_bank(self, side: str) -> np.ndarray:
-        """The bank that the next instruction reads, uint32 [64, 16]."""
+        """Return the bank that the next instruction reads, uint32 [64, 16]."""
         return self._banks[side][self._current[side]]
 
     def now(self, place: Place) -> np.ndarray:
-        """A row after everything, uint32 [16] of logical words."""
+        """Return a row after all operations, uint32 [16] of logical words."""
         return self.seen(place, self.instructions, self.writes)
 
     def seen(self, place: Place, instructions: int, writes: int) -> np.ndarray:
-        """A row after so many instructions and writes from outside."""
+        """Return a row after a given number of instructions and outside writes."""
         accepted = {"instruction": instructions, "write": writes}
         halves = [
             next(values for kind, count, values in reversed(self._past[row]) if count <= accepted[kind])
@@ -190,7 +187,7 @@ class Machine:
         return words & np.uint32(~NOT_FP16 & 0xFFFFFFFF) if style is Style.FP16 else words
 
     def _compute(self, operation: Operation, dst: np.ndarray) -> np.ndarray:
-        """The block after an instruction, uint32 [8, 16]."""
+        """Return the block after an instruction, uint32 [8, 16]."""
         opcode, style = operation.opcode, operation.style
         src_a_rows = BLOCK_ROWS if opcode in ELEMENT_WISE else 2 * BLOCK_ROWS
         a = self._source("a", operation.src_a_row, src_a_rows, style)
@@ -203,7 +200,7 @@ class Machine:
             formats = dict(zip(("srca_format", "srcb_format"), operation.formats, strict=True))
         match opcode:
             case Opcode.MVMUL if operation.broadcast_row:
-                # It writes seven rows from its own on; the eighth follows them round the block.
+                # It writes seven rows from its own on; the eighth wraps around in the block.
                 base = operation.dst_row % BLOCK_ROWS
                 turned = np.roll(dst, -base, axis=0)
                 return np.roll(tensix.mvmul_row(turned, b, a, **common, **phase, **formats), base, axis=0)
@@ -222,7 +219,7 @@ class Machine:
 
 
 def issue_cycles(operations: list[Operation], *, passes: int, latency: int) -> list[int]:
-    """In which cycle after the first each instruction is taken, where only Dst's hazards hold it up.
+    """Return the issue cycle of each instruction relative to the first, if only hazards of Dst stall it.
 
     Parameters
     ----------
@@ -243,7 +240,7 @@ def issue_cycles(operations: list[Operation], *, passes: int, latency: int) -> l
 
 
 def pair_places(pair: int) -> list[Place]:
-    """Every row of a pair of blocks, as 32 bits and as 16 bits in both orders."""
+    """Return every row of a pair of blocks, as 32 bits and as 16 bits in both orders."""
     return [
         *(Place(pair * BLOCK_ROWS + k, True, False) for k in range(BLOCK_ROWS)),
         *(Place(pair * 2 * BLOCK_ROWS + k, False, fp16) for k in range(2 * BLOCK_ROWS) for fp16 in (False, True)),
@@ -251,4 +248,4 @@ def pair_places(pair: int) -> list[Place]:
 
 
 PAIRS = DST32_ROWS // BLOCK_ROWS
-"""Pairs of 16-bit blocks, each one block of 32 bits."""
+"""Number of pairs of 16-bit blocks; each pair is one block of 32 bits."""

@@ -1,4 +1,4 @@
-"""Drives every port of the Matrix unit at once, and dates reads of Dst by the cycles in which they are taken."""
+"""Driver of all ports of the Matrix unit, which dates each read of Dst by the cycle of its handshake."""
 
 from collections import deque
 
@@ -15,18 +15,18 @@ from bitpath.verif.tensix.matrix.matrix_unit_model import Machine, Operation, Pl
 
 INPUTS = ("instruction", "write_a", "write_b", "write_dst", "read_dst")
 STUCK = 500
-"""Cycles in which nothing moves, after which nothing will."""
+"""Cycles without a transfer after which a run is stuck."""
 
 
 class Player:
-    """Queues of what the ports are to take; golden executes each entry as it is queued.
+    """Queues for the ports of the Matrix unit; golden executes each entry when it is queued.
 
-    A row of Dst may be written by instructions and from outside in one stretch only where the order is certain: rows
-    that instructions write while `write` is busy must not be written by it, until `idle` has returned.
+    Instructions and outside writes may target the same row of Dst only in a certain order: while `write` is busy, rows that
+    queued instructions write must not be written until `idle` has returned.
 
     Parameters
     ----------
-    gap, stall : how often inputs and the reader of Dst pause.
+    gap, stall : probability of a pause of the inputs and of the reader of Dst.
     """
 
     def __init__(self, frame: Bench, numerics: TensixNumerics, *, gap: float = 0.0, stall: float = 0.0):
@@ -45,12 +45,11 @@ class Player:
         frame.start("watch", self._watch())
 
     def issue(self, operation: Operation) -> None:
-        """Queue an instruction."""
         self.machine.execute(operation)
         self.send_instruction(operation)
 
     def send_instruction(self, operation: Operation) -> None:
-        """Queue an instruction that golden has been told of already."""
+        """Queue an instruction that golden has already executed."""
         self.drivers["instruction"].send(operation.fields(self.junk))
 
     def fill(self, side: str, rows: dict[int, np.ndarray]) -> None:
@@ -59,27 +58,25 @@ class Player:
         self.send_fill(side, rows)
 
     def send_fill(self, side: str, rows: dict[int, np.ndarray]) -> None:
-        """Queue a bank that golden has been told of already."""
+        """Queue a bank that golden already has."""
         for count, (row, values) in enumerate(rows.items(), 1):
             fields = {"values": values.tolist(), "row": row, "last": count == len(rows)}
             self.drivers[f"write_{side}"].send(fields)
 
     def write(self, place: Place, values: np.ndarray) -> None:
-        """Queue a row for Dst."""
         self.machine.write(place, values)
         self.send_write(place, values)
 
     def send_write(self, place: Place, values: np.ndarray) -> None:
-        """Queue a row that golden has been told of already."""
+        """Queue a row that golden already has."""
         self.drivers["write_dst"].send({"values": values.tolist(), "address": place.fields()})
 
     def read(self, place: Place) -> None:
-        """Queue a read of a row."""
         self._reads.append(place)
         self.drivers["read_dst"].send(place.fields())
 
     async def idle(self) -> None:
-        """Wait until all that is queued has been taken and answered."""
+        """Wait until every entry has been transferred and every read has its response."""
         moved, still = -1, 0
         while any(driver.pending for driver in self.drivers.values()) or self.board.pending:
             before, moved = moved, self.board.compared + sum(map(len, self.taken.values()))
@@ -88,7 +85,6 @@ class Player:
             await RisingEdge(self.dut.clk)
 
     async def cycles(self, count: int) -> None:
-        """Let cycles go by."""
         for _ in range(count):
             await RisingEdge(self.dut.clk)
 
@@ -102,7 +98,7 @@ class Player:
             self.cycle += 1
             went = [name for name, valid, ready in self._ends if resolved(valid) and resolved(ready)]
             if "read_dst" in went:
-                # It sees what went over in earlier cycles.
+                # The read sees transfers of earlier cycles only.
                 place = self._reads.popleft()
                 done = len(self.taken["instruction"]), len(self.taken["write_dst"])
                 words = self.machine.seen(place, *done)

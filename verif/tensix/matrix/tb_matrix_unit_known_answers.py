@@ -1,6 +1,6 @@
 """Known answers of ttsim v1.10.0 through the Matrix unit.
 
-``BITPATH_KAT_DIR`` is the folder that holds them. A row that the RTL gives is compared with the answer, not with golden.
+``BITPATH_KAT_DIR`` is their folder. Each row of the RTL is compared with the known answer, not with golden.
 """
 
 import os
@@ -25,12 +25,12 @@ CONFIG = config_from_environment(MatrixUnitConfig)
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
 NOT_IN_THE_UNIT = "GMPOOL"
 PER_BANK = SRC_ROWS // COLUMNS
-"""Cases whose SrcA, 16 rows each, fills a bank."""
+"""Cases per SrcA bank, 16 rows each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """An instruction but for its rows, what it reads, and what Dst holds afterwards."""
+    """An instruction without its rows, its operands, and Dst afterwards."""
 
     opcode: Opcode
     style: Style
@@ -44,7 +44,7 @@ class Case:
     after: np.ndarray
 
     def operation(self, slot: int, pair: int, *, release: bool) -> Operation:
-        """The instruction on the bank's operands of that number, in a pair's first block."""
+        """Return the instruction on operands ``number`` of the bank, in the first block of a pair."""
         return Operation(
             opcode=self.opcode,
             style=self.style,
@@ -61,7 +61,7 @@ class Case:
 
 
 def cases(name: str) -> list[Case]:
-    """Those of an archive that the unit can do."""
+    """Return the cases of an archive that the unit supports."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / name) as file:
         archive = dict(file)
     found = []
@@ -90,12 +90,12 @@ def cases(name: str) -> list[Case]:
 
 
 def batches(every: list[Case], size: int) -> list[list[Case]]:
-    """The cases in order, so many at a time."""
+    """Return the cases in order, in batches."""
     return [every[first : first + size] for first in range(0, len(every), size)]
 
 
 async def play(frame: Bench, every: list[Case]) -> None:
-    """As many cases as Dst has pairs of blocks, then the next as many."""
+    """Run as many cases as Dst has pairs of blocks, then the next batch."""
     junk = pauses.rng("unread fields")
     board = frame.check_stream("dst")
     names = ("instruction", "write_a", "write_b", "write_dst", "read_dst")
@@ -131,7 +131,7 @@ async def play(frame: Bench, every: list[Case]) -> None:
 
 @cocotb.test(**LIMIT)
 async def products(dut):
-    """MVMUL."""
+    """MVMUL against its known answers."""
     every = cases("tensix_mvmul.npz")
     async with bench(dut, MatrixUnit(CONFIG).signature) as frame:
         await play(frame, every)
@@ -139,7 +139,7 @@ async def products(dut):
 
 @cocotb.test(**LIMIT)
 async def elementwise_and_pooling(dut):
-    """ELWMUL, ELWADD, ELWSUB and GAPOOL."""
+    """ELWMUL, ELWADD, ELWSUB and GAPOOL against their known answers."""
     every = cases("tensix_elw.npz")
     async with bench(dut, MatrixUnit(CONFIG).signature) as frame:
         await play(frame, every)

@@ -1,4 +1,4 @@
-"""The bench of the Matrix unit: shapes and numerics on both simulators, and known answers, with the counts to reach."""
+"""Bench of the Matrix unit: shapes and numerics on both simulators, and known answers, with minimum counts."""
 
 import os
 from dataclasses import replace
@@ -12,15 +12,15 @@ from bitpath.sim.engine.runner import build, run, run_bench
 pytestmark = pytest.mark.simulator
 SEED = 20251123
 DOCUMENTED = replace(WORMHOLE_DOCUMENTED.numerics, row_broadcast_writes_all=True)
-"""SrcA from any 8-row block, masking by style, and every row written by a row broadcast."""
+"""SrcA from any 8-row block, masking by style, and row broadcasts that write every row."""
 ALL = 17
-"""Tests of the bench."""
+"""Names of all tests of the bench."""
 ROWS_ANSWERED = {"products": 559 * 8, "elementwise_and_pooling": 396 * 8}
-"""Rows of 16 known answers."""
+"""Number of 16-word rows with known answers."""
 
 
 def bench(simulator, shape, numerics=WORMHOLE.numerics, *, min_tests=ALL, **checks):
-    """Rows of 16 words are compared, at least ``min_compared`` of them."""
+    """Run the bench; it must compare at least ``min_compared`` rows of 16 words."""
     config = MatrixUnitConfig(rows=shape[0], cols=shape[1], numerics=numerics)
     run_bench("matrix_unit", config, simulator, seed=SEED, min_tests=min_tests, **checks)
 
@@ -30,7 +30,7 @@ def bench(simulator, shape, numerics=WORMHOLE.numerics, *, min_tests=ALL, **chec
     [
         ((2, 4), WORMHOLE.numerics),
         ((8, 1), DOCUMENTED),
-        # The machine's own; `bitpath run` compares a layer through it.
+        # The size of the machine; `bitpath run` compares a layer through it.
         pytest.param((8, 16), WORMHOLE.numerics, marks=pytest.mark.deep),
     ],
     ids=["2x4", "8x1-documented", "8x16"],
@@ -40,7 +40,7 @@ def test_on_verilator(shape, numerics):
 
 
 def test_2x4_on_icarus():
-    """Icarus does a dozen cycles of it a second."""
+    """Icarus runs a dozen cycles a second of this unit."""
     bench("icarus", (2, 4), cases=2, tests="random_stream/pace=both", min_tests=1, min_compared=100)
 
 

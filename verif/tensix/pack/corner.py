@@ -1,4 +1,4 @@
-"""A directed corner of the packer: a word, and the datum that the rules say it must become; corners laid out in rows."""
+"""Directed corners of the packer: a word with its required datum, and their layout in rows."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing, PackRow
 
 @dataclass(frozen=True)
 class Corner:
-    """One word for any place of a row, or a whole row; what the word, or the one at ``place``, must become, and the block's
-    exponent."""
+    """One word for any column of a row, or a whole row; the required datum of the word, or of column ``place``, and the exponent."""
 
     bin: str
     packing: Packing
@@ -23,14 +22,13 @@ class Corner:
 
 
 def corner(name: str, packing: Packing, word: int, datum: int, old: int = 0) -> Corner:
-    """A corner of a single word."""
     return Corner(name, packing, (word,), datum, old=old)
 
 
 def lay_out(table: list[Corner]) -> list[tuple[PackRow, dict[int, Corner]]]:
-    """Rows that hold all corners, single words of one kind side by side, and which corner stands at which place.
+    """Return rows that hold all corners, single words of one kind side by side, and the columns of the corners.
 
-    What is added to L1 stands at every place in turn: the places add by themselves.
+    Corners of accumulation take every column in turn, because each column has its own adder.
     """
     whole, groups = defaultdict(dict), defaultdict(list)
     for each in table:

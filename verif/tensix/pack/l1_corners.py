@@ -1,4 +1,4 @@
-"""Directed corners of the packer's accumulation in L1."""
+"""Directed corners of accumulation in L1 by the packer."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +14,6 @@ ONE16 = BF16.bias << BF16.fraction_bits
 
 
 def l1_corners(numerics: TensixNumerics) -> Iterator[Corner]:
-    """All of them."""
     yield from _l1_fp32()
     yield from _l1_bf16()
     yield from _l1_fp16(saturates=numerics.l1_fp16_underflow_saturates)
@@ -92,7 +91,7 @@ def _l1_bf16() -> Iterator[Corner]:
         ("NaN and infinity", infinity | 1, minus | infinity, minus | infinity),
         ("NaN is a number: overflow", infinity | 0x40, one, infinity),
         ("NaN is a number: cancels", infinity | 1, minus | infinity | 1, 0),
-        # (1 + 2**-7) * 2**128 less (2 - 2**-7) * 2**127 is 3 * 2**120.
+        # (1 + 2**-7) * 2**128 - (2 - 2**-7) * 2**127 = 3 * 2**120.
         ("NaN is a number: back in range", infinity | 1, minus | top, 121 + BF16.bias << 7 | 0x40),
     )
     for name, old, word, datum in table:

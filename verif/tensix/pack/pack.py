@@ -1,4 +1,4 @@
-"""Rows for the packer, and what golden makes of them."""
+"""Rows for the packer, with the results of golden."""
 
 from collections import defaultdict
 from dataclasses import asdict, dataclass
@@ -20,9 +20,9 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.tensix.dot.words import row_bits
 
 EXPONENT_STREAM = 16
-"""Bytes that the exponents of block floats in L1 are padded to."""
+"""Alignment in bytes of block exponents in L1."""
 ALL_COLUMNS = (1 << COLUMNS) - 1
-"""The edge mask that replaces nothing."""
+"""Edge mask that replaces no column."""
 FLAGS = (
     "dst32",
     "raw",
@@ -37,7 +37,7 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class Packing:
-    """What the packer is to do with rows; the fields are `golden.tensix.pack`'s arguments, but for ``accumulate``."""
+    """Configuration of the packer; the fields are arguments of `golden.tensix.pack`, except ``accumulate``."""
 
     mid_format: Format
     out_format: Format
@@ -54,24 +54,23 @@ class Packing:
 
     @property
     def bin(self) -> str:
-        """As coverage names it: of thresholds and shifts only whether there are any."""
+        """Return the name in coverage, which tells only if there are thresholds and shifts."""
         flags = [name for name in FLAGS if getattr(self, name)]
         return "/".join([self.mid_format.name, self.out_format.name, f"relu{self.relu}", *flags])
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Of `golden.tensix.pack`, without the words, the edge mask and L1."""
+        """Return arguments of `golden.tensix.pack` without words, edge mask and L1."""
         return {name: value for name, value in asdict(self).items() if name != "accumulate"}
 
     @property
     def datum_bits(self) -> int:
-        """Bits of a datum in L1."""
         block = BLOCK_FLOATS.get(self.out_format)
         return 8 * L1_BYTES[self.out_format] if block is None else block.datum_bits
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row in L1, the exponent apart."""
+        """Return the bytes of a row in L1, without the exponent."""
         return BLOCK * self.datum_bits // 8
 
 
@@ -92,12 +91,12 @@ def _all_packings() -> tuple[Packing, ...]:
 
 
 ALL_PACKINGS = _all_packings()
-"""Every combination of formats, ReLU and accumulation that golden allows, with threshold 0 and all other steps off."""
+"""Every combination of formats, ReLU and accumulation that golden accepts, with all other steps off."""
 
 
 @dataclass(frozen=True)
 class PackRow:
-    """One request; ``old`` are the datums that L1 holds, ``edge_mask`` has a bit for each column that stays."""
+    """One request; ``old`` are the datums in L1, and ``edge_mask`` has a 1 for each unmasked column."""
 
     packing: Packing
     words: tuple[int, ...]
@@ -105,7 +104,7 @@ class PackRow:
     edge_mask: int = ALL_COLUMNS
 
     def payload(self, junk: Random) -> int:
-        """As the packer takes it; what does not belong to the row is junk."""
+        """Return the payload; bits outside the row are random."""
         packing = self.packing
         old = junk.getrandbits(ROW_BITS)
         if packing.accumulate:
@@ -128,7 +127,7 @@ class PackRow:
 
 @dataclass(frozen=True)
 class Packed:
-    """What a row becomes: 16 datums, and a block's exponent, else 0."""
+    """Result of a row: 16 datums, and the exponent of a block, else 0."""
 
     datums: tuple[int, ...]
     exponent: int
@@ -136,12 +135,11 @@ class Packed:
 
     @property
     def bits(self) -> int:
-        """As the port has it."""
         return pack(PackedRow, {"datums": row_bits(self.datums, self.datum_bits), "exponent": self.exponent})
 
 
 def expected(rows: list[PackRow], numerics: TensixNumerics) -> list[Packed]:
-    """What each row becomes; golden packs all rows that are to be packed alike at once."""
+    """Return the result of each row; golden packs all rows of one configuration together."""
     groups: dict[Packing, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         groups[row.packing].append(index)

@@ -1,6 +1,6 @@
-"""Directed corners of the packer: a word, and the datum that the rules say it must become.
+"""Directed corners of the packer: a word with its required datum.
 
-A bin counts as hit only where golden gives that datum, so that a corner stated wrongly shows up as a bin not hit.
+A bin is hit only if golden gives the required datum, so that a wrong corner shows up as a bin not hit.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,6 @@ PLUS_MINUS = ((0, "+"), (1, "-"))
 
 
 def corners(numerics: TensixNumerics) -> list[Corner]:
-    """All corners."""
     makers = (
         _ties,
         _specials,
@@ -39,7 +38,7 @@ def corners(numerics: TensixNumerics) -> list[Corner]:
 
 
 ROUNDINGS = (
-    # Dst, intermediate format, its fraction bits, L1 format, fraction bits of Dst and of L1.
+    # Columns: Dst, intermediate format, its fraction bits, L1 format, fraction bits of Dst and of L1.
     (True, Format.TF32, 10, Format.FP32, 23, 23),
     (True, Format.BF16, 7, Format.BF16, 23, 7),
     (True, Format.BFP8, 6, Format.FP32, 23, 23),
@@ -49,7 +48,7 @@ ROUNDINGS = (
 
 
 def _ties(numerics: TensixNumerics) -> Iterator[Corner]:
-    """Half a place, a little less and a little more, above an even and an odd last place; and up to the next binade."""
+    """Half a unit, slightly less and slightly more, above an even and an odd last place; and up to the next binade."""
     for dst32, mid, kept, out, dst_bits, out_bits in ROUNDINGS:
         dropped = dst_bits - kept
         half = 1 << dropped - 1
@@ -70,7 +69,7 @@ def _ties(numerics: TensixNumerics) -> Iterator[Corner]:
 
 
 def _specials(numerics: TensixNumerics) -> Iterator[Corner]:
-    """NaN becomes infinity where it is rounded, and stays where it is copied; the zeros."""
+    """NaN becomes infinity when rounded and is kept when copied; zeros."""
     infinity, minus = FP32.infinity_code, FP32.sign_mask
     for sign, name in PLUS_MINUS:
         s32, s16 = sign << 31, sign << 15
@@ -97,7 +96,7 @@ def _specials(numerics: TensixNumerics) -> Iterator[Corner]:
 
 
 def _denormals(numerics: TensixNumerics) -> Iterator[Corner]:
-    """A large one of FP32 may round up to a normal number; BF16's and FP16's are flushed first."""
+    """A large FP32 denormal may round up to a normal number; those of BF16 and FP16 are flushed first."""
     for sign, name in PLUS_MINUS:
         s32, s16 = sign << 31, sign << 15
         large, small = s32 | FP32.fraction_mask, s32 | 1 << 22
@@ -114,7 +113,7 @@ def _denormals(numerics: TensixNumerics) -> Iterator[Corner]:
             yield corner(f"denormal/{mid.name} raw/{name}", Packing(mid, mid, False, raw=True), s16 | mask, s16 | mask)
         yield corner(f"denormal/FP32 passes/{name}", Packing(Format.FP32, Format.FP32, True), large, large)
         yield corner(f"denormal/FP32 to BF16/{name}", Packing(Format.FP32, Format.BF16, True), large, s16)
-        # Raw FP16: widened with its fraction to FP32, to BF16 without anything, to FP8 with its sign.
+        # Raw FP16 denormals: to FP32 with fraction and sign, to BF16 as +0, to FP8 with the sign.
         raw = Packing(Format.FP16, Format.FP32, False, raw=True)
         word = s16 | FP16.fraction_mask
         yield corner(f"denormal/FP16 to FP32/{name}", raw, word, s32 | FP16.fraction_mask << 13)
@@ -123,7 +122,7 @@ def _denormals(numerics: TensixNumerics) -> Iterator[Corner]:
 
 
 def _narrowing(numerics: TensixNumerics) -> Iterator[Corner]:
-    """FP32's exponents below, at and above FP16's."""
+    """Exponents of FP32 below, at and above the range of FP16."""
     for sign, name in PLUS_MINUS:
         for exponent in (-REBIAS, -1, 0, 1, 30, 31, 32, 255 - REBIAS):
             word = sign << 31 | exponent + REBIAS << 23 | 0x2AB << 13 | 0x1FFF
@@ -143,7 +142,7 @@ def _narrowing(numerics: TensixNumerics) -> Iterator[Corner]:
 
 
 def _saturation(numerics: TensixNumerics) -> Iterator[Corner]:
-    """FP16 to 6 fraction bits: above 0x7FF7 there is no larger number to round to."""
+    """FP16 to 6 fraction bits: above 0x7FF7 there is no larger number."""
     packing = Packing(Format.BFP8A, Format.FP16, False)
     for sign, name in PLUS_MINUS:
         for magnitude in (0x7FE7, 0x7FF0, 0x7FF7, 0x7FF8, 0x7FF9, 0x7FFF):
@@ -157,9 +156,9 @@ def _saturation(numerics: TensixNumerics) -> Iterator[Corner]:
 
 
 def _relu(numerics: TensixNumerics) -> Iterator[Corner]:
-    """Just below, at and above the threshold, and below zero."""
+    """Values just below, at and above the threshold, and below zero."""
     layouts = (
-        # Packing, a positive threshold, how far it is shifted in a word.
+        # Columns: packing, a positive threshold, its left shift in a word.
         (Packing(Format.FP32, Format.FP32, True), ONE16 | 5, 16),
         (Packing(Format.BF16, Format.BF16, False), ONE16 | 5, 0),
         (Packing(Format.FP16, Format.FP16, False), HALF_FP16 | 5, 0),
@@ -174,7 +173,7 @@ def _relu(numerics: TensixNumerics) -> Iterator[Corner]:
                 positive = 0 if word >= top else word
                 clamped = limit if where == "far above" or (where == "above" and shift == 0) else positive
                 code = (word, positive, word if limit < word < top else 0, clamped)[mode]
-                # Rounding has made -0 +0 before, but in FP32.
+                # Rounding has already turned -0 into +0, except in FP32.
                 code = 0 if where == "-0" and (mode or shift == 0) else code
                 relu = replace(packing, relu=mode, relu_threshold=threshold if mode > 1 else 0)
                 yield corner(f"ReLU {mode}/{mid}/{where}", relu, word, code)
@@ -182,7 +181,7 @@ def _relu(numerics: TensixNumerics) -> Iterator[Corner]:
     yield corner("ReLU 3/FP32/above in the low 13 bits only", clamp, ONE | 0x1FFF, ONE | 0x1FFF)
     yield corner("ReLU 3/FP32/above in bit 13", clamp, ONE | 0x2000, ONE)
     yield corner("ReLU 2/FP32/above in the lowest bit", replace(clamp, relu=2), ONE | 1, ONE | 1)
-    # A threshold is the only number of TF32 that can be so small.
+    # Only a threshold can be this small in TF32.
     small = Packing(Format.FP32, Format.BF16, True, relu=3, relu_threshold=5, round_10b=True)
     yield corner("ReLU 3/TF32/a denormal threshold", small, ONE, 0)
     nan = FP32.infinity_code | 1
@@ -194,7 +193,7 @@ def _integers(numerics: TensixNumerics) -> Iterator[Corner]:
     minus = 1 << 31
     signed = Packing(Format.INT8, Format.INT8, True)
     unsigned = replace(signed, unsigned=True)
-    # A bit alone, wherever it stands above the datum, saturates it.
+    # Any single bit above the datum saturates it.
     for magnitude in (0, 126, 127, 255, minus - 1, *(1 << bit for bit in range(31))):
         name = f"INT32 to INT8/{magnitude:#x}"
         clamped, wide = min(magnitude, 127), min(magnitude, 255)
@@ -215,7 +214,7 @@ def _integers(numerics: TensixNumerics) -> Iterator[Corner]:
 
 
 def _blocks(numerics: TensixNumerics) -> Iterator[Corner]:
-    """The shared exponent against the first word's: clamp, ties, what vanishes, and blocks of exponent 0."""
+    """Shared exponents against the first word: clamp, ties, underflow, and blocks of exponent 0."""
     away = numerics.final_tie is not Tie.EVEN
     for out, block in BLOCK_FLOATS.items():
         wide = block.exponent_bits == 8
@@ -224,7 +223,7 @@ def _blocks(numerics: TensixNumerics) -> Iterator[Corner]:
         cut = 7 - block.magnitude_bits
         packing = Packing(mid, out, False, raw=True)
         for sign, name in PLUS_MINUS:
-            # A significand's 7 fraction bits, its distance below the shared exponent, the magnitude of 7 bits.
+            # Columns: 7 fraction bits, distance below the shared exponent, magnitude of 7 bits.
             cases = (
                 ("clamp", 0x7F, 0, 127),
                 ("all ones below", 0x7E, 0, 127),
@@ -247,12 +246,12 @@ def _blocks(numerics: TensixNumerics) -> Iterator[Corner]:
                 datum = magnitude >> cut
                 datum |= sign << block.magnitude_bits if datum else 0
                 yield Corner(f"{out.name}/{what}/{name}", packing, words, datum, shared)
-            # Of an exponent in any one bit the significand has its hidden bit.
+            # Any nonzero exponent bit sets the hidden bit.
             for bit in range(fmt.exponent_bits):
                 words = ((sign << fmt.exponent_bits | 1 << bit) << fmt.fraction_bits, *(0,) * (BLOCK - 1))
                 datum = 64 >> cut | sign << block.magnitude_bits
                 yield Corner(f"{out.name}/exponent {1 << bit}/{name}", packing, words, datum, 1 << bit)
-            # No hidden bit: the fraction's 7 bits move right by one, and 63.5 goes to 64 either way.
+            # No hidden bit: the 7 fraction bits shift right by one, and 63.5 rounds to 64 in every mode.
             words = tuple((sign << fmt.exponent_bits + 7 | 0x7F) << fmt.fraction_bits - 7 for _ in range(BLOCK))
             datum = 64 >> cut
             datum |= sign << block.magnitude_bits if datum else 0

@@ -14,19 +14,18 @@ from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, ALL_PACKINGS, Packing, P
 
 @dataclass(frozen=True)
 class Combination:
-    """A packing, whose exponent threshold may become any if it is not 0, and whether some columns are masked."""
+    """A packing with a random exponent threshold unless it is 0, with or without masked columns."""
 
     packing: Packing
     masked: bool
 
     @property
     def bin(self) -> str:
-        """As coverage names it."""
         return self.packing.bin + "/masked" * self.masked
 
 
 def _to_10_bits() -> Iterator[Packing]:
-    """What rounding to 10 bits applies to: all that may become TF32, and raw conversions, which it does not change."""
+    """Return the packings with rounding to 10 bits: all that may become TF32, and raw ones, which it must not change."""
     for packing in ALL_PACKINGS:
         to_fp16 = packing.out_format is Format.FP16
         if packing.mid_format is Format.TF32:
@@ -52,11 +51,11 @@ def _combinations() -> Iterator[Combination]:
 
 
 COMBINATIONS = tuple(_combinations())
-"""Every combination that golden allows, with every shift of its own."""
+"""Every combination that golden accepts, with one packing for each shift."""
 
 
 def random_row(combination: Combination, rng: Random) -> PackRow:
-    """A row by class of its words' format; thresholds near one of them; old datums that often nearly cancel."""
+    """Return a row by class of its word format; with thresholds near a word, and old datums that often nearly cancel."""
     packing = combination.packing
     mask = _mask(rng) if combination.masked else ALL_COLUMNS
     mid = packing.mid_format
@@ -82,13 +81,13 @@ def random_row(combination: Combination, rng: Random) -> PackRow:
 
 
 def _mask(rng: Random) -> int:
-    """Any columns, the first ones, or all but one; never all."""
+    """Return random columns, the first ones, or all but one; never all."""
     column = rng.randrange(COLUMNS)
     return rng.choice((rng.getrandbits(COLUMNS), (1 << column) - 1, ALL_COLUMNS)) & ~(1 << column)
 
 
 def _integer(rng: Random, packing: Packing) -> int:
-    """An integer of Dst; with a shift, often one that is about half-way where the clamps are."""
+    """Return an integer of Dst; with a shift, often a near tie at the clamps."""
     width = 32 if packing.dst32 else 16
     shift = packing.descale_shift
     if not shift or rng.getrandbits(1):
@@ -99,7 +98,7 @@ def _integer(rng: Random, packing: Packing) -> int:
 
 
 def _old(rng: Random, packing: Packing, word: int) -> int:
-    """A datum of L1: any, or about what cancels a word that keeps its format."""
+    """Return a datum of L1: random, or nearly the negative of a word in the same format."""
     code = float_code(rng, FP16 if packing.out_format is Format.FP16 else FP32)
     if packing.out_format is Format.BF16:
         code >>= 16

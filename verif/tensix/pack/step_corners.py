@@ -1,4 +1,4 @@
-"""Directed corners of the packer's edge mask, exponent threshold, shift from INT32 to INT8 and rounding to 10 bits."""
+"""Directed corners of edge mask, exponent threshold, shift from INT32 to INT8, and rounding to 10 bits."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,6 @@ PLUS_MINUS = ((0, "+"), (1, "-"))
 
 
 def step_corners(numerics: TensixNumerics) -> Iterator[Corner]:
-    """All of them."""
     yield from _edge_mask()
     yield from _minus_infinity()
     yield from _exponent_threshold()
@@ -47,7 +46,7 @@ def _edge_mask() -> Iterator[Corner]:
 
 
 def _minus_infinity() -> Iterator[Corner]:
-    """What each intermediate format has for it, and what the L1 formats make of that."""
+    """The minus infinity of each intermediate format, in each L1 format."""
     exponent8, exponent5 = FP32.exponent_mask, FP16.exponent_mask
     for mid, out, dst32, raw, datum, exponent in (
         (Format.FP32, Format.FP32, True, False, 0xFF800000, 0),
@@ -88,7 +87,7 @@ def _minus_infinity() -> Iterator[Corner]:
 
 
 def _exponent_threshold() -> Iterator[Corner]:
-    """Exponents just below, at and just above thresholds at both ends and within, in each intermediate format."""
+    """Exponents just below, at and above thresholds at the ends and inside the range, in each intermediate format."""
     for mid, out, dst32, raw, source in (
         (Format.FP32, Format.FP32, True, False, FP32),
         (Format.TF32, Format.TF32, True, False, FP32),
@@ -106,7 +105,7 @@ def _exponent_threshold() -> Iterator[Corner]:
         for sign, name in PLUS_MINUS:
             for threshold in {1, source.bias, top, 32, 255}:
                 for exponent in (threshold - 1, threshold, threshold + 1):
-                    # Of zeros only FP32's keep their sign without raw.
+                    # Without raw, only FP32 zeros keep their sign.
                     if exponent > top or (exponent == 0 and mid is not Format.FP32):
                         continue
                     word = sign << source.width - 1 | exponent << source.fraction_bits
@@ -121,7 +120,7 @@ def _exponent_threshold() -> Iterator[Corner]:
 
 
 def _around_the_threshold() -> Iterator[Corner]:
-    """It comes after rounding and ReLU and before the L1 format, and takes denormals and NaN as their exponents say."""
+    """The threshold applies after rounding and ReLU and before the L1 format; denormals and NaN compare by exponent."""
     fp32, minus_nan = Packing(Format.FP32, Format.FP32, True), MINUS | FP32.infinity_code | 1
     over = FP32.bias + 1
     for threshold in (0, 1):
@@ -142,7 +141,7 @@ def _around_the_threshold() -> Iterator[Corner]:
 
 
 def _descale(*, even: bool) -> Iterator[Corner]:
-    """Half-way, just below and just above, at every shift; what rounds into a clamp; signs of zeros."""
+    """Ties and their neighbours at every shift; rounding into the clamp; signs of zeros."""
     for shift in range(LARGEST_DESCALE_SHIFT + 1):
         half = (1 << shift) >> 1
         signed = Packing(Format.INT8, Format.INT8, True, descale_shift=shift)
@@ -151,7 +150,7 @@ def _descale(*, even: bool) -> Iterator[Corner]:
                 middle = (whole << shift) + half
                 tie = whole + (shift > 0 and not (even and whole % 2 == 0))
                 yield from _descaled(packing, f"{whole} tie", middle, tie)
-                # Shorter shifts leave nothing between a half and a whole.
+                # Shorter shifts have no value between half a unit and one unit.
                 if shift > 1:
                     yield from _descaled(packing, f"{whole} below", middle - 1, whole)
                     yield from _descaled(packing, f"{whole} above", middle + 1, whole + 1)
@@ -163,7 +162,7 @@ def _descale(*, even: bool) -> Iterator[Corner]:
 
 
 def _descaled(packing: Packing, what: str, magnitude: int, rounded: int) -> Iterator[Corner]:
-    """A magnitude of either sign, if it fits Dst."""
+    """Yield a magnitude in either sign if it fits Dst."""
     if magnitude >= MINUS:
         return
     for sign, name in PLUS_MINUS:
@@ -173,7 +172,7 @@ def _descaled(packing: Packing, what: str, magnitude: int, rounded: int) -> Iter
 
 
 def _ten_bits(*, even: bool) -> Iterator[Corner]:
-    """Ties at the tenth fraction bit, up to the next binade and to infinity; what of it is left to FP16 and BF16."""
+    """Ties at the tenth fraction bit, up to the next binade and to infinity, in the precision of FP16 and BF16."""
     fp32 = Packing(Format.FP32, Format.FP32, True, round_10b=True)
     tf32, bf16 = replace(fp32, out_format=Format.TF32), replace(fp32, out_format=Format.BF16)
     fp16 = Packing(Format.BF16, Format.FP16, True, round_10b=True)
@@ -189,7 +188,7 @@ def _ten_bits(*, even: bool) -> Iterator[Corner]:
                 yield corner(f"{place}/TF32", tf32, word, minus | ONE + (ten << 13))
                 yield corner(f"{place}/BF16", bf16, word, minus16 | ONE16 + (ten >> 3))
                 yield corner(f"{place}/BF16 to FP16", fp16, word, minus16 | ONE_FP16 + ten)
-                # Without it, and with raw beside it, FP32 keeps its fraction.
+                # Without rounding to 10 bits, or with raw, FP32 keeps its fraction.
                 yield corner(f"{place}/off", replace(fp32, round_10b=False), word, word)
                 yield corner(f"{place}/raw", replace(fp32, raw=True), word, word)
         infinity = minus | FP32.infinity_code
@@ -199,7 +198,7 @@ def _ten_bits(*, even: bool) -> Iterator[Corner]:
         yield corner(f"10 bits/large denormal/{name}", fp32, minus | FP32.fraction_mask, minus | 1 << 23)
         yield corner(f"10 bits/small denormal/{name}", fp32, minus | half, 0)
         yield corner(f"10 bits/zero/{name}", fp32, minus, 0)
-        # BF16 in Dst has nothing to round, but its denormals are flushed.
+        # BF16 has no bits to round, but its denormals are flushed.
         word = minus16 | ONE16 | 0x55
         yield corner(f"10 bits/16-bit Dst/{name}", replace(fp32, dst32=False), word, word << 16)
         narrow = replace(fp16, dst32=False)

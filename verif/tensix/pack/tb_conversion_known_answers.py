@@ -1,6 +1,6 @@
-"""Known answers of ttsim v1.10.0 through the unpacker and the packer: a test for either, of which the caller names one.
+"""Known answers of ttsim v1.10.0 through the unpacker and the packer; the caller selects one of the two tests.
 
-``BITPATH_KAT_DIR`` is the folder that holds them. A row that the RTL gives is compared with the answer, not with golden.
+``BITPATH_KAT_DIR`` is their folder. Each row of the RTL is compared with the known answer, not with golden.
 """
 
 import os
@@ -29,13 +29,12 @@ ROWS = COUNT // BLOCK
 
 
 def archive() -> dict[str, np.ndarray]:
-    """The conversions' known answers."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "tensix_pack_unpack.npz") as answers:
         return dict(answers)
 
 
 def split(fmt: Format, datum_bits: int, l1: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """The exponents and the datums [16, 16] of a case's bytes in L1."""
+    """Return exponents and datums [16, 16] of the L1 bytes of a case."""
     exponents = [0] * ROWS
     if fmt in BLOCK_FLOATS:
         exponents, l1 = l1[:ROWS].tolist(), l1[ROWS:]
@@ -44,7 +43,6 @@ def split(fmt: Format, datum_bits: int, l1: np.ndarray) -> tuple[list[int], np.n
 
 
 def little_endian(words: np.ndarray) -> np.ndarray:
-    """L1's words as bytes."""
     return words.astype("<u4").view(np.uint8)
 
 

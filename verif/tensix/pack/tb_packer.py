@@ -28,19 +28,21 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
 def with_golden(requests: list[PackRow]) -> list[Request]:
-    """Requests with what golden makes of them."""
+    """Return requests with the results of golden."""
     return as_rows(requests, expected(requests, NUMERICS))
 
 
 def as_rows(requests: list[PackRow], results: list[Packed]) -> list[Request]:
-    """Requests and results as the ports have them."""
+    """Return requests and results as payloads of the ports."""
     junk = pauses.rng("junk")
     return [Request(each.payload(junk), result.bits, each) for each, result in zip(requests, results, strict=True)]
 
 
 def register_words(fmt: Format) -> np.ndarray:
-    """Every code of a 16-bit format as a 16-bit Dst word: what the unpacker leaves in Src, without the 3 lowest bits of
-    a fraction that has an 8-bit exponent beside it."""
+    """Return every code of a 16-bit format as a 16-bit Dst word, as the unpacker writes it to Src.
+
+    The 3 lowest fraction bits are dropped for formats with an 8-bit exponent.
+    """
     src = unpack(np.arange(1 << 16, dtype="<u2").view(np.uint8), fmt, fmt, count=1 << 16)
     return src >> 3 if fmt is Format.BF16 else src >> 18 << 15 | src & 0x7FFF
 
@@ -60,7 +62,7 @@ SWEEPS = [
         (Format.INT16, Format.INT16, True),
     )
 ]
-"""Every early conversion of 16-bit words, copied and rounded, and the late ones between 5 and 8 exponent bits."""
+"""Every early conversion of 16-bit words, copied and rounded, and late ones between 5 and 8 exponent bits."""
 
 
 @cocotb.test(**LIMIT)
@@ -93,9 +95,9 @@ async def directed_corners(dut):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_rows(dut, pace):
-    """Every combination of formats and steps, in any order.
+    """Every combination of formats and steps, in random order.
 
-    They are dealt out to the paces; those with the same formats stand side by side, so that most formats go at every pace.
+    Combinations are dealt to the paces; those of the same formats are adjacent, so that most formats run at every pace.
     """
     rng = pauses.rng("rows")
     share = COMBINATIONS[list(PACES).index(pace) :: len(PACES)]
@@ -119,7 +121,7 @@ async def latency(dut):
 
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """With rows in all ranks."""
+    """Reset with rows in every pipeline stage."""
     rng = pauses.rng("rows")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Packer.LATENCY).resets(lambda: with_golden([random_row(rng.choice(COMBINATIONS), rng)]))

@@ -27,10 +27,10 @@ def play(unit, test, rows):
 
 
 def test_unpacker():
-    """7,424 datums."""
+    """7,424 datums through the unpacker."""
     play("unpacker", "unpacked", 7_424 // ROW)
 
 
 def test_packer():
-    """56,544 bytes of 104 cases of 256 datums."""
+    """56,544 bytes of 104 cases of 256 datums through the packer."""
     play("packer", "packed", 104 * 256 // ROW)

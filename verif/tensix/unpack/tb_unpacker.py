@@ -1,4 +1,4 @@
-"""Bench of the unpacker: every datum of up to 16 bits, FP32 at ends of other formats, random rows, latency, resets.
+"""Bench of the unpacker: every datum of up to 16 bits, FP32 at the limits of other formats, random rows, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random rows of a test.
 """
@@ -30,7 +30,7 @@ REBIAS = FP32.bias - FP16.bias
 
 
 def with_golden(requests: list[UnpackRow]) -> list[Request]:
-    """Requests with what golden makes of them."""
+    """Return requests with the results of golden."""
     junk = pauses.rng("junk")
     results = expected(requests, NUMERICS)
     return [Request(each.payload(junk), result, each) for each, result in zip(requests, results, strict=True)]
@@ -39,7 +39,7 @@ def with_golden(requests: list[UnpackRow]) -> list[Request]:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(conversion=[cocotb.Param(value=each, name=each.bin.replace("/", "_")) for each in EXHAUSTED])
 async def every_datum(dut, conversion):
-    """All codes, and for block floats all of them under all exponents, the wrapping and the largest ones among them."""
+    """All codes; for block floats under all exponents, also wrapping ones and the largest."""
     rows = with_golden(every_row(conversion))
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Unpacker.LATENCY).sweep(rows)
@@ -48,7 +48,7 @@ async def every_datum(dut, conversion):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_rows(dut, pace):
-    """All pairs of formats in any order."""
+    """All pairs of formats in random order."""
     rng = pauses.rng("rows")
     order = [*ALL_CONVERSIONS, *rng.choices(ALL_CONVERSIONS, k=max(0, CASES - len(ALL_CONVERSIONS)))]
     rng.shuffle(order)
@@ -61,7 +61,7 @@ async def random_rows(dut, pace):
 
 
 def fp32_corners() -> list[tuple[str, Format, int, int]]:
-    """A bin, the register format, an FP32 code, and the Src or Dst word that it must become."""
+    """Return bin, register format, FP32 code, and required Src or Dst word."""
     low = (1 << 13) - 1
     table = []
     for sign in (0, 1):
@@ -93,7 +93,7 @@ def fp32_corners() -> list[tuple[str, Format, int, int]]:
 
 @cocotb.test(**LIMIT)
 async def thirty_two_bits(dut):
-    """FP32 and INT32 at the ends of what they convert to."""
+    """FP32 and INT32 at the limits of their conversions."""
     rng = pauses.rng("neighbours")
     requests, words = [], []
     for name, register_format, code, word in fp32_corners():
@@ -114,7 +114,7 @@ async def thirty_two_bits(dut):
 
 @cocotb.test(**LIMIT)
 async def single_bits(dut):
-    """Datums of 32 bits that have one, and those whose exponent as FP32's has one, with any fraction."""
+    """32-bit datums with one bit set, and datums with one exponent bit set and any fraction."""
     fraction = FP32.fraction_mask
     codes = [1 << place for place in range(FP32.width)]
     codes += [code | fraction for code in codes if code > fraction]
@@ -127,7 +127,7 @@ async def single_bits(dut):
 
 
 def block_corners() -> list[tuple[str, Format, int, int, int]]:
-    """A bin, the format of a block, its exponent, a datum, and the Src word that it must become."""
+    """Return bin, block format, exponent, datum, and required Src word."""
     table = []
     for fmt, top, overrun in (
         (Format.BFP8, 0xFF, NUMERICS.bfp_range),
@@ -138,7 +138,7 @@ def block_corners() -> list[tuple[str, Format, int, int, int]]:
             name = f"{fmt.name} {'+-'[sign]}"
             table.append((f"{name}/zero", fmt, 5, datum, src | (top << 10 if sign else 0)))
             for zeros, exponent in product(range(7), (0, 1, 5, 6, top)):
-                # The leading one and all ones behind it.
+                # A leading one followed by all ones.
                 magnitude = 0x7F >> zeros
                 fraction = (magnitude << zeros & 0x3F) << 4
                 left = exponent - zeros
@@ -149,7 +149,7 @@ def block_corners() -> list[tuple[str, Format, int, int, int]]:
 
 @cocotb.test(**LIMIT)
 async def block_floats(dut):
-    """Every number of leading zeros against exponents that run below 0 and that do not; the minus zero."""
+    """Every leading-zero count with exponents that fall below 0 and that do not; negative zero."""
     rng = pauses.rng("neighbours")
     outputs = {Format.BFP8: Format.BF16, Format.BFP8A: Format.FP16}
     table = block_corners()
@@ -176,7 +176,7 @@ async def latency(dut):
 
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """With rows in all ranks."""
+    """Reset with a row in the output register."""
     rng = pauses.rng("rows")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Unpacker.LATENCY).resets(

@@ -1,4 +1,4 @@
-"""Rows for the unpacker, and what golden makes of them."""
+"""Rows for the unpacker, with the results of golden."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.tensix.dot.words import float_code, integer, row_bits
 
 EXPONENT_STREAM = 16
-"""Bytes that the exponents of block floats in L1 are padded to."""
+"""Alignment in bytes of block exponents in L1."""
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """A pair of formats; ``unsigned`` is about INT8."""
+    """An L1 format and a register format; ``unsigned`` applies to INT8 in L1."""
 
     l1_format: Format
     register_format: Format
@@ -30,18 +30,16 @@ class Conversion:
 
     @property
     def bin(self) -> str:
-        """As coverage names it."""
         return f"{self.l1_format.name}/{self.register_format.name}{'/unsigned' * self.unsigned}"
 
     @property
     def datum_bits(self) -> int:
-        """Bits of a datum in L1."""
         block = BLOCK_FLOATS.get(self.l1_format)
         return 8 * L1_BYTES[self.l1_format] if block is None else block.datum_bits
 
     @property
     def exponents(self) -> range:
-        """Exponents that a block may have."""
+        """Return the legal exponents of a block."""
         block = BLOCK_FLOATS.get(self.l1_format)
         return range(1) if block is None else range(1 << block.exponent_bits)
 
@@ -56,7 +54,7 @@ ALL_CONVERSIONS = tuple(
 
 @dataclass(frozen=True)
 class UnpackRow:
-    """One request."""
+    """One row of an L1 format to convert."""
 
     conversion: Conversion
     datums: tuple[int, ...]
@@ -64,11 +62,10 @@ class UnpackRow:
 
     @property
     def bits(self) -> int:
-        """The row in L1."""
         return row_bits(self.datums, self.conversion.datum_bits)
 
     def payload(self, junk: Random) -> int:
-        """As the unpacker takes it; what does not belong to the row is junk."""
+        """Return the payload; bits outside the row are random."""
         conversion = self.conversion
         used = BLOCK * conversion.datum_bits
         above = junk.getrandbits(UnpackRequest.as_shape().members["datums"] - used) << used if used < 512 else 0
@@ -90,7 +87,7 @@ class UnpackRow:
 
 
 def expected(rows: list[UnpackRow], numerics: TensixNumerics) -> list[int]:
-    """What each row becomes, as the port has it; golden converts all rows of a pair of formats at once."""
+    """Return the output of each row; golden converts all rows of a pair of formats together."""
     groups: dict[Conversion, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         groups[row.conversion].append(index)
@@ -110,7 +107,7 @@ def expected(rows: list[UnpackRow], numerics: TensixNumerics) -> list[int]:
 
 
 def l1_bytes(conversion: Conversion, rows: list[UnpackRow]) -> np.ndarray:
-    """The rows as L1 holds them, one after another, the exponents of block floats before them."""
+    """Return consecutive rows as bytes of L1, after the exponents of block floats."""
     stream = b""
     if conversion.l1_format in BLOCK_FLOATS:
         stream = bytes(row.exponent for row in rows)
@@ -120,16 +117,16 @@ def l1_bytes(conversion: Conversion, rows: list[UnpackRow]) -> np.ndarray:
 
 
 def every_row(conversion: Conversion) -> list[UnpackRow]:
-    """Every datum of at most 16 bits, under every exponent that a block may have."""
+    """Return every datum of at most 16 bits under every legal exponent of a block."""
     codes = range(1 << conversion.datum_bits)
     datums = [tuple(codes[start : start + BLOCK]) for start in range(0, len(codes), BLOCK)]
-    # BFP2 has four codes only.
+    # BFP2 has only four codes.
     datums = [(row * BLOCK)[:BLOCK] for row in datums]
     return [UnpackRow(conversion, row, exponent) for exponent in conversion.exponents for row in datums]
 
 
 def random_row(conversion: Conversion, rng: Random) -> UnpackRow:
-    """A row by class of its datums' format."""
+    """Return a row by class of its datum format."""
     fmt, bits = conversion.l1_format, conversion.datum_bits
     if fmt in (Format.FP32, Format.TF32):
         datums = [float_code(rng, FP32) for _ in range(BLOCK)]
