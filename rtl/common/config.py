@@ -1,4 +1,4 @@
-"""Configurations of units: frozen dataclasses that travel as JSON and are named by their digest."""
+"""Unit configurations: frozen dataclasses with a JSON form and a digest that names them."""
 
 import hashlib
 import json
@@ -12,11 +12,11 @@ from bitpath.golden.formats.catalogue import CATALOGUE, FloatFormat
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineConfig:
-    """When a unit computes, as against what: the RTL alone reads it.
+    """Timing of a unit. Results do not depend on it, and golden models do not read it.
 
     Attributes
     ----------
-    stages : register ranks inside the datapath; 0 is combinational.
+    stages : pipeline stages of the datapath, 0 to 4; 0 is combinational.
     """
 
     stages: int = 0
@@ -26,28 +26,28 @@ class PipelineConfig:
 
 
 def require_integer(unit: str, name: str, value: int) -> None:
-    """Raise ValueError unless a field of a unit's configuration is an integer: neither 2.0, nor True or numpy's, which equal
-    one and yet give a unit of another digest."""
+    """Raise ValueError unless a configuration field is a Python int: 2.0, True and numpy integers equal an int and change
+    the digest."""
     if type(value) is not int:
-        raise ValueError(f"{unit}: {name} is {value!r}, allowed are integers")
+        raise ValueError(f"{unit}: {name} must be an integer, not {value!r}")
 
 
 def require_power_of_two(unit: str, name: str, value: int, low: int, high: int) -> None:
-    """Raise ValueError unless a field of a unit's configuration is a power of two from ``low`` to ``high``."""
+    """Raise ValueError unless a configuration field is a power of two from ``low`` to ``high``."""
     require_integer(unit, name, value)
     if not (low <= value <= high and value & (value - 1) == 0):
-        raise ValueError(f"{unit}: {name} is {value}, allowed are powers of two from {low} to {high}")
+        raise ValueError(f"{unit}: {name} must be a power of two from {low} to {high}, not {value}")
 
 
 def require_range(unit: str, name: str, value: int, low: int, high: int) -> None:
-    """Raise ValueError unless a field of a unit's configuration is an integer from ``low`` to ``high``."""
+    """Raise ValueError unless a configuration field is an integer from ``low`` to ``high``."""
     require_integer(unit, name, value)
     if not low <= value <= high:
-        raise ValueError(f"{unit}: {name} is {value}, allowed are {low} to {high}")
+        raise ValueError(f"{unit}: {name} must be {low} to {high}, not {value}")
 
 
 def to_dict(config: Any) -> Any:
-    """The plain JSON value of a configuration; a catalogued format becomes its name."""
+    """Convert a configuration to plain JSON values; a catalogued format becomes its name."""
     if isinstance(config, FloatFormat) and CATALOGUE.get(config.name) == config:
         return config.name
     if is_dataclass(config):
@@ -60,11 +60,11 @@ def to_dict(config: Any) -> Any:
 
 
 def from_dict(cls: Any, value: Any) -> Any:
-    """The configuration of type ``cls`` that :func:`to_dict` made ``value`` from.
+    """Convert the JSON value of :func:`to_dict` back to a configuration of type ``cls``.
 
     Raises
     ------
-    ValueError : for a missing or unknown field, an unknown name, or a value of the wrong type.
+    ValueError : if a field is missing or unknown, or a value has an unknown name or the wrong type.
     """
     if get_origin(cls) in (Union, types.UnionType):
         cls = next(option for option in get_args(cls) if (option is types.NoneType) == (value is None))
@@ -81,7 +81,7 @@ def from_dict(cls: Any, value: Any) -> Any:
     if is_dataclass(cls):
         return _dataclass_from(cls, value)
     if issubclass(cls, Enum):
-        # By type too: True equals 1, and is no code.
+        # The type counts: True equals 1 but is not the code 1.
         for member in cls:
             if type(member.value) is type(value) and member.value == value:
                 return member
@@ -104,6 +104,6 @@ def _dataclass_from(cls: Any, value: Any) -> Any:
 
 
 def digest(unit: str, config: Any) -> str:
-    """Eight hexadecimal digits that name a unit's configuration: its build folder and its Verilog module."""
+    """Eight hexadecimal digits of SHA-256 that name a configuration in build folders and Verilog modules."""
     canonical = json.dumps([unit, to_dict(config)], sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]

@@ -87,12 +87,12 @@ def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
     [
         (["emit", "nosuch", "--out", "out"], "unknown unit 'nosuch', known are quad_mx_dot"),
         (["emit", "psum", "--rows", "4", "--out", "out"], "unit 'psum' has no rows"),
-        (["emit", "systolic_array", "--rows", "3", "--out", "out"], "rows is 3, allowed are powers of two"),
+        (["emit", "systolic_array", "--rows", "3", "--out", "out"], "rows must be a power of two"),
         (
             ["emit", "quad_mx_pe", "--preset", "nosuch", "--out", "out"],
             "unknown preset 'nosuch', known are trainium3_quad_mx",
         ),
-        (["emit", "quad_mx_pe", "--stages", "9", "--out", "out"], "stages is 9, allowed are 0 to 4"),
+        (["emit", "quad_mx_pe", "--stages", "9", "--out", "out"], "stages must be 0 to 4, not 9"),
         (["emit", "--out", "out"], "name one unit or give --all"),
         (["test-sim", "psum", "--sim", "vcs"], "unknown simulator 'vcs', known are icarus, verilator"),
         (

@@ -1,4 +1,15 @@
-"""The terms of the quad-MX dot product, aligned to the largest exponent among them, as two rows of digits."""
+"""Products and partial sum of the aligned dot product, shifted to their largest exponent, as two carry-save rows.
+
+Window for four products and F = ``align_fraction_bits`` = 16. E is the largest exponent; bits below F are truncated, or
+round the term to nearest even::
+
+    bit  45                21 20    18 17    16 15             0
+        +--------------------+--------+--------+----------------+
+        | copies of the sign | carry  | < 4    | F fraction bits|
+        +--------------------+--------+--------+----------------+
+         padding, 25          3        2        16
+                                             ^ bit 16 has weight 2**E
+"""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
@@ -13,17 +24,17 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.dot_rows import dot_rows, sum_width, two_rows
 
 INTEGER_BITS = 2
-"""A product is less than 4 in units of its exponent; rounding to nearest may carry it to 4."""
+"""Integer bits of a product: two significands below 2 multiply to less than 4. Rounding to nearest may carry to 4."""
 
 
 class AlignedTerms(wiring.Component):
-    """Products and partial sum aligned to the largest exponent among them, truncated or rounded there. Combinational.
+    """Combinational alignment of products and partial sum to the largest exponent among them.
 
-    Exponents are compared before normalisation, zeros left out; ``align_fraction_bits`` fraction bits stay below the
-    largest. All distances are taken between the products' own exponents, without their common scale, and the partial
-    sum's less that scale.
+    Exponents are compared before normalisation, and zeros do not count. The products' exponents exclude their common
+    scale; the scale is subtracted from the partial sum's exponent instead.
 
-    Parameters and members as of :class:`ExactTerms`.
+    Parameters and members are those of :class:`ExactTerms`; ``numerics.align_fraction_bits`` and ``align_rounding`` set
+    the grid.
     """
 
     clocked = False
@@ -32,22 +43,23 @@ class AlignedTerms(wiring.Component):
         self.numerics = numerics
         dropped = Dropped.of(numerics.align_rounding)
         grid = numerics.align_fraction_bits + INTEGER_BITS
-        # Beyond the grid, and beyond the bit that rounding looks at, every shift is the same.
+        # A larger shift leaves neither a bit of the grid nor a guard bit.
         self.shift_bits = bits_for(grid + 2)
         max_shift = (1 << self.shift_bits) - 1
         self.align_product = (product["significand"].shape.width, grid, max_shift, dropped)
-        # One integer bit more than it has, to stand on the products' scale.
+        # One integer bit more than its own: products have two.
         self.align_partial = (partial["significand"].shape.width + 1, grid, max_shift, dropped)
 
-        term_width = grid + (dropped is Dropped.NEAREST_EVEN)
-        # One more term than products.
+        term_width = grid + (dropped is Dropped.NEAREST_EVEN)  # rounding may carry out of the grid
+        # terms products and a partial sum are at most 2 * terms terms.
         self.sum_width = sum_width(2 * numerics.terms, term_width)
-        # What makes a product's exponent and the scales' codes FP32's biased exponent.
+        # Added to a product's exponent and the scales' codes, it gives FP32's biased exponent.
         self.to_biased = FP32.bias - 2 * numerics.scale_format.bias
         self.to_biased -= 2 * max(fmt.bias for fmt in numerics.element_formats)
-        # From the biased exponent of the largest term to that of the highest place.
+        # Places from the largest term's exponent up to the window's top.
         self.to_top = self.sum_width - 1 - numerics.align_fraction_bits + self.padding(numerics)
-        scale_width = numerics.scale_format.width + 1
+        scale_width = numerics.scale_format.width + 1  # the sum of two codes carries once
+        # The top's biased exponent, with the largest product or the largest partial sum.
         product_max = (1 << product["exponent"].shape.width) + (1 << scale_width) + self.to_biased
         exponent_width = bits_for(max(product_max, FP32.exponent_mask) + self.to_top)
         super().__init__(
@@ -61,8 +73,8 @@ class AlignedTerms(wiring.Component):
 
     @staticmethod
     def padding(numerics: DotNumerics) -> int:
-        """Places above the sum's own: where the exponent of the highest would be below 1, and is made 1, the sum is below
-        the guard bit of the smallest subnormal, and there it stands."""
+        """Sign places above the sum: a significand's and a guard bit's. If the top's exponent is raised to 1, the sum
+        lies below the guard bit of the smallest subnormal, before and after."""
         return numerics.accumulator.precision + 1
 
     def elaborate(self, platform):
@@ -73,8 +85,8 @@ class AlignedTerms(wiring.Component):
         largest = instantiate(m, platform, "largest", MaxExponent, len(nonzero), exponent_width)
         m.d.comb += [largest.i[k].eq(Mux(nonzero[k], products[k].exponent, 0)) for k in range(len(nonzero))]
 
-        # The partial sum's exponent among the products'. At the largest of ``top``'s values it is beyond any shift away
-        # from all of them, so it may stop there.
+        # The partial sum's exponent on the products' scale. It saturates in ``top`` at a value that is further above
+        # every product than the largest shift.
         own = Signal(signed(len(self.o.exponent) + 1))
         distance = Signal(signed(len(own) + 1))
         above = Signal()

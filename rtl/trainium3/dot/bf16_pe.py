@@ -1,4 +1,4 @@
-"""The processing element of the unscaled matmul.
+"""Processing element of the unscaled matmul.
 
 Ref: "Trainium3 Architecture Guide for NKI", figures of LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul``.
 """
@@ -13,7 +13,7 @@ from bitpath.rtl.trainium3.dot.pe import ProcessingElement
 
 
 class Bf16Pe(ProcessingElement):
-    """A :class:`ProcessingElement` whose operands are BF16 or FP16 elements, and whose step is one multiply-add.
+    """A :class:`ProcessingElement` for BF16 or FP16 elements, with one :class:`MultiplyAdd` as its step.
 
     Parameters
     ----------

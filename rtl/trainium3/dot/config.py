@@ -12,27 +12,27 @@ from bitpath.golden.trainium3.declarations.vector import (
 from bitpath.rtl.common.config import PipelineConfig, require_power_of_two, require_range
 
 MAX_TERMS = 8
-"""Products of a dot product whose sum of two rows is proved."""
+"""Largest number of products for which the carry-save sum is proved."""
 MAX_ALIGN_FRACTION_BITS = 64
-"""More than any product has below its leading bit."""
+"""Upper limit of align_fraction_bits; exact products have fewer bits below their leading one."""
 
 
 def _check_numerics(unit: str, numerics: DotNumerics) -> None:
     require_power_of_two(unit, "terms", numerics.terms, 2, MAX_TERMS)
     if not numerics.element_formats:
-        raise ValueError(f"{unit}: element_formats is empty, at least one format is needed")
+        raise ValueError(f"{unit}: element_formats must name at least one format, not none")
     if numerics.align_fraction_bits is not None:
         require_range(unit, "align_fraction_bits", numerics.align_fraction_bits, 0, MAX_ALIGN_FRACTION_BITS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DotConfig:
-    """The quad-MX dot product, and the PE around it.
+    """Configuration of the quad-MX dot product and of its PE.
 
     Attributes
     ----------
-    numerics : what is computed.
-    pipeline : register ranks inside the dot product.
+    numerics : formats, sum and rounding.
+    pipeline : pipeline stages of the dot product.
     """
 
     numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
@@ -44,11 +44,11 @@ class DotConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class MapConfig:
-    """The FP4 map at the array's edge.
+    """Configuration of the FP4 map at the edge of the array.
 
     Attributes
     ----------
-    numerics : of the PEs behind it.
+    numerics : numerics of the PEs behind the map.
     """
 
     numerics: DotNumerics = TRAINIUM3_QUAD_MX.numerics
@@ -59,14 +59,14 @@ class MapConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class MultiplyAddConfig:
-    """The multiply-add of an unscaled matmul, and the PE around it.
+    """Configuration of the unscaled matmul's multiply-add and of its PE.
 
     Attributes
     ----------
-    numerics : what is computed; products are exact.
-    element_formats : narrow formats of one width, of which each operand has one at run time; E4M3 and E4M3FN not both,
-        as they may not meet.
-    pipeline : register ranks inside.
+    numerics : accumulator and its rounding; products are exact.
+    element_formats : narrow formats of one width; each operand chooses one at run time. E4M3 and E4M3FN exclude each
+        other.
+    pipeline : pipeline stages of the multiply-add.
     """
 
     numerics: MatmulNumerics = TRAINIUM3_MATMUL.numerics
@@ -75,16 +75,14 @@ class MultiplyAddConfig:
 
     def __post_init__(self) -> None:
         if self.numerics.product_rounding is not None:
-            raise ValueError(
-                f"multiply_add: product_rounding is {self.numerics.product_rounding.name}, allowed is none"
-            )
+            raise ValueError(f"multiply_add: product_rounding must be None, not {self.numerics.product_rounding.name}")
         allowed = [fmt.name for fmt in self.numerics.narrow_formats]
         given = [fmt.name for fmt in self.element_formats]
         if not given or not set(given) <= set(allowed):
-            raise ValueError(f"multiply_add: element_formats are {given}, allowed are some of {', '.join(allowed)}")
+            raise ValueError(f"multiply_add: element_formats must be some of {', '.join(allowed)}, not {given}")
         if len({fmt.width for fmt in self.element_formats}) > 1:
-            raise ValueError(f"multiply_add: element_formats are {given}, allowed are those of one width")
+            raise ValueError(f"multiply_add: element_formats must have one width, not be {given}")
         if len(set(given)) < len(given):
-            raise ValueError(f"multiply_add: element_formats are {given}, each is allowed once")
+            raise ValueError(f"multiply_add: element_formats must name each format once, not {given}")
         if {E4M3.name, E4M3FN.name} <= set(given):
-            raise ValueError(f"multiply_add: element_formats are {given}, allowed is one of E4M3 and E4M3FN")
+            raise ValueError(f"multiply_add: element_formats must have only one of E4M3 and E4M3FN, not {given}")

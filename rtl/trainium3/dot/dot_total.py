@@ -1,4 +1,4 @@
-"""The end of the quad-MX dot product's sum: two rows of digits to one."""
+"""Carry-propagate adder of the quad-MX dot product."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, wiring
@@ -9,34 +9,34 @@ from bitpath.rtl.common.arithmetic.raw import moving_sum
 
 
 class DotTotal(wiring.Component):
-    """The two rows added. Combinational.
+    """Combinational adder of two carry-save rows: ``o = (sums + carries + one) * 2**low_width + low``.
 
     Parameters
     ----------
     rows : layout of the rows, as made by ``dot_rows``.
-    padding : places above the rows that only repeat the sign; the exponent counts them.
+    padding : copies of the sign above the rows, which ``exponent`` counts.
 
     Members
     -------
     i : In(dot_rows)
     o : Out(moving_sum)
-    alone : Out(1), whether the partial sum, some of it sticky, is the whole sum: the products' is 0
+    alone : Out(1), 1 if the products sum to zero and the partial sum has lost bits: it passes through unrounded
     """
 
     clocked = False
 
     def __init__(self, rows: data.StructLayout, padding: int):
-        # All but the sign.
+        # Digits of the sum: padding, the rows without their sign, and the bits below them.
         self.low = "low" in rows.members
         width = padding + rows["sums"].shape.width - 1 + (rows["low"].shape.width if self.low else 0)
-        self.levels = ceil_log2(width)
+        self.levels = ceil_log2(width)  # of a normalisation shift by up to width - 1
         total = moving_sum(width, rows["exponent"].shape.width, self.levels)
         super().__init__({"i": In(rows), "o": Out(total), "alone": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
         i = self.i
-        # One adder: the place below the lowest carries ``one`` in.
+        # One adder: ``one`` is its carry in, made by a place below the lowest.
         high = (Cat(i.one, i.sums) + Cat(i.one, i.carries))[1 : len(i.sums) + 1]
         allowed = Signal.like(i.exponent)
         m.d.comb += [
@@ -46,7 +46,7 @@ class DotTotal(wiring.Component):
             self.o.exponent.eq(i.exponent),
             self.o.free.eq(allowed[self.levels :].any()),
             self.o.allowed.eq(allowed),
-            # Far below, the partial sum does not reach the products' places.
+            # A far partial sum has no bit in the products' places.
             self.alone.eq(i.far & ~high.any() if self.low else 0),
         ]
         return m

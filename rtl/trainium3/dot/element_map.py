@@ -1,6 +1,6 @@
-"""FP4 elements to FP8, at the edge of the array.
+"""Programmable FP4-to-FP8 map at the edge of the array.
 
-Ref: "NeuronCore-v4 architecture": MXFP4 is converted to MXFP8 before the PE, through a mapping that the programmer sets.
+Ref: "NeuronCore-v4 architecture": MXFP4 is converted to MXFP8 before the PE, with a programmable mapping.
 """
 
 from amaranth import Module, Mux
@@ -13,7 +13,7 @@ from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
 
 
 class ElementFormat(enum.Enum, shape=2):
-    """Format of the elements in an operand word."""
+    """Element format of an operand word."""
 
     E4M3FN = 0
     E5M2 = 1
@@ -21,35 +21,32 @@ class ElementFormat(enum.Enum, shape=2):
 
 
 class MapTable(data.Struct):
-    """The programmable map: an FP8 code for each E2M1 code, and the FP8 format these codes are of.
-
-    ``code_format`` is an index into the numerics' element formats.
-    """
+    """The programmable map: an FP8 code for each E2M1 code, and the index of their format in ``element_formats``."""
 
     codes: data.ArrayLayout(E4M3FN.width, 1 << E2M1.width)
     code_format: 1
 
 
 class OperandWord(data.Struct):
-    """One row's x4 word and scale, as operand memory holds them; E2M1 elements stand in the low 16 bits."""
+    """One row's x4 word and scale in operand memory; E2M1 elements take the low 16 bits."""
 
     elements: 4 * E4M3FN.width
     scale: 8
 
 
 class ElementMap(wiring.Component):
-    """An operand word as the PEs take it: FP8 elements pass, E2M1 elements become what the table says. Combinational.
+    """Combinational map of E2M1 elements e, ``o.elements[k] = fp4_table.codes[e[k]]``; FP8 elements pass unchanged.
 
     Parameters
     ----------
-    config : has the numerics of the PEs.
+    config : numerics of the PEs behind the map.
 
     Members
     -------
-    word : In(OperandWord)
-    format : In(ElementFormat)
-    fp4_table : In(MapTable)
-    o : Out(operand_layout)
+    word : In(OperandWord), 40 bits
+    format : In(ElementFormat), 2 bits
+    fp4_table : In(MapTable), 129 bits
+    o : Out(operand_layout), 41 bits; the scale passes
     """
 
     clocked = False

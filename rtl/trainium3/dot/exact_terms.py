@@ -1,4 +1,15 @@
-"""The terms of the quad-MX dot product, none of them rounded, as two rows of digits."""
+"""Products and partial sum of the exact dot product on one fixed-point grid, as two carry-save rows.
+
+The products have fixed places. ``distance`` counts the places from the window's top down to the partial sum's leading
+bit and chooses its place. Window for E4M3FN and E5M2, ``above`` = 92 and ``BELOW`` = 25::
+
+    bit                  117       94 93 92 91            26 25         1  0
+                        +------------+-----+----------------+-------------+-+
+    products            |            |     |CCPPPPPPPPPPPPPP|             | |  C carry, P product grid
+    distance < 0        |pppppppppppp|     |                |             | |  left at the top, which takes its exponent
+    0 <= distance <= 93 |      pppppp|ppppp|p               |             | |  exact
+    distance > 93       |            |     |                |       pppppp|S|  ``far``: sticky takes the lowest bits
+"""
 
 from fractions import Fraction
 
@@ -15,34 +26,36 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.dot.dot_rows import dot_rows, sum_width, two_rows
 
 CLEARANCE = 2
-"""Places between the products' sum and the lowest one of a partial sum that is so far above it that any sum of products
-rounds the same: they are less than a quarter of its last place then, and half a last place where it loses a bit."""
-BELOW = FP32.precision + 1
-"""Places below the products' grid that the partial sum is kept in.
+"""Places between the products' sum and a partial sum at the window's top.
 
-Some of it is lost only where its lowest bit is below them, when it is less than ``2**(precision - 1)`` in units of the
-lowest, while a sum of products that is not 0 is ``2**BELOW`` or more. Both together exceed ``2**precision`` then: the
-leading bits end above the lowest place but one, guard bit and sticky bit stand below them. A sum of products that is 0
-leaves the partial sum alone.
+The products' sum is less than a quarter (``2**-CLEARANCE``) of the partial sum's last place, or half a place if the sum
+loses its leading bit. All nonzero sums of products of one sign thus round alike, at greater distances too.
+"""
+BELOW = FP32.precision + 1
+"""Places below the product grid.
+
+In units of the lowest of them, a partial sum that loses bits is less than ``2**(precision - 1)``, and a nonzero sum
+of products is ``2**BELOW`` or more. Their sum exceeds ``2**precision``: significand and guard bit end above sticky.
+If the products sum to zero, the partial sum passes through unrounded.
 """
 
 
 class ExactTerms(wiring.Component):
-    """The products on one fixed-point grid, the partial sum aligned to it. Combinational.
+    """Combinational alignment of exact products and partial sum, with no rounding.
 
-    The grid's lowest place is the product of the two smallest subnormals, its highest the largest product's. With E4M3 and
-    E5M2 together these are 2**-32 and 2**31, with E4M3 alone 2**-18 and 2**17, times both scales. The window around it has
-    ``BELOW`` places more below, a sticky bit under them, and above as many as a partial sum needs that is too large for the
-    grid to matter; a larger one is left there, and gives the window its exponent.
+    The product grid reaches from the square of the smallest subnormal to the largest product: 2**-32 to 2**31 with
+    E4M3FN and E5M2, 2**-18 to 2**17 with E4M3FN alone, times both scales.
 
     Parameters
     ----------
-    numerics : with ``align_fraction_bits`` None.
-    product, partial : layouts of a product and of the decoded partial sum.
+    numerics : formats and number of terms; ``align_fraction_bits`` is None.
+    product, partial : layouts of a product and of the decoded partial sum, as made by ``raw_float``.
 
     Members
     -------
-    products : In(ArrayLayout of raw_float), partial : In(raw_float), scale : In(9), the two scales' codes added
+    products : In(ArrayLayout of raw_float), one for each term
+    partial : In(raw_float)
+    scale : In(9), sum of the two scales' codes
     o : Out(dot_rows)
     """
 
@@ -52,51 +65,56 @@ class ExactTerms(wiring.Component):
         self.numerics = numerics
         formats, scale_format = numerics.element_formats, numerics.scale_format
         smallest = min(fmt.min_subnormal for fmt in formats) ** 2
+        # Every product is a multiple of the smallest one, and none exceeds the largest.
         grid_width = int(max(fmt.max for fmt in formats) ** 2 / smallest).bit_length()
-        # A product is significand * 2**(exponent - offset): each operand brings its bias and its fraction bits.
+        # A product is significand * 2**(exponent - offset): each operand adds its bias and its fraction bits.
         offset = 2 * (max(fmt.bias for fmt in formats) + max(fmt.fraction_bits for fmt in formats))
-        significand_width, exponent_width = (product[field].shape.width for field in ("significand", "exponent"))
-        self.fixed_point = (significand_width, grid_width, exponent_width, _log2(smallest) + offset)
+        widths = product["significand"].shape.width, grid_width, product["exponent"].shape.width
+        self.fixed_point = (*widths, _log2(smallest) + offset)
 
-        # Places from the grid's lowest up; a partial sum at their top and the products' sum do not carry out.
+        # From the grid's lowest place to the top: CLEARANCE keeps the products' carry out of a partial sum at the top.
         self.above = sum_width(numerics.terms, grid_width) + CLEARANCE + FP32.precision
-        # What makes the scales' codes the biased exponent of the highest place.
+        row_width = self.above + 1  # one bit for the sign: a sum is -2**above or more
+        self.low_width = BELOW + 1  # one bit more for sticky, the OR of all below
+        self.window = self.above + BELOW
+        self.shift_bits = bits_for(self.window)  # a shift by the whole window leaves the sticky bit alone
+        # Added to the scales' codes, it gives FP32's biased exponent of the window's top.
         self.to_exponent = _log2(smallest) - 2 * scale_format.bias + self.above - 1 + FP32.bias
-        scale_width = scale_format.width + 1
+        scale_width = scale_format.width + 1  # the sum of two codes carries once
+        # The top has the partial sum's biased exponent or that of the scales, whichever is larger.
         exponent_max = max(FP32.exponent_mask, (1 << scale_width) - 1 + self.to_exponent)
+        exponent_width = bits_for(exponent_max)
+        self.distance_width = exponent_width + 1  # from to_exponent - 255 to exponent_max
         super().__init__(
             {
                 "products": In(data.ArrayLayout(product, numerics.terms)),
                 "partial": In(partial),
                 "scale": In(scale_width),
-                "o": Out(dot_rows(BELOW + 1, self.above + 1, bits_for(exponent_max))),
+                "o": Out(dot_rows(self.low_width, row_width, exponent_width)),
             }
         )
 
     @staticmethod
     def padding(numerics: DotNumerics) -> int:
-        """Places above the window that its exponent counts: none, for that is never below the partial sum's, 1 or more."""
+        """Sign places above the window: none, since the top's exponent is at least the partial sum's, 1 or more."""
         return 0
 
     def elaborate(self, platform):
         m = Module()
         partial = self.partial
-        # How far below the window's top the partial sum stands; negative where it is above.
-        distance = Signal(signed(len(self.o.exponent) + 1))
+        distance = Signal(signed(self.distance_width))  # from the window's top down to the partial sum's leading bit
         above = distance < 0
         m.d.comb += [
             distance.eq(self.scale - (partial.exponent - self.to_exponent)),
             self.o.exponent.eq(Mux(above, partial.exponent, self.scale + self.to_exponent)),
             self.o.far.eq(distance > self.above + BELOW - FP32.precision),
         ]
-        window = self.above + BELOW
-        shift_bits = bits_for(window)
-        max_shift = (1 << shift_bits) - 1
-        align = instantiate(m, platform, "align", Align, FP32.precision, window, max_shift, Dropped.STICKY)
+        max_shift = (1 << self.shift_bits) - 1
+        align = instantiate(m, platform, "align", Align, FP32.precision, self.window, max_shift, Dropped.STICKY)
         m.d.comb += [
             align.i.eq(partial.significand),
-            align.shift.eq(Mux(above, 0, shift_of(distance[:-1], shift_bits))),
-            self.o.low.eq(align.o[: BELOW + 1]),
+            align.shift.eq(Mux(above, 0, shift_of(distance[:-1], self.shift_bits))),
+            self.o.low.eq(align.o[: self.low_width]),
         ]
 
         terms, negative = [], []
@@ -111,11 +129,11 @@ class ExactTerms(wiring.Component):
             ]
             terms.append(fixed.o)
             negative.append(sign)
-        rows = two_rows(m, terms, negative, align.o[BELOW + 1 :], len(self.o.sums))
+        rows = two_rows(m, terms, negative, align.o[self.low_width :], len(self.o.sums))
         m.d.comb += [self.o[name].eq(row) for name, row in rows.items()]
         return m
 
 
 def _log2(power: Fraction) -> int:
-    """The exponent of a power of two at most 1."""
+    """Exponent of a power of two that is at most 1."""
     return -(power.denominator.bit_length() - 1)

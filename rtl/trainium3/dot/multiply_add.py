@@ -1,4 +1,8 @@
-"""The step of TensorE's unscaled matmul: one product, one partial sum, one rounding.
+"""Multiply-add of TensorE's unscaled matmul: one exact product and one partial sum, with one rounding.
+
+    o = round(stationary * moving + partial)
+
+Steps: Decode, Multiply (exact), ExactAdd (exact for rounding, with a sticky bit), Normalize, Round.
 
 Ref: ``nki.isa.nc_matmul`` reference page; "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM.
 """
@@ -28,22 +32,22 @@ STEPS = {
     3: ("multiply", "add", "normalize"),
     4: ("decode", "multiply", "add", "normalize"),
 }
-"""After which steps the register ranks stand, by their number."""
+"""Steps that end in a pipeline register, by ``stages``."""
 PARTIAL_OFFSET = FP32.bias + FP32.fraction_bits
 """A decoded partial sum is ``significand * 2**(exponent - PARTIAL_OFFSET)``."""
 
 
 def element_layout(config: MultiplyAddConfig) -> data.StructLayout:
-    """One operand: its code, and its format as an index into ``element_formats``."""
+    """Layout of one operand: its code and the index of its format in ``element_formats``."""
     formats = config.element_formats
     return data.StructLayout({"code": formats[0].width, "format": max(1, ceil_log2(len(formats)))})
 
 
 class MultiplyAdd(wiring.Component):
-    """``o = round(stationary * moving + partial)``, as ``MatmulNumerics`` says in full.
+    """``o = round(stationary * moving + partial)``, as ``MatmulNumerics`` defines it.
 
-    Steps: decode, multiply, add, normalise, round. With ``stages`` register ranks the result appears that many cycles
-    after its operands, one a cycle. With none there is no clock, and the component may be placed like any operator.
+    Latency is ``stages`` cycles, 0 to 4; throughput is one result a cycle, with no back-pressure. The component has no
+    clock if ``stages`` is 0.
 
     Parameters
     ----------
@@ -52,8 +56,8 @@ class MultiplyAdd(wiring.Component):
     Members
     -------
     stationary, moving : In(element_layout)
-    partial : In(32), FP32
-    o : Out(32), FP32
+    partial : In(32), an FP32 code
+    o : Out(32), an FP32 code
     """
 
     def __init__(self, config: MultiplyAddConfig):
@@ -65,17 +69,17 @@ class MultiplyAdd(wiring.Component):
 
     @property
     def clocked(self) -> bool:
-        """Whether there is a register in it."""
+        """True if the component has registers."""
         return self.config.pipeline.stages > 0
 
     def elaborate(self, platform):
         m = Module()
         numerics = self.config.numerics
-        # Something comes in and is taken in every cycle.
+        # Operands arrive and results leave in every cycle.
         registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=Const(1), ready=Const(1))
 
         decoders = self._decoders(m, platform)
-        # A product is significand * 2**(exponent - offset): each element brings the decoder's bias and fraction bits.
+        # A product is significand * 2**(exponent - offset): each element adds its bias and fraction bits.
         formats = self.config.element_formats
         offset = 2 * (max(fmt.bias for fmt in formats) + max(fmt.fraction_bits for fmt in formats))
         decoded = {name: decoder.o for name, decoder in decoders.items()}
@@ -87,7 +91,7 @@ class MultiplyAdd(wiring.Component):
 
         m.submodules.add = add = ExactAdd(
             fixed_width=len(product.significand) + 1,
-            # Biased exponents are less than the offset below and above it.
+            # The product's exponent lies between -offset and offset.
             fixed_exponent_width=bits_for(offset) + 1,
             exponent_width=len(partial.exponent),
             precision=len(partial.significand),
@@ -119,7 +123,7 @@ class MultiplyAdd(wiring.Component):
         return m
 
     def _decoders(self, m: Module, platform: Any) -> dict[str, Any]:
-        """Of both elements and of the partial sum, by their ports' names."""
+        """Decoders of both elements and of the partial sum, by the names of their ports."""
         operands = {
             "stationary": (self.config.element_formats, self.stationary.code, self.stationary.format),
             "moving": (self.config.element_formats, self.moving.code, self.moving.format),

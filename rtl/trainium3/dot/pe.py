@@ -1,4 +1,4 @@
-"""What the processing elements of the array have in common.
+"""Processing element of the systolic array: operand registers around a multiply step.
 
 Ref: "Trainium3 Architecture Guide for NKI", figures of LoadStationary and MultiplyMoving.
 """
@@ -14,7 +14,7 @@ from bitpath.golden.formats.catalogue import FP32
 
 
 def pe_ports(operand: data.StructLayout) -> dict[str, wiring.Member]:
-    """The members of a :class:`ProcessingElement`."""
+    """Return the members of a :class:`ProcessingElement`."""
     return {
         "advance": In(1),
         "load": In(1),
@@ -30,15 +30,26 @@ def pe_ports(operand: data.StructLayout) -> dict[str, wiring.Member]:
 
 
 class ProcessingElement(wiring.Component):
-    """One PE: ``partial_south = step(held stationary operand, moving_west, partial_north)``.
+    """One PE: ``partial_south = step(stationary, moving_west, partial_north)``::
 
-    The stationary operand is held twice. ``load`` shifts the row's second copies one PE east, behind the multiplication
-    that goes on; a ``swap`` that travels with the moving operands makes the second copy the first, from the next moving
-    operand on. It reads the second copy a cycle after it entered.
+                       partial_north
+                             |
+                            [r]
+    stationary_west --[second]--------------> stationary_east    shifts with ``load``
+                          | swap
+                     [stationary]
+                          |
+    moving_west ---[r]-- step --------------> moving_east
+    swap_west -----[r]----|-----------------> swap_east
+                          |
+                     partial_south
 
-    Latency: moving operands and swap pass east in one cycle; partial sums pass south in one more than the step has
-    register ranks. The one rank that every PE has is at its inputs, so that a simulator finds the same logic, over
-    registers of its own, in all of them. Without ``advance`` every register holds.
+    The stationary operand is double-buffered. ``load`` shifts the row's second copies one PE east while the
+    multiplication goes on. ``swap`` travels with the moving operands and makes the second copy the first for the next
+    moving operand.
+
+    Latency: one cycle to the east; ``stages + 1`` cycles to the south, with the pipeline stages of the step. Each PE
+    registers its inputs, so that all PEs simulate as the same logic over their own registers.
 
     Parameters
     ----------
@@ -46,11 +57,11 @@ class ProcessingElement(wiring.Component):
 
     Members
     -------
-    advance : In(1)
+    advance : In(1), clock enable of every register
     load : In(1), stationary_west : In(operand), stationary_east : Out(operand), the second copy
     moving_west : In(operand), moving_east : Out(operand)
     swap_west : In(1), swap_east : Out(1)
-    partial_north : In(32), partial_south : Out(32), FP32
+    partial_north : In(32), partial_south : Out(32), FP32 codes
     """
 
     def __init__(self, operand: data.StructLayout):
@@ -59,11 +70,11 @@ class ProcessingElement(wiring.Component):
 
     @abstractmethod
     def step(self, m: Module, platform: Any, stationary: Value, moving: Value, partial: Value) -> Value:
-        """The partial sum to the south, some register ranks after its operands."""
+        """The partial sum to the south, with the latency of the step's pipeline stages."""
 
     def elaborate(self, platform):
         m = Module()
-        # Operands need no reset: what is not valid is not read.
+        # Operands need no reset: invalid ones are never read.
         stationary = Signal(self.operand, reset_less=True)
         second = Signal.like(stationary)
         moving = Signal.like(stationary)

@@ -1,4 +1,40 @@
-"""The quad-MX dot product: four FP8 pairs, two scales, one partial sum.
+"""Quad-MX dot product: four scaled FP8 products and an FP32 partial sum, with one rounding.
+
+    o = round(2**(sx + sw - 254) * (x0*w0 + x1*w1 + x2*w2 + x3*w3) + partial)
+
+x and w are the moving and the stationary elements, sx and sw the E8M0 codes of their scales (bias 127 each).
+
+Datapath, with the pipeline registers and the values of ``stages`` that have them::
+
+    elements              partial    scales
+    decode (8)            decode       +       Decode
+    multiply (4)             |         |       Multiply: exact products
+    =========================|=========|===    "multiply": 4
+    one grid, carry-save compression           ExactTerms or AlignedTerms: two rows
+    =======================================    "align":    2, 3, 4
+    carry-propagate adder                      DotTotal: two's complement sum
+    =======================================    "add":      1, 2, 3, 4
+    shift by 64, 32, 16                        NormalizeShift "coarse"
+    =======================================    "coarse":   3, 4
+    shift by 8, 4, 2, 1; round                 NormalizeShift "fine", RoundSigned
+
+Window of the exact sum, two's complement, for E4M3FN and E5M2 elements. For E4M3FN alone the product grid has 36 bits,
+and the window 90. :mod:`exact_terms` derives the widths, :mod:`aligned_terms` has the window of the aligned sum::
+
+    bit  117         94 93    92 91    90 89                26 25             1   0
+        +--------------+--------+--------+--------------------+----------------+---+
+        | partial sum  | clear- | carry  | product grid       | partial sum    | S |
+        | far above    | ance   |        | 2**31 ... 2**-32   | below the grid |   |
+        +--------------+--------+--------+--------------------+----------------+---+
+         24 bits        2        2        64                   25               sticky
+                          after the shift to the leading bit
+        +--------------------------------+-------+--------+
+        | significand, 24 bits           | guard | sticky |  sticky: OR of all lower bits
+        +--------------------------------+-------+--------+
+
+Latency is ``stages`` cycles, 0 to 4; throughput is one result a cycle. While ``o`` stalls, all pipeline registers hold:
+``i.ready = o.ready | ~o.valid`` with ``stages > 0``, and ``i.ready = o.ready`` in the combinational unit. Reset clears
+the valid bits only.
 
 Ref: "Trainium3 Architecture Guide for NKI", Quad-MXFP8/MXFP4 Matmul Performance; OCP Microscaling Formats (MX) 1.0.
 """
@@ -30,17 +66,14 @@ STEPS = {
     3: ("align", "add", "coarse"),
     4: ("multiply", "align", "add", "coarse"),
 }
-"""After which steps the register ranks stand, by their number. The steps take about as long as each other: normalising is
-two, and the second one goes with rounding."""
+"""Steps that end in a pipeline register, by ``stages``; the registers cut the longest path into about equal parts."""
 FINE_LEVELS = 4
-"""Levels of the normalising shifter behind its coarse ones."""
+"""Levels of the fine normalisation shift, 0 to 15 bits: its delay and that of rounding balance the coarse shift's."""
 
 
 def operand_layout(numerics: DotNumerics) -> data.StructLayout:
-    """One side of the dot product: x4 elements (element 0 lowest), their scale, and their format.
-
-    ``format`` is an index into ``numerics.element_formats``.
-    """
+    """Layout of one operand: the elements (element 0 lowest), their scale's code, and the index of their format in
+    ``numerics.element_formats``."""
     return data.StructLayout(
         {
             "elements": data.ArrayLayout(numerics.element_formats[0].width, numerics.terms),
@@ -51,26 +84,22 @@ def operand_layout(numerics: DotNumerics) -> data.StructLayout:
 
 
 def dot_layout(numerics: DotNumerics) -> data.StructLayout:
-    """All that one step of the dot product takes; ``partial`` is an FP32 code."""
+    """Layout of the operands of one step; ``partial`` is an FP32 code."""
     side = operand_layout(numerics)
     return data.StructLayout({"stationary": side, "moving": side, "partial": FP32.width})
 
 
 class QuadMxDot(wiring.Component):
-    """``o = round(2**(sx + sw - 254) * sum(x[k] * w[k]) + partial)``, as ``DotNumerics`` says in full.
-
-    Steps: multiply; bring all terms to one grid, as two rows of digits; add these; normalise, first by large shifts, then
-    by small ones, and round. With ``stages`` register ranks a result appears that many cycles after its operands, one a
-    cycle; all ranks stand still while a result waits for ``o.ready``.
+    """``o = round(2**(sx + sw - 254) * sum(x[k] * w[k]) + partial)``, as ``DotNumerics`` defines it.
 
     Parameters
     ----------
-    config : numerics and pipeline.
+    config : ``numerics`` chooses formats, exact or aligned sum, and roundings; ``pipeline.stages`` is the latency.
 
     Members
     -------
-    i : In(stream of dot_layout)
-    o : Out(stream of FP32 codes)
+    i : In(stream of dot_layout), 114 bits: two operands of 4 * 8 + 8 + 1 bits and the 32-bit partial sum
+    o : Out(stream of 32 bits), an FP32 code
     """
 
     def __init__(self, config: DotConfig):
@@ -84,7 +113,8 @@ class QuadMxDot(wiring.Component):
         registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
 
         products, partial, special = self._multiply(m, platform)
-        scale = Signal(numerics.scale_format.width + 1)  # the sum of two biased exponents
+        scale_width = numerics.scale_format.width + 1  # the sum of two codes carries once
+        scale = Signal(scale_width)
         m.d.comb += scale.eq(self.i.p.stationary.scale + self.i.p.moving.scale)
         products, partial, scale, special = registers.hold(
             "multiply", products=products, partial=partial, scale=scale, special=special
@@ -138,12 +168,12 @@ class QuadMxDot(wiring.Component):
 
     @staticmethod
     def _code(partial: data.View) -> Value:
-        """The FP32 code of the partial sum, after flushing; ``inf`` and ``nan`` are not read."""
+        """The FP32 code of the finite partial sum after Decode has flushed it."""
         *fraction, hidden = partial.significand
         return Cat(*fraction, partial.exponent & hidden.replicate(len(partial.exponent)), partial.sign)
 
     def _multiply(self, m: Module, platform: Any) -> tuple[Value, Value, Value]:
-        """The products, the decoded partial sum, and what overrides their sum."""
+        """The exact products, the decoded partial sum, and the special value that overrides their sum."""
         numerics, i = self.config.numerics, self.i.p
         decoded = {}
         for side in ("stationary", "moving"):
@@ -173,7 +203,7 @@ class QuadMxDot(wiring.Component):
         return products, decode.o, special
 
     def _with_scale(self, m: Module, element: Value, scale: Value, name: str) -> Value:
-        """The element, with an infinite scale taken into its class where the numerics read code 255 so."""
+        """The element; with ``ScaleNan.INFINITY`` a scale code of 255 makes it infinite, and a zero NaN."""
         if self.config.numerics.scale_nan is ScaleNan.NAN:
             return element
         scaled = Signal.like(element, name=f"scaled_{name}")

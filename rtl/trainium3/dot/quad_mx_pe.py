@@ -1,4 +1,4 @@
-"""The quad-MX processing element.
+"""Processing element of the quad-MX array.
 
 Ref: "Trainium3 Architecture Guide for NKI", figures of LoadStationary and MultiplyMoving.
 """
@@ -14,7 +14,7 @@ from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot, operand_layout
 
 
 class QuadMxPe(ProcessingElement):
-    """A :class:`ProcessingElement` whose operands are x4 words with their scale, and whose step is the dot product.
+    """A :class:`ProcessingElement` for x4 words with their scale, with one :class:`QuadMxDot` as its step.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class QuadMxPe(ProcessingElement):
 
     @staticmethod
     def ports(config: DotConfig) -> dict[str, wiring.Member]:
-        """The members of one."""
+        """Members of the PE with this configuration."""
         return pe_ports(operand_layout(config.numerics))
 
     def step(self, m: Module, platform: Any, stationary: Value, moving: Value, partial: Value) -> Value:
@@ -36,7 +36,7 @@ class QuadMxPe(ProcessingElement):
             dot.i.p.stationary.eq(stationary),
             dot.i.p.moving.eq(moving),
             dot.i.p.partial.eq(partial),
-            # The array moves in step: a PE that must wait stands still as a whole, through ``advance``.
+            # No handshake: ``advance`` stalls the whole array.
             dot.i.valid.eq(1),
             dot.o.ready.eq(1),
         ]

@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit records of Trainium3's dot products and processing elements."""
 
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (

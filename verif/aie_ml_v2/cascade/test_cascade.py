@@ -34,7 +34,7 @@ def test_chain_on_icarus():
 
 @pytest.mark.parametrize("stages", [1, 0])
 def test_a_chain_has_two_stages_at_least(stages):
-    with pytest.raises(ValueError, match=f"stages is {stages}, allowed are 2 to 64"):
+    with pytest.raises(ValueError, match=f"stages must be 2 to 64, not {stages}"):
         CascadeConfig(stages=stages)
 
 

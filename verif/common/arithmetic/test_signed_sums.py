@@ -75,7 +75,7 @@ def test_two_rows_are_the_sum_of_their_terms(evaluate, terms, bits, width):
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("terms", [1, 3, 16])
 def test_two_rows_refuse_what_they_cannot_sum(terms):
-    with pytest.raises(ValueError, match=f"terms is {terms}, allowed are powers of two from 2 to 8"):
+    with pytest.raises(ValueError, match=f"terms must be a power of two from 2 to 8, not {terms}"):
         two_rows(Module(), [Signal(4)] * terms, [Signal()] * terms, Signal(4), 12)
     gc.collect()
 
@@ -94,7 +94,7 @@ def test_the_rows_of_one_bit_terms(evaluate, terms):
 @pytest.mark.parametrize("terms", [0, 3, 16])
 def test_a_dot_product_refuses_such_terms(terms):
     numerics = replace(TRAINIUM3_QUAD_MX.numerics, terms=terms)
-    with pytest.raises(ValueError, match=f"quad_mx_dot: terms is {terms}, allowed are powers of two from 2 to 8"):
+    with pytest.raises(ValueError, match=f"quad_mx_dot: terms must be a power of two from 2 to 8, not {terms}"):
         DotConfig(numerics=numerics)
 
 
@@ -102,8 +102,8 @@ def test_a_dot_product_refuses_such_terms(terms):
     ("field", "value", "says"),
     [
         ("align_fraction_bits", -1, "align_fraction_bits must be None, 0 or more, not -1"),
-        ("accumulator", FP16, "accumulator is FP16; formats with FP32's exponents"),
-        ("accumulator", replace(FP32, specials=Specials.FINITE, nan_code=None), "and an infinity are allowed"),
+        ("accumulator", FP16, "accumulator must have FP32's exponents"),
+        ("accumulator", replace(FP32, specials=Specials.FINITE, nan_code=None), "and an infinity, not be FP32"),
         ("accumulator", replace(FP32, fraction_bits=24), "at most its fraction bits"),
         ("accumulator", replace(FP32, bias=126), "with FP32's exponents"),
     ],

@@ -47,7 +47,7 @@ def test_a_file_gives_the_same_as_the_settings(tmp_path):
         ("exponential", {"preset": "trainium3_matmul"}, "preset 'trainium3_matmul' is not one for unit 'exponential'"),
         ("rmsnorm_quant", {"preset": "trainium3_matmul"}, "unit 'rmsnorm_quant' has no preset"),
         ("xorwow", {"rows": 2}, "unit 'xorwow' has no rows"),
-        ("rmsnorm_quant", {"max_row_length": 16385}, "max_row_length is 16385, allowed are 1 to 16384"),
+        ("rmsnorm_quant", {"max_row_length": 16385}, "max_row_length must be 1 to 16384, not 16385"),
         ("xorwow", {"config": "file.json", "lanes": 2}, "--config holds the whole configuration"),
     ],
 )

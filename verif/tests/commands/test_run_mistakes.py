@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from bitpath.sim.flows import job, matmul, results
+from bitpath.sim.flows import matmul, outcome, results
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machi
     def run(self, _):
         ran.append(self.machine)
         zeros = np.zeros((2, 2), np.float32)
-        return job.Outcome(zeros, zeros, dict.fromkeys(results.COLUMNS, 0) | {"machine": self.machine})
+        return outcome.Outcome(zeros, zeros, dict.fromkeys(results.COLUMNS, 0) | {"machine": self.machine})
 
-    monkeypatch.setattr(matmul.MatmulJob, "run", run)
+    monkeypatch.setattr(matmul.MatmulRun, "compare", run)
     assert bitpath("run", "--slice", "2x128x2", *arguments)[0] == 0
     assert ran == machines
 
@@ -71,14 +71,14 @@ BAD_MATRICES = {
         (("run", "--machine", "tensix", "--format", "bf16"), "format is 'bf16'; tensix has bf16, tf32, fp16"),
         (
             ("run", "--machine", "tensix", "--rows", "3"),
-            "matrix_unit: rows is 3, allowed are powers of two from 1 to 8",
+            "matrix_unit: rows must be a power of two from 1 to 8, not 3",
         ),
         (("run", "--format", "mxfp6"), "format is 'mxfp6'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
         (("run", "--format", "bf17"), "aie_ml_v2 has mx9, mx6, mx4, bf16, fp16, fp8_e4m3"),
         (("run", "--machine", "trainium9"), "'trainium9' is not one of 'trainium3', 'tensix', 'aie_ml_v2'"),
         (("run", "--machine", "aie_ml_v2", "--rows", "4"), "--rows is not a size of aie_ml_v2"),
         (("run", "--format", "bf16_lofi", "--lanes", "4"), "--lanes is not a size of tensix"),
-        (("run", "--lanes", "48"), "vector_mac: lanes is 48, allowed are powers of two from 1 to 64"),
+        (("run", "--lanes", "48"), "vector_mac: lanes must be a power of two from 1 to 64, not 48"),
         (("run", "--flow", "attention"), "'attention' is not one of 'matmul', 'rmsnorm_quant', 'layer'"),
         (("run", "--flow", "layer", "--machine", "tensix"), "--flow layer is trainium3's; --machine is tensix"),
         (("run", "--flow", "layer", "--a", "a.npy"), "--a and --b go with --flow matmul"),
@@ -87,7 +87,7 @@ BAD_MATRICES = {
         (("run", "--flow", "rmsnorm_quant", "--format", "mx9"), "format is 'mx9'; rmsnorm_quant has row, static"),
         (("run", "--flow", "rmsnorm_quant", "--slice", "8x16x8"), "--slice is '8x16x8'; MxK is allowed"),
         (("run", "--flow", "rmsnorm_quant", "--slice", "8x400"), "--slice is 8x400; up to 128x384 is allowed"),
-        (("run", "--flow", "rmsnorm_quant", "--lanes", "200"), "lanes is 200, allowed are 1 to 128"),
+        (("run", "--flow", "rmsnorm_quant", "--lanes", "200"), "lanes must be 1 to 128, not 200"),
         (
             ("run", "--flow", "rmsnorm_quant", "--sim", "icarus", "--slice", "2x100"),
             "rows have 100 elements; 64 are allowed on icarus",
@@ -95,9 +95,9 @@ BAD_MATRICES = {
         (("run", "--sim", "vcs"), "'vcs' is not one of 'verilator', 'icarus'"),
         (("run", "--nosuch"), "No such option"),
         (("run", "--rows", "many"), "'many' is not a valid integer"),
-        (("run", "--rows", "3"), "rows is 3, allowed are powers of two from 2 to 128"),
-        (("run", "--cols", "256"), "cols is 256, allowed are powers of two from 2 to 128"),
-        (("run", "--cols", "0"), "cols is 0, allowed are powers of two from 2 to 128"),
+        (("run", "--rows", "3"), "rows must be a power of two from 2 to 128, not 3"),
+        (("run", "--cols", "256"), "cols must be a power of two from 2 to 128, not 256"),
+        (("run", "--cols", "0"), "cols must be a power of two from 2 to 128, not 0"),
         (("run", "--rows", "2", "--cols", "2"), "2x2 PEs need 32768 PSUM places"),
         (("run", "--rows", "2", "--cols", "128"), "words of operand memory and have 4096"),
         (("run", "--sim", "icarus", "--slice", "128x384x512"), "4x4 PEs need 16384 PSUM places"),

@@ -13,9 +13,10 @@ from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.vector import MAX_HIDDEN
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.verif.kit.exchange import read_input, write_input
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant import MODES
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_corners import CORNERS
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, load_rows, lower, save_rows
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, lower
 
 SEED = 20251124
 DEFAULT = RmsNormQuantConfig()
@@ -93,31 +94,30 @@ def test_a_run_gives_golden_s_bytes(tmp_path):
     gamma = rng.normal(1, 0.3, size=31).astype(DTYPES[BF16])
     in_scale = np.exp2(rng.uniform(-9, -5, (128, 1))).astype(np.float32)
     rows = Rows(hidden=hidden, gamma=gamma, in_scale=in_scale, options=Options(quant_type="static"))
-    files = {name: tmp_path / name for name in ("plan.npz", "result.npz", "progress")}
-    save_rows(files["plan.npz"], rows)
+    files = write_input(tmp_path, rows)
     run(
         build("rmsnorm_quant", DEFAULT, "verilator"),
         "bitpath.verif.trainium3.rmsnorm_quant.tb_rmsnorm_quant_run",
         seed=SEED,
         min_compared=0,
-        env={f"BITPATH_{name.split('.')[0].upper()}": str(file) for name, file in files.items()},
+        env={name: str(file) for name, file in files.items()},
     )
     expected = trainium3.rmsnorm_quant(hidden, gamma, in_scale=in_scale, **asdict(rows.options))
-    with np.load(files["result.npz"]) as result:
+    with np.load(files["BITPATH_RESULT"]) as result:
         assert np.array_equal(result["output"], expected)
         assert result["cycles"] == 3 * (3 * 31 + 68)
     assert len(np.unique(expected)) > 50
 
 
-def test_a_file_gives_the_rows_back(tmp_path):
+def test_a_file_gives_the_rows_back(tmp_path, monkeypatch):
     rows = Rows(
         hidden=np.arange(6, dtype=np.float32).reshape(2, 3).astype(DTYPES[BF16]),
         gamma=np.ones(3, np.float16),
         in_scale=None,
         options=Options(eps=1e-3, eps_placement="golden", lower_bound=0.25),
     )
-    save_rows(tmp_path / "rows.npz", rows)
-    back = load_rows(tmp_path / "rows.npz")
+    monkeypatch.setenv("BITPATH_INPUT", str(write_input(tmp_path, rows)["BITPATH_INPUT"]))
+    back = read_input()
     assert back.options == rows.options
     assert back.in_scale is None
     for name in ("hidden", "gamma"):
@@ -128,16 +128,15 @@ def test_a_file_gives_the_rows_back(tmp_path):
 
 
 @pytest.mark.parametrize("number", [np.float32(0.5), np.float16(0.5), np.uint8(5), np.int64(5), np.longdouble(0.5)])
-def test_numbers_of_numpy_are_options(number, tmp_path):
+def test_numbers_of_numpy_are_options(number):
     plain, numpys = (Options(eps=each, lower_bound=each) for each in (float(number), number))
     rows = [
         Rows(hidden=np.ones((1, 3), DTYPES[BF16]), gamma=np.ones(3, DTYPES[BF16]), in_scale=None, options=each)
         for each in (plain, numpys)
     ]
     assert numpys.bounded
+    assert numpys == plain
     assert lower(DEFAULT, rows[1]) == lower(DEFAULT, rows[0])
-    save_rows(tmp_path / "rows.npz", rows[1])
-    assert load_rows(tmp_path / "rows.npz").options == plain
 
 
 @pytest.mark.parametrize("length", [0, DEFAULT.max_row_length + 1])
@@ -151,10 +150,10 @@ def test_the_host_refuses_rows_that_do_not_fit(length):
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"lanes": 0}, "lanes is 0, allowed are 1 to 128"),
-        ({"lanes": 129}, "lanes is 129, allowed are 1 to 128"),
-        ({"max_row_length": 0}, "max_row_length is 0, allowed are 1 to 16384"),
-        ({"max_row_length": MAX_HIDDEN + 1}, "max_row_length is 16385, allowed are 1 to 16384"),
+        ({"lanes": 0}, "lanes must be 1 to 128, not 0"),
+        ({"lanes": 129}, "lanes must be 1 to 128, not 129"),
+        ({"max_row_length": 0}, "max_row_length must be 1 to 16384, not 0"),
+        ({"max_row_length": MAX_HIDDEN + 1}, "max_row_length must be 1 to 16384, not 16385"),
     ],
 )
 def test_a_unit_out_of_range_is_refused(fields, says):
