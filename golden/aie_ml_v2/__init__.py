@@ -28,10 +28,13 @@ from bitpath.golden.aie_ml_v2.matmul.cycles import (
     timing,
     total_cycles,
 )
-from bitpath.golden.aie_ml_v2.matmul.matmul import MatmulPlan, matmul, plan_matmul, result_matrix, run_plan
+from bitpath.golden.aie_ml_v2.matmul.matmul import Program, matmul, matmul_program, result_matrix, run_program
 from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters, from_registers, pack_mx, to_registers, unpack_mx
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
+
+# The first spellings.
+MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [
     "Cascade",
@@ -39,6 +42,7 @@ __all__ = [
     "MatmulPlan",
     "MxBlocks",
     "MxRegisters",
+    "Program",
     "SparseVector",
     "add_accumulators",
     "bf16_to_f32",
@@ -61,12 +65,14 @@ __all__ = [
     "issue_cycles",
     "macs_per_cycle",
     "matmul",
+    "matmul_program",
     "mx_mode",
     "pack_mx",
     "plan_matmul",
     "push",
     "result_matrix",
     "run_plan",
+    "run_program",
     "select",
     "shuffle",
     "shuffle_mx",

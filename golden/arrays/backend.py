@@ -38,7 +38,7 @@ def backend() -> str:
     """
     choice = os.environ.get(CHOICE, "")
     if choice not in ("", NUMPY, NUMBA):
-        raise ValueError(f"{CHOICE} is {choice!r}; {NUMPY!r} and {NUMBA!r} are allowed")
+        raise ValueError(f"{CHOICE} must be {NUMPY!r} or {NUMBA!r}, not {choice!r}")
     if choice == NUMBA and not _has_numba():
         raise ValueError(f"{CHOICE} is {NUMBA!r} and numba is not installed; pip install bitpath[fast] does it")
     return choice or (NUMBA if _has_numba() else NUMPY)
@@ -66,7 +66,7 @@ def threads() -> int:
         # Not every system can bind a process to some cores, and tell which.
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not given.isdecimal() or not int(given):
-        raise ValueError(f"{THREADS} is {given!r}; integers of at least 1 are allowed")
+        raise ValueError(f"{THREADS} must be an integer of at least 1, not {given!r}")
     return int(given)
 
 

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.formats.catalogue import (
     BF16,
     E2M1,
@@ -75,7 +76,7 @@ def format_of(dtype: np.dtype) -> FloatFormat:
     """
     fmt = _FORMATS.get(np.dtype(dtype))
     if fmt is None:
-        raise TypeError(f"dtype is {np.dtype(dtype)}; allowed are {', '.join(str(known) for known in _FORMATS)}")
+        raise TypeError(f"dtype must be {one_of(_FORMATS)}, not {np.dtype(dtype)}")
     return fmt
 
 
@@ -149,9 +150,9 @@ def encode_array(
         the smallest number where it has neither zero nor sign, overflow where it can only saturate.
     """
     if values.dtype != np.float64:
-        raise TypeError(f"values are {values.dtype}; float64 is allowed")
+        raise TypeError(f"values must be float64, not {values.dtype}")
     if rounding is Rounding.SR:
-        raise ValueError("rounding is SR; encode_array rounds RNE or RTZ")
+        raise ValueError("rounding must be RNE or RTZ, not SR")
     if fmt.nan_code is None and np.isnan(values).any():
         raise ValueError(f"values hold NaN, which {fmt.name} cannot express")
     if not fmt.signed and np.any(~np.isnan(values) & (np.signbit(values) | (values < float(fmt.min_normal)))):

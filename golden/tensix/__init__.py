@@ -5,12 +5,12 @@ from bitpath.golden.tensix.convert.unpack import unpack
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
-    MatmulPlan,
     MvmulInstruction,
+    Program,
     matmul,
-    plan_matmul,
+    matmul_program,
     result_matrix,
-    run_plan,
+    run_program,
     tile_instructions,
 )
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
@@ -20,10 +20,14 @@ from bitpath.golden.tensix.operands.broadcast import broadcast_src_b
 from bitpath.golden.tensix.operands.fidelity import phases
 from bitpath.golden.tensix.operands.words import from_physical, to_physical
 
+# The first spellings.
+MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
+
 __all__ = [
     "Format",
     "MatmulPlan",
     "MvmulInstruction",
+    "Program",
     "broadcast_src_b",
     "dotpv",
     "elwadd",
@@ -33,6 +37,7 @@ __all__ = [
     "gapool",
     "gmpool",
     "matmul",
+    "matmul_program",
     "mvmul",
     "mvmul_row",
     "pack",
@@ -40,6 +45,7 @@ __all__ = [
     "plan_matmul",
     "result_matrix",
     "run_plan",
+    "run_program",
     "tile_image",
     "tile_instructions",
     "to_physical",

@@ -6,13 +6,14 @@ instructions of RMSNorm-Quant, and that flow.
 
 from bitpath.golden.trainium3.matmul.matmul import (
     MatmulInstruction,
+    Program,
     matmul,
+    matmul_program,
     operand_tiles,
-    plan_matmul,
-    plan_tiles,
     quantize_tile,
     round_to_bfloat16,
-    run_plan,
+    run_program,
+    tile_program,
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
@@ -36,8 +37,12 @@ from bitpath.golden.trainium3.vector.tensor_reduce import tensor_reduce
 from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
 from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, rand2
 
+# The first spellings.
+plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program
+
 __all__ = [
     "MatmulInstruction",
+    "Program",
     "Xorwow",
     "activation",
     "activation_reduce",
@@ -49,6 +54,7 @@ __all__ = [
     "latency_rows",
     "latency_table",
     "matmul",
+    "matmul_program",
     "nc_matmul",
     "nc_matmul_mx",
     "operand_tiles",
@@ -65,12 +71,14 @@ __all__ = [
     "rmsnorm_quant",
     "round_to_bfloat16",
     "run_plan",
+    "run_program",
     "scalar_tensor_tensor",
     "scatter_scale",
     "tensor_reduce",
     "tensor_scalar",
     "tensor_scalar_reduce",
     "tile_latency",
+    "tile_program",
     "to_partitions",
     "unpack_x4",
 ]

@@ -14,15 +14,16 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     Saturation,
 )
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
-from bitpath.golden.aie_ml_v2.operands.arguments import (
+from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
+from bitpath.golden.arrays.arguments import (
     check_broadcast,
     check_choice,
     check_integers,
-    check_last_axis,
-    check_range,
+    check_shape,
+    integer,
     member,
+    one_of,
 )
-from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
 
 
 def wrap(values: np.ndarray, bits: int, signed: bool = True) -> np.ndarray:
@@ -74,9 +75,8 @@ def integer_dot(
     check_integers("a", a, row.a_bits, signed_a)
     check_integers("b", b, row.b_bits, signed_b)
     if a.ndim < 1 or a.shape[-1] not in depths:
-        allowed = ", ".join(map(str, sorted(depths)))
-        raise ValueError(f"a has shape {a.shape}; [..., K] with K of {allowed} is allowed")
-    check_last_axis("b", b, a.shape[-1], "as a")
+        raise ValueError(f"a must have shape [..., K] with K of {one_of(sorted(depths))}, not {a.shape}")
+    check_shape("b", b, "...", a.shape[-1], why=" as a")
     shapes = {"a": a.shape[:-1], "b": b.shape[:-1]}
     for name, acc in (("acc1", acc1), ("acc2", acc2)):
         if acc is not None:
@@ -124,9 +124,9 @@ def srs(
     ------
     TypeError, ValueError : another dtype, or something out of range.
     """
-    check_choice("acc_bits", acc_bits, SRS_MODES)
-    check_choice("out_bits", out_bits, SRS_MODES[acc_bits])
-    check_range("shift", shift, SRS_SHIFTS)
+    acc_bits = check_choice("acc_bits", acc_bits, SRS_MODES)
+    out_bits = check_choice("out_bits", out_bits, SRS_MODES[acc_bits])
+    shift = integer("shift", shift, SRS_SHIFTS)
     code, saturation = member("rounding", rounding, RoundingCode), member("saturate", saturate, Saturation)
     check_integers("acc", acc, acc_bits, signed=True)
     values = acc.astype(np.int64)
@@ -168,8 +168,8 @@ def ups(
     ------
     TypeError, ValueError : another dtype, or something out of range.
     """
-    check_choice("acc_bits", acc_bits, UPS_MODES)
-    check_range("shift", shift, UPS_SHIFTS)
+    acc_bits = check_choice("acc_bits", acc_bits, UPS_MODES)
+    shift = integer("shift", shift, UPS_SHIFTS)
     saturation = member("saturate", saturate, Saturation)
     check_integers("x", x, max(UPS_MODES[acc_bits]), signed)
     values = x.astype(np.int64)

@@ -12,9 +12,9 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_range, member
 from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
 from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.arguments import check_array, integer, member, one_of
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Specials
 from bitpath.golden.scalar.codec import Overflow, overflow_code
@@ -59,8 +59,8 @@ def f32_to_fp8(
     fmt = next((each for known, each in _FLOAT8_DTYPES.items() if dtype in (known, known.type, known.name)), None)
     if fmt is None:
         given = getattr(dtype, "__name__", dtype)
-        raise TypeError(f"dtype is {given}; {', '.join(map(str, _FLOAT8_DTYPES))} are allowed")
-    check_range("shift", shift, FLOAT_SHIFTS)
+        raise TypeError(f"dtype must be {one_of(_FLOAT8_DTYPES)}, not {given}")
+    shift = integer("shift", shift, FLOAT_SHIFTS)
     return _narrow(bits, fmt, rounding, saturate, shift).astype(np.uint8)
 
 

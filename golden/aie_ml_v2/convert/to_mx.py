@@ -9,11 +9,12 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_NAN_EXPONENT, MX_PAIRS, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, member, mx_format, numerics_or_default
+from bitpath.golden.aie_ml_v2.operands.arguments import mx_format, numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
 from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.arguments import check_array, member
 from bitpath.golden.formats.catalogue import FP32
 
 LARGEST_SHIFT = 40
@@ -49,7 +50,7 @@ def to_mx(
     numerics = numerics_or_default(numerics)
     check_array("x", x, np.float32)
     if x.ndim < 1 or x.shape[-1] == 0 or x.shape[-1] % MX_BLOCK:
-        raise ValueError(f"x has shape {x.shape}; [..., 16 * B] with B of at least 1 is allowed")
+        raise ValueError(f"x must have shape [..., 16 * B] with B of at least 1, not {x.shape}")
     words = in_groups(np.ascontiguousarray(x).view(np.uint32), MX_BLOCK)
     if backend.compiled(words.size):
         from bitpath.golden.aie_ml_v2.convert import to_mx_loop as aie_blocks

@@ -67,9 +67,9 @@ class AieNumerics:
 
     def __post_init__(self) -> None:
         if self.align_fraction_bits not in range(20, 27):
-            raise ValueError(f"align_fraction_bits is {self.align_fraction_bits}; 20 to 26 are allowed")
+            raise ValueError(f"align_fraction_bits must be 20 to 26, not {self.align_fraction_bits}")
         if self.mx9_split_round and not self.mx_post_add_first:
-            raise ValueError("mx9_split_round is True; with mx_post_add_first False, False is allowed")
+            raise ValueError("mx9_split_round must be False with mx_post_add_first False, not True")
 
 
 def _chosen(where: str) -> Source:

@@ -29,7 +29,7 @@ def load_group(entities: Sequence[int], mask: int) -> tuple[int, int]:
     ValueError : more than two entities in the mask.
     """
     if mask not in SPARSE_PAIRS:
-        raise ValueError(f"mask is {mask:04b}; two of four entities are allowed")
+        raise ValueError(f"mask must set two bits in each group of four, not {mask:04b}")
     low, high = (0 if position is None else entities[position] for position in SPARSE_PAIRS[mask])
     return low, high
 

@@ -8,7 +8,7 @@ from collections import deque
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array
+from bitpath.golden.arrays.arguments import check_array
 
 CASCADE_WORDS = CASCADE_BITS // 32
 
@@ -58,7 +58,7 @@ class Cascade:
         if write is not None:
             check_array("write", write, np.uint32)
             if write.shape != (CASCADE_WORDS,):
-                raise ValueError(f"write has shape {write.shape}; ({CASCADE_WORDS},) is allowed")
+                raise ValueError(f"write must have shape ({CASCADE_WORDS},), not {write.shape}")
         taken = write is not None and self.can_write
         moves = bool(self._sender) and len(self._receiver) < CASCADE_DEPTH
         value = self._receiver.popleft() if read and self.can_read else None

@@ -9,12 +9,12 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.convert.integers import wrap
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_OP_FORMATS, FLOAT_OPS, LANE_BITS, VECTOR_BITS, VectorOp
-from bitpath.golden.aie_ml_v2.operands.arguments import (
+from bitpath.golden.arrays.arguments import (
     check_array,
     check_broadcast,
     check_choice,
     check_integers,
-    check_last_axis,
+    check_shape,
     member,
 )
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, format_of
@@ -74,18 +74,18 @@ def vector_op(
     TypeError, ValueError : another operation, dtype or shape; integers out of range; a mask missing or too many.
     """
     op = _operation(op)
-    check_choice("bits", bits, LANE_BITS)
+    bits = check_choice("bits", bits, LANE_BITS)
     lanes = VECTOR_BITS // bits
     b = np.zeros_like(a) if b is None and op in UNARY_OPS else b
     for name, operand in (("a", a), ("b", b)):
         check_integers(name, operand, bits, signed)
-        check_last_axis(name, operand, lanes, f"with {bits} bits")
+        check_shape(name, operand, "...", lanes, why=f" with {bits} bits")
     if (mask is not None) != (op in MASKED_OPS):
-        given, allowed = ("None", "a mask") if mask is None else ("given", "None")
-        raise ValueError(f"mask is {given}; with {op.name.lower()}, {allowed} is allowed")
+        given, needed = ("None", "a mask") if mask is None else ("given", "None")
+        raise ValueError(f"mask must be {needed} with {op.name.lower()}, not {given}")
     if mask is not None:
         check_array("mask", mask, np.bool_)
-        check_last_axis("mask", mask, lanes, f"with {bits} bits")
+        check_shape("mask", mask, "...", lanes, why=f" with {bits} bits")
     shapes = {"a": a.shape[:-1], "b": b.shape[:-1]}
     check_broadcast(**shapes if mask is None else shapes | {"mask": mask.shape[:-1]})
     values, flags = _INTEGER_OPS[op](a.astype(np.int64), b.astype(np.int64), _NONE if mask is None else mask)
@@ -116,8 +116,8 @@ def float_op(op: VectorOp | int | str, a: np.ndarray, b: np.ndarray) -> tuple[np
     check_array("a", a, *dtypes)
     check_array("b", b, a.dtype)
     lanes = VECTOR_BITS // (8 * a.dtype.itemsize)
-    check_last_axis("a", a, lanes, f"for {a.dtype}")
-    check_last_axis("b", b, lanes, f"for {b.dtype}")
+    check_shape("a", a, "...", lanes, why=f" for {a.dtype}")
+    check_shape("b", b, "...", lanes, why=f" for {b.dtype}")
     check_broadcast(a=a.shape[:-1], b=b.shape[:-1])
     x, y = (decode_array(format_of(each.dtype), codes_of(each)) for each in (a, b))
     flags = x < y if op in (VectorOp.LT, VectorOp.MAX_LT) else x >= y

@@ -10,7 +10,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT16
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_choice, check_last_axis
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape
 from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP32
 
@@ -61,11 +61,11 @@ def f32_dot(
     ------
     TypeError, ValueError : another dtype, shape or number of products.
     """
-    check_choice("products", products, F32_PRODUCTS)
+    products = check_choice("products", products, F32_PRODUCTS)
     check_array("a", a, np.float32)
     check_array("b", b, np.float32)
-    check_last_axis("a", a, FLOAT16.depth, "the depth of the mode")
-    check_last_axis("b", b, FLOAT16.depth, "the depth of the mode")
+    check_shape("a", a, "...", FLOAT16.depth, why=" the depth of the mode")
+    check_shape("b", b, "...", FLOAT16.depth, why=" the depth of the mode")
     x, y = split_f32(a), split_f32(b)
     result = acc1
     largest = F32_PRODUCTS[products]

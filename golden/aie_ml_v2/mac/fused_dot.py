@@ -11,9 +11,10 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX9, MX_BLOCK, MX_F
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
 from bitpath.golden.aie_ml_v2.mac.align import ABSENT, TERM_FRACTION_BITS, Terms, accumulator_terms, add_aligned
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_broadcast, check_choice, numerics_or_default
+from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks, check_blocks
+from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, one_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Specials
 
@@ -199,17 +200,17 @@ def _check_floats(mode: Mode, **operands: object) -> None:
     for name, operand in operands.items():
         check_array(name, operand, *(DTYPES[fmt] for fmt in mode.formats))
         if operand.ndim < 1 or operand.shape[-1] not in depths:
-            allowed = " or ".join(f"[..., {depth}]" for depth in dict.fromkeys(depths))
-            raise ValueError(f"{name} has shape {operand.shape}; {allowed} is allowed")
+            shapes = one_of(f"[..., {depth}]" for depth in dict.fromkeys(depths))
+            raise ValueError(f"{name} must have shape {shapes}, not {operand.shape}")
     if len({operand.shape[-1] for operand in operands.values()}) > 1:
         shapes = " and ".join(str(operand.shape) for operand in operands.values())
-        raise ValueError(f"a and b have the shapes {shapes}; one size of the last axis is allowed")
+        raise ValueError(f"a and b must have the same last axis, not shapes {shapes}")
 
 
 def _check_mx(fmt: str, **operands: object) -> None:
     for name, operand in operands.items():
         check_blocks(name, operand)
         if operand.fmt.name != fmt:
-            raise ValueError(f"{name} is in {operand.fmt.name}; with fmt {fmt!r}, {fmt} is allowed")
+            raise ValueError(f"{name} must be in {fmt} with fmt {fmt!r}, not in {operand.fmt.name}")
         if operand.shape[-1] != 1:
-            raise ValueError(f"{name} has {operand.shape[-1]} blocks on its last axis; 1 is allowed")
+            raise ValueError(f"{name} must have 1 block on its last axis, not {operand.shape[-1]}")

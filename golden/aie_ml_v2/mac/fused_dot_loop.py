@@ -1,6 +1,6 @@
 """AIE-ML v2's matrices on native products: the steps of K of every lane.
 
-Bit-identical to `aie_ml_v2.matmul.run_plan` for the numerics that `supports` names.
+Bit-identical to `aie_ml_v2.matmul.run_program` for the numerics that `supports` names.
 
 Exactness. Aligned terms are integers in units of ``2**(E - align_fraction_bits)``, with 24 such bits at most. An accumulator
 is below 2 and so below 2**25 units; a product of floats is below 4, hence 2**26, and eight of them with an accumulator

@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16
 from bitpath.golden.aie_ml_v2.declarations.codes import EXP2_FRACTION_BITS, EXP2_OFFSET, EXP2_OFFSET_CODE, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import add_accumulators
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_choice
+from bitpath.golden.arrays.arguments import check_array, check_choice
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 

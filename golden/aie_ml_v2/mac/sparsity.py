@@ -18,8 +18,8 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 )
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, MODES
 from bitpath.golden.aie_ml_v2.mac.fused_dot import FLOAT_MODES, fused_dot
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_broadcast, check_choice, check_last_axis
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
+from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, check_shape
 
 SPARSE_MODES = {**FLOAT_MODES, "int8": INT8, "int16_64": INT16_64}
 """Modes with sparse shapes, by the names that `fused_dot` and `integer_dot` take. MX has none."""
@@ -51,7 +51,7 @@ class SparseVector:
         check_array("slots", self.slots)
         check_array("mask", self.mask, np.uint8)
         if self.slots.shape != (*self.mask.shape, SPARSE_KEPT) or self.mask.ndim < 1:
-            raise ValueError(f"slots have shape {self.slots.shape}; {(*self.mask.shape, SPARSE_KEPT)} is allowed")
+            raise ValueError(f"slots must have shape {(*self.mask.shape, SPARSE_KEPT)}, not {self.slots.shape}")
         _check_masks("mask", self.mask)
 
 
@@ -68,7 +68,7 @@ def compress(data: np.ndarray) -> np.ndarray:
     """
     check_array("data", data, np.uint8)
     if data.shape != (SPARSE_CHUNK_BYTES,):
-        raise ValueError(f"data has shape {data.shape}; ({SPARSE_CHUNK_BYTES},) is allowed")
+        raise ValueError(f"data must have shape ({SPARSE_CHUNK_BYTES},), not {data.shape}")
     packed = np.concatenate([np.packbits(data != 0, bitorder="little"), data[data != 0]])
     return np.pad(packed, (0, -len(packed) % SPARSE_ALIGNMENT_BYTES))
 
@@ -87,7 +87,7 @@ def decompress(stream: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     check_array("stream", stream, np.uint8)
     head = SPARSE_CHUNK_BYTES // 8
     if stream.ndim != 1 or len(stream) < head:
-        raise ValueError(f"stream has shape {stream.shape}; one axis of {head} or more is allowed")
+        raise ValueError(f"stream must have one axis of {head} or more, not shape {stream.shape}")
     mask = np.unpackbits(stream[:head], bitorder="little").astype(bool)
     used = -(-(head + int(mask.sum())) // SPARSE_ALIGNMENT_BYTES) * SPARSE_ALIGNMENT_BYTES
     if len(stream) < used:
@@ -113,7 +113,7 @@ def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
     ------
     TypeError, ValueError : as `decompress`; more than two entities in a group.
     """
-    check_choice("entity_bytes", entity_bytes, (1, 2))
+    entity_bytes = check_choice("entity_bytes", entity_bytes, (1, 2))
     data, mask, _ = decompress(stream)
     entities = data.view(f"<u{entity_bytes}").astype(f"u{entity_bytes}")
     return _take("stream", entities, mask.reshape(-1, entity_bytes).any(axis=-1))
@@ -130,7 +130,7 @@ def to_sparse(dense: np.ndarray) -> SparseVector:
     """
     check_array("dense", dense)
     if dense.ndim < 1 or dense.shape[-1] % SPARSE_GROUP or not dense.shape[-1]:
-        raise ValueError(f"dense has shape {dense.shape}; [..., 4 * G] is allowed")
+        raise ValueError(f"dense must have shape [..., 4 * G], not {dense.shape}")
     codes = np.ascontiguousarray(dense).view(f"u{dense.dtype.itemsize}")
     return _take("dense", dense, codes != 0)
 
@@ -183,9 +183,9 @@ def sparse_dot(
     check_choice("fmt", fmt, SPARSE_MODES)
     check_array("a", a)
     _check_sparse(b)
-    check_last_axis("a", a, SPARSE_MODES[fmt].sparse_shapes[0].k, f"with fmt {fmt!r}")
+    check_shape("a", a, "...", SPARSE_MODES[fmt].sparse_shapes[0].k, why=f" with fmt {fmt!r}")
     if b.mask.shape[-1] * SPARSE_GROUP != a.shape[-1]:
-        raise ValueError(f"b has {b.mask.shape[-1]} groups; {a.shape[-1] // SPARSE_GROUP} are allowed")
+        raise ValueError(f"b must have {a.shape[-1] // SPARSE_GROUP} groups, not {b.mask.shape[-1]}")
     check_broadcast(a=a.shape[:-1], b=b.mask.shape[:-1])
     dense_a, dense_b = select(a, b), joined(b.slots)
     if fmt in MODES:
@@ -204,12 +204,12 @@ def _take(name: str, entities: np.ndarray, held: np.ndarray) -> SparseVector:
 
 def _check_masks(name: str, mask: np.ndarray) -> None:
     if mask.size and mask.max() >= len(_POSITIONS):
-        raise ValueError(f"{name} reaches {mask.max()}; 4 bits are allowed")
+        raise ValueError(f"{name} must hold words of 4 bits, not {mask.max()}")
     wrong = mask[_POSITIONS[mask][..., 0] < 0]
     if wrong.size:
-        raise ValueError(f"{name} has the group {wrong[0]:04b}; two of four entities are allowed")
+        raise ValueError(f"{name} must set two bits in each group of four, not {wrong[0]:04b}")
 
 
 def _check_sparse(sparse: object) -> None:
     if not isinstance(sparse, SparseVector):
-        raise TypeError(f"b is {type(sparse).__name__}; SparseVector is allowed")
+        raise TypeError(f"b must be SparseVector, not {type(sparse).__name__}")

@@ -9,7 +9,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_range
+from bitpath.golden.arrays.arguments import check_array, integer
 from bitpath.golden.arrays.codec import DTYPES, decode_array
 from bitpath.golden.formats.catalogue import BF16, E4M3, FP16, FP32
 
@@ -75,7 +75,7 @@ def bf16_to_int32(bits: np.ndarray, shift: int = 0) -> np.ndarray:
     TypeError, ValueError : another dtype or shift.
     """
     check_array("bits", bits, np.uint16)
-    check_range("shift", shift, FLOAT_SHIFTS)
+    shift = integer("shift", shift, FLOAT_SHIFTS)
     words = bits.astype(np.int64)
     biased, fraction = words >> BF16.fraction_bits & BF16.exponent_mask, words & BF16.fraction_mask
     significand = fraction | (biased > 0).astype(np.int64) << BF16.fraction_bits

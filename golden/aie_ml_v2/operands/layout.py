@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX4_PADDING, MX_BLOCK, MX_FORMS, MxFormat
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, mx_format
+from bitpath.golden.aie_ml_v2.operands.arguments import mx_format
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks, check_blocks
+from bitpath.golden.arrays.arguments import check_array, one_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class MxRegisters:
 
     Attributes
     ----------
-    fmt : the format; a name is allowed when it is made.
+    fmt : the format, or its name.
     data : uint8 [..., n] of the vector register: the MX9 codes, or the low nibbles of MX6 codes, element 0 lowest.
     f : uint8 [..., n], one bit an element, the MX6 codes' signs; no bytes with MX9.
     g : uint8 [..., n], shift bits: four in the low nibble for 8 elements of MX9, eight for 16 elements of MX6.
@@ -44,13 +45,13 @@ class MxRegisters:
         form = MX_FORMS[self.fmt]
         sizes = {elements * form.data_bits // 8: elements for elements in form.elements}
         if self.data.ndim < 1 or self.data.shape[-1] not in sizes:
-            raise ValueError(f"data has shape {self.data.shape}; last axes of {', '.join(map(str, sizes))} are allowed")
+            raise ValueError(f"data must have a last axis of {one_of(sizes)}, not {self.data.shape}")
         elements = sizes[self.data.shape[-1]]
         count = elements // form.elements_per_byte
         for name, size in (("f", elements * form.msb_bits // 8), ("g", count), ("e", count)):
             expected = (*self.data.shape[:-1], size)
             if getattr(self, name).shape != expected:
-                raise ValueError(f"{name} has shape {getattr(self, name).shape}; {expected} is allowed")
+                raise ValueError(f"{name} must have shape {expected}, not {getattr(self, name).shape}")
 
 
 def pack_mx(blocks: MxBlocks) -> np.ndarray:
@@ -77,7 +78,7 @@ def unpack_mx(data: np.ndarray, fmt: MxFormat | str) -> MxBlocks:
     fmt = mx_format(fmt)
     check_array("data", data, np.uint8)
     if data.ndim < 2 or data.shape[-1] != fmt.block_bytes:
-        raise ValueError(f"data has shape {data.shape}; [..., B, {fmt.block_bytes}] is allowed for {fmt.name}")
+        raise ValueError(f"data must have shape [..., B, {fmt.block_bytes}] for {fmt.name}, not {data.shape}")
     codes = _signed(_numbers(data[..., 2:], fmt.width), fmt.width)
     return MxBlocks(fmt, data[..., 0].copy(), data[..., 1].copy(), codes.astype(np.int8))
 
@@ -95,8 +96,8 @@ def to_registers(blocks: MxBlocks) -> MxRegisters:
     check_blocks("blocks", blocks)
     form = MX_FORMS[blocks.fmt]
     if blocks.shape[-1] * MX_BLOCK not in form.elements:
-        allowed = ", ".join(str(elements // MX_BLOCK) for elements in form.elements)
-        raise ValueError(f"blocks have {blocks.shape[-1]} on their last axis; {allowed} are allowed")
+        counts = one_of(elements // MX_BLOCK for elements in form.elements)
+        raise ValueError(f"blocks must have {counts} blocks on the last axis, not {blocks.shape[-1]}")
     words = blocks.codes.astype(np.int64) << (MX4_PADDING if blocks.fmt is MX4 else 0)
     bits = _bits(words, form.data_bits + form.msb_bits)
     halves = MX_BLOCK // form.elements_per_byte
@@ -122,7 +123,7 @@ def from_registers(registers: MxRegisters) -> MxBlocks:
         not 0.
     """
     if not isinstance(registers, MxRegisters):
-        raise TypeError(f"registers is {type(registers).__name__}; MxRegisters are allowed")
+        raise TypeError(f"registers must be MxRegisters, not {type(registers).__name__}")
     fmt, form = registers.fmt, MX_FORMS[registers.fmt]
     numbers = _numbers(registers.data, form.data_bits)
     if form.msb_bits:
@@ -131,13 +132,13 @@ def from_registers(registers: MxRegisters) -> MxBlocks:
     exponent, shift = registers.e, registers.g
     if MX_BLOCK // form.elements_per_byte == 2:
         if np.any(exponent[..., ::2] != exponent[..., 1::2]):
-            raise ValueError("e holds different exponents for the halves of a block; equal ones are allowed")
+            raise ValueError("e must hold equal exponents for the halves of a block, not different ones")
         if np.any(shift > 0xF):
-            raise ValueError(f"g reaches {shift.max():#x}; 0 to 0xf are allowed for {fmt.name}")
+            raise ValueError(f"g must be 0 to 0xf, not {shift.max():#x}")
         exponent, shift = exponent[..., ::2], shift[..., ::2] | shift[..., 1::2] << 4
     if fmt is MX4:
         if np.any(numbers & (1 << MX4_PADDING) - 1):
-            raise ValueError("data holds codes with bits below those of mx4; zeros are allowed there")
+            raise ValueError("data must hold zeros below the bits of mx4's codes, not ones")
         numbers >>= MX4_PADDING
     return MxBlocks(fmt, exponent.copy(), shift.copy(), numbers.astype(np.int8))
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_PAIRS, MxFormat
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, mx_format
+from bitpath.golden.aie_ml_v2.operands.arguments import mx_format
+from bitpath.golden.arrays.arguments import check_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +16,7 @@ class MxBlocks:
 
     Attributes
     ----------
-    fmt : the format; a name is allowed when it is made.
+    fmt : the format, or its name.
     exponent : uint8 [..., B], the shared exponents, bias 127.
     shift : uint8 [..., B]; bit j belongs to elements 2j and 2j + 1.
     codes : int8 [..., B, 16], -2**m to 2**m - 1.
@@ -36,10 +37,10 @@ class MxBlocks:
         check_array("shift", self.shift, np.uint8)
         check_array("codes", self.codes, np.int8)
         if self.shift.shape != self.exponent.shape:
-            raise ValueError(f"shift has shape {self.shift.shape}; {self.exponent.shape} is allowed, as exponent")
+            raise ValueError(f"shift must have exponent's shape {self.exponent.shape}, not {self.shift.shape}")
         if self.exponent.ndim < 1 or self.codes.shape != (*self.exponent.shape, MX_BLOCK):
             expected = ", ".join(map(str, (*self.exponent.shape, MX_BLOCK)))
-            raise ValueError(f"codes have shape {self.codes.shape}; [{expected}] is allowed, with at least two axes")
+            raise ValueError(f"codes must have shape [{expected}] with at least two axes, not {self.codes.shape}")
         lowest, highest = self.fmt.min_code, self.fmt.max_code
         if self.codes.size and (self.codes.min() < lowest or self.codes.max() > highest):
             raise ValueError(
@@ -67,4 +68,4 @@ class MxBlocks:
 def check_blocks(name: str, blocks: object) -> None:
     """Raise where something is no MxBlocks."""
     if not isinstance(blocks, MxBlocks):
-        raise TypeError(f"{name} is {type(blocks).__name__}; MxBlocks are allowed")
+        raise TypeError(f"{name} must be MxBlocks, not {type(blocks).__name__}")

@@ -14,9 +14,9 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     Half,
     ShuffleMode,
 )
-from bitpath.golden.aie_ml_v2.operands.arguments import check_array, check_broadcast, check_choice, check_range
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters
+from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, integer
 
 VECTOR_BYTES = VECTOR_BITS // 8
 MX_FIELD_BITS = 64
@@ -60,16 +60,16 @@ def shuffle_mx(low: MxRegisters, high: MxRegisters | None = None, *, mode: Shuff
     """
     mode = _mode(mode)
     if mode.bits < MX_FIELD_BITS:
-        raise ValueError(f"mode is {mode.name}; for MX, fields of {MX_FIELD_BITS} bits and more are allowed")
+        raise ValueError(f"mode must have fields of {MX_FIELD_BITS} bits or more for MX, not be {mode.name}")
     for name, registers in (("low", low), ("high", high)):
         if registers is None and name == "high":
             continue
         if not isinstance(registers, MxRegisters):
-            raise TypeError(f"{name} is {type(registers).__name__}; MxRegisters are allowed")
+            raise TypeError(f"{name} must be MxRegisters, not {type(registers).__name__}")
         if registers.data.shape[-1] != VECTOR_BYTES:
-            raise ValueError(f"{name} has {registers.data.shape[-1]} bytes of data; {VECTOR_BYTES} are allowed")
+            raise ValueError(f"{name} must have {VECTOR_BYTES} bytes of data, not {registers.data.shape[-1]}")
     if high is not None and high.fmt is not low.fmt:
-        raise ValueError(f"high is in {high.fmt.name}; {low.fmt.name} is allowed, as low")
+        raise ValueError(f"high must be in low's format {low.fmt.name}, not in {high.fmt.name}")
     parts = {
         name: _shuffle(getattr(low, name), None if high is None else getattr(high, name), mode)
         for name in ("data", "f", "g", "e")
@@ -94,7 +94,7 @@ def vector_shift(low: np.ndarray, high: np.ndarray | None = None, *, count: int)
     high = np.zeros_like(low) if high is None else high
     _check_vector("high", high)
     check_broadcast(low=low.shape[:-1], high=high.shape[:-1])
-    check_range("count", count, range(VECTOR_BYTES + 1))
+    count = integer("count", count, range(VECTOR_BYTES + 1))
     return np.concatenate(np.broadcast_arrays(low, high), axis=-1)[..., count : count + VECTOR_BYTES]
 
 
@@ -112,8 +112,8 @@ def push(register: np.ndarray, scalar: int, *, bits: int, at_top: bool = False) 
     TypeError, ValueError : another dtype, shape or width; a scalar that does not fit.
     """
     _check_vector("register", register)
-    check_choice("bits", bits, LANE_BITS)
-    check_range("scalar", scalar, range(1 << bits))
+    bits = check_choice("bits", bits, LANE_BITS)
+    scalar = integer("scalar", scalar, range(1 << bits))
     lane = np.frombuffer(int(scalar).to_bytes(bits // 8, "little"), np.uint8)
     lane = np.broadcast_to(lane, (*register.shape[:-1], bits // 8))
     if at_top:
@@ -131,15 +131,15 @@ def _mode(mode: ShuffleMode | int | str) -> ShuffleMode:
     size = VECTOR_BITS * (1 if mode.half is None else 2)
     covered = mode.bits * mode.rows * mode.cols
     if mode.bits % 8 or covered > size or size % covered or (covered != size and not mode.flip):
-        raise ValueError(f"mode is {mode.name}; fields of whole bytes that fill {size} bits are allowed")
+        raise ValueError(f"mode must have fields of whole bytes that fill {size} bits, not be {mode.name}")
     return mode
 
 
 def _shuffle(low: np.ndarray, high: np.ndarray | None, mode: ShuffleMode) -> np.ndarray:
     """Permute registers of any size, fields being in proportion."""
     if (high is None) != (mode.half is None):
-        given, allowed = ("None", "a register") if high is None else ("given", "None")
-        raise ValueError(f"high is {given}; with mode {mode.name}, {allowed} is allowed")
+        given, needed = ("None", "a register") if high is None else ("given", "None")
+        raise ValueError(f"high must be {needed} with mode {mode.name}, not {given}")
     if high is not None:
         check_broadcast(low=low.shape[:-1], high=high.shape[:-1])
     source = low if high is None else np.concatenate(np.broadcast_arrays(low, high), axis=-1)
@@ -155,4 +155,4 @@ def _shuffle(low: np.ndarray, high: np.ndarray | None, mode: ShuffleMode) -> np.
 def _check_vector(name: str, vector: object) -> None:
     check_array(name, vector, np.uint8)
     if vector.ndim < 1 or vector.shape[-1] != VECTOR_BYTES:
-        raise ValueError(f"{name} has shape {vector.shape}; [..., {VECTOR_BYTES}] is allowed")
+        raise ValueError(f"{name} must have shape [..., {VECTOR_BYTES}], not {vector.shape}")

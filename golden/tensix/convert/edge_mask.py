@@ -5,6 +5,7 @@ Ref: tt-isa-documentation 3930471, Packers/EdgeMasking.
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_integers
 from bitpath.golden.tensix.convert.early_conversion import kept_fraction_bits
 from bitpath.golden.tensix.declarations.formats import COLUMNS, EXPONENT5_FORMATS, Format
 
@@ -21,15 +22,12 @@ def row_masks(mask: np.ndarray | int, datums: int) -> np.ndarray:
     TypeError, ValueError : no integers, masks of more than 16 bits, not one mask or one a row, or an unfinished row.
     """
     masks = np.asarray(mask)
-    if not np.issubdtype(masks.dtype, np.integer):
-        raise TypeError(f"edge_mask is {masks.dtype}; integers are allowed")
-    if masks.size and (masks.min() < 0 or masks.max() >> COLUMNS):
-        raise ValueError(f"edge_mask reaches from {masks.min():#x} to {masks.max():#x}; {COLUMNS} bits are allowed")
+    check_integers("edge_mask", masks, COLUMNS, signed=False)
     rows, rest = divmod(datums, COLUMNS)
     if rest:
-        raise ValueError(f"dst has {datums} words; with an edge_mask, multiples of {COLUMNS} are allowed")
+        raise ValueError(f"dst must have a multiple of {COLUMNS} words with an edge_mask, not {datums}")
     if masks.shape not in ((), (rows,)):
-        raise ValueError(f"edge_mask has shape {masks.shape}; one mask, or {rows}, one a row, are allowed")
+        raise ValueError(f"edge_mask must be one mask or one for each of {rows} rows, not of shape {masks.shape}")
     return np.broadcast_to(masks.astype(np.int64), rows)
 
 

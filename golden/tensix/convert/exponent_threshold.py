@@ -6,16 +6,17 @@ that `pack` takes.
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 
 
-def check_exponent_threshold(threshold: int, mid_format: Format) -> None:
-    """Raise where a threshold is no exponent of 8 bits, or is given for integers."""
-    if not 0 <= threshold < 1 << 8:
-        raise ValueError(f"exponent_threshold is {threshold}; 0 to 255 are allowed")
+def check_exponent_threshold(threshold: int, mid_format: Format) -> int:
+    """Return a threshold as Python's int; raise unless it is an exponent of 8 bits, 0 for integers."""
+    threshold = integer("exponent_threshold", threshold, range(1 << 8))
     if threshold and mid_format in INTEGERS:
-        raise ValueError(f"exponent_threshold is {threshold}; with mid_format {mid_format.name}, 0 is allowed")
+        raise ValueError(f"exponent_threshold must be 0 with mid_format {mid_format.name}, not {threshold}")
+    return threshold
 
 
 def apply_exponent_threshold(values: np.ndarray, mid_format: Format, threshold: int) -> np.ndarray:

@@ -6,6 +6,7 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; 
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, integer, one_of
 from bitpath.golden.tensix.convert.block_floats import encode_blocks, exponent_stream_bytes, join_datums
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
 from bitpath.golden.tensix.convert.edge_mask import apply_edge_mask, row_masks
@@ -14,8 +15,8 @@ from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS, ad
 from bitpath.golden.tensix.convert.relu import apply_relu, check_relu
 from bitpath.golden.tensix.convert.unpack import L1_BYTES, as_bytes, fp32_to_fp16
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
-from bitpath.golden.tensix.operands.arguments import format_member
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.arguments import check_width, format_member, numerics_or_default
 
 FLOAT_OUTPUTS = (
     Format.FP32,
@@ -76,20 +77,20 @@ def pack(
     ------
     TypeError, ValueError : other dtypes, formats, modes or pairs of them; words too wide; `l1` too short.
     """
-    numerics = WORMHOLE.numerics if numerics is None else numerics
+    numerics = numerics_or_default(numerics)
     mid_format, out_format = format_member("mid_format", mid_format), format_member("out_format", out_format)
     if round_10b and not raw:
         mid_format = _rounded_to_10_bits(mid_format, out_format)
     _check(dst, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw)
-    _check_descale_shift(descale_shift, mid_format, raw=raw)
-    check_relu(relu, relu_threshold, mid_format)
-    check_exponent_threshold(exponent_threshold, mid_format)
+    descale_shift = _check_descale_shift(descale_shift, mid_format, raw=raw)
+    relu, relu_threshold = check_relu(relu, relu_threshold, mid_format)
+    exponent_threshold = check_exponent_threshold(exponent_threshold, mid_format)
     if edge_minus_infinity and (edge_mask is None or mid_format in INTEGERS):
         given = f"mid_format {mid_format.name} and edge_mask {'None' if edge_mask is None else 'given'}"
-        raise ValueError(f"edge_minus_infinity is True; with {given}, False is allowed")
+        raise ValueError(f"edge_minus_infinity must be False with {given}, not True")
     if l1 is not None and out_format not in ACCUMULATING_FORMATS:
-        allowed = ", ".join(each.name for each in ACCUMULATING_FORMATS)
-        raise ValueError(f"l1 is given with out_format {out_format.name}; accumulation allows {allowed}")
+        known = one_of(each.name for each in ACCUMULATING_FORMATS)
+        raise ValueError(f"out_format must be {known} with l1, not {out_format.name}")
 
     words = dst.astype(np.int64).reshape(-1)
     values = convert_early(
@@ -107,31 +108,27 @@ def pack(
     if l1 is not None:
         present = as_bytes("l1", l1)
         if len(present) < width * len(codes):
-            raise ValueError(f"l1 has {len(present)} bytes; {width * len(codes)} and more are allowed")
+            raise ValueError(f"l1 must have {width * len(codes)} or more bytes, not {len(present)}")
         old = np.ascontiguousarray(present[: width * len(codes)]).view(f"<u{width}").astype(np.int64)
         codes = add_to_l1(numerics, old, codes, out_format)
     return codes.astype(f"<u{width}").view(np.uint8)
 
 
 def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bool, unsigned: bool, raw: bool) -> None:
-    if dst.dtype != np.uint32:
-        raise TypeError(f"dst is {dst.dtype}; uint32 is allowed")
-    if not dst32 and dst.size and dst.max() >> 16:
-        raise ValueError(f"dst holds words up to {dst.max():#x}; 16 bits are allowed")
-    allowed = EARLY_FORMATS[dst32, raw]
-    if mid_format not in allowed:
-        names = ", ".join(each.name for each in allowed)
-        raise ValueError(f"mid_format is {mid_format.name}; with dst32 {dst32} and raw {raw}, {names} are allowed")
+    check_array("dst", dst, np.uint32)
+    check_width("dst", dst, 32 if dst32 else 16)
+    known = EARLY_FORMATS[dst32, raw]
+    if mid_format not in known:
+        names = one_of(each.name for each in known)
+        raise ValueError(f"mid_format must be {names} with dst32 {dst32} and raw {raw}, not {mid_format.name}")
     outputs = (mid_format,) if mid_format in INTEGERS else FLOAT_OUTPUTS
     if out_format not in outputs or (mid_format, out_format) == (Format.FP32, Format.TF32):
-        names = ", ".join(each.name for each in outputs if (mid_format, each) != (Format.FP32, Format.TF32))
-        raise ValueError(f"out_format is {out_format.name}; from {mid_format.name}, {names} are allowed")
+        names = one_of(each.name for each in outputs if (mid_format, each) != (Format.FP32, Format.TF32))
+        raise ValueError(f"out_format must be {names} from {mid_format.name}, not {out_format.name}")
     if unsigned and mid_format is not Format.INT8:
-        raise ValueError(f"unsigned is True; with mid_format {mid_format.name}, False is allowed")
+        raise ValueError(f"unsigned must be False with mid_format {mid_format.name}, not True")
     if out_format in BLOCK_FLOATS and dst.size % BLOCK:
-        raise ValueError(
-            f"dst has {dst.size} words; with out_format {out_format.name}, multiples of {BLOCK} are allowed"
-        )
+        raise ValueError(f"dst must have a multiple of {BLOCK} words with out_format {out_format.name}, not {dst.size}")
 
 
 def _rounded_to_10_bits(mid_format: Format, out_format: Format) -> Format:
@@ -139,15 +136,15 @@ def _rounded_to_10_bits(mid_format: Format, out_format: Format) -> Format:
     if mid_format is Format.FP32 or (mid_format is Format.BF16 and out_format is Format.FP16):
         return Format.TF32
     raise ValueError(
-        f"round_10b is True; with mid_format {mid_format.name} and out_format {out_format.name}, False is allowed"
+        f"round_10b must be False with mid_format {mid_format.name} and out_format {out_format.name}, not True"
     )
 
 
-def _check_descale_shift(shift: int, mid_format: Format, *, raw: bool) -> None:
-    if not 0 <= shift <= LARGEST_DESCALE_SHIFT:
-        raise ValueError(f"descale_shift is {shift}; 0 to {LARGEST_DESCALE_SHIFT} are allowed")
+def _check_descale_shift(shift: int, mid_format: Format, *, raw: bool) -> int:
+    shift = integer("descale_shift", shift, range(LARGEST_DESCALE_SHIFT + 1))
     if shift and (raw or mid_format is not Format.INT8):
-        raise ValueError(f"descale_shift is {shift}; with mid_format {mid_format.name} and raw {raw}, 0 is allowed")
+        raise ValueError(f"descale_shift must be 0 with mid_format {mid_format.name} and raw {raw}, not {shift}")
+    return shift
 
 
 def _block_bytes(numerics: TensixNumerics, values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:

@@ -5,6 +5,7 @@ Ref: tt-isa-documentation 3930471, Packers/ReLU; ttsim v1.10.0 for the compariso
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.tensix.convert.early_conversion import INTEGERS
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 
@@ -13,14 +14,12 @@ CLAMP_IGNORED_BITS = 13
 """Low bits of an FP32 word that mode 3 does not compare."""
 
 
-def check_relu(mode: int, threshold: int, mid_format: Format) -> None:
-    """Raise where a mode or a threshold does not exist."""
-    if mode not in MODES:
-        raise ValueError(f"relu is {mode!r}; 0 to 3 are allowed")
+def check_relu(mode: int, threshold: int, mid_format: Format) -> tuple[int, int]:
+    """Return mode and threshold as Python's ints; raise where either does not exist."""
+    mode = integer("relu", mode, MODES)
     if mode > 1 and mid_format in INTEGERS:
-        raise ValueError(f"relu is {mode}; with mid_format {mid_format.name}, 0 and 1 are allowed")
-    if not 0 <= threshold < 1 << 15:
-        raise ValueError(f"relu_threshold is {threshold:#x}; 0 to 0x7fff, patterns that are not negative, are allowed")
+        raise ValueError(f"relu must be 0 or 1 with mid_format {mid_format.name}, not {mode}")
+    return mode, integer("relu_threshold", threshold, range(1 << 15), ", a pattern without sign")
 
 
 def apply_relu(values: np.ndarray, mid_format: Format, mode: int, threshold: int, *, unsigned: bool) -> np.ndarray:

@@ -5,10 +5,11 @@ Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, integer, one_of
 from bitpath.golden.tensix.convert.block_floats import decode_blocks, exponent_stream_bytes, split_datums
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
-from bitpath.golden.tensix.operands.arguments import format_member
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.arguments import format_member, numerics_or_default
 
 L1_BYTES = {
     Format.FP32: 4,
@@ -71,20 +72,21 @@ def unpack(
     TypeError, ValueError : another dtype, shape or pair of formats; too few bytes; `unsigned` without INT8; an exponent of
         more than 5 bits in an 'a' variant; `forced_exponent` without block floats.
     """
-    numerics = WORMHOLE.numerics if numerics is None else numerics
+    numerics = numerics_or_default(numerics)
     in_format, out_format = format_member("in_format", in_format), format_member("out_format", out_format)
     if out_format not in CONVERSIONS[in_format]:
-        allowed = ", ".join(each.name for each in CONVERSIONS[in_format])
-        raise ValueError(f"out_format is {out_format.name}; from {in_format.name}, {allowed} are allowed")
+        known = one_of(each.name for each in CONVERSIONS[in_format])
+        raise ValueError(f"out_format must be {known} from {in_format.name}, not {out_format.name}")
     if unsigned and in_format is not Format.INT8:
-        raise ValueError(f"unsigned is True; with in_format {in_format.name}, False is allowed")
+        raise ValueError(f"unsigned must be False with in_format {in_format.name}, not True")
     data = as_bytes("l1", l1)
+    count = integer("count", count)
     if count < 1:
-        raise ValueError(f"count is {count}; 1 and more are allowed")
+        raise ValueError(f"count must be 1 or more, not {count}")
     if in_format in BLOCK_FLOATS:
         return _block_floats(numerics, data, in_format, count, forced_exponent)
     if forced_exponent is not None:
-        raise ValueError(f"forced_exponent is {forced_exponent}; with in_format {in_format.name}, None is allowed")
+        raise ValueError(f"forced_exponent must be None with in_format {in_format.name}, not {forced_exponent}")
     width = L1_BYTES[in_format]
     words = _first_bytes(data, width * count).view(f"<u{width}").astype(np.int64)
     return _convert(words, in_format, out_format, unsigned).astype(np.uint32)
@@ -92,16 +94,15 @@ def unpack(
 
 def as_bytes(name: str, l1: np.ndarray) -> np.ndarray:
     """Return L1 contents as uint8, whatever the byte order of the host."""
-    if l1.dtype not in (np.uint8, np.uint32):
-        raise TypeError(f"{name} is {l1.dtype}; uint8 and uint32 are allowed")
+    check_array(name, l1, np.uint8, np.uint32)
     if l1.ndim != 1:
-        raise ValueError(f"{name} has shape {l1.shape}; one axis is allowed")
+        raise ValueError(f"{name} must have one axis, not shape {l1.shape}")
     return np.ascontiguousarray(l1.astype(l1.dtype.newbyteorder("<"))).view(np.uint8)
 
 
 def _first_bytes(data: np.ndarray, needed: int) -> np.ndarray:
     if len(data) < needed:
-        raise ValueError(f"l1 has {len(data)} bytes; {needed} and more are allowed")
+        raise ValueError(f"l1 must have {needed} or more bytes, not {len(data)}")
     return np.ascontiguousarray(data[:needed])
 
 
@@ -109,11 +110,11 @@ def _block_floats(
     numerics: TensixNumerics, data: np.ndarray, fmt: Format, count: int, forced_exponent: int | None
 ) -> np.ndarray:
     if count % BLOCK:
-        raise ValueError(f"count is {count}; with in_format {fmt.name}, multiples of {BLOCK} are allowed")
+        raise ValueError(f"count must be a multiple of {BLOCK} with in_format {fmt.name}, not {count}")
     block = BLOCK_FLOATS[fmt]
-    if forced_exponent is not None and not 0 <= forced_exponent < 1 << block.exponent_bits:
-        limit = (1 << block.exponent_bits) - 1
-        raise ValueError(f"forced_exponent is {forced_exponent}; for {fmt.name}, 0 to {limit} are allowed")
+    if forced_exponent is not None:
+        limits = range(1 << block.exponent_bits)
+        forced_exponent = integer("forced_exponent", forced_exponent, limits, f" for {fmt.name}")
     start = exponent_stream_bytes(count) if forced_exponent is None else 0
     data = _first_bytes(data, start + count * block.datum_bits // 8)
     if forced_exponent is None:

@@ -81,11 +81,11 @@ class TensixNumerics:
 
     def __post_init__(self) -> None:
         if self.group not in (4, 8, 16):
-            raise ValueError(f"group is {self.group}; 4, 8 and 16 are allowed")
+            raise ValueError(f"group must be 4, 8 or 16, not {self.group}")
         if not 0 <= self.product_guard_bits <= 13:
-            raise ValueError(f"product_guard_bits is {self.product_guard_bits}; 0 to 13 are allowed")
+            raise ValueError(f"product_guard_bits must be 0 to 13, not {self.product_guard_bits}")
         if self.src_a_row_step not in (8, 16):
-            raise ValueError(f"src_a_row_step is {self.src_a_row_step}; 8 and 16 are allowed")
+            raise ValueError(f"src_a_row_step must be 8 or 16, not {self.src_a_row_step}")
 
 
 def _ttsim(where: str) -> Source:

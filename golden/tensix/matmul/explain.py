@@ -41,7 +41,7 @@ def explain_chain(steps: Sequence[tuple[str, Dot16Trace | IntegerDot16Trace]]) -
     ValueError : `steps` is empty.
     """
     if not steps:
-        raise ValueError("steps is empty; at least one instruction is allowed")
+        raise ValueError("steps must hold at least one instruction, not none")
     final = steps[-1][1]
     width = max(len(name) for name, _ in steps)
     if isinstance(final, IntegerDot16Trace):

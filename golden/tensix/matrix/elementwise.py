@@ -5,6 +5,7 @@ Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import member
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers
@@ -15,7 +16,6 @@ from bitpath.golden.tensix.operands.arguments import (
     check_source,
     check_words,
     leading_shape,
-    member,
     numerics_with,
     source_format,
 )
@@ -65,7 +65,7 @@ def elwmul(
     """
     numerics = numerics_with(quirk, numerics)
     style, formats = _check(dst, src_b, src_a, style, dst32, srca_format, srcb_format)
-    check_phase(phase)
+    phase = check_phase(phase)
     if style is Style.INT8:
         a, b = (read_integers(numerics, each) for each in (src_a, src_b))
         return accumulate_integers(dst, integer_field_a(a, phase) * integer_field_b(b, phase))

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.arguments import member
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers, dst_fields
@@ -18,7 +19,6 @@ from bitpath.golden.tensix.operands.arguments import (
     check_source,
     check_words,
     leading_shape,
-    member,
     numerics_with,
     source_format,
 )
@@ -166,7 +166,7 @@ def _blocks(
     style = member("style", style, Style)
     formats = source_format("srca_format", srca_format, style), source_format("srcb_format", srcb_format, style)
     check_dst32(style, dst32)
-    check_phase(phase)
+    phase = check_phase(phase)
     check_words("dst", dst, rows, 32 if dst32 else 16)
     check_source("src_b", src_b, rows, formats[1])
     check_source("src_a", src_a, COLUMNS, formats[0])

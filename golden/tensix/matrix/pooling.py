@@ -6,13 +6,13 @@ loses its low bits.
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import member
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Style
 from bitpath.golden.tensix.operands.arguments import (
     check_dst32,
     check_source,
     check_words,
     leading_shape,
-    member,
     source_format,
 )
 
@@ -67,9 +67,9 @@ def gmpool(
     fmt = source_format("srca_format", None, style)
     check_dst32(style, dst32)
     if argmax and not dst32:
-        raise ValueError("argmax is True; with dst32 False, False is allowed: the index stands in the lower half")
+        raise ValueError("dst32 must be True with argmax, whose index is in the lower half, not False")
     if style is Style.FP16 and dst32 and not argmax:
-        raise ValueError("dst32 is True; with style FP16, False is allowed: no document gives the 32-bit exponent")
+        raise ValueError("dst32 must be False with style FP16, whose 32-bit exponent is undocumented, not True")
     check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)
     check_source("src_b", src_b, BLOCK_ROWS, fmt)
     check_source("src_a", src_a, COLUMNS, fmt)

@@ -7,6 +7,7 @@ Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD.
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
 from bitpath.golden.tensix.operands.arguments import check_words
 
@@ -29,8 +30,7 @@ def broadcast_src_b(src_b: np.ndarray, *, row: int | None = None, column_0: bool
     TypeError, ValueError : another dtype or shape, words too wide, a row that is not there.
     """
     check_words("src_b", src_b, BLOCK_ROWS, 19)
-    if row is not None and row not in range(BLOCK_ROWS):
-        raise ValueError(f"row is {row!r}; 0 to {BLOCK_ROWS - 1} are allowed")
+    row = None if row is None else integer("row", row, range(BLOCK_ROWS))
     rows = slice(None) if row is None else slice(row, row + 1)
     columns = slice(1 if column_0 else COLUMNS)
     return np.broadcast_to(src_b[..., rows, columns], src_b.shape).copy()

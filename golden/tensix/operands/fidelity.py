@@ -3,8 +3,8 @@
 Ref: tt-isa-documentation 3930471, SrcASrcB; tt-llk, llk_math_matmul.h.
 """
 
+from bitpath.golden.arrays.arguments import member
 from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES, Fidelity
-from bitpath.golden.tensix.operands.arguments import member
 
 
 def phases(fidelity: str | Fidelity) -> tuple[int, ...]:

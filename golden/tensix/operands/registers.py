@@ -3,8 +3,10 @@
 Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """
 
+from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, SRC_ROWS
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.arguments import numerics_or_default
 
 
 def dst32_rows(row: int) -> tuple[int, int]:
@@ -14,7 +16,7 @@ def dst32_rows(row: int) -> tuple[int, int]:
     ------
     ValueError : the row does not exist.
     """
-    _check_range("row", row, DST32_ROWS)
+    row = integer("row", row, range(DST32_ROWS))
     high = (row & 0x1F8) << 1 | row & 0x207
     return high, high + BLOCK_ROWS
 
@@ -26,17 +28,11 @@ def check_rows(
 
     SrcB and Dst start at multiples of 8, SrcA at multiples of `numerics.src_a_row_step` that leave 16 rows.
     """
-    step = (WORMHOLE.numerics if numerics is None else numerics).src_a_row_step
+    step = numerics_or_default(numerics).src_a_row_step
     for name, row, rows, multiple, used in (
         ("src_a_row", src_a_row, SRC_ROWS, step, 2 * BLOCK_ROWS),
         ("src_b_row", src_b_row, SRC_ROWS, BLOCK_ROWS, BLOCK_ROWS),
         ("dst_row", dst_row, DST32_ROWS if dst32 else DST16_ROWS, BLOCK_ROWS, BLOCK_ROWS),
     ):
-        _check_range(name, row, rows - used + 1)
-        if row % multiple:
-            raise ValueError(f"{name} is {row}; multiples of {multiple} are allowed")
-
-
-def _check_range(name: str, row: int, end: int) -> None:
-    if not 0 <= row < end:
-        raise ValueError(f"{name} is {row}; 0 to {end - 1} are allowed")
+        if integer(name, row, range(rows - used + 1)) % multiple:
+            raise ValueError(f"{name} must be a multiple of {multiple}, not {row}")

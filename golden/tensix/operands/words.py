@@ -4,7 +4,9 @@ from itertools import accumulate
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_choice
 from bitpath.golden.tensix.declarations.formats import LAYOUTS, Segment, WordLayout
+from bitpath.golden.tensix.operands.arguments import check_width
 
 
 def to_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
@@ -35,13 +37,9 @@ def from_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
 
 def _checked(words: np.ndarray, layout: WordLayout | str) -> WordLayout:
     if isinstance(layout, str):
-        if layout not in LAYOUTS:
-            raise ValueError(f"layout is {layout!r}; {', '.join(map(repr, LAYOUTS))} are allowed")
-        layout = LAYOUTS[layout]
-    if words.dtype != np.uint32:
-        raise TypeError(f"words are {words.dtype}; uint32 is allowed")
-    if words.size and int(words.max()) >> layout.width:
-        raise ValueError(f"words reach {words.max():#x}; {layout.width} bits are allowed")
+        layout = LAYOUTS[check_choice("layout", layout, LAYOUTS)]
+    check_array("words", words, np.uint32)
+    check_width("words", words, layout.width)
     return layout
 
 

@@ -64,7 +64,7 @@ class DotNumerics:
         same_exponents = fmt.signed and (fmt.exponent_bits, fmt.bias) == (FP32.exponent_bits, FP32.bias)
         if not same_exponents or fmt.fraction_bits > FP32.fraction_bits or fmt.infinity_code is None:
             raise ValueError(
-                f"accumulator is {fmt.name}; formats with FP32's exponents, at most its fraction bits and an infinity are allowed"
+                f"accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be {fmt.name}"
             )
         if bits is not None and bits < 0:
-            raise ValueError(f"align_fraction_bits is {bits}; None, 0 and more are allowed")
+            raise ValueError(f"align_fraction_bits must be None, 0 or more, not {bits}")

@@ -121,10 +121,10 @@ def trace_dot_step(
         ("moving", moving_format, moving_codes),
     ):
         if fmt not in numerics.element_formats:
-            allowed = ", ".join(known.name for known in numerics.element_formats)
-            raise ValueError(f"{name}_format is {fmt.name}; allowed are {allowed}")
+            known = " or ".join(each.name for each in numerics.element_formats)
+            raise ValueError(f"{name}_format must be {known}, not {fmt.name}")
         if len(codes) != numerics.terms:
-            raise ValueError(f"{name}_codes has {len(codes)} elements; {numerics.terms} are allowed")
+            raise ValueError(f"{name}_codes must have {numerics.terms} elements, not {len(codes)}")
     stationary = tuple(_read(stationary_format, code, numerics.element_subnormals) for code in stationary_codes)
     moving = tuple(_read(moving_format, code, numerics.element_subnormals) for code in moving_codes)
     scales = tuple(_read_scale(numerics, code) for code in (stationary_scale, moving_scale))
@@ -260,7 +260,7 @@ def trace_dot_product(
     """
     rows = {len(each) for each in (stationary_codes, moving_codes, stationary_scales, moving_scales)}
     if len(rows) > 1:
-        raise ValueError(f"codes and scales have {sorted(rows)} rows; one number of rows is allowed")
+        raise ValueError(f"codes and scales must have the same number of rows, not {sorted(rows)}")
     steps = []
     for x, y, x_scale, y_scale in zip(stationary_codes, moving_codes, stationary_scales, moving_scales, strict=True):
         step = trace_dot_step(numerics, x, stationary_format, y, moving_format, x_scale, y_scale, partial_sum)

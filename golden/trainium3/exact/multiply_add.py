@@ -70,15 +70,15 @@ def check_formats(
     ValueError : a format that the numerics do not name, a narrow with a wide one, or E4M3 with E4M3FN.
     """
     x_is, y_is = x_is or f"x_format is {x_format.name}", y_is or f"y_format is {y_format.name}"
-    allowed = (*numerics.narrow_formats, *numerics.wide_formats)
+    known = (*numerics.narrow_formats, *numerics.wide_formats)
     for said, fmt in ((x_is, x_format), (y_is, y_format)):
-        if fmt not in allowed:
-            raise ValueError(f"{said}; {', '.join(each.name for each in allowed)} are allowed")
+        if fmt not in known:
+            raise ValueError(f"formats must be among {', '.join(each.name for each in known)}, but {said}")
     if (x_format in numerics.wide_formats) != (y_format in numerics.wide_formats):
         wide = " and ".join(each.name for each in numerics.wide_formats)
-        raise ValueError(f"{x_is} and {y_is}; {wide} are allowed with each other only")
+        raise ValueError(f"{wide} must be multiplied with each other only, but {x_is} and {y_is}")
     if {x_format, y_format} == {E4M3, E4M3FN}:
-        raise ValueError(f"{x_is} and {y_is}; E4M3 or E4M3FN is allowed in a matmul, not both")
+        raise ValueError(f"a matmul must not mix E4M3 and E4M3FN, but {x_is} and {y_is}")
 
 
 def _product(a: Unpacked, b: Unpacked) -> tuple[Kind, int, Fraction]:

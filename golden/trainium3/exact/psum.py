@@ -33,11 +33,11 @@ def psum_write(
     ValueError : another destination, rounding or width of `random_bits`.
     """
     if destination not in (FP32, BF16):
-        raise ValueError(f"destination is {destination.name}; FP32 and BF16 are allowed")
+        raise ValueError(f"destination must be FP32 or BF16, not {destination.name}")
     if rounding is Rounding.RTZ:
-        raise ValueError(f"rounding is {rounding.name}; RNE and SR are allowed")
+        raise ValueError(f"rounding must be RNE or SR, not {rounding.name}")
     if not 0 <= random_bits < 1 << 16:
-        raise ValueError(f"random_bits is {random_bits}; 0 to 65535 are allowed")
+        raise ValueError(f"random_bits must be 0 to 65535, not {random_bits}")
     incoming = convert(incoming, FP32, FP32)  # one NaN for all
     total = incoming if present is None else add(incoming, convert(present, destination, FP32))
     if destination is FP32:

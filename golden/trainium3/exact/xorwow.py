@@ -26,7 +26,7 @@ def xorwow_step(state: Sequence[int]) -> tuple[int, tuple[int, ...]]:
     ValueError : other than six words of 32 bits.
     """
     if len(state) != XORWOW_WORDS or not all(0 <= word <= _WORD for word in state):
-        raise ValueError(f"state is {tuple(state)}; {XORWOW_WORDS} words of 32 bits are allowed")
+        raise ValueError(f"state must be {XORWOW_WORDS} words of 32 bits, not {tuple(state)}")
     x, y, z, w, v, d = state
     t = x ^ x >> 2
     new = v ^ v << 4 & _WORD ^ t ^ t << 1 & _WORD
@@ -42,7 +42,7 @@ def xorwow_lane(states: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], tuple
     ValueError : other than four states, or as `xorwow_step`.
     """
     if len(states) != XORWOW_STATES:
-        raise ValueError(f"states are {len(states)}; {XORWOW_STATES} are allowed")
+        raise ValueError(f"states must be {XORWOW_STATES} states, not {len(states)}")
     steps = [xorwow_step(state) for state in states]
     return tuple(number for number, _ in steps), tuple(after for _, after in steps)
 

@@ -42,7 +42,7 @@ def explain_dot_product(steps: Sequence[DotTrace]) -> str:
     ValueError : `steps` is empty.
     """
     if not steps:
-        raise ValueError("steps is empty; at least one step is allowed")
+        raise ValueError("steps must hold at least one step, not none")
     accumulator = steps[0].numerics.accumulator
     lines = [
         f"numerics     {_numerics(steps[0].numerics)}",

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_flag, check_instance
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
@@ -18,7 +19,6 @@ from bitpath.golden.trainium3.exact import check_formats
 from bitpath.golden.trainium3.matmul.expansion import add_to_odd
 from bitpath.golden.trainium3.matmul.instruction import accumulates, check_destination, check_rounding, check_tiling
 from bitpath.golden.trainium3.matmul.psum import psum_write
-from bitpath.golden.trainium3.operands.layout import check_array, shown
 
 MATMUL_DTYPES = tuple(DTYPES[fmt] for fmt in (BF16, FP16, FP32, E4M3, E4M3FN, E5M2, E3M4))
 """Dtypes of elements; TF32 travels as float32."""
@@ -95,23 +95,22 @@ def check_matrices(stationary: np.ndarray, moving: np.ndarray) -> None:
     for name, matrix, free in (("stationary", stationary, "M"), ("moving", moving, "N")):
         check_array(name, matrix, *MATMUL_DTYPES)
         if matrix.ndim != 2 or not 0 < matrix.shape[0] <= PARTITIONS:
-            raise ValueError(f"{name} has shape {matrix.shape}; [K, {free}] with K from 1 to {PARTITIONS} is allowed")
+            raise ValueError(f"{name} must have shape [K, {free}] with K from 1 to {PARTITIONS}, not {matrix.shape}")
     if stationary.shape[0] != moving.shape[0]:
-        raise ValueError(f"moving has K = {moving.shape[0]}; {stationary.shape[0]} is allowed, stationary's")
+        raise ValueError(f"moving must have stationary's K = {stationary.shape[0]}, not {moving.shape[0]}")
     if not 0 < stationary.shape[1] <= MAX_STATIONARY:
-        raise ValueError(f"stationary has free size M = {stationary.shape[1]}; 1 to {MAX_STATIONARY} are allowed")
+        raise ValueError(f"stationary must have a free size M from 1 to {MAX_STATIONARY}, not {stationary.shape[1]}")
 
 
 def _read(name: str, matrix: np.ndarray, tf32: bool, numerics: MatmulNumerics) -> tuple[np.ndarray, FloatFormat]:
     """Return the exact values of an operand, float64, and its format at the array."""
-    if not isinstance(tf32, bool):
-        raise TypeError(f"{name}_tf32 is {shown(tf32)}; True and False are allowed")
+    check_flag(f"{name}_tf32", tf32)
     fmt = format_of(matrix.dtype)
     values = decode_array(fmt, codes_of(matrix, name))
     if not tf32:
         return values, fmt
     if fmt is not FP32:
-        raise ValueError(f"{name}_tf32 is True with {matrix.dtype}; it is allowed with float32 only")
+        raise ValueError(f"{name} must be float32 with {name}_tf32, not {matrix.dtype}")
     return decode_array(TF32, encode_array(TF32, values, rounding=numerics.tf32_rounding)), TF32
 
 
@@ -135,6 +134,5 @@ def _check_numerics(numerics: MatmulNumerics | None) -> MatmulNumerics:
     """Return the numerics of the array, `TRAINIUM3_MATMUL`'s for None."""
     if numerics is None:
         return TRAINIUM3_MATMUL.numerics
-    if not isinstance(numerics, MatmulNumerics):
-        raise TypeError(f"numerics is {shown(numerics)}; a MatmulNumerics is allowed (preset.numerics)")
+    check_instance("numerics", numerics, MatmulNumerics, " (preset.numerics)")
     return numerics

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.codec import codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FloatFormat
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
@@ -92,8 +93,8 @@ def as_fp8(numerics: DotNumerics, name: str, array: np.ndarray) -> tuple[np.ndar
     if fmt is E2M1:
         fmt, codes = E4M3FN, _fp4_as_e4m3fn()[codes]
     if fmt not in numerics.element_formats:
-        allowed = ", ".join(known.name for known in numerics.element_formats)
-        raise ValueError(f"{name} is {fmt.name} at the array; the numerics allow {allowed}")
+        known = one_of(each.name for each in numerics.element_formats)
+        raise ValueError(f"{name} must be {known} at the array with these numerics, not {fmt.name}")
     return codes, fmt
 
 

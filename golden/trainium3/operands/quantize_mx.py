@@ -11,11 +11,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
-from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_array, check_choice, check_partitions, dtype_of
+from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
 
 ScaleRuleName = Literal["ocp", "nki05"]
 
@@ -89,7 +90,7 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
     _check_tile("data", data)
     expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1] // X4)
     if scale.shape != expected:
-        raise ValueError(f"scale has shape {scale.shape}; {expected} is allowed for data of shape {data.shape}")
+        raise ValueError(f"scale must have shape {expected} for data of shape {data.shape}, not {scale.shape}")
     factors = decode_array(E8M0, scale)
     return decode_array(format_of(data.dtype), codes_of(data, "data")) * _spread(
         factors
@@ -130,5 +131,5 @@ def _scale_rule(name: str) -> ScaleRule:
 
 def _check_tile(name: str, tile: np.ndarray) -> None:
     if tile.ndim != 2 or tile.shape[1] == 0 or tile.shape[1] % X4:
-        raise ValueError(f"{name} has shape {tile.shape}; [P, F] with F a positive multiple of {X4} is allowed")
+        raise ValueError(f"{name} must have shape [P, F] with F a positive multiple of {X4}, not {tile.shape}")
     check_partitions(name, tile.shape[0])

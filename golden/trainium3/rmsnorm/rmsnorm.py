@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_choice, shown
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.trainium3.declarations.vector import (
@@ -21,7 +22,6 @@ from bitpath.golden.trainium3.declarations.vector import (
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_array, check_choice, shown
 from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
 from bitpath.golden.trainium3.vector.engine import real
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
@@ -133,10 +133,10 @@ def check_hidden(hidden: np.ndarray) -> None:
         2: (("rows", MAX_BATCH * MAX_SEQUENCE), ("H", MAX_HIDDEN)),
     }
     if hidden.ndim not in limits:
-        raise ValueError(f"hidden has shape {hidden.shape}; [B, S, H] or [rows, H] is allowed")
+        raise ValueError(f"hidden must have shape [B, S, H] or [rows, H], not {hidden.shape}")
     for size, (name, limit) in zip(hidden.shape, limits[hidden.ndim], strict=True):
         if not 0 < size <= limit:
-            raise ValueError(f"hidden has {name} = {size}; 1 to {limit} are allowed")
+            raise ValueError(f"hidden must have {name} from 1 to {limit}, not {size}")
 
 
 def check_gamma(gamma: np.ndarray, hidden_size: int) -> None:
@@ -149,7 +149,7 @@ def check_gamma(gamma: np.ndarray, hidden_size: int) -> None:
     """
     check_array("gamma", gamma, DTYPES[BF16], DTYPES[FP16])
     if gamma.shape not in ((hidden_size,), (1, hidden_size)):
-        raise ValueError(f"gamma has shape {gamma.shape}; ({hidden_size},) or (1, {hidden_size}) is allowed")
+        raise ValueError(f"gamma must have shape ({hidden_size},) or (1, {hidden_size}), not {gamma.shape}")
 
 
 def eps_of(eps: float) -> float:
@@ -162,7 +162,7 @@ def eps_of(eps: float) -> float:
     """
     value = real("eps", eps)
     if not (value >= 0 and np.isfinite(fp32.read(eps_in_compute(value))).all()):
-        raise ValueError(f"eps is {shown(eps)}; finite numbers of bfloat16's range from 0 are allowed")
+        raise ValueError(f"eps must be a finite number of bfloat16's range, at least 0, not {shown(eps)}")
     return value
 
 

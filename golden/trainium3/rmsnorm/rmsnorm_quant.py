@@ -13,10 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_flag, integer, shown
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
-from bitpath.golden.trainium3.operands.layout import check_array, check_choice, integer, shown
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import (
     COMPUTE,
     EpsPlacementName,
@@ -107,9 +107,7 @@ def rmsnorm_quant(
 
 def _shards(rows: int, shards: int) -> list[range]:
     """Cut the rows into shards: the last one takes the remainder."""
-    count = integer("shards", shards)
-    if not 0 < count <= rows:
-        raise ValueError(f"shards is {count}; 1 to {rows} are allowed for {rows} rows")
+    count = integer("shards", shards, range(1, rows + 1), f" for {rows} rows")
     nominal = rows // count
     return [range(i * nominal, rows if i == count - 1 else (i + 1) * nominal) for i in range(count)]
 
@@ -142,21 +140,18 @@ def _lower_bound_of(lower_bound: float) -> float:
     """Check the bound, and return it as Python's number: one of numpy's without a sign would wrap when negated."""
     value = real("lower_bound", lower_bound)
     if not 0 <= value <= float(FP32.max):
-        raise ValueError(
-            f"lower_bound is {shown(lower_bound)}; 0 and finite numbers of FP32's range above it are allowed"
-        )
+        raise ValueError(f"lower_bound must be a finite number of FP32's range, at least 0, not {shown(lower_bound)}")
     return value
 
 
 def _check_flags(quant_only: bool, quant_type: str, in_scale: np.ndarray | None) -> None:
     """Check the options of the quantisation."""
-    if not isinstance(quant_only, bool):
-        raise TypeError(f"quant_only is {shown(quant_only)}; True and False are allowed")
+    check_flag("quant_only", quant_only)
     check_choice("quant_type", quant_type, get_args(QuantTypeName))
     if (QuantType(quant_type) is QuantType.STATIC) is (in_scale is None):
-        allowed = "float32 [128, 1] is needed" if in_scale is None else "None is allowed"
-        raise ValueError(f"in_scale is {shown(in_scale)}; {allowed} with quant_type {quant_type!r}")
+        needed = "float32 [128, 1]" if in_scale is None else "None"
+        raise ValueError(f"in_scale must be {needed} with quant_type {quant_type!r}, not {shown(in_scale)}")
     if in_scale is not None:
         check_array("in_scale", in_scale, np.float32)
         if in_scale.shape != (ROW_TILE, 1):
-            raise ValueError(f"in_scale has shape {in_scale.shape}; {(ROW_TILE, 1)} is allowed")
+            raise ValueError(f"in_scale must have shape {(ROW_TILE, 1)}, not {in_scale.shape}")

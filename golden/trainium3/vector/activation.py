@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_choice
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile
 from bitpath.golden.trainium3.vector.exponential import exponential_of
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free, sum_order_of

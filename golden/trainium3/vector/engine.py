@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, dtype_of, shown
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_array, dtype_of, shown
 
 FLOAT_DTYPES = tuple(DTYPES[fmt] for fmt in (FP32, BF16, FP16, E4M3, E4M3FN, E5M2, E3M4))
 """Dtypes that the engines read and write."""
@@ -37,7 +37,7 @@ def read_tile(name: str, data: np.ndarray) -> np.ndarray:
     check_array(name, data, *FLOAT_DTYPES)
     if data.ndim != 2 or not 0 < data.shape[0] <= PARTITIONS or not data.shape[1]:
         raise ValueError(
-            f"{name} has shape {data.shape}; [P, F] with P from 1 to {PARTITIONS} and F of at least 1 is allowed"
+            f"{name} must have shape [P, F] with P from 1 to {PARTITIONS} and F of at least 1, not {data.shape}"
         )
     return fp32.read(data)
 
@@ -53,7 +53,7 @@ def read_operand(name: str, operand: float | np.ndarray, partitions: int) -> np.
     if isinstance(operand, np.ndarray):
         check_array(name, operand, *FLOAT_DTYPES)
         if operand.shape != (partitions, 1):
-            raise ValueError(f"{name} has shape {operand.shape}; {(partitions, 1)} is allowed, or a number")
+            raise ValueError(f"{name} must have shape {(partitions, 1)} or a number, not {operand.shape}")
         return fp32.read(operand)
     return fp32.one_nan(single(name, operand).reshape(1, 1))
 
@@ -77,18 +77,18 @@ def real(name: str, value: float, otherwise: str = "") -> float:
 
     Raises
     ------
-    TypeError : no number; bool is none. `otherwise` says what else is allowed.
+    TypeError : not a number; bool is not one. `otherwise` names the alternative in the message.
     ValueError : a finite number beyond float64's range.
     """
     if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
-        raise TypeError(f"{name} is {shown(value)}; a number is allowed{otherwise}")
+        raise TypeError(f"{name} must be a number{otherwise}, not {shown(value)}")
     if isinstance(value, float | np.floating) and not np.isfinite(value):
         return float(value)
     exact = Fraction(*value.as_integer_ratio()) if isinstance(value, float | np.floating) else Fraction(int(value))
     try:
         nearest = float(value) if exact == 0 else float(exact)  # a zero with its sign
     except OverflowError:
-        raise ValueError(f"{name} is {shown(value)}; numbers of float64's range are allowed{otherwise}") from None
+        raise ValueError(f"{name} must be a number of float64's range{otherwise}, not {shown(value)}") from None
     if exact == nearest or np.float64(nearest).view(np.int64) & 1:
         return nearest
     return float(np.nextafter(nearest, np.inf if exact > nearest else -np.inf))

@@ -10,12 +10,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_instance, shown
 from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
 from bitpath.golden.trainium3.exact.exponential import ln2, log2e, power_table
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_array, check_choice, shown
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile
 from bitpath.golden.trainium3.vector.reduction import serial_sum
 
@@ -99,8 +99,8 @@ def _start(
         ("reduce_init", reduce_init, "load_reduce"),
     ):
         if (given is None) is (command == taken_by):
-            allowed = f"None is allowed with reduce_cmd {command!r}" if given is not None else f"{taken_by!r} needs it"
-            raise ValueError(f"{name} is {shown(given)}; {allowed}")
+            needed = "given" if given is None else "None"
+            raise ValueError(f"{name} must be {needed} with reduce_cmd {command!r}, not {shown(given)}")
     match command:
         case "reset_reduce":
             return np.zeros((partitions, 1), np.float32)
@@ -109,7 +109,7 @@ def _start(
         case "reduce":
             check_array("accumulators", accumulators, np.float32)
             if accumulators.shape != (partitions,):
-                raise ValueError(f"accumulators have shape {accumulators.shape}; {(partitions,)} is allowed")
+                raise ValueError(f"accumulators must have shape {(partitions,)}, not {accumulators.shape}")
             return fp32.one_nan(accumulators)[:, np.newaxis]
     return None
 
@@ -119,8 +119,7 @@ def _check_numerics(numerics: ExponentialNumerics | None) -> ExponentialNumerics
     largest = TRAINIUM3_EXPONENTIAL.numerics
     if numerics is None:
         return largest
-    if not isinstance(numerics, ExponentialNumerics):
-        raise TypeError(f"numerics is {shown(numerics)}; an ExponentialNumerics is allowed (preset.numerics)")
+    check_instance("numerics", numerics, ExponentialNumerics, " (preset.numerics)")
     if (
         numerics.result is not FP32
         or not largest.table_bits <= numerics.table_bits <= numerics.fraction_bits <= largest.fraction_bits
@@ -128,8 +127,8 @@ def _check_numerics(numerics: ExponentialNumerics | None) -> ExponentialNumerics
         or not numerics.fraction_bits <= numerics.power_bits <= largest.power_bits
     ):
         raise ValueError(
-            f"numerics is {numerics}; result FP32, table_bits from {largest.table_bits}, fraction_bits up to"
+            f"numerics must have result FP32, table_bits from {largest.table_bits}, fraction_bits up to"
             f" {largest.fraction_bits}, log2e_bits from those up to {largest.log2e_bits} and power_bits up to"
-            f" {largest.power_bits} are allowed"
+            f" {largest.power_bits}, not be {numerics}"
         )
     return numerics

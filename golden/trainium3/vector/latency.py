@@ -10,9 +10,9 @@ Ref: the rates and targets of `bitpath.golden.trainium3.declarations.rates`.
 
 from dataclasses import dataclass
 
+from bitpath.golden.arrays.arguments import check_instance, integer
 from bitpath.golden.trainium3.declarations.rates import TARGETS, TRAINIUM2, TRAINIUM3, FlowRates, Target
 from bitpath.golden.trainium3.declarations.vector import MAX_BATCH, MAX_HIDDEN, MAX_SEQUENCE, ROW_TILE
-from bitpath.golden.trainium3.operands.layout import integer, shown
 
 _IN_BYTES, _OUT_BYTES = 2, 1
 """Bytes of an element on its way in, BF16, and on its way out, FP8."""
@@ -62,10 +62,9 @@ def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> Ti
     ------
     TypeError, ValueError : no `FlowRates`; a size out of its limits.
     """
-    if not isinstance(rates, FlowRates):
-        raise TypeError(f"rates is {shown(rates)}; a FlowRates is allowed (TRAINIUM2.numerics)")
-    hidden_size = _limited("hidden_size", hidden_size, MAX_HIDDEN)
-    rows = _limited("rows", rows, ROW_TILE)
+    check_instance("rates", rates, FlowRates, " (TRAINIUM2.numerics)")
+    hidden_size = integer("hidden_size", hidden_size, range(1, MAX_HIDDEN + 1))
+    rows = integer("rows", rows, range(1, ROW_TILE + 1))
     vector = rates.multiply_cycles + rates.maximum_cycles + rates.quantize_cycles
     return TileLatency(
         dma=(_IN_BYTES + _OUT_BYTES) * hidden_size * rows / rates.dma_gb_per_s / 1000,
@@ -83,9 +82,9 @@ def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
     TypeError, ValueError : as `tile_latency`; fewer tokens than cores.
     """
     tile = tile_latency(rates, hidden_size).total
-    tokens = _limited("tokens", tokens, MAX_BATCH * MAX_SEQUENCE)
+    tokens = integer("tokens", tokens, range(1, MAX_BATCH * MAX_SEQUENCE + 1))
     if tokens < rates.cores:
-        raise ValueError(f"tokens is {tokens}; at least {rates.cores} are allowed, one for each core")
+        raise ValueError(f"tokens must be at least {rates.cores}, one for each core, not {tokens}")
     # The last core takes what does not divide evenly.
     tiles, rest = divmod(tokens - (rates.cores - 1) * (tokens // rates.cores), ROW_TILE)
     return tiles * tile + (tile_latency(rates, hidden_size, rest).total if rest else 0)
@@ -129,10 +128,3 @@ def latency_table() -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _limited(name: str, value: int, limit: int) -> int:
-    number = integer(name, value)
-    if not 0 < number <= limit:
-        raise ValueError(f"{name} is {number}; 1 to {limit} are allowed")
-    return number

@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_choice
 
 SumOrderName = Literal["serial", "exact"]
 REDUCTIONS = {"max": fp32.maximum, "min": fp32.minimum, "abs_max": fp32.absolute_maximum}

@@ -5,8 +5,8 @@ Ref: ``nki.isa.scalar_tensor_tensor`` reference page, NKI 0.3 (AWS Neuron docume
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_choice, check_flag
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_choice, shown
 from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_tile
 from bitpath.golden.trainium3.vector.tensor_scalar import apply_operator
 
@@ -44,10 +44,9 @@ def scalar_tensor_tensor(
     dtype = output_dtype(dtype)
     values, other = read_tile("data", data), read_tile("operand1", operand1)
     if other.shape != values.shape:
-        raise ValueError(f"operand1 has shape {other.shape}; {values.shape} is allowed, that of data")
+        raise ValueError(f"operand1 must have data's shape {values.shape}, not {other.shape}")
     for name, op in (("op0", op0), ("op1", op1)):
         check_choice(name, op, OPERATORS)
-    if not isinstance(reverse1, bool):
-        raise TypeError(f"reverse1 is {shown(reverse1)}; True and False are allowed")
+    check_flag("reverse1", reverse1)
     scaled = apply_operator("0", values, op0, operand0, reverse0)
     return fp32.write(OPERATORS[op1](*((other, scaled) if reverse1 else (scaled, other))), dtype)

@@ -5,8 +5,8 @@ Ref: ``nki.isa.tensor_reduce`` reference page, NKI 0.3 (AWS Neuron documentation
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_flag
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import shown
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free, sum_order_of
 
@@ -40,7 +40,6 @@ def tensor_reduce(
     dtype = output_dtype(dtype)
     check_reduction("op", op)
     order = sum_order_of(sum_order)
-    if not isinstance(negate, bool):
-        raise TypeError(f"negate is {shown(negate)}; True and False are allowed")
+    check_flag("negate", negate)
     reduced = reduce_free(read_tile("data", data), op, order)
     return fp32.write(-reduced if negate else reduced, dtype)

@@ -6,8 +6,8 @@ Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_scalar_reduce`` reference pa
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_choice, check_flag
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_choice, shown
 from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_operand, read_tile
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free, sum_order_of
 
@@ -47,7 +47,7 @@ def tensor_scalar(
     if op1 is not None:
         values = apply_operator("1", values, op1, operand1, reverse1)
     elif operand1 is not None or reverse1:
-        raise ValueError("op1 is None; operand1 and reverse1 are allowed with an operator only")
+        raise ValueError("op1 must be an operator with operand1 or reverse1, not None")
     return fp32.write(values, dtype)
 
 
@@ -89,11 +89,10 @@ def apply_operator(
 ) -> np.ndarray:
     """Apply an operator with a scalar operand to float32 [P, F]; errors call them op and operand with their number."""
     check_choice(f"op{number}", op, (*OPERATORS, "abs"))
-    if not isinstance(reverse, bool):
-        raise TypeError(f"reverse{number} is {shown(reverse)}; True and False are allowed")
+    check_flag(f"reverse{number}", reverse)
     if op == "abs":
         if operand is not None or reverse:
-            raise ValueError(f"op{number} is 'abs'; no operand and no reverse is allowed with it")
+            raise ValueError(f"op{number} must be a binary operator with an operand or reverse, not 'abs'")
         return fp32.absolute(values)
     other = read_operand(f"operand{number}", operand, len(values))
     return OPERATORS[op](*((other, values) if reverse else (values, other)))

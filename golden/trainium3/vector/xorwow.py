@@ -8,10 +8,10 @@ documentation); G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_instance, integer
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import check_array, integer, shown
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand
 
 LANE_COLUMNS = 2 * XORWOW_STATES
@@ -36,7 +36,7 @@ class Xorwow:
         shape = (XORWOW_STATES, XORWOW_WORDS)
         if state.ndim != 3 or state.shape[1:] != shape or not 0 < len(state) <= PARTITIONS:
             raise ValueError(
-                f"state has shape {state.shape}; [lanes, {XORWOW_STATES}, {XORWOW_WORDS}] with 1 to {PARTITIONS} lanes is allowed"
+                f"state must have shape [lanes, {XORWOW_STATES}, {XORWOW_WORDS}] with 1 to {PARTITIONS} lanes, not {state.shape}"
             )
         self._state = state.copy()
 
@@ -97,14 +97,11 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
     ------
     TypeError, ValueError : no `Xorwow`, too few lanes, or other numbers.
     """
-    if not isinstance(source, Xorwow):
-        raise TypeError(f"source is {shown(source)}; a Xorwow is allowed")
-    columns = _count("columns", columns)
-    if not 0 < columns <= MAX_STATIONARY:
-        raise ValueError(f"columns is {columns}; 1 to {MAX_STATIONARY} are allowed")
+    check_instance("source", source, Xorwow)
+    columns = integer("columns", columns, range(1, MAX_STATIONARY + 1))
     needed = -(-columns // LANE_COLUMNS)
     if source.lanes < needed:
-        raise ValueError(f"source has {source.lanes} lanes; at least {needed} are allowed for {columns} columns")
+        raise ValueError(f"source must have at least {needed} lanes for {columns} columns, not {source.lanes}")
     words = source.next(_count("writes", writes))
     halves = np.stack([words, words >> 16], axis=2).astype(np.uint16)  # [lanes, 4, 2, N]; the cast keeps the low half
     return halves.reshape(-1, words.shape[2])[:columns]
@@ -132,8 +129,7 @@ def rand2(
     ------
     TypeError, ValueError : no `Xorwow`, another count, dtype or shape.
     """
-    if not isinstance(source, Xorwow):
-        raise TypeError(f"source is {shown(source)}; a Xorwow is allowed")
+    check_instance("source", source, Xorwow)
     dtype = output_dtype(dtype)
     low, high = (read_operand(name, each, source.lanes) for name, each in (("low", low), ("high", high)))
     u = (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)  # exact
@@ -143,5 +139,5 @@ def rand2(
 def _count(name: str, value: int) -> int:
     count = integer(name, value)
     if count < 0:
-        raise ValueError(f"{name} is {count}; 0 and more are allowed")
+        raise ValueError(f"{name} must be 0 or more, not {count}")
     return count

@@ -86,11 +86,11 @@ def test_no_two_results_are_written_in_one_cycle(first, second):
 )
 def test_cycles_of_the_layer(fmt, instructions, cycles):
     """[128, 384] @ [384, 512] on one core, its accumulators never waited for: the intervals and one latency."""
-    plan = aie.plan_matmul(np.zeros((128, 384), np.float32), np.zeros((384, 512), np.float32), fmt=fmt)
-    assert plan.instruction_count == instructions
-    assert plan.mac_count == 128 * 384 * 512
-    assert aie.total_cycles(chain(plan.mode.name, instructions, 4)) == cycles
-    steps = aie.timing(plan.mode.name)
+    program = aie.matmul_program(np.zeros((128, 384), np.float32), np.zeros((384, 512), np.float32), fmt=fmt)
+    assert program.instruction_count == instructions
+    assert program.mac_count == 128 * 384 * 512
+    assert aie.total_cycles(chain(program.mode.name, instructions, 4)) == cycles
+    steps = aie.timing(program.mode.name)
     assert cycles == (instructions - 1) * steps.issue_interval + steps.write
 
 

@@ -139,7 +139,7 @@ def test_floats_and_a_chain():
     ]
     blocks = trace_mx_lane(BASE, block(MX9, 127, 0, 64), block(MX9, 127, 0, 64))
     assert explain_chain([("only", blocks)]).splitlines()[-2] == "exact        1, of the products of codes"
-    with pytest.raises(ValueError, match="steps is empty; at least one instruction is allowed"):
+    with pytest.raises(ValueError, match="steps must hold at least one instruction, not none"):
         explain_chain([])
 
 

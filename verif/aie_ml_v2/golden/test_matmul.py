@@ -65,7 +65,7 @@ def test_elements_are_the_scalar_tiers(fmt, code):
     got = aie.matmul(a, b, fmt=fmt, rounding=code)
     assert (got.shape, got.dtype) == ((7, 19), np.float32)
     assert all(np.array_equal(x, y) for x, y in zip(inputs, (a, b), strict=True))
-    depth = aie.plan_matmul(a, b, fmt=fmt).tile.k
+    depth = aie.matmul_program(a, b, fmt=fmt).tile.k
     cells = {(3, 0), (0, 5), (5, 6), *(divmod(int(each), 19) for each in rng.choice(7 * 19, 12, replace=False))}
     for i, j in cells:
         expected = scalar_element(a[i], np.ascontiguousarray(b[:, j]), fmt, code, depth)
@@ -96,9 +96,9 @@ def test_sparse_matrices(fmt):
     b = np.where(keep.reshape(40, 9), b, 0).astype(b.dtype)
     got = aie.matmul(a, b, fmt=fmt, sparse=True)
     assert np.array_equal(got, a.astype(float) @ b)
-    plan = aie.plan_matmul(a, b, fmt=fmt, sparse=True)
-    assert plan.tile.sparse
-    assert plan.tile.k == 2 * plan.mode.depth
+    program = aie.matmul_program(a, b, fmt=fmt, sparse=True)
+    assert program.tile.sparse
+    assert program.tile.k == 2 * program.mode.depth
 
 
 @pytest.mark.parametrize("fmt", ["bf16", "fp8_e4m3fn"])
@@ -124,26 +124,26 @@ def test_blocks_run_along_k_and_not_across_rows():
     """DeepWok/mase#321: a large number raises its own block's exponent, in A's row and in B's column."""
     a, b = np.ones((2, 32), np.float32), np.ones((32, 2), np.float32)
     a[0, 3], b[17, 1] = 2.0**10, 2.0**10
-    plan = aie.plan_matmul(a, b, fmt="mx9")
-    assert plan.a.exponent[0, :, :2, 0].tolist() == [[137, 127], [127, 127]]
-    assert plan.b.exponent[:, 0, :2, 0].tolist() == [[127, 127], [127, 137]]
+    program = aie.matmul_program(a, b, fmt="mx9")
+    assert program.a.exponent[0, :, :2, 0].tolist() == [[137, 127], [127, 127]]
+    assert program.b.exponent[:, 0, :2, 0].tolist() == [[127, 127], [127, 137]]
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_plans(fmt):
     rng = np.random.default_rng(27)
     a, b = matrices(rng, fmt, 10, 33, 20)
-    plan = aie.plan_matmul(a, b, fmt=fmt)
-    m, k, n = plan.tile.m, plan.tile.k, plan.tile.n
-    assert plan.tiles == (-(-10 // m), -(-33 // k), -(-20 // n))
-    assert plan.instruction_count == np.prod(plan.tiles)
-    assert plan.mac_count == plan.instruction_count * m * k * n
-    assert plan.output_count == 200
-    tiles = aie.run_plan(plan)
-    assert tiles.shape == (plan.tiles[0], plan.tiles[2], m, n)
-    assert np.array_equal(aie.result_matrix(plan, tiles), aie.matmul(a, b, fmt=fmt))
+    program = aie.matmul_program(a, b, fmt=fmt)
+    m, k, n = program.tile.m, program.tile.k, program.tile.n
+    assert program.tiles == (-(-10 // m), -(-33 // k), -(-20 // n))
+    assert program.instruction_count == np.prod(program.tiles)
+    assert program.mac_count == program.instruction_count * m * k * n
+    assert program.output_count == 200
+    tiles = aie.run_program(program)
+    assert tiles.shape == (program.tiles[0], program.tiles[2], m, n)
+    assert np.array_equal(aie.result_matrix(program, tiles), aie.matmul(a, b, fmt=fmt))
     if fmt in FLOAT_FORMATS:
-        assert codes_of(plan.a).shape == (*plan.tiles[:2], m, k)
+        assert codes_of(program.a).shape == (*program.tiles[:2], m, k)
 
 
 @pytest.mark.parametrize(("fmt", "lowest"), [("mx9", 36), ("mx6", 20), ("mx4", 9), ("bf16", 45), ("fp8_e4m3fn", 26)])

@@ -158,7 +158,7 @@ def test_halves_of_mx9_blocks_move_by_themselves():
     x = np.repeat(np.exp2(np.arange(4)), 16).astype(np.float32)
     moved = aie.shuffle_mx(aie.to_registers(aie.to_mx(x, "mx9")), mode="T64_4x2")
     assert moved.e.tolist() == [127, 128, 129, 130] * 2
-    with pytest.raises(ValueError, match="e holds different exponents for the halves of a block"):
+    with pytest.raises(ValueError, match="e must hold equal exponents for the halves of a block, not different"):
         aie.from_registers(moved)
 
 
@@ -215,9 +215,9 @@ def test_single_entities_go_to_the_slot_of_their_half():
 @pytest.mark.parametrize("mask", sorted(set(range(16)) - set(SPARSE_PAIRS)))
 def test_more_than_two_entities_are_refused(mask):
     dense = np.array([mask >> i & 1 for i in range(4)], np.uint8)
-    with pytest.raises(ValueError, match=f"dense has the group {mask:04b}; two of four entities are allowed"):
+    with pytest.raises(ValueError, match=f"dense must set two bits in each group of four, not {mask:04b}"):
         aie.to_sparse(dense)
-    with pytest.raises(ValueError, match=f"mask is {mask:04b}; two of four entities are allowed"):
+    with pytest.raises(ValueError, match=f"mask must set two bits in each group of four, not {mask:04b}"):
         exact.load_group([1, 2, 3, 4], mask)
 
 

@@ -15,16 +15,16 @@ from bitpath.golden.trainium3 import (
     from_partitions,
     gather_scale,
     matmul,
+    matmul_program,
     nc_matmul,
     nc_matmul_mx,
     pack_x4,
-    plan_matmul,
     quantize_mx,
     quantize_offline,
     reciprocal,
     rmsnorm,
     rmsnorm_quant,
-    run_plan,
+    run_program,
     scalar_tensor_tensor,
     scatter_scale,
     tensor_reduce,
@@ -47,9 +47,9 @@ GOOD = {
     gather_scale: {"tile": np.ones((32, 2), np.uint8)},
     to_partitions: {"x": np.ones((128, 2))},
     from_partitions: {"tile": np.ones((32, 2, 4))},
-    plan_matmul: {"a": MATRIX, "b": MATRIX},
+    matmul_program: {"a": MATRIX, "b": MATRIX},
     matmul: {"a": MATRIX, "b": MATRIX},
-    run_plan: {"plan": plan_matmul(MATRIX, MATRIX)},
+    run_program: {"program": matmul_program(MATRIX, MATRIX)},
     nc_matmul_mx: {
         "stationary": np.ones((32, 2, 4), E4),
         "moving": np.ones((32, 2, 4), E4),
@@ -94,12 +94,12 @@ def test_good_arguments_are_taken(function):
 @pytest.mark.parametrize(("function", "name"), [*ARRAYS, (nc_matmul_mx, "dst"), (nc_matmul_mx, "random_bits")])
 def test_no_array(function, name, value, shown):
     others = STOCHASTIC if name == "random_bits" else {}
-    refused(function, others | {name: value}, TypeError, f"{name} is {shown}; a numpy array is allowed")
+    refused(function, others | {name: value}, TypeError, f"{name} must be a numpy array, not {shown}")
 
 
 @pytest.mark.parametrize(("function", "name"), ARRAYS)
 def test_none_is_no_array(function, name):
-    refused(function, {name: None}, TypeError, f"{name} is None; a numpy array is allowed")
+    refused(function, {name: None}, TypeError, f"{name} must be a numpy array, not None")
 
 
 @pytest.mark.parametrize(
@@ -108,28 +108,28 @@ def test_none_is_no_array(function, name):
 @pytest.mark.parametrize(
     ("function", "name", "allowed"),
     [
-        (quantize_mx, "dtype", "float8_e4m3fn and float8_e5m2"),
-        (quantize_offline, "dtype", "float8_e4m3fn, float8_e5m2 and float4_e2m1fn"),
-        (unpack_x4, "dtype", "float8_e4m3fn, float8_e5m2 and float4_e2m1fn"),
-        (nc_matmul_mx, "dst_dtype", "float32 and bfloat16"),
+        (quantize_mx, "dtype", "float8_e4m3fn or float8_e5m2"),
+        (quantize_offline, "dtype", "float8_e4m3fn, float8_e5m2 or float4_e2m1fn"),
+        (unpack_x4, "dtype", "float8_e4m3fn, float8_e5m2 or float4_e2m1fn"),
+        (nc_matmul_mx, "dst_dtype", "float32 or bfloat16"),
     ],
 )
 def test_no_dtype(function, name, allowed, value, shown):
-    refused(function, {name: value}, TypeError, f"{name} is {shown}; {allowed} are allowed")
+    refused(function, {name: value}, TypeError, f"{name} must be {allowed}, not {shown}")
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
     [(TRAINIUM3_QUAD_MX, "a Preset"), (TRAINIUM3_QUAD_MX.name, "'trainium3_quad_mx'"), (16, "16"), ({}, "a dict")],
 )
-@pytest.mark.parametrize("function", [nc_matmul_mx, run_plan, matmul])
+@pytest.mark.parametrize("function", [nc_matmul_mx, run_program, matmul])
 def test_no_numerics(function, value, shown):
-    sentence = f"numerics is {shown}; a DotNumerics is allowed (preset.numerics)"
+    sentence = f"numerics must be a DotNumerics (preset.numerics), not {shown}"
     refused(function, {"numerics": value}, TypeError, sentence)
 
 
 def test_matmul_checks_numerics_first():
-    refused(matmul, {"a": None, "numerics": 1}, TypeError, "numerics is 1; a DotNumerics is allowed (preset.numerics)")
+    refused(matmul, {"a": None, "numerics": 1}, TypeError, "numerics must be a DotNumerics (preset.numerics), not 1")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_matmul_checks_numerics_first():
     ("function", "name"), [(scatter_scale, "offset"), (gather_scale, "offset"), (nc_matmul_mx, "psum_accumulate_flag")]
 )
 def test_no_integer(function, name, value, shown):
-    refused(function, {name: value}, TypeError, f"{name} is {shown}; an integer is allowed")
+    refused(function, {name: value}, TypeError, f"{name} must be an integer, not {shown}")
 
 
 def test_numpy_integers_are_integers():
@@ -151,11 +151,11 @@ def test_numpy_integers_are_integers():
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (0, "{} is 0; a pair of integers is allowed"),
-        ("00", "{} is '00'; a pair of integers is allowed"),
-        ({32: 0, 0: 0}, "{} is a dict; a pair of integers is allowed"),
-        ((32.0, 0), "{}[0] is 32.0; an integer is allowed"),
-        ([32, False], "{}[1] is False; an integer is allowed"),
+        (0, "{} must be a pair of integers, not 0"),
+        ("00", "{} must be a pair of integers, not '00'"),
+        ({32: 0, 0: 0}, "{} must be a pair of integers, not a dict"),
+        ((32.0, 0), "{}[0] must be an integer, not 32.0"),
+        ([32, False], "{}[1] must be an integer, not False"),
     ],
 )
 def test_no_pair(name, value, sentence):
@@ -167,7 +167,7 @@ def test_pairs_of_another_length():
         nc_matmul_mx,
         TILE | {"tile_position": (0,)},
         ValueError,
-        "tile_position is (0,); (0, 0), (32, 0), (64, 0), (96, 0) are allowed with tile_size (32, 128)",
+        "tile_position must be (0, 0), (32, 0), (64, 0) or (96, 0) with tile_size (32, 128), not (0,)",
     )
 
 
@@ -175,18 +175,18 @@ def test_pairs_of_another_length():
 @pytest.mark.parametrize(
     ("functions", "name", "allowed"),
     [
-        ((quantize_mx, quantize_offline, plan_matmul, matmul), "scale_rule", "'ocp' and 'nki05'"),
-        ((plan_matmul, matmul), "a_format", "'mxfp8_e4m3', 'mxfp8_e5m2' and 'mxfp4'"),
-        ((plan_matmul, matmul), "b_format", "'mxfp8_e4m3', 'mxfp8_e5m2' and 'mxfp4'"),
-        ((to_partitions, from_partitions, plan_matmul, matmul), "k_order", "'interleaved' and 'adjacent'"),
-        ((nc_matmul_mx,), "rounding", "'rne' and 'sr'"),
+        ((quantize_mx, quantize_offline, matmul_program, matmul), "scale_rule", "'ocp' or 'nki05'"),
+        ((matmul_program, matmul), "a_format", "'mxfp8_e4m3', 'mxfp8_e5m2' or 'mxfp4'"),
+        ((matmul_program, matmul), "b_format", "'mxfp8_e4m3', 'mxfp8_e5m2' or 'mxfp4'"),
+        ((to_partitions, from_partitions, matmul_program, matmul), "k_order", "'interleaved' or 'adjacent'"),
+        ((nc_matmul_mx,), "rounding", "'rne' or 'sr'"),
     ],
 )
 def test_no_choice(functions, name, allowed, value, shown):
     for function in functions:
-        refused(function, {name: value}, TypeError, f"{name} is {shown}; {allowed} are allowed")
+        refused(function, {name: value}, TypeError, f"{name} must be {allowed}, not {shown}")
 
 
 def test_plans():
-    refused(run_plan, {"plan": []}, ValueError, "plan is empty; at least one MatmulInstruction is allowed")
-    refused(run_plan, {"plan": None}, TypeError, "plan is None; a sequence of MatmulInstruction is allowed")
+    refused(run_program, {"program": []}, ValueError, "program must hold at least one MatmulInstruction, not none")
+    refused(run_program, {"program": None}, TypeError, "program must be a sequence of MatmulInstruction, not None")

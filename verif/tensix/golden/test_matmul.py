@@ -10,7 +10,7 @@ from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange
 from bitpath.golden.tensix.exact import dot16_integer, trace_dot16
 from bitpath.golden.tensix.matmul import cycles
-from bitpath.golden.tensix.matmul.host import FORMATS, source_words
+from bitpath.golden.tensix.matmul.host import FORMATS, tile_images, tile_words
 from bitpath.golden.tensix.matmul.matmul import from_tiles, to_tiles
 
 FLOATS = [name for name in FORMATS if name != "int8"]
@@ -41,10 +41,10 @@ def test_elements_by_the_scalar_tier(fmt, dst32):
     a, b = matrices(rng, 40, 70, 33)
     if fmt == "int8":
         a, b = rng.integers(-127, 128, a.shape), rng.integers(-127, 128, b.shape)
-    plan = tensix.plan_matmul(a, b, fmt=fmt, fidelity="HiFi3", dst32=dst32)
-    dst = tensix.run_plan(plan)
-    left, right = from_tiles(plan.src_b), from_tiles(plan.src_a)
-    register, style = plan.fmt.register, plan.fmt.style
+    program = tensix.matmul_program(a, b, fmt=fmt, fidelity="HiFi3", dst32=dst32)
+    dst = tensix.run_program(program)
+    left, right = from_tiles(program.src_b), from_tiles(program.src_a)
+    register, style = program.fmt.register, program.fmt.style
     got = from_tiles(dst)
     for i, j in ((0, 0), (39, 32), (17, 5), (31, 16), (8, 31)):
         word = 0
@@ -116,11 +116,11 @@ def test_tiles():
 
 
 def test_counts():
-    plan = tensix.plan_matmul(*matrices(np.random.default_rng(44), 40, 70, 33), fidelity="HiFi4")
-    assert plan.tiles == (2, 3, 2)
-    assert plan.instruction_count == 12 * 64
-    assert plan.mac_count == 12 * 4 * 32**3
-    assert plan.output_count == 40 * 33
+    program = tensix.matmul_program(*matrices(np.random.default_rng(44), 40, 70, 33), fidelity="HiFi4")
+    assert program.tiles == (2, 3, 2)
+    assert program.instruction_count == 12 * 64
+    assert program.mac_count == 12 * 4 * 32**3
+    assert program.output_count == 40 * 33
 
 
 @pytest.mark.parametrize(
@@ -168,20 +168,23 @@ def test_dst_hazard():
 
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("flush", [False, True])
-def test_a_tiles_image_unpacks_to_its_source_words(fmt, flush):
+def test_images_of_tiles_unpack_to_source_words(fmt, flush):
     """Its size is that of the datums, and of one exponent byte for each of 64 face rows before block floats."""
     rng = np.random.default_rng(45)
-    matrix = rng.integers(-127, 128, (32, 32)) if fmt == "int8" else matrices(rng, 32, 32, 1)[0]
+    matrix = rng.integers(-127, 128, (32, 96)) if fmt == "int8" else matrices(rng, 32, 96, 1)[0]
     if fmt != "int8":
-        matrix *= np.exp2(rng.integers(-140, 100, (32, 32))).astype(np.float32)
+        matrix *= np.exp2(rng.integers(-140, 100, (32, 96))).astype(np.float32)
     numerics = replace(WORMHOLE.numerics, bfp_range=BfpRange.FLUSH if flush else BfpRange.WRAP)
-    tile = to_tiles(matrix)[0, 0]
+    tiles = to_tiles(matrix)[0]
+    tile = tiles[1]
     image = tensix.tile_image(tile, fmt, numerics)
     bits = {"bf16": 16, "tf32": 32, "fp16": 16, "fp8": 8, "bfp8": 8, "bfp4": 4, "bfp2": 2, "int8": 8}[fmt]
     assert image.dtype == np.uint8
     assert len(image) == 1024 * bits // 8 + (64 if fmt.startswith("bfp") else 0)
     register = FORMATS[fmt].register
     words = tensix.unpack(image, "FP32" if fmt == "tf32" else register, register, count=1024, numerics=numerics)
-    assert np.array_equal(words.reshape(64, 16), source_words(tile, fmt, numerics))
+    images = tile_images(tiles, fmt, numerics)
+    assert np.array_equal(images[1], image)
+    assert np.array_equal(words.reshape(64, 16), tile_words(images, FORMATS[fmt], numerics)[1])
     if not flush:
         assert np.array_equal(image, tensix.tile_image(tile, fmt))

@@ -33,12 +33,12 @@ def test_the_order_of_a_tile_product_starts_at_allowed_rows():
 @pytest.mark.parametrize(
     ("rows", "preset", "says"),
     [
-        ((-1, 0, 0), "tensix_wormhole", "src_a_row is -1; 0 to 48 are allowed"),
-        ((8, 0, 0), "tensix_wormhole", "src_a_row is 8; multiples of 16 are allowed"),
-        ((4, 0, 0), "tensix_wormhole_documented", "src_a_row is 4; multiples of 8 are allowed"),
-        ((56, 0, 0), "tensix_wormhole_documented", "src_a_row is 56; 0 to 48 are allowed"),
-        ((0, 9, 0), "tensix_wormhole", "src_b_row is 9; multiples of 8 are allowed"),
-        ((0, 0, 512), "tensix_wormhole", "dst_row is 512; 0 to 504 are allowed"),
+        ((-1, 0, 0), "tensix_wormhole", "src_a_row must be 0 to 48, not -1"),
+        ((8, 0, 0), "tensix_wormhole", "src_a_row must be a multiple of 16, not 8"),
+        ((4, 0, 0), "tensix_wormhole_documented", "src_a_row must be a multiple of 8, not 4"),
+        ((56, 0, 0), "tensix_wormhole_documented", "src_a_row must be 0 to 48, not 56"),
+        ((0, 9, 0), "tensix_wormhole", "src_b_row must be a multiple of 8, not 9"),
+        ((0, 0, 512), "tensix_wormhole", "dst_row must be 0 to 504, not 512"),
     ],
 )
 def test_rows_that_are_not_allowed(rows, preset, says):
@@ -52,5 +52,5 @@ def test_the_documents_allow_every_eighth_row_of_src_a():
 
 
 def test_dst32_rows_end():
-    with pytest.raises(ValueError, match="row is 512; 0 to 511 are allowed"):
+    with pytest.raises(ValueError, match="row must be 0 to 511, not 512"):
         dst32_rows(512)

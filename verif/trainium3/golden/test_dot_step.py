@@ -229,14 +229,14 @@ def test_chain_goes_in_order_from_plus_zero():
     assert other[-1].result == 0x3F800000
     started = trace_dot_product(EXACT, one, E4M3FN, y[:1], E4M3FN, [127], [127], 0x3F800000)
     assert started[0].result == 0x40000000
-    with pytest.raises(ValueError, match=r"codes and scales have \[1, 3\] rows"):
+    with pytest.raises(ValueError, match=r"codes and scales must have the same number of rows, not \[1, 3\]"):
         trace_dot_product(EXACT, one, E4M3FN, y, E4M3FN, [127], [127])
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="stationary_format is E2M1; allowed are E4M3FN, E5M2"):
+    with pytest.raises(ValueError, match="stationary_format must be E4M3FN or E5M2, not E2M1"):
         step([ONE], [ONE], fmt=E2M1)
-    with pytest.raises(ValueError, match="moving_codes has 3 elements; 4 are allowed"):
+    with pytest.raises(ValueError, match="moving_codes must have 4 elements, not 3"):
         dot_step(EXACT, [ONE] * 4, E4M3FN, [ONE] * 3, E4M3FN, 127, 127, 0)
     with pytest.raises(ValueError, match="code is 256"):
         step([ONE], [ONE], scales=(256, 127))

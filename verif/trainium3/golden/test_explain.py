@@ -9,7 +9,7 @@ from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import E4M3FN, E5M2, FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import ulp
-from bitpath.golden.trainium3 import plan_matmul
+from bitpath.golden.trainium3 import matmul_program
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.exact.dot import trace_dot_product, trace_dot_step
 from bitpath.golden.trainium3.matmul.explain import explain_dot_product, explain_dot_step
@@ -68,7 +68,7 @@ def test_dot_product():
     rng = np.random.default_rng(10)
     a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 512), (512, 1)))
     b *= np.exp2(rng.integers(-20, 20, b.shape)).astype(np.float32)  # else 24 bits hold every sum
-    (each,) = plan_matmul(a, b, a_format="mxfp8_e5m2", b_format="mxfp8_e5m2")
+    (each,) = matmul_program(a, b, a_format="mxfp8_e5m2", b_format="mxfp8_e5m2")
     steps = trace_dot_product(
         EXACT,
         codes_of(each.stationary)[:, 1].tolist(),

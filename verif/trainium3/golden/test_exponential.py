@@ -157,21 +157,21 @@ def test_sum_over_two_tiles_is_the_sum_over_one():
 
 X = np.zeros((4, 3), np.float32)
 BAD = [
-    ((X[0], 0.0), {}, ValueError, r"src has shape \(3,\)"),
-    ((X.astype(np.float64), 0.0), {}, TypeError, "src is float64"),
-    ((X, None), {}, TypeError, "max_value is None; a number is allowed"),
-    ((X, X), {}, ValueError, r"max_value has shape \(4, 3\); \(4, 1\) is allowed"),
-    ((X, 0.0), {"dtype": int}, TypeError, "dtype is int64"),
-    ((X, 0.0), {"reduce_cmd": "add"}, ValueError, "reduce_cmd is 'add'; 'idle', 'reset_reduce', 'reduce' and 'load_reduce'"),
-    ((X, 0.0), {"reduce_cmd": "reduce"}, ValueError, "accumulators is None; 'reduce' needs it"),
-    ((X, 0.0), {"reduce_cmd": "load_reduce"}, ValueError, "reduce_init is None; 'load_reduce' needs it"),
-    ((X, 0.0), {"accumulators": X[:, 0]}, ValueError, "accumulators is a ndarray; None is allowed with reduce_cmd 'idle'"),
-    ((X, 0.0), {"reduce_cmd": "reset_reduce", "reduce_init": 1.0}, ValueError, "reduce_init is 1.0; None is allowed"),
-    ((X, 0.0), {"reduce_cmd": "reduce", "accumulators": X}, ValueError, r"accumulators have shape \(4, 3\); \(4,\) is allowed"),
-    ((X, 0.0), {"reduce_cmd": "reduce", "accumulators": X[:, 0].astype(int)}, TypeError, "accumulators is int64"),
-    ((X, 0.0), {"numerics": 1}, TypeError, "numerics is 1; an ExponentialNumerics is allowed"),
-    ((X, 0.0), {"numerics": replace(NUMERICS, fraction_bits=33)}, ValueError, "numerics is .*; result FP32, table_bits from 8"),
-    ((X, 0.0), {"numerics": replace(NUMERICS, result=BF16)}, ValueError, "numerics is "),
+    ((X[0], 0.0), {}, ValueError, r"src must have shape \[P, F\] with P from 1 to 128 and F of"),
+    ((X.astype(np.float64), 0.0), {}, TypeError, "src must be float32, bfloat16, float16, float8_e4m3,"),
+    ((X, None), {}, TypeError, r"max_value must be a number, or an array \[P, 1\], not None"),
+    ((X, X), {}, ValueError, r"max_value must have shape \(4, 1\) or a number, not \(4, 3\)"),
+    ((X, 0.0), {"dtype": int}, TypeError, "dtype must be float32, bfloat16, float16, float8_e4m3,"),
+    ((X, 0.0), {"reduce_cmd": "add"}, ValueError, "reduce_cmd must be 'idle', 'reset_reduce', 'reduce' or 'load_reduce',"),
+    ((X, 0.0), {"reduce_cmd": "reduce"}, ValueError, "accumulators must be given with reduce_cmd 'reduce', not None"),
+    ((X, 0.0), {"reduce_cmd": "load_reduce"}, ValueError, "reduce_init must be given with reduce_cmd 'load_reduce', not None"),
+    ((X, 0.0), {"accumulators": X[:, 0]}, ValueError, "accumulators must be None with reduce_cmd 'idle', not a ndarray"),
+    ((X, 0.0), {"reduce_cmd": "reset_reduce", "reduce_init": 1.0}, ValueError, "reduce_init must be None with reduce_cmd 'reset_reduce', not 1.0"),
+    ((X, 0.0), {"reduce_cmd": "reduce", "accumulators": X}, ValueError, r"accumulators must have shape \(4,\), not \(4, 3\)"),
+    ((X, 0.0), {"reduce_cmd": "reduce", "accumulators": X[:, 0].astype(int)}, TypeError, "accumulators must be float32, not int64"),
+    ((X, 0.0), {"numerics": 1}, TypeError, r"numerics must be an ExponentialNumerics \(preset.numerics\), not 1"),
+    ((X, 0.0), {"numerics": replace(NUMERICS, fraction_bits=33)}, ValueError, "numerics must have result FP32, table_bits from 8, fraction_bits up"),
+    ((X, 0.0), {"numerics": replace(NUMERICS, result=BF16)}, ValueError, "numerics must have result FP32, table_bits from 8,"),
 ]  # fmt: skip
 
 

@@ -66,12 +66,16 @@ def test_table():
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
-        (lambda: tile_latency("trainium2", 8192), TypeError, "rates is 'trainium2'; a FlowRates is allowed"),
-        (lambda: tile_latency(RATES, 16385), ValueError, "hidden_size is 16385; 1 to 16384 are allowed"),
-        (lambda: tile_latency(RATES, 8192.0), TypeError, "hidden_size is 8192.0; an integer is allowed"),
-        (lambda: tile_latency(RATES, 8192, 0), ValueError, "rows is 0; 1 to 128 are allowed"),
-        (lambda: flow_latency(RATES, 65537, 8192), ValueError, "tokens is 65537; 1 to 65536 are allowed"),
-        (lambda: flow_latency(RATES, 1, 8192), ValueError, "tokens is 1; at least 2 are allowed, one for each core"),
+        (
+            lambda: tile_latency("trainium2", 8192),
+            TypeError,
+            r"rates must be a FlowRates \(TRAINIUM2.numerics\), not 'trainium2'",
+        ),
+        (lambda: tile_latency(RATES, 16385), ValueError, "hidden_size must be 1 to 16384, not 16385"),
+        (lambda: tile_latency(RATES, 8192.0), TypeError, "hidden_size must be an integer, not 8192.0"),
+        (lambda: tile_latency(RATES, 8192, 0), ValueError, "rows must be 1 to 128, not 0"),
+        (lambda: flow_latency(RATES, 65537, 8192), ValueError, "tokens must be 1 to 65536, not 65537"),
+        (lambda: flow_latency(RATES, 1, 8192), ValueError, "tokens must be at least 2, one for each core, not 1"),
     ],
 )
 def test_arguments(call, error, sentence):

@@ -217,40 +217,40 @@ def ones(dtype, *shape):
 BF, F32, E4, E4FN = ml_dtypes.bfloat16, np.float32, ml_dtypes.float8_e4m3, ml_dtypes.float8_e4m3fn
 GOOD = (ones(BF, 2, 4), ones(BF, 2, 3))
 BAD = [
-    (([1.0], GOOD[1]), {}, TypeError, "stationary is a list; a numpy array is allowed"),
-    ((ones(np.float64, 2, 4), GOOD[1]), {}, TypeError, "stationary is float64; bfloat16, float16, float32, float8_e4m3,"),
-    ((ones(BF, 2, 4, 1), GOOD[1]), {}, ValueError, r"stationary has shape \(2, 4, 1\); \[K, M\] with K from 1 to 128"),
-    ((GOOD[0], ones(BF, 0, 3)), {}, ValueError, r"moving has shape \(0, 3\); \[K, N\] with K from 1 to 128"),
-    ((ones(BF, 129, 1), ones(BF, 129, 1)), {}, ValueError, r"stationary has shape \(129, 1\)"),
-    ((GOOD[0], ones(BF, 3, 3)), {}, ValueError, "moving has K = 3; 2 is allowed, stationary's"),
-    ((ones(BF, 2, 129), GOOD[1]), {}, ValueError, "stationary has free size M = 129; 1 to 128 are allowed"),
-    ((GOOD[0], ones(BF, 2, 513)), {}, ValueError, "moving has free size N = 513; 1 to 512 are allowed with a float32 dst"),
-    ((GOOD[0], ones(BF, 2, 1025)), {"dst_dtype": BF}, ValueError, "moving has free size N = 1025; 1 to 1024"),
-    ((ones(F32, 2, 4), GOOD[1]), {}, ValueError, "stationary is float32 and moving is bfloat16; TF32 and FP32 are allowed with each other only"),
+    (([1.0], GOOD[1]), {}, TypeError, "stationary must be a numpy array, not a list"),
+    ((ones(np.float64, 2, 4), GOOD[1]), {}, TypeError, "stationary must be bfloat16, float16, float32, float8_e4m3,"),
+    ((ones(BF, 2, 4, 1), GOOD[1]), {}, ValueError, r"stationary must have shape \[K, M\] with K from 1 to 128, not \(2, 4,"),
+    ((GOOD[0], ones(BF, 0, 3)), {}, ValueError, r"moving must have shape \[K, N\] with K from 1 to 128, not \(0, 3\)"),
+    ((ones(BF, 129, 1), ones(BF, 129, 1)), {}, ValueError, r"stationary must have shape \[K, M\] with K from 1 to 128, not \(129,"),
+    ((GOOD[0], ones(BF, 3, 3)), {}, ValueError, "moving must have stationary's K = 2, not 3"),
+    ((ones(BF, 2, 129), GOOD[1]), {}, ValueError, "stationary must have a free size M from 1 to 128, not 129"),
+    ((GOOD[0], ones(BF, 2, 513)), {}, ValueError, "moving must have a free size N from 1 to 512 with a float32 dst, not"),
+    ((GOOD[0], ones(BF, 2, 1025)), {"dst_dtype": BF}, ValueError, "moving must have a free size N from 1 to 1024 with a bfloat16 dst,"),
+    ((ones(F32, 2, 4), GOOD[1]), {}, ValueError, "TF32 and FP32 must be multiplied with each other only, but stationary"),
     (
         (ones(E4, 2, 4), ones(E4FN, 2, 3)), {}, ValueError,
-        "stationary is float8_e4m3 and moving is float8_e4m3fn; E4M3 or E4M3FN is allowed in a matmul, not both",
+        "a matmul must not mix E4M3 and E4M3FN, but stationary is float8_e4m3",
     ),
-    (GOOD, {"stationary_tf32": True}, ValueError, "stationary_tf32 is True with bfloat16; it is allowed with float32 only"),
-    (GOOD, {"moving_tf32": 1}, TypeError, "moving_tf32 is 1; True and False are allowed"),
-    (GOOD, {"numerics": "exact"}, TypeError, "numerics is 'exact'; a MatmulNumerics is allowed"),
-    (GOOD, {"numerics": replace(EXACT, narrow_formats=(FP16,))}, ValueError, "stationary is bfloat16; FP16, TF32, FP32 are allowed"),
+    (GOOD, {"stationary_tf32": True}, ValueError, "stationary must be float32 with stationary_tf32, not bfloat16"),
+    (GOOD, {"moving_tf32": 1}, TypeError, "moving_tf32 must be True or False, not 1"),
+    (GOOD, {"numerics": "exact"}, TypeError, r"numerics must be a MatmulNumerics \(preset.numerics\), not 'exact'"),
+    (GOOD, {"numerics": replace(EXACT, narrow_formats=(FP16,))}, ValueError, "formats must be among FP16, TF32, FP32, but stationary is bfloat16"),
     (GOOD, {"psum_accumulate_flag": 0}, ValueError, "dst is None; an accumulating psum_accumulate_flag needs"),
-    (GOOD, {"psum_accumulate_flag": 5}, ValueError, "psum_accumulate_flag is 5; bit 0"),
-    (GOOD, {"dst": ones(F32, 3, 4)}, ValueError, r"dst has shape \(3, 4\); \(4, 3\) is allowed"),
-    (GOOD, {"dst_dtype": np.float16}, TypeError, "dst_dtype is float16; float32 and bfloat16 are allowed"),
-    (GOOD, {"rounding": "sr"}, ValueError, "rounding is 'sr' with a float32 dst"),
+    (GOOD, {"psum_accumulate_flag": 5}, ValueError, r"psum_accumulate_flag must set bit 0 \(overwrite\) or bit 2"),
+    (GOOD, {"dst": ones(F32, 3, 4)}, ValueError, r"dst must have shape \(4, 3\), not \(3, 4\)"),
+    (GOOD, {"dst_dtype": np.float16}, TypeError, "dst_dtype must be float32 or bfloat16, not float16"),
+    (GOOD, {"rounding": "sr"}, ValueError, "dst must be bfloat16 with rounding 'sr', not float32"),
     (GOOD, {"rounding": "sr", "dst_dtype": BF}, ValueError, "random_bits is None; rounding 'sr' needs uint16"),
-    (GOOD, {"tile_size": (32, 128)}, ValueError, "tile_position is None while tile_size is not"),
-    (GOOD, {"tile_size": (16, 32), "tile_position": (0, 0)}, ValueError, r"tile_size is \(16, 32\); \(32, 32\), \(32, 64\),"),
-    (GOOD, {"tile_size": (32, 32), "tile_position": (0, 16)}, ValueError, r"tile_position is \(0, 16\); \(0, 0\), \(0, 32\)"),
+    (GOOD, {"tile_size": (32, 128)}, ValueError, "tile_position must be given with tile_size, not None"),
+    (GOOD, {"tile_size": (16, 32), "tile_position": (0, 0)}, ValueError, r"tile_size must be \(32, 32\), \(32, 64\), \(32, 128\), \(64, 32\),"),
+    (GOOD, {"tile_size": (32, 32), "tile_position": (0, 16)}, ValueError, r"tile_position must be \(0, 0\), \(0, 32\), \(0, 64\), \(0, 96\),"),
     (
         (ones(BF, 2, 33), GOOD[1]), {"tile_size": (32, 32), "tile_position": (0, 0)}, ValueError,
-        "stationary spans 33 columns; up to 32 are allowed in a tile of 32 columns",
+        "stationary must span up to 32 columns in a tile of 32 columns, not 33",
     ),
     (
         (ones(BF, 33, 2), ones(BF, 33, 2)), {"tile_size": (32, 32), "tile_position": (0, 0)}, ValueError,
-        "stationary spans 33 partitions; up to 32 are allowed in a tile of 32 rows",
+        "stationary must span up to 32 partitions in a tile of 32 rows, not 33",
     ),
 ]  # fmt: skip
 
@@ -266,7 +266,7 @@ def test_scalar_arguments():
         ValueError, match="partial_sum is 0x00000001; its lowest 8 bits are 0 on the accumulator's grid"
     ):
         multiply_add(NUMERICS["m15"], 0, FP32, 0, FP32, 1)
-    with pytest.raises(ValueError, match="y_format is E5M2; BF16, TF32, FP32 are allowed"):
+    with pytest.raises(ValueError, match="formats must be among BF16, TF32, FP32, but y_format is E5M2"):
         multiply_add(replace(EXACT, narrow_formats=(BF16,)), 0, BF16, 0, E5M2, 0)
-    with pytest.raises(ValueError, match="x_format is FP32 and y_format is BF16; TF32 and FP32 are allowed with each"):
+    with pytest.raises(ValueError, match="TF32 and FP32 must be multiplied with each other only, but x_format"):
         multiply_add(EXACT, 0, FP32, 0, BF16, 0)

@@ -138,10 +138,10 @@ def test_psum_write_by_hand():
     assert exact_psum_write(0x80000000, 0x80000000, FP32) == 0x80000000
     assert exact_psum_write(0x3F800000, 0xBF800000, FP32) == 0x00000000
     for arguments, sentence in (
-        ((0, None, E5M2), "destination is E5M2; FP32 and BF16 are allowed"),
-        ((0, None, BF16, Rounding.RTZ), "rounding is RTZ; RNE and SR are allowed"),
-        ((0, None, BF16, Rounding.SR, 65536), "random_bits is 65536"),
-        ((0, None, BF16, Rounding.SR, -1), "random_bits is -1"),
+        ((0, None, E5M2), "destination must be FP32 or BF16, not E5M2"),
+        ((0, None, BF16, Rounding.RTZ), "rounding must be RNE or SR, not RTZ"),
+        ((0, None, BF16, Rounding.SR, 65536), "random_bits must be 0 to 65535, not 65536"),
+        ((0, None, BF16, Rounding.SR, -1), "random_bits must be 0 to 65535, not -1"),
     ):
         with pytest.raises(ValueError, match=sentence):
             exact_psum_write(*arguments)
@@ -189,82 +189,106 @@ def scales(*shape):
         (
             {"stationary": zeros(32, 2, 4, dtype=np.uint8)},
             TypeError,
-            "stationary is uint8; float8_e4m3fn, float8_e5m2 and float4_e2m1fn are allowed",
+            "stationary must be float8_e4m3fn, float8_e5m2 or float4_e2m1fn, not uint8",
         ),
         (
             {"moving": zeros(32, 3, 4, dtype=ml_dtypes.float8_e4m3)},
             TypeError,
-            "moving is float8_e4m3; float8_e4m3fn, float8_e5m2 and",
+            "moving must be float8_e4m3fn, float8_e5m2 or float4_e2m1fn, not",
         ),
         (
             {"moving": np.full((32, 3, 4), 16, np.uint8).view(ml_dtypes.float4_e2m1fn)},
             ValueError,
             "moving has float4_e2m1fn bytes above 15; codes are 0 to 15",
         ),
-        ({"stationary": zeros(32, 8)}, ValueError, r"stationary has shape \(32, 8\); \[P, M, 4\] is allowed"),
-        ({"moving": zeros(32, 3, 2)}, ValueError, r"moving has shape \(32, 3, 2\); \[P, N, 4\] is allowed"),
-        ({"stationary": zeros(48, 2, 4)}, ValueError, "stationary spans 48 partitions; 32, 64, 96 and 128 are allowed"),
-        ({"stationary": zeros(160, 2, 4)}, ValueError, "stationary spans 160 partitions"),
-        ({"stationary": zeros(0, 2, 4)}, ValueError, "stationary spans 0 partitions"),
+        ({"stationary": zeros(32, 8)}, ValueError, r"stationary must have shape \[P, M, 4\], not \(32, 8\)"),
+        ({"moving": zeros(32, 3, 2)}, ValueError, r"moving must have shape \[P, N, 4\], not \(32, 3, 2\)"),
+        ({"stationary": zeros(48, 2, 4)}, ValueError, "stationary must span 32, 64, 96 or 128 partitions, not 48"),
+        ({"stationary": zeros(160, 2, 4)}, ValueError, "stationary must span 32, 64, 96 or 128 partitions, not 160"),
+        ({"stationary": zeros(0, 2, 4)}, ValueError, "stationary must span 32, 64, 96 or 128 partitions, not 0"),
         (
             {"moving": zeros(64, 3, 4), "moving_scale": scales(8, 3)},
             ValueError,
-            "moving spans 64 partitions; 32 are allowed, as many as stationary spans",
+            "moving must span stationary's 32 partitions, not 64",
         ),
         (
             {"stationary": zeros(32, 3, 4), "stationary_scale": scales(4, 3)},
             ValueError,
-            "stationary has free size M = 3; even numbers from 2 to 128 are allowed",
+            "stationary must have an even free size M from 2 to 128, not 3",
         ),
-        ({"stationary": zeros(32, 130, 4), "stationary_scale": scales(4, 130)}, ValueError, "free size M = 130"),
-        ({"stationary": zeros(32, 0, 4), "stationary_scale": scales(4, 0)}, ValueError, "free size M = 0"),
+        (
+            {"stationary": zeros(32, 130, 4), "stationary_scale": scales(4, 130)},
+            ValueError,
+            "stationary must have an even free size M from 2 to 128, not 130",
+        ),
+        (
+            {"stationary": zeros(32, 0, 4), "stationary_scale": scales(4, 0)},
+            ValueError,
+            "stationary must have an even free size M from 2 to 128, not 0",
+        ),
         (
             {"moving": zeros(32, 513, 4), "moving_scale": scales(4, 513)},
             ValueError,
-            "moving has free size N = 513; 1 to 512 are allowed with a float32 dst",
+            "moving must have a free size N from 1 to 512 with a float32 dst, not",
         ),
         (
             {"moving": zeros(32, 1025, 4), "moving_scale": scales(4, 1025), "dst_dtype": BF16_DTYPE},
             ValueError,
-            "moving has free size N = 1025; 1 to 1024 are allowed with a bfloat16 dst",
+            "moving must have a free size N from 1 to 1024 with a bfloat16 dst,",
         ),
-        ({"moving": zeros(32, 0, 4), "moving_scale": scales(4, 0)}, ValueError, "free size N = 0"),
-        ({"stationary_scale": np.ones((4, 2))}, TypeError, "stationary_scale is float64; uint8 is allowed"),
+        (
+            {"moving": zeros(32, 0, 4), "moving_scale": scales(4, 0)},
+            ValueError,
+            "moving must have a free size N from 1 to 512 with a float32 dst, not 0",
+        ),
+        ({"stationary_scale": np.ones((4, 2))}, TypeError, "stationary_scale must be uint8, not float64"),
         (
             {"moving_scale": scales(32, 3)},
             ValueError,
-            r"moving_scale has shape \(32, 3\); \(4, 3\) is allowed for moving",
+            r"moving_scale must have shape \(4, 3\) for moving \(32, 3, 4\), not",
         ),
-        ({"tile_size": (32, 128)}, ValueError, "tile_position is None while tile_size is not; both or neither"),
-        ({"tile_position": (0, 0)}, ValueError, "tile_size is None while tile_position is not"),
+        ({"tile_size": (32, 128)}, ValueError, "tile_position must be given with tile_size, not None"),
+        ({"tile_position": (0, 0)}, ValueError, "tile_size must be given with tile_position, not None"),
         (
             {"tile_position": (0, 0), "tile_size": (96, 128)},
             ValueError,
-            r"tile_size is \(96, 128\); \(32, 128\), \(64, 128\), \(128, 128\) are allowed",
+            r"tile_size must be \(32, 128\), \(64, 128\) or \(128, 128\), not \(96,",
         ),
-        ({"tile_position": (0, 0), "tile_size": (32, 64)}, ValueError, r"tile_size is \(32, 64\)"),
+        (
+            {"tile_position": (0, 0), "tile_size": (32, 64)},
+            ValueError,
+            r"tile_size must be \(32, 128\), \(64, 128\) or \(128, 128\), not \(32, 64\)",
+        ),
         (
             {"tile_position": (32, 0), "tile_size": (64, 128)},
             ValueError,
-            r"tile_position is \(32, 0\); \(0, 0\), \(64, 0\) are allowed with tile_size \(64, 128\)",
+            r"tile_position must be \(0, 0\) or \(64, 0\) with tile_size \(64,",
         ),
-        ({"tile_position": (128, 0), "tile_size": (32, 128)}, ValueError, r"tile_position is \(128, 0\)"),
-        ({"tile_position": (0, 32), "tile_size": (32, 128)}, ValueError, r"tile_position is \(0, 32\)"),
+        (
+            {"tile_position": (128, 0), "tile_size": (32, 128)},
+            ValueError,
+            r"tile_position must be \(0, 0\), \(32, 0\), \(64, 0\) or \(96, 0\)",
+        ),
+        (
+            {"tile_position": (0, 32), "tile_size": (32, 128)},
+            ValueError,
+            r"tile_position must be \(0, 0\), \(32, 0\), \(64, 0\) or \(96, 0\) with tile_size \(32, 128\),",
+        ),
         (
             {"psum_accumulate_flag": 5},
             ValueError,
-            "psum_accumulate_flag is 5; bit 0 .* or bit 2 .* is allowed, not both",
+            r"psum_accumulate_flag must set bit 0 \(overwrite\) or bit 2",
         ),
-        ({"psum_accumulate_flag": 7}, ValueError, "psum_accumulate_flag is 7; bit 0"),
-        ({"psum_accumulate_flag": 8}, ValueError, "psum_accumulate_flag is 8; bits 0, 1 and 2 are allowed"),
-        ({"psum_accumulate_flag": -1}, ValueError, "psum_accumulate_flag is -1; bits 0, 1 and 2"),
-        ({"psum_accumulate_flag": 3.0}, TypeError, r"psum_accumulate_flag is 3.0; an integer is allowed"),
+        ({"psum_accumulate_flag": 7}, ValueError, r"psum_accumulate_flag must set bit 0 \(overwrite\) or bit 2"),
+        ({"psum_accumulate_flag": 8}, ValueError, "psum_accumulate_flag must be 3 bits, not 8"),
+        ({"psum_accumulate_flag": -1}, ValueError, "psum_accumulate_flag must be 3 bits, not -1"),
+        ({"psum_accumulate_flag": 3.0}, TypeError, r"psum_accumulate_flag must be an integer, not 3.0"),
         ({"psum_accumulate_flag": 2}, ValueError, "dst is None; an accumulating psum_accumulate_flag needs"),
-        ({"dst": zeros(2, 3, dtype=np.float16)}, TypeError, "dst is float16; float32 and bfloat16 are allowed"),
-        ({"dst_dtype": np.float64}, TypeError, "dst_dtype is float64; float32 and bfloat16 are allowed"),
-        ({"dst": zeros(3, 2, dtype=np.float32)}, ValueError, r"dst has shape \(3, 2\); \(2, 3\) is allowed"),
-        ({"rounding": "rtz"}, ValueError, "rounding is 'rtz'; 'rne' and 'sr' are allowed"),
-        ({"rounding": "sr"}, ValueError, "rounding is 'sr' with a float32 dst; 'sr' is allowed with bfloat16 only"),
+        ({"dst": zeros(2, 3, dtype=np.float16)}, TypeError, "dst must be float32 or bfloat16, not float16"),
+        ({"dst_dtype": np.float64}, TypeError, "dst_dtype must be float32 or bfloat16, not float64"),
+        ({"dst": zeros(3, 2, dtype=np.float32)}, ValueError, r"dst must have shape \(2, 3\), not \(3, 2\)"),
+        ({"rounding": "rtz"}, ValueError, "rounding must be 'rne' or 'sr', not 'rtz'"),
+        ({"rounding": "sr"}, ValueError, "dst must be bfloat16 with rounding 'sr', not float32"),
         (
             {"rounding": "sr", "dst_dtype": BF16_DTYPE},
             ValueError,
@@ -273,27 +297,27 @@ def scales(*shape):
         (
             {"rounding": "sr", "dst_dtype": BF16_DTYPE, "random_bits": np.zeros((2, 3))},
             TypeError,
-            "random_bits is float64; uint16 is allowed",
+            "random_bits must be uint16, not float64",
         ),
         (
             {"rounding": "sr", "dst_dtype": BF16_DTYPE, "random_bits": np.zeros(6, np.uint16)},
             ValueError,
-            r"random_bits has shape \(6,\); \(2, 3\) is allowed",
+            r"random_bits must have shape \(2, 3\), not \(6,\)",
         ),
         (
             {"random_bits": np.zeros((2, 3), np.uint16)},
             ValueError,
-            "random_bits are given; they are allowed with rounding",
+            "random_bits must be None with rounding 'rne', not given",
         ),
         (
             {"numerics": replace(TRAINIUM3_QUAD_MX.numerics, terms=8)},
             ValueError,
-            "numerics has 8 terms; 4 are allowed",
+            "numerics must have 4 terms, not 8",
         ),
         (
             {"numerics": replace(TRAINIUM3_QUAD_MX.numerics, element_formats=(E5M2,))},
             ValueError,
-            "stationary is E4M3FN at the array; the numerics allow E5M2",
+            "stationary must be E5M2 at the array with these numerics, not E4M3FN",
         ),
     ],
 )
@@ -304,7 +328,7 @@ def test_constraints(changes, error, sentence):
 
 def test_partitions_and_tile_size():
     x, y, x_scale, y_scale = operands(p=96)
-    with pytest.raises(ValueError, match="stationary spans 96 partitions; up to 64 are allowed in a tile of 64 rows"):
+    with pytest.raises(ValueError, match="stationary must span up to 64 partitions in a tile of 64 rows, not 96"):
         nc_matmul_mx(x, y, x_scale, y_scale, tile_position=(0, 0), tile_size=(64, 128))
 
 

@@ -192,7 +192,7 @@ def test_sum_to_odd(terms, cancelled):
 
 
 def test_the_grid_of_terms_is_checked():
-    with pytest.raises(ValueError, match="align_fraction_bits is -1; None, 0 and more are allowed"):
+    with pytest.raises(ValueError, match="align_fraction_bits must be None, 0 or more, not -1"):
         replace(EXACT, align_fraction_bits=-1)
 
 
