@@ -71,7 +71,7 @@ def _sum_distances(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterato
         bottom, top = exponent_range(mode, phase)
         highest = min(top, mode.dst_format.exponent_mask - distance)
         if mode.style is Style.FP16 and not mode.dst32 and distance > SUM_DISTANCES - 1:
-            # Dst cannot be this far above; another group can, if there is one.
+            # Dst cannot be this far above, but another group can.
             base = rng.randint(1, 2)
             words = product_words(rng, mode, 0, _spread(rng, {0: base, COLUMNS - 1: base + distance}))
             yield DotCase(mode, 0, *words, 0)

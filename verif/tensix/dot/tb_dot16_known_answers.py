@@ -72,7 +72,7 @@ async def elementwise(dut):
         if name not in operations:
             continue
         phase = int(arrays["phase"][case])
-        # Without accumulation Dst counts as 0; ELWMUL always accumulates.
+        # Without accumulation, which ELWMUL always has, Dst counts as 0.
         accumulates = name == "ELWMUL" or bool(arrays["accum"][case])
         for k in sampled(case):
             where = (case, *divmod(k, COLUMNS))

@@ -151,7 +151,7 @@ def store_words(packing: Packing) -> int:
 def command_bits(
     config: TensixEngineConfig, product: Product, addresses: dict[str, int | None], junk: np.random.Generator
 ) -> int:
-    """Return the payload of a product; a side without an address was kept. Ignored fields are random."""
+    """Return the payload of a product with random bits in ignored fields; a side without an address was kept."""
     loads = {side: _load(config, getattr(product, side), addresses[side], junk) for side in ("left", "right")}
     control = {
         name: int(junk.integers(0, 1 << width)) for name, width in (("mid_format", 4), ("out_format", 4), ("relu", 2))

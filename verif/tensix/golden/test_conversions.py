@@ -1,4 +1,4 @@
-"""Unpackers and packers: all codes of every format, by the scalar tier, and corners by hand."""
+"""Unpackers and packers: all codes of every format against the scalar tier, and corners by hand."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ ALL16 = np.arange(1 << 16, dtype=np.uint32)
 
 
 def words32(rng):
-    """Any word, and words with every exponent and a fraction near a tie."""
+    """Return random words, and words of every exponent with a fraction near a tie."""
     any_word = rng.integers(0, 1 << 32, 3000)
     near = rng.integers(0, 2, 3000) << 31 | rng.integers(0, 256, 3000) << 23
     near |= rng.choice([0, 1, 0xFFF, 0x1000, 0xFFFF, 0x8000, 0x18000, 0x7F7FFF, 0x7F8000, 0x7EFFFF, 0x7FFFFF], 3000)
@@ -69,7 +69,7 @@ def test_unpack_every_block_float(fmt, numerics):
 
 @pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
 def test_block_floats_survive_a_round_trip(fmt):
-    """Unpacked and packed again, a block whose largest magnitude has its top bit set comes back; minus zero does not."""
+    """A block whose largest magnitude has its top bit set survives unpacking and packing; negative zero does not."""
     rng = np.random.default_rng(32)
     block = BLOCK_FLOATS[fmt]
     datums = rng.integers(0, 1 << block.datum_bits, (64, 16))
@@ -86,7 +86,7 @@ def test_block_floats_survive_a_round_trip(fmt):
 
 
 def test_every_bf16_word_through_unpack_and_pack():
-    """Raw all codes come back; rounded, denormals and -0 become +0 and NaN infinity."""
+    """Raw conversion keeps all codes; rounding turns denormals and -0 into +0 and NaN into infinity."""
     words = tensix.unpack(ALL16.astype("<u2").view(np.uint8), "BF16", "BF16", count=1 << 16) >> 3
     raw = tensix.pack(words, "BF16", "BF16", dst32=False, raw=True).view("<u2")
     assert np.array_equal(raw, ALL16)
@@ -129,7 +129,7 @@ PACKS = [
 
 
 def scalar_pack(numerics, word, mid, *, dst32, mode, threshold):
-    """The intermediate code of one word, after ReLU."""
+    """Return the intermediate code of one word, after ReLU."""
     if mid is Format.INT8:
         return relu(early_int8(word, unsigned=False), 8, mode, 0)
     width = 16 if mid in (*EXPONENT5_FORMATS, Format.INT16) else 32
@@ -141,7 +141,7 @@ def scalar_pack(numerics, word, mid, *, dst32, mode, threshold):
     ("dst32", "mid", "out"), PACKS, ids=[f"{mid.name}-{out.name}-{32 if wide else 16}" for wide, mid, out in PACKS]
 )
 def test_pack(dst32, mid, out):
-    """A random sample of words, each ReLU mode, by the scalar tier."""
+    """A random sample of words in each ReLU mode, against the scalar tier."""
     rng = np.random.default_rng(34)
     words = words32(rng)[::5] if dst32 else rng.permutation(ALL16)[:1200]
     words = words[: len(words) // 16 * 16]
@@ -169,7 +169,7 @@ PLAIN_PACKS = [(dst32, mid, out) for dst32, mid, out in PACKS if out in L1_BYTES
 
 @pytest.mark.parametrize(("dst32", "mid", "out"), PLAIN_PACKS)
 def test_edge_mask_and_exponent_threshold(dst32, mid, out):
-    """In their places, before ReLU and after it, by the scalar tier; masks by row."""
+    """The edge mask applies before ReLU and the threshold after it, as in the scalar tier; masks by row."""
     rng = np.random.default_rng(36)
     words = (words32(rng) if dst32 else rng.permutation(ALL16))[:480]
     masks = rng.integers(0, 1 << 16, 30)
@@ -261,7 +261,7 @@ def test_rounding_to_10_bits_is_an_intermediate_tf32(dst32):
 
 @pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
 def test_a_forced_exponent_stands_for_all_blocks(fmt):
-    """L1 holds datums alone, and its exponents would have been this one."""
+    """L1 holds datums alone; their own exponent would have been this one."""
     rng = np.random.default_rng(39)
     block = BLOCK_FLOATS[fmt]
     datums = rng.integers(0, 1 << block.datum_bits, (20, 16))
@@ -275,7 +275,7 @@ def test_a_forced_exponent_stands_for_all_blocks(fmt):
 @pytest.mark.parametrize("out", [Format.FP32, Format.BF16, Format.FP16], ids=lambda each: each.name)
 @pytest.mark.parametrize("odd", [True, False])
 def test_l1_accumulation(out, odd):
-    """Any codes, codes near each other's negative, and specials of every kind against each other."""
+    """Random codes, codes that nearly cancel, and pairs of all special values."""
     rng = np.random.default_rng(35)
     numerics = replace(BASE, l1_fp16_underflow_saturates=odd)
     width = 8 * L1_BYTES[out]
@@ -299,16 +299,16 @@ def test_l1_accumulation(out, odd):
 @pytest.mark.parametrize(
     ("word", "mid", "out", "options", "expected"),
     [
-        # A carry out of the fraction goes into the exponent.
+        # A carry out of the fraction increments the exponent.
         (0x00FF, "BFP8", "BF16", {"dst32": False}, 0x0100),
-        # The threshold itself: mode 2 makes it zero, mode 3 keeps it.
+        # The threshold itself becomes zero in mode 2 and is kept in mode 3.
         (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0),
         (0x3FC1, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0x3FC1),
         (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC0),
         # FP32 to FP16 saturates to all ones.
         (0xC7FFFFFF, "FP32", "FP16", {"dst32": True}, 0xFFFF),
         (0xC8000000, "FP32", "FP16", {"dst32": True}, 0xFFFF),
-        # A sign with magnitude 0 stays a sign.
+        # Magnitude 0 keeps its sign.
         (0x80000000, "INT8", "INT8", {"dst32": True}, 0x80),
         (0x80000005, "INT8", "INT8", {"dst32": True, "unsigned": True}, 0),
         (0x00000123, "INT8", "INT8", {"dst32": True, "raw": True}, 0x23),

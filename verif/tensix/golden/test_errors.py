@@ -1,4 +1,4 @@
-"""Every wrong argument is one sentence: "NAME must be ..., not ..."."""
+"""Every wrong argument raises one sentence: "NAME must be ..., not ..."."""
 
 import numpy as np
 import pytest

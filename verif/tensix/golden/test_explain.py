@@ -1,4 +1,4 @@
-"""The text of `bitpath explain tensix`: its numbers are the trace's."""
+"""Text of `bitpath explain tensix`: its numbers must be those of the trace."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def trace(dst, b, a, *, style=Style.BF16, dst32=True, phase=0, numerics=WORMHOLE
 
 @pytest.mark.parametrize(("counts", "highest"), [(True, 122), (False, 0)])
 def test_the_maximum_of_a_group_whose_fields_are_empty(counts, highest):
-    """Phase 1 takes SrcA's lower bits, 5 places down, of which 1.0 has none."""
+    """Phase 1 multiplies SrcA's lower bits, which are 0 in 1.0."""
     found = trace(
         0, [ONE] * 16, [ONE] * 16, phase=1, numerics=replace(WORMHOLE.numerics, empty_terms_in_maximum=counts)
     )
@@ -68,7 +68,7 @@ def test_alignment_rounding_and_fields():
     lines = text.splitlines()
     assert lines[3].split()[-5:] == ["00100", "1000000", "256", "122", "256"]
     assert lines[4] == "  1-7  zero words, exponent 0"
-    # Its field of phase 1 is empty, and it keeps its exponent.
+    # Its field of phase 1 is empty, but it keeps its exponent.
     assert lines[5].split()[-5:] == ["00000", "1000000", "0", "126", "0"]
     assert lines[6] == " 9-15  zero words, exponent 0"
     assert "group 8-15   maximum exponent 126, sum 0 in units of 2**-10 there = 0" in text
@@ -79,7 +79,7 @@ def test_alignment_rounding_and_fields():
 
 
 def test_what_is_rounded_off():
-    """1 added to the number below 2."""
+    """1 is added to the largest number below 2."""
     text = explain_dot16(trace(0x3FFFFFFF, [ONE], [ONE]))
     assert "leading one at bit 24, exponent 128, 1 bits rounded off (AWAY): 0.5 of the last place" in text
 
@@ -107,7 +107,7 @@ def test_guard_bits_and_groups():
 
 
 def test_zero_terms_with_an_exponent_round_dst():
-    """FP16 style and a Dst of FP32 far below exponent 97: what no product adds is lost."""
+    """FP16 style and an FP32 Dst far below exponent 97: zero products round its low bits away."""
     text = explain_dot16(trace(90 << 23 | 1, [0], [0], style=Style.FP16))
     assert " 0-15  zero words, exponent 97" in text
     assert "  Dst              65536  from 8388609 moved by 7" in text
@@ -147,7 +147,7 @@ def test_integers():
 
 
 def test_chain():
-    """2**24 and three times 1: FP32 rounds each away from the even neighbour."""
+    """2**24 plus 1, three times: FP32 rounds each tie away from the even neighbour."""
     big = ONE + (12 << 10)
     first = trace(0, [big], [big])
     second = trace(first.result, [ONE], [ONE])

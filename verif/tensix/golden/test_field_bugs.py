@@ -1,4 +1,4 @@
-"""What went wrong in the field: facts of real chips and of public issues, by number."""
+"""Bugs from the field: facts of real chips and of public issues, by number."""
 
 import ml_dtypes
 import numpy as np
@@ -68,7 +68,7 @@ def test_tt_metal_38306_minus_one_unit(quirk, expected, phase):
 
 
 def test_tt_metal_38306_in_a_product_of_matrices():
-    """The second group leaves -1.00000012, the next sixteen products are 1."""
+    """The second group gives -1.00000012, and the next sixteen products are 1."""
     a, b = np.zeros((1, 32), np.float32), np.zeros((32, 1), np.float32)
     a[0, [0, 8, 16]], b[[0, 8, 16], 0] = (-1, -(2.0**-12), 1), (1, 2.0**-11, 1)
     assert tensix.matmul(a, b) == -16
@@ -76,7 +76,7 @@ def test_tt_metal_38306_in_a_product_of_matrices():
 
 
 def test_tt_metal_46101_16_bit_dst_rounds_twice():
-    """1 + 2**-8 - 2**-12 is below BF16's tie, but not on the grid of 10 fraction bits, where it rounds up to the tie."""
+    """1 + 2**-8 - 2**-12 is below the tie of BF16, but rounding to 10 fraction bits makes it the tie."""
     src_b, src_a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)
     src_b[:, 0] = bf16_word(1.0) << 3
     src_a[0] = bf16_word(2.0**-8 - 2.0**-12) << 3
@@ -113,7 +113,7 @@ def test_openhwgroup_cvfpu_no_negative_zero_and_no_denormal():
 
 
 def test_pto_isa_280_accumulation_comes_first():
-    """Dst is added in every instruction, not after the K loop: large Dst absorbs small products one by one."""
+    """Every instruction adds to Dst, not only the end of the K loop: a large Dst absorbs small products one by one."""
     src_b, src_a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)
     src_b[:, 0], src_a[0] = bf16_word(1.0) << 3, bf16_word(2.0**-9) << 3
     dst = np.full((8, 16), bf16_word(1.0), np.uint32)

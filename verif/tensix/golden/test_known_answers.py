@@ -1,4 +1,4 @@
-"""Known answers of ttsim v1.10.0, Wormhole: every one equal, bit for bit."""
+"""Known answers of ttsim v1.10.0 for Wormhole: golden must equal every one, bit for bit."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_mvmul_by_the_scalar_tier(kat):
 
 
 def test_the_quirk_is_in_the_known_answers(kat):
-    """Without it some differ: the switch does something, and the answers decide it."""
+    """Without the bug some answers differ, so the known answers confirm the switch."""
     archive = kat("tensix_mvmul.npz")
     different = 0
     for case in np.flatnonzero(archive["use32"]):
@@ -180,7 +180,7 @@ def test_pack(kat):
 
 @pytest.mark.parametrize("member", ["BFP8A", "BFP4A", "BFP2A"])
 def test_no_known_answers_exist_for_the_a_variants(kat, member):
-    """They are held to the scalar tier alone, in test_tensix_tiers; this fails when an archive with them arrives."""
+    """Only test_tiers checks them, by the scalar tier; this fails when an archive with them arrives."""
     archive = kat("tensix_pack_unpack.npz")
     assert Format[member] not in archive["u_cfg"][:, :2]
     assert Format[member] not in archive["p_cfg"][:, 2]

@@ -21,7 +21,7 @@ def matrices(rng, rows, depth, columns):
 
 
 def test_instructions_of_a_tile_product():
-    """The order of the vendor's kernel library, written out."""
+    """The order of the vendor's kernel library, written out by hand."""
     instructions = tensix.tile_instructions("HiFi2")
     first = [(each.src_b_row, each.src_a_row, each.dst_row) for each in instructions[:16]]
     assert first == [
@@ -36,7 +36,7 @@ def test_instructions_of_a_tile_product():
     ("fmt", "dst32"), [(fmt, dst32) for fmt in FORMATS for dst32 in (True, False) if dst32 or fmt != "int8"]
 )
 def test_elements_by_the_scalar_tier(fmt, dst32):
-    """One element is: for each tile of K, for each phase, the two halves of the tile's depth."""
+    """One element accumulates, for each tile of K and each phase, the two halves of the depth of the tile."""
     rng = np.random.default_rng(41)
     a, b = matrices(rng, 40, 70, 33)
     if fmt == "int8":
@@ -69,7 +69,7 @@ def test_elements_by_the_scalar_tier(fmt, dst32):
 
 @pytest.mark.parametrize("fmt", FLOATS)
 def test_numbers_of_few_bits_are_exact(fmt):
-    """Powers of two and small sums, in every format: the whole path computes a product."""
+    """Powers of two and small sums, in every format: the whole path computes an exact product."""
     rng = np.random.default_rng(42)
     a, b = (rng.choice([-1.0, 1.0], shape).astype(np.float32) for shape in ((5, 64), (64, 7)))
     for dst32 in (True, False):
@@ -90,7 +90,7 @@ def test_inputs_are_not_modified_and_conversion_rules():
     a = np.full((1, 1), 1 + 2.0**-8 + 2.0**-9, np.float32)
     one = np.ones((1, 1), np.float32)
     kept = a.copy()
-    # RNE to BF16 goes up; TF32 truncates but keeps 10 bits; both phases of SrcB are needed.
+    # RNE to BF16 rounds up; TF32 truncates but keeps 10 bits; the result needs both phases of SrcB.
     assert tensix.matmul(a, one, fmt="bf16")[0, 0] == 1 + 2.0**-7
     assert tensix.matmul(a, one, fmt="tf32")[0, 0] == 1 + 2.0**-8 + 2.0**-9
     assert np.array_equal(a, kept)
@@ -137,7 +137,7 @@ def test_counts():
     ],
 )
 def test_published_throughput(operation, published):
-    """tt-isa-documentation, MatrixUnit, to its three decimals: 4.096 / 3 is 1.3653 and stands there as 1.366."""
+    """tt-isa-documentation, MatrixUnit, to its three decimals; it gives 1.366 for 4.096 / 3 = 1.3653."""
     for count, figure in enumerate(published, start=1):
         assert abs(cycles.tflops(operation, count) - figure) < 0.001
 
@@ -149,7 +149,7 @@ def test_published_boards(board, figures):
 
 
 def test_the_vendors_fp8_figure():
-    """16 cycles to multiply a tile and 18 to move one in: 88.9 % of the peak. bfp8 and fp16 are not bound by data."""
+    """16 cycles to multiply a tile and 18 to load one: 88.9 % of the peak. Loads do not limit bfp8 and fp16."""
     fp8 = cycles.tile_cycles(tensix.Format.FP8, "LoFi")
     assert (fp8.compute, fp8.data, fp8.bound) == (16, 18, 18)
     for board in cycles.BOARD_UNITS:
@@ -160,7 +160,7 @@ def test_the_vendors_fp8_figure():
 
 
 def test_dst_hazard():
-    """The library's order never waits; one block over and over waits four cycles each time."""
+    """The library's order never stalls; repeated use of one block stalls four cycles each time."""
     order = tensix.tile_instructions("HiFi4")
     assert cycles.issue_cycles(order) == list(range(64))
     assert cycles.issue_cycles([order[0]] * 3) == [0, 5, 10]
@@ -169,7 +169,7 @@ def test_dst_hazard():
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("flush", [False, True])
 def test_images_of_tiles_unpack_to_source_words(fmt, flush):
-    """Its size is that of the datums, and of one exponent byte for each of 64 face rows before block floats."""
+    """Its size is that of the datums, plus one exponent byte for each of 64 face rows of block floats."""
     rng = np.random.default_rng(45)
     matrix = rng.integers(-127, 128, (32, 96)) if fmt == "int8" else matrices(rng, 32, 96, 1)[0]
     if fmt != "int8":

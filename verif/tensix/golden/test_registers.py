@@ -1,4 +1,4 @@
-"""Rows of the registers."""
+"""Rows and words of the Tensix registers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The vectorised Matrix unit against the scalar authority, bit for bit, over numerics that nobody measured too."""
+"""The vectorised Matrix unit equals the scalar tier bit for bit, also for unmeasured numerics."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -65,7 +65,7 @@ def sources(rng, style, kind, shape):
 
 
 def dsts(rng, style, dst32, kind, shape):
-    """Half of them any word, half near the products."""
+    """Return Dst words, half random and half near the products."""
     width = 32 if dst32 else 16
     words = rng.integers(0, 1 << width, shape)
     if style is Style.INT8:
@@ -79,7 +79,7 @@ def dsts(rng, style, dst32, kind, shape):
 
 
 def formats_of(style):
-    """The style's own format for both sources, and one mix."""
+    """Return the style's own format for both sources, and one mix."""
     own = STYLE_OWN_FORMAT[style]
     yield own, own
     mixed = {Style.BF16: (Format.BF16, Format.TF32), Style.TF32: (Format.TF32, Format.BFP8)}
@@ -155,7 +155,7 @@ def test_gmpool(style, dst32, argmax):
             a = sources(rng, style, "near" if kind == "equal" else kind, (16, 16))
             b = sources(rng, style, "near" if kind == "equal" else kind, (8, 16))
             if kind == "equal":
-                # Few different datums in a column; among integers zeros of both signs with an exponent.
+                # Few distinct datums in a column; integers include zeros of both signs with an exponent.
                 choices = (
                     a[:2].copy() if style is not Style.INT8 else np.array([[16 << 10] * 16, [1 << 18 | 16 << 10] * 16])
                 )
@@ -179,17 +179,17 @@ def test_gmpool(style, dst32, argmax):
 @pytest.mark.parametrize(
     ("rows", "index"),
     [
-        # Of equal maxima the last compared wins: rows 4 to 7 come before 0 to 3.
+        # The last of equal maxima wins: rows 4 to 7 are compared before 0 to 3.
         ((2,), 0x10 | 6),
         ((2, 6), 0x10 | 6),
         ((4, 7), 0x10 | 5),
-        # From row 8 on a maximum counts, but not as an index: the one before it stays.
+        # A maximum from row 8 on counts, but the index of the previous one is kept.
         ((1, 9), 0x10 | 3),
         ((9,), 0x10 | 1),
     ],
 )
 def test_the_index_of_a_maximum_by_hand(rows, index):
-    """Rows hold 2.0 where named, else 1.0; Dst holds 0.0 and count 0. With 2.0 in row 9 alone row 3 was the last of 1.0."""
+    """Named rows hold 2.0, others 1.0; Dst holds 0.0 and count 0. With 2.0 in row 9 alone, row 3 was the last 1.0."""
     a = np.full((16, 16), 127 << 10, np.uint32)
     a[list(rows)] = 128 << 10
     b = np.full((8, 16), 127 << 10, np.uint32)
@@ -253,7 +253,7 @@ def test_leading_axes_broadcast():
 @pytest.mark.parametrize("name", NUMERICS)
 @pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
 def test_elwmul_is_mvmul_with_fifteen_zero_terms(name, style, dst32):
-    """In both tiers, whatever the numerics: the datum stands at any k, all others are zero words."""
+    """In both tiers and for all numerics: the datum is at any k, all other words are zero."""
     numerics, rng = NUMERICS[name], np.random.default_rng(26)
     for kind in KINDS:
         for formats in formats_of(style):
@@ -263,7 +263,7 @@ def test_elwmul_is_mvmul_with_fifteen_zero_terms(name, style, dst32):
                 common = {"style": style, "dst32": dst32, "phase": phase}
                 common |= {"srca_format": formats[0], "srcb_format": formats[1]}
                 got = tensix.elwmul(dst, b, a, numerics=numerics, **common)
-                # Of one row, an instruction for each of its datums.
+                # One row, with an instruction for each of its datums.
                 k, columns, row = rng.permutation(16), np.arange(16), rng.integers(8)
                 lone_b, lone_a = np.zeros((16, 8, 16), np.uint32), np.zeros((16, 16, 16), np.uint32)
                 lone_b[columns, row, k] = b[row]
@@ -280,7 +280,7 @@ def test_elwmul_is_mvmul_with_fifteen_zero_terms(name, style, dst32):
 
 
 def test_src_b_broadcasts():
-    """What an element-wise operation reads, datum by datum as the documents write it."""
+    """Source words of an element-wise operation, datum by datum as the documents write them."""
     rng = np.random.default_rng(27)
     b = sources(rng, Style.BF16, "uniform", (2, 8, 16))
     for row in (None, 0, 5):

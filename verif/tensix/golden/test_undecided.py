@@ -1,6 +1,6 @@
-"""The Matrix unit's rules that no known answer decides: each by hand, and the same in both tiers.
+"""Rules of the Matrix unit that no known answer decides: each by hand, and the same in both tiers.
 
-They rest on ttsim's source or on this project's choice; `golden.spec.tensix_numerics` says which.
+They rest on ttsim's source or on this project's choice; the sources of the numerics say which.
 """
 
 from dataclasses import replace
@@ -28,7 +28,7 @@ from bitpath.golden.tensix.exact import (
 
 BASE = WORMHOLE.numerics
 ONE, FP16_ONE = 127 << 10, 15 << 10
-"""1.0 in a source of 8 and of 5 exponent bits."""
+"""1.0 as a source word with 8 and with 5 exponent bits."""
 
 
 def block_l1(exponent, *datums):
@@ -75,7 +75,7 @@ def test_relu_keeps_the_smallest_number(fmt, dst32):
     ("word", "expected"), [(0x38400000, 0x0200), (0xB87FFFFF, 0x83FF), (0x37FFFFFF, 0), (0x38800000, 0x0400)]
 )
 def test_fp32_to_fp16_keeps_a_fraction_under_a_zero_exponent(word, expected):
-    """In the packer, and in the unpacker, whose zero-exponent pattern the Matrix unit reads as zero."""
+    """In packer and unpacker; the Matrix unit reads the code as zero."""
     assert late_float(word, Format.FP32, Format.FP16) == expected
     assert packed(word, "FP32", "FP16", dst32=True) == expected
     source = expected >> 15 << 18 | expected & 0x7FFF
@@ -86,13 +86,13 @@ def test_fp32_to_fp16_keeps_a_fraction_under_a_zero_exponent(word, expected):
 @pytest.mark.parametrize(
     ("word", "mid", "dst32", "expected"),
     [
-        # From FP32 rounding comes first, and a large denormal becomes the least normal number.
+        # FP32 is rounded first, so a large denormal becomes the least normal number.
         (0x007FFFFF, Format.BF16, True, 0x00800000),
         (0x807F8000, Format.BF16, True, 0x80800000),
         (0x007F7FFF, Format.BF16, True, 0),
         (0x007F0000, Format.BFP8, True, 0x00800000),
         (0x007EFFFF, Format.BFP8, True, 0),
-        # From BF16 flushing comes first.
+        # BF16 denormals are flushed before rounding.
         (0x007F, Format.BFP8, False, 0),
     ],
 )
@@ -104,7 +104,7 @@ def test_large_denormals_round_up_from_fp32_and_are_flushed_from_bf16(word, mid,
 @pytest.mark.parametrize(
     ("words", "exponent", "datums"),
     [
-        # No hidden bit, and halves go away from zero.
+        # No hidden bit; ties round away from zero.
         ((0x007F, 0x8001, 0x0002, 0x8000), 0, (64, 0x81, 1, 0)),
         # Exponent 0 counts as one below exponent 1, though it weighs the same.
         ((0x007F, 0x0080), 1, (32, 64)),
@@ -128,7 +128,7 @@ def test_blocks_of_denormals(words, exponent, datums):
         (Format.FP16, 0x7800, 0xF800, True, 0x7FFF),
         (Format.FP16, 0x7800, 0xF800, False, 0),
         (Format.FP16, 0x7400, 0xF400, True, 0),
-        # The sign of what underflows stays.
+        # Underflow gives a zero of the same sign.
         (Format.BF16, 0x0080, 0x8081, True, 0x8000),
         (Format.BF16, 0x8080, 0x0081, True, 0),
         (Format.FP32, 0x00800000, 0x80800001, True, 0x80000000),
@@ -148,7 +148,7 @@ def test_the_reference_saturates_what_underflows_in_l1():
 
 
 def elementwise(operation, dst, b, a, *, style, dst32, numerics=BASE, formats=None, phase=0):
-    """The Dst word of one datum, which both tiers give."""
+    """Return the Dst word of one datum, which both tiers must give."""
     own = STYLE_OWN_FORMAT[style]
     fmt_a, fmt_b = formats or (own, own)
     common = {"style": style, "dst32": dst32, "srca_format": fmt_a, "srcb_format": fmt_b}
@@ -170,7 +170,7 @@ def elementwise(operation, dst, b, a, *, style, dst32, numerics=BASE, formats=No
         ("mul", 0x3F800000, FP16_ONE, FP16_ONE, 0x40000000),
         ("add", 0x3F000000, FP16_ONE, FP16_ONE, 0x40200000),
         ("sub", 0x3F000000, FP16_ONE, FP16_ONE | 1 << 9, 0x3F800000),
-        # Zero operands have exponent 97, where 7 bits of this Dst are lost.
+        # Zero operands have exponent 97, which shifts out 7 bits of this Dst.
         ("mul", 90 << 23 | 1, 0, FP16_ONE, 90 << 23),
         ("add", 90 << 23 | 1, 0, 0, 90 << 23),
         # A zero difference of ones has exponent 127.
@@ -223,7 +223,7 @@ def test_elementwise_integers_without_an_exponent(flush, expected):
     ],
 )
 def test_elementwise_source_masking(style, formats, masking, significand):
-    """SrcB is 1 + 7 / 1024, in bits below BF16: they are read by SrcB's own format, or by SrcA's style."""
+    """SrcB is 1 + 7 / 1024, with bits below BF16, which its own format or SrcA's style masks."""
     numerics = replace(BASE, masking=masking)
     settings = {"style": style, "dst32": True, "numerics": numerics, "formats": formats}
     words = {

@@ -96,7 +96,7 @@ ALL_PACKINGS = _all_packings()
 
 @dataclass(frozen=True)
 class PackRow:
-    """One request; ``old`` are the datums in L1, and ``edge_mask`` has a 1 for each unmasked column."""
+    """A request to the packer: ``old`` are the datums in L1, and ``edge_mask`` has a 1 for each unmasked column."""
 
     packing: Packing
     words: tuple[int, ...]
