@@ -88,10 +88,10 @@ def command(
 
 def _replay(tasks: list[Any], seed: int, place: tuple[int, int, int], simulator: str) -> None:
     from bitpath.sim.campaigns.volume.replay import replay
-    from bitpath.sim.campaigns.volume.task import Task
     from bitpath.sim.engine import paths
+    from bitpath.verif.kit.volume import VolumeTask
 
-    if len(tasks) != 1 or not isinstance(tasks[0], Task):
+    if len(tasks) != 1 or not isinstance(tasks[0], VolumeTask):
         raise click.UsageError("--replay goes with one task that has a unit")
     result = replay(tasks[0], seed, *place, simulator)
     click.echo(f"equal to golden, {result.compared} value compared")

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.sim.campaigns.volume.vectors import Batch, words_of
 from bitpath.sim.engine import cache, process, tools
 from bitpath.sim.engine.build import Built, build
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.model_program import OPTIONS, model_program, port_table, variable
 from bitpath.sim.engine.ports import module_ports
+from bitpath.verif.kit.batches import Batch, words_of
 
 SOURCE = Path(__file__).with_name("player.cpp")
 STATUS = {

@@ -4,14 +4,14 @@ import json
 
 import numpy as np
 
-from bitpath.sim.campaigns.volume.task import Task
 from bitpath.sim.engine.build import build
 from bitpath.sim.engine.runner import SimResult, run
+from bitpath.verif.kit.volume import VolumeTask
 
 BENCH = "bitpath.verif.kit.tb_one_vector"
 
 
-def replay(task: Task, seed: int, block: int, batch: int, vector: int, simulator: str) -> SimResult:
+def replay(task: VolumeTask, seed: int, block: int, batch: int, vector: int, simulator: str) -> SimResult:
     """Make a vector again and play it through the unit's ports, one cycle after another.
 
     Raises

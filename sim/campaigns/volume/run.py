@@ -10,13 +10,15 @@ from functools import cache as once
 from pathlib import Path
 from typing import Any
 
+from bitpath.sim.campaigns.volume import task as comparison
 from bitpath.sim.campaigns.volume.table import TASKS, AnyTask
-from bitpath.sim.campaigns.volume.task import Found, clear_scratch
+from bitpath.sim.campaigns.volume.task import clear_scratch
 from bitpath.sim.engine import cache, journal, model_program, paths, tools
 from bitpath.sim.engine.build import rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
 from bitpath.sim.engine.pool import workers as processes
+from bitpath.verif.kit.volume import Found
 
 AROUND = ("replay.py", "report.py", "run.py", "table.py")
 """What decides neither vectors nor answers."""
@@ -49,7 +51,7 @@ def _sources() -> dict[str, Any]:
 
 def digest(task: AnyTask, seed: int) -> str:
     """What a task's blocks are kept under: sources, Verilog, tools, and the seed where there is anything random."""
-    key = _sources() | task.identity() | {"name": task.name, "seed": seed if task.random else None}
+    key = _sources() | comparison.identity(task) | {"name": task.name, "seed": seed if task.random else None}
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -123,7 +125,7 @@ def run_block(name: str, seed: int, block: int, key: str) -> dict[str, Any]:
     if digest(task, seed) != key:
         raise SimulationError(f"{name}: the sources have changed since the command began; run it again")
     try:
-        return task.run(seed, block).record()
+        return comparison.run_block(task, seed, block).record()
     except SimulationError as error:
         raise SimulationError(f"{name}, seed {seed}, block {block}: {error}") from None
 

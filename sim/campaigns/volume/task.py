@@ -1,121 +1,44 @@
-"""What is compared in volume: a task is blocks of vectors, each of which can be made again from its number and the seed."""
+"""Plays blocks of a task on its unit's model and compares every answer with golden's."""
 
 import os
 import resource
 import shutil
 import tempfile
 import time
-import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bitpath.sim.campaigns.volume.player import Player, player
-from bitpath.sim.campaigns.volume.vectors import Batch, Place, decoded
+from bitpath.sim.campaigns.volume.table import AnyTask
 from bitpath.sim.engine import paths
+from bitpath.verif.kit.batches import Batch, Place, decoded
+from bitpath.verif.kit.volume import SHOWN, Found, Mismatch, VolumeTask
+from bitpath.verif.trainium3.golden.e2m1_dots import E2m1Dots
 
-Generator = np.random.Generator
-SHOWN = 5
-"""Mismatches of a block that are kept."""
 BLOCK_SECONDS = 1800
 """Limit on one block in the player. None takes a minute by itself."""
 
 
-class Mismatch(NamedTuple):
-    """A vector on which unit and golden differ.
-
-    Attributes
-    ----------
-    batch, vector : its place in its block.
-    kind : of its batch.
-    operands : by the names of the ports' fields.
-    got, expected : words.
-    """
-
-    batch: int
-    vector: int
-    kind: str
-    operands: dict[str, int]
-    got: list[int]
-    expected: list[int]
+def identity(task: AnyTask) -> dict[str, Any]:
+    """What the answers depend on beside the sources of golden, verif and this package."""
+    return {} if isinstance(task, E2m1Dots) else player_of(task).identity()
 
 
-@dataclass(frozen=True)
-class Found:
-    """What came of a block; times are the processor's.
-
-    Attributes
-    ----------
-    vectors, mismatches : compared, and differing.
-    first : some of those.
-    stimulus_seconds, golden_seconds, rtl_seconds : for making vectors, golden's answers, and the unit's.
-    """
-
-    vectors: int
-    mismatches: int
-    first: tuple[Mismatch, ...]
-    stimulus_seconds: float
-    golden_seconds: float
-    rtl_seconds: float
-
-    def record(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self) | {"first": [each._asdict() for each in self.first]}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """Vectors of one unit.
-
-    Attributes
-    ----------
-    name : on the command line.
-    machine, unit : as elsewhere.
-    what : one line: which vectors.
-    config : makes the unit's configuration.
-    block_vectors : in each block.
-    blocks : of a sweep; None of random vectors, of which there are as many as one asks for.
-    random : whether anything in its vectors depends on the seed.
-    batches : makes a block's vectors from the configuration, a source of random numbers and the number of the block.
-    layout : places of the fields in a vector, to show one.
-    """
-
-    name: str
-    machine: str
-    unit: str
-    what: str
-    config: Callable[[], Any]
-    block_vectors: int
-    batches: Callable[[Any, Generator, int], Iterable[Batch]]
-    layout: Callable[[], dict[str, Place]]
-    blocks: int | None = None
-    random: bool = True
-
-    def block_count(self, vectors: int) -> int:
-        """How many blocks make up a sweep, or so many random vectors."""
-        return -(-vectors // self.block_vectors) if self.blocks is None else self.blocks
-
-    def identity(self) -> dict[str, Any]:
-        """What the answers depend on beside the sources of golden and of this package."""
-        return player_of(self).identity()
-
-    def rng(self, seed: int, block: int) -> Generator:
-        """A block's random numbers."""
-        return np.random.default_rng([seed, zlib.crc32(self.name.encode()), block])
-
-    def run(self, seed: int, block: int) -> Found:
-        """Make a block and compare all of it."""
-        start = time.process_time()
-        batches = list(self.batches(self.config(), self.rng(seed, block), block))
-        return compare(player_of(self), batches, self.layout, time.process_time() - start)
+def run_block(task: AnyTask, seed: int, block: int) -> Found:
+    """Make a block and compare all of it."""
+    if isinstance(task, E2m1Dots):
+        return task.run(block)
+    start = time.process_time()
+    batches = list(task.batches(task.config(), task.rng(seed, block), block))
+    return compare(player_of(task), batches, task.layout, time.process_time() - start)
 
 
 @cache
-def player_of(task: Task) -> Player:
+def player_of(task: VolumeTask) -> Player:
     """The player of a task's unit, looked up once in a process."""
     return player(task.unit, task.config())
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from bitpath.golden.formats.catalogue import BF16, FP32
-from bitpath.sim.campaigns.volume.e2m1_dots import OPERANDS, E2m1Dots, elements, pair_table
-from bitpath.sim.campaigns.volume.table import TASKS, chosen
-from bitpath.sim.campaigns.volume.volume import VOLUMES
+from bitpath.sim.campaigns.volume.table import TASKS, VOLUMES, chosen
+from bitpath.sim.campaigns.volume.task import run_block
 from bitpath.verif.tensix.dot.dot import INT32_MAX
+from bitpath.verif.trainium3.golden.e2m1_dots import OPERANDS, E2m1Dots, elements, pair_table
 
 MILLION = 1_000_000
 
@@ -15,7 +15,7 @@ MILLION = 1_000_000
 @pytest.mark.simulator
 @pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
 def test_a_million_dot_products_equal_golden(task):
-    found = [task.run(7, block) for block in range(task.block_count(MILLION))]
+    found = [run_block(task, 7, block) for block in range(task.block_count(MILLION))]
     assert sum(each.vectors for each in found) >= MILLION
     assert [each.first for each in found if each.mismatches] == []
     assert all(each.vectors == task.block_vectors for each in found)
@@ -120,17 +120,17 @@ def test_pairs_of_e2m1_products_by_hand():
 @pytest.fixture
 def few_dots(monkeypatch):
     """Blocks of 16 stationary operands instead of 1024."""
-    monkeypatch.setattr("bitpath.sim.campaigns.volume.e2m1_dots.BLOCK", 16)
+    monkeypatch.setattr("bitpath.verif.trainium3.golden.e2m1_dots.BLOCK", 16)
     return E2m1Dots()
 
 
 def test_dots_of_e2m1_equal_the_table(few_dots):
-    found = few_dots.run(0, 0xF37)
+    found = few_dots.run(0xF37)
     assert (found.vectors, found.mismatches) == (16 * OPERANDS, 0)
 
 
 def test_one_wrong_dot_of_e2m1_is_found(few_dots, monkeypatch):
-    from bitpath.sim.campaigns.volume import e2m1_dots
+    from bitpath.verif.trainium3.golden import e2m1_dots
 
     right = e2m1_dots.chain_rows
 
@@ -140,7 +140,7 @@ def test_one_wrong_dot_of_e2m1_is_found(few_dots, monkeypatch):
         return codes
 
     monkeypatch.setattr(e2m1_dots, "chain_rows", wrong)
-    found = few_dots.run(0, 1)
+    found = few_dots.run(1)
     assert found.mismatches == 1
     assert found.first[0].operands == {"stationary": 19, "moving": 12345}
     assert found.first[0].got[0] == found.first[0].expected[0] ^ 1 << 22
@@ -162,7 +162,7 @@ def test_sweeps_have_whole_blocks_of_whole_ranges():
 )
 def test_first_and_last_block_of_a_sweep(task):
     for block in sorted({0, task.blocks - 1}):
-        found = task.run(0, block)
+        found = run_block(task, 0, block)
         assert (found.vectors, found.mismatches, found.first) == (task.block_vectors, 0, ())
 
 

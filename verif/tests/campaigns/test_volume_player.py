@@ -11,10 +11,10 @@ from bitpath.rtl.emit import emit
 from bitpath.sim.campaigns.volume.player import Interface, from_built
 from bitpath.sim.campaigns.volume.table import TASKS
 from bitpath.sim.campaigns.volume.task import compare, player_of
-from bitpath.sim.campaigns.volume.vectors import Batch, Part, decoded, fill, places, side_by_side
 from bitpath.sim.engine.build import build, rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import Emitter
+from bitpath.verif.kit.batches import Batch, Part, decoded, fill, places, side_by_side
 
 MULTIPLIER = TASKS["sweep-fidelity-multiplier"]
 SOURCES = (Path(__file__), *rtl_emitter().sources)

@@ -87,7 +87,7 @@ def verilog(monkeypatch):
     """Tasks without a build; a function that changes what their units' Verilog is."""
 
     def change(text):
-        monkeypatch.setattr(type(TASK), "identity", lambda task: {"verilog": text})
+        monkeypatch.setattr(run.comparison, "identity", lambda task: {"verilog": text})
 
     change("one")
     return change
@@ -119,7 +119,7 @@ def test_a_player_that_fails_says_on_which_block(verilog, monkeypatch):
     def fail(task, seed, block):
         raise SimulationError("no answer")
 
-    monkeypatch.setattr(type(TASK), "run", fail)
+    monkeypatch.setattr(run.comparison, "run_block", fail)
     with pytest.raises(SimulationError, match=f"{TASK.name}, seed 7, block 3: no answer"):
         run.run_block(TASK.name, 7, 3, run.digest(TASK, 7))
 

@@ -20,8 +20,8 @@ from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import length_width
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.campaigns.coverage.measure import SEED
-from bitpath.sim.campaigns.volume.vectors import places
 from bitpath.sim.engine.runner import build, run
+from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
 from bitpath.verif.trainium3.engine.tensor_engine_programs import PLACES, program_bits, random_program

@@ -1,11 +1,11 @@
-"""Whole ranges of operands through AIE-ML v2's units."""
+"""Whole ranges of operands through AIE-ML v2's conversions."""
 
 from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
 
-from bitpath.golden import aie_ml_v2 as aie
+from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2.declarations.codes import (
     MX_BLOCK,
     MX_FORMATS,
@@ -20,10 +20,10 @@ from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertCo
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode, MxRequest, MxResult
 from bitpath.rtl.aie_ml_v2.convert.srs import srs_request, srs_result
 from bitpath.rtl.aie_ml_v2.convert.ups import ups_request, ups_result
-from bitpath.sim.campaigns.volume.task import Generator, Task
-from bitpath.sim.campaigns.volume.vectors import Batch, Part, Place, fill, places, side_by_side, words_of
 from bitpath.verif.aie_ml_v2.convert.srs import SrsAsk, srs_golden
 from bitpath.verif.aie_ml_v2.convert.ups import UpsAsk, ups_golden
+from bitpath.verif.kit.batches import Batch, Part, Place, fill, places, side_by_side, words_of
+from bitpath.verif.kit.volume import Generator, VolumeTask
 
 BITS = 16
 LANES = IntegerLanesConfig().lanes
@@ -122,12 +122,12 @@ def mx_convert(config: MxConvertConfig, rng: Generator, block: int) -> Iterator[
 
 def _blocks(config: MxConvertConfig, rows: np.ndarray, fmt: MxFormat, rounding: RoundingCode) -> np.ndarray:
     """Blocks and their images, as the unit gives them."""
-    blocks = aie.to_mx(rows.view(np.float32), fmt, rounding=rounding, numerics=config.numerics)
+    blocks = aie_ml_v2.to_mx(rows.view(np.float32), fmt, rounding=rounding, numerics=config.numerics)
     size = sum(width for _, width in MX_ANSWER.values()) // 8
     answers = np.zeros((len(rows), size), np.uint8)
     answers[:, :1], answers[:, 1:2] = blocks.exponent, blocks.shift
     answers[:, 2 : 2 + MX_BLOCK] = blocks.codes[:, 0].view(np.uint8)
-    answers[:, 2 + MX_BLOCK : 2 + MX_BLOCK + fmt.block_bytes] = aie.pack_mx(blocks)[:, 0]
+    answers[:, 2 + MX_BLOCK : 2 + MX_BLOCK + fmt.block_bytes] = aie_ml_v2.pack_mx(blocks)[:, 0]
     return answers.view(np.uint32)
 
 
@@ -136,7 +136,7 @@ def _rows(values: int, acc_bits: int) -> int:
 
 
 SWEEPS = (
-    Task(
+    VolumeTask(
         name="sweep-srs",
         machine="aie_ml_v2",
         unit="srs",
@@ -148,7 +148,7 @@ SWEEPS = (
         random=False,
         layout=lambda: side_by_side(("", srs_request(LANES))),
     ),
-    Task(
+    VolumeTask(
         name="sweep-ups",
         machine="aie_ml_v2",
         unit="ups",
@@ -161,7 +161,7 @@ SWEEPS = (
         random=False,
         layout=lambda: side_by_side(("", ups_request(LANES))),
     ),
-    Task(
+    VolumeTask(
         name="sweep-mx-convert",
         machine="aie_ml_v2",
         unit="mx_convert",

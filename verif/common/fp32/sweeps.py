@@ -1,40 +1,20 @@
-"""Whole ranges of operands through Trainium3's units."""
+"""Every significand through the FP32 functions."""
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import product
 
 import numpy as np
 
-from bitpath.golden.formats.catalogue import E8M0, FP32
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_lanes import Fp32LanesConfig
-from bitpath.rtl.trainium3.dot.config import DotConfig
-from bitpath.rtl.trainium3.dot.quad_mx_dot import dot_layout
-from bitpath.sim.campaigns.volume.quad_mx import TERMS, pairs_batch
-from bitpath.sim.campaigns.volume.task import Generator, Task
-from bitpath.sim.campaigns.volume.vectors import Batch, Part, Place, side_by_side
 from bitpath.verif.common.fp32.functions import FUNCTIONS
+from bitpath.verif.kit.batches import Batch, Part, Place, side_by_side
+from bitpath.verif.kit.volume import Generator, VolumeTask
 
-CODES = 1 << 8
-"""Of an FP8 format."""
 FUNCTION_BLOCK = 1 << 18
 """Operands of a function in a block."""
 BINADES = {"reciprocal": (0,), "square_root": (0, 1), "reciprocal_square_root": (0, 1)}
 """Exponents whose significands give all bits that a function can give: of roots, an even and an odd one."""
-
-
-def fp8_products(config: DotConfig, rng: Generator, lane: int) -> Iterator[Batch]:
-    """Every pair of codes in one lane; the other products and the partial sum are -0, which no sum shows."""
-    scales = np.full(CODES, E8M0.bias)
-    partial_sum = np.full((CODES, CODES), FP32.sign_mask, np.uint32)
-    for formats in product(config.numerics.element_formats, repeat=2):
-        codes = []
-        for fmt, sign in zip(formats, (1, 0), strict=True):
-            side = np.full((CODES, TERMS), sign * fmt.sign_mask)
-            side[:, lane] = np.arange(CODES)
-            codes.append(side)
-        kind = f"lane {lane}, {formats[0].name} with {formats[1].name}"
-        yield pairs_batch(config, kind, formats, tuple(codes), (scales, scales), partial_sum)
 
 
 def significands(name: str, config: Fp32LanesConfig, rng: Generator, block: int) -> Iterator[Batch]:
@@ -55,20 +35,8 @@ def _codes_layout() -> dict[str, Place]:
 
 
 SWEEPS = (
-    Task(
-        name="sweep-fp8-products",
-        machine="trainium3",
-        unit="quad_mx_dot",
-        what="products: every pair of codes of every pair of FP8 formats, in every lane",
-        config=DotConfig,
-        block_vectors=CODES**2 * len(DotConfig().numerics.element_formats) ** 2,
-        blocks=TERMS,
-        batches=fp8_products,
-        random=False,
-        layout=lambda: side_by_side(("", dot_layout(DotConfig().numerics))),
-    ),
     *(
-        Task(
+        VolumeTask(
             name=f"sweep-{name.replace('_', '-')}",
             machine="trainium3",
             unit=name,

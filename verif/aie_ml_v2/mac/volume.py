@@ -5,6 +5,7 @@ A batch is every pair of some X and some Y of one mode, each pair with accumulat
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import ACC_LEAD, OPERAND_CYCLE
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
-from bitpath.sim.campaigns.volume.vectors import Batch, Part, fill, places, words_of
 from bitpath.verif.aie_ml_v2.mac.mac import HALF, INTEGERS, TAKEN, mode_of, row_of
 from bitpath.verif.aie_ml_v2.mac.mac_random import kind_name, kinds_of
 from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.kit.batches import Batch, Part, fill, places, side_by_side, words_of
+from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block
 
-Generator = np.random.Generator
 SIDE = 128
 """Operands of either side in a batch."""
 LAYOUT = places(LaneOperands)
@@ -245,3 +246,22 @@ def _beat(mode: MacMode, side: str, operand: MxBlocks | np.ndarray, beat: int) -
     yield from ((lowest + k * taken.width, taken.width, codes[:, k]) for k in range(codes.shape[1]))
     yield (*LAYOUT[f"{side}_exponent"], operand.exponent[:, 0])
     yield (*LAYOUT[f"{side}_shift"], shift)
+
+
+def _lane_layout() -> dict[str, tuple[int, int]]:
+    """Of one beat; an MX9 vector's accumulators stand behind its second one."""
+    return side_by_side(("", LaneOperands))
+
+
+VOLUMES = (
+    VolumeTask(
+        name="volume-aie_ml_v2",
+        machine="aie_ml_v2",
+        unit="mac_lane",
+        what="a lane's products and two accumulators: every mode and pair of formats, 6 classes of accumulators",
+        config=MacLaneConfig,
+        block_vectors=len(kinds_of(MacLaneConfig())) * len(ACCUMULATORS) * SIDE**2,
+        batches=partial(of_any_block, batches),
+        layout=_lane_layout,
+    ),
+)

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import E2M1, E8M0, FP32
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.matmul.array import chain_rows
-from bitpath.sim.campaigns.volume.task import SHOWN, Found, Mismatch
+from bitpath.verif.kit.volume import SHOWN, Found, Mismatch
 
 TERMS = 4
 OPERANDS = 1 << E2M1.width * TERMS
@@ -53,10 +52,7 @@ class E2m1Dots:
     def block_count(self, vectors: int) -> int:
         return self.blocks
 
-    def identity(self) -> dict[str, Any]:
-        return {}
-
-    def run(self, seed: int, block: int) -> Found:
+    def run(self, block: int) -> Found:
         """Compare a block of stationary operands with all moving ones."""
         numbers = np.arange(OPERANDS)
         pairs = pair_table()

@@ -5,6 +5,7 @@ A batch is some MVMULs: 8 rows of SrcB with 16 columns of SrcA each, every dot p
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -16,10 +17,10 @@ from bitpath.golden.tensix.operands.sources import read_integers, read_sources
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import dot16_layout
 from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
-from bitpath.sim.campaigns.volume.vectors import WORD_BITS, Batch, Part, fill, places, words_of
+from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, fill, places, side_by_side, words_of
+from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block
 from bitpath.verif.tensix.dot.dot import FLOAT_MODES, INT32_MAX, INTEGER_MODE, Mode, exponent_range
 
-Generator = np.random.Generator
 BLOCKS = 64
 """MVMULs in a batch."""
 COUNT = BLOCKS * BLOCK_ROWS * COLUMNS
@@ -179,3 +180,17 @@ def as_operands(numerics: TensixNumerics, mode: Mode, words: np.ndarray) -> np.n
     magnitude, exponent = (np.where(zero, 0, each) for each in (sources.significand, sources.exponent))
     fields = {"magnitude": magnitude, "exponent": exponent, "sign": sources.sign < 0}
     return sum(value.astype(np.int64) << OPERAND[field][0] for field, value in fields.items())
+
+
+VOLUMES = (
+    VolumeTask(
+        name="volume-tensix",
+        machine="tensix",
+        unit="dot16",
+        what="16 products onto a Dst word: every style, Dst width and fidelity phase, 6 classes",
+        config=Dot16Config,
+        block_vectors=PHASES * (len(FLOAT_MODES) + 1) * len(FLOAT_CLASSES) * COUNT,
+        batches=partial(of_any_block, batches),
+        layout=lambda: side_by_side(("", dot16_layout())),
+    ),
+)

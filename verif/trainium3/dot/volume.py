@@ -14,9 +14,9 @@ from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_dot import dot_layout
-from bitpath.sim.campaigns.volume.vectors import WORD_BITS, Batch, Part, fill, places, words_of
+from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, fill, places, side_by_side, words_of
+from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block
 
-Generator = np.random.Generator
 SIDE = 128
 """Operands of either side in a batch."""
 TERMS = 4
@@ -189,3 +189,21 @@ def pairs_batch(
     ]
     golden = partial(chain_rows, config.numerics, *operands, partial_sum)
     return Batch(kind, tuple(parts), partial_sum.size, lambda: golden().ravel())
+
+
+def _quad_mx_layout() -> dict[str, tuple[int, int]]:
+    return side_by_side(("", dot_layout(DotConfig().numerics)))
+
+
+VOLUMES = (
+    VolumeTask(
+        name="volume-trainium3",
+        machine="trainium3",
+        unit="quad_mx_dot",
+        what="four products onto a partial sum: every pair of FP8 formats, 7 classes",
+        config=DotConfig,
+        block_vectors=len(CLASSES) * len(DotConfig().numerics.element_formats) ** 2 * SIDE**2,
+        batches=partial(of_any_block, batches),
+        layout=_quad_mx_layout,
+    ),
+)

@@ -1,0 +1,59 @@
+"""Every pair of magnitudes through the fidelity phases' multiplier."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bitpath.golden.tensix.declarations.formats import PHASES
+from bitpath.golden.tensix.operands.sources import field_a, field_b, integer_field_a, integer_field_b
+from bitpath.rtl.tensix.dot.config import MultiplierConfig
+from bitpath.rtl.tensix.dot.fidelity_multiplier import MAGNITUDE_BITS
+from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, side_by_side
+from bitpath.verif.kit.volume import Generator, VolumeTask
+
+MAGNITUDES = 1 << MAGNITUDE_BITS
+HALVES = 2
+"""Of SrcA's magnitudes: a block has one of them in one phase."""
+
+
+def multiplier(config: MultiplierConfig, rng: Generator, block: int) -> Iterator[Batch]:
+    """Every pair of magnitudes in one phase, of floats and of integers; SrcB's integers have a bit less."""
+    phase, half = divmod(block, HALVES)
+    size = MAGNITUDES // HALVES
+    for is_integer in (0, 1):
+        others = MAGNITUDES >> is_integer
+        a, b = np.arange(half * size, (half + 1) * size), np.arange(others)
+        index = (np.repeat(np.arange(size, dtype=np.uint32), others), np.tile(b.astype(np.uint32), size))
+        # Ports by name: is_integer, phase, src_a, src_b.
+        one = np.array([[is_integer, phase]], np.uint32)
+        parts = (
+            Part(one, np.zeros(size * others, np.uint32)),
+            Part(a.astype(np.uint32)[:, np.newaxis], index[0], 2),
+            Part(b.astype(np.uint32)[:, np.newaxis], index[1], 3),
+        )
+        fields = _integer_fields(a, b, phase) if is_integer else (field_a(a, phase), field_b(b, phase))
+        kind = f"{'integers' if is_integer else 'floats'}, phase {phase}"
+        golden = lambda fields=fields: np.multiply.outer(*fields).astype(np.uint32).ravel()  # noqa: E731
+        yield Batch(kind, parts, size * others, golden)
+
+
+def _integer_fields(a: np.ndarray, b: np.ndarray, phase: int) -> tuple[np.ndarray, np.ndarray]:
+    """Golden leaves fields in their places; the multiplier has both in its lowest bits, SrcB's low one moved up by 3."""
+    fields_b = integer_field_b(b, phase)
+    return integer_field_a(a, phase) >> (0 if phase & 1 else 5), fields_b << 3 if phase & 2 else fields_b >> 4
+
+
+SWEEPS = (
+    VolumeTask(
+        name="sweep-fidelity-multiplier",
+        machine="tensix",
+        unit="fidelity_multiplier",
+        what="every pair of magnitudes in every phase, floats and integers",
+        config=MultiplierConfig,
+        block_vectors=MAGNITUDES // HALVES * (MAGNITUDES + MAGNITUDES // 2),
+        blocks=PHASES * HALVES,
+        batches=multiplier,
+        random=False,
+        layout=lambda: side_by_side(*((name, WORD_BITS) for name in ("is_integer", "phase", "src_a", "src_b"))),
+    ),
+)
