@@ -1,15 +1,17 @@
-"""Which backend runs the hot loops, and on how many cores.
+"""Choice of backend for large work, numpy or numba, and of the number of cores.
 
-``BITPATH_FAST=numpy`` or ``numba`` forces one; without it numba is used where it is installed and the work is worth
-the time of loading it. ``BITPATH_FAST_THREADS`` bounds the cores, all of those allowed to the process by default.
+``BITPATH_FAST=numpy`` or ``numba`` forces one. Otherwise numba is used if it is installed and the work is worth the time
+of loading it. ``BITPATH_FAST_THREADS`` limits the cores; the default is every core that the process may use.
 """
 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from threading import local
+from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
@@ -18,15 +20,14 @@ CHOICE = "BITPATH_FAST"
 THREADS = "BITPATH_FAST_THREADS"
 NUMPY, NUMBA = "numpy", "numba"
 WORTH_LOADING = 1 << 14
-"""Values below which numpy is done sooner than numba is loaded, which takes half a second once."""
+"""Number of values from which numba pays: loading it takes half a second once."""
 
 Block = TypeVar("Block")
 Progress = Callable[[int, int], None]
-"""Called from the caller's thread with the blocks done and all of them, whenever one is done."""
-
+"""Called in the caller's thread after each block with the number of finished blocks and of all blocks."""
 
 _worker = local()
-"""Whether this thread is one of `in_parallel`'s."""
+"""`_worker.busy` is True in the threads of `in_parallel`."""
 
 
 def backend() -> str:
@@ -34,18 +35,18 @@ def backend() -> str:
 
     Raises
     ------
-    ValueError : the environment names another one, or numba where it is not installed.
+    ValueError : the environment names another backend, or names numba, which is not installed.
     """
     choice = os.environ.get(CHOICE, "")
     if choice not in ("", NUMPY, NUMBA):
         raise ValueError(f"{CHOICE} must be {NUMPY!r} or {NUMBA!r}, not {choice!r}")
     if choice == NUMBA and not _has_numba():
-        raise ValueError(f"{CHOICE} is {NUMBA!r} and numba is not installed; pip install bitpath[fast] does it")
+        raise ValueError(f"{CHOICE} is {NUMBA!r}, but numba is not installed; run pip install bitpath[fast]")
     return choice or (NUMBA if _has_numba() else NUMPY)
 
 
 def compiled(values: int) -> bool:
-    """Return whether work on so many values goes to the compiled kernels: any, where the environment says numba.
+    """Return True if compiled kernels do work of this size; with BITPATH_FAST=numba they do work of any size.
 
     Raises
     ------
@@ -54,16 +55,36 @@ def compiled(values: int) -> bool:
     return backend() == NUMBA and (values >= WORTH_LOADING or os.environ.get(CHOICE) == NUMBA)
 
 
-def threads() -> int:
-    """Return how many cores are used.
+def loops(module: str, values: int, *declared: object) -> ModuleType | None:
+    """Return an operation's compiled loops, or None where numpy computes.
+
+    Parameters
+    ----------
+    module : name of the module of loops, which is imported when it is first used: `import bitpath.golden` waits for no
+        compiler.
+    values : size of the work, as for `compiled`.
+    declared : arguments of the module's `supports`, which tells the numerics that its kernels compute.
 
     Raises
     ------
-    ValueError : the environment's number is none, or below 1.
+    ValueError : as `backend`.
+    """
+    if not compiled(values):
+        return None
+    found = import_module(module)
+    return found if not declared or found.supports(*declared) else None
+
+
+def threads() -> int:
+    """Return the number of cores to use.
+
+    Raises
+    ------
+    ValueError : BITPATH_FAST_THREADS is not an integer of at least 1.
     """
     given = os.environ.get(THREADS)
     if given is None:
-        # Not every system can bind a process to some cores, and tell which.
+        # Only some systems can bind a process to a set of cores.
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not given.isdecimal() or not int(given):
         raise ValueError(f"{THREADS} must be an integer of at least 1, not {given!r}")
@@ -71,13 +92,13 @@ def threads() -> int:
 
 
 def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress: Progress | None = None) -> None:
-    """Do independent pieces of work, which release the interpreter's lock, on all cores; one inside another on its own.
+    """Call `work` with each block, on all cores; the kernels release the interpreter's lock. Nested calls run serially.
 
     Parameters
     ----------
-    work : writes what belongs to one block. What it raises is raised here, of several the first block's.
-    blocks : what to call it with.
-    progress : told of every finished block. What it raises, and an interrupt, leaves blocks undone that were not begun.
+    work : writes the results of one block. Its exception is raised here, that of the first block if several fail.
+    blocks : arguments of `work`.
+    progress : called after every block. If it raises, or on an interrupt, blocks that have not started are dropped.
     """
     blocks = list(blocks)
     count = 1 if getattr(_worker, "busy", False) else min(threads(), len(blocks))
@@ -103,17 +124,17 @@ def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress
 
 
 def owned(array: np.ndarray) -> np.ndarray:
-    """Return an array as the kernels take it, contiguous and writable: numba would compile one for each kind of array."""
+    """Return an array contiguous and writable, so that numba compiles one kernel instead of one for each layout."""
     return np.require(array, requirements=("C", "W"))
 
 
 def cuts(size: int, step: int) -> list[slice]:
-    """Cut 0 to size - 1 into blocks of `step`, the last one of the rest; a size of 0 into none, whatever the step."""
+    """Cut 0 to size - 1 into blocks of `step`, the last one shorter; a size of 0 gives no blocks for any step."""
     return [slice(start, min(start + step, size)) for start in range(0, size, max(step, 1))]
 
 
 def shares(size: int, multiple: int) -> list[slice]:
-    """Cut 0 to size - 1 into one block for each core, of a multiple of `multiple` but for the last."""
+    """Cut 0 to size - 1 into one block for each core; all but the last are multiples of `multiple`."""
     parts = -(-size // multiple)
     return cuts(size, -(-parts // threads()) * multiple)
 

@@ -30,6 +30,7 @@ from bitpath.golden.formats.catalogue import (
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Overflow, overflow_code
 
+LOOPS = "bitpath.golden.arrays.codec_loops"
 DTYPES = {
     E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
     E4M3: np.dtype(ml_dtypes.float8_e4m3),
@@ -159,9 +160,7 @@ def encode_array(
         raise ValueError(f"values go below {float(fmt.min_normal)}, the smallest number of {fmt.name}")
     # A kernel cannot raise, which an overflow has to where there is nothing to overflow to.
     overflows = fmt.specials is not Specials.FINITE or overflow is Overflow.SATURATE
-    if overflows and backend.compiled(values.size):
-        from bitpath.golden.arrays import codec_loops as loops
-
+    if overflows and (loops := backend.loops(LOOPS, values.size)):
         return loops.encode(fmt, values, rounding, overflow_code(fmt, overflow))
 
     bits = values.view(np.int64)

@@ -15,7 +15,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
 from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import check_array, integer, member, one_of
-from bitpath.golden.arrays.codec import DTYPES, encode_array
+from bitpath.golden.arrays.codec import DTYPES, LOOPS, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Specials
 from bitpath.golden.scalar.codec import Overflow, overflow_code
 
@@ -67,12 +67,12 @@ def f32_to_fp8(
 def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, saturate: bool, shift: int) -> np.ndarray:
     code = member("rounding", rounding, RoundingCode)
     check_array("bits", bits, np.uint32)
-    # Rounded to nearest even, finite numbers are the codec's too, but for an overflow to NaN, which keeps its sign here.
+    # Rounded to nearest even, finite numbers are the codec's, except an overflow to NaN, whose sign is kept here.
     values = bits.view(np.float32)
     if (
         code is RoundingCode.CONV_EVEN
         and (saturate or fmt.infinity_code is not None)
-        and backend.compiled(bits.size)
+        and backend.loops(LOOPS, bits.size)
         and not np.isnan(values).any()
     ):
         overflow = Overflow.SATURATE if saturate else Overflow.SPECIAL

@@ -17,6 +17,7 @@ from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import check_array, member
 from bitpath.golden.formats.catalogue import FP32
 
+LOOPS = "bitpath.golden.aie_ml_v2.convert.to_mx_loop"
 LARGEST_SHIFT = 40
 """Significands have 24 bits: a shift this long leaves less than half a unit of any."""
 
@@ -52,13 +53,10 @@ def to_mx(
     if x.ndim < 1 or x.shape[-1] == 0 or x.shape[-1] % MX_BLOCK:
         raise ValueError(f"x must have shape [..., 16 * B] with B of at least 1, not {x.shape}")
     words = in_groups(np.ascontiguousarray(x).view(np.uint32), MX_BLOCK)
-    if backend.compiled(words.size):
-        from bitpath.golden.aie_ml_v2.convert import to_mx_loop as aie_blocks
-
-        if aie_blocks.supports(numerics):
-            shared, shift, codes = aie_blocks.to_mx(words.reshape(-1, MX_BLOCK), fmt, code, numerics)
-            shape = words.shape[:-1]
-            return MxBlocks(fmt, shared.reshape(shape), shift.reshape(shape), codes.reshape(words.shape))
+    if loops := backend.loops(LOOPS, words.size, numerics):
+        shared, shift, codes = loops.to_mx(words.reshape(-1, MX_BLOCK), fmt, code, numerics)
+        shape = words.shape[:-1]
+        return MxBlocks(fmt, shared.reshape(shape), shift.reshape(shape), codes.reshape(words.shape))
     bits = words.astype(np.int64)
     exponent = bits >> FP32.fraction_bits & FP32.exponent_mask
     fraction = bits & FP32.fraction_mask

@@ -36,6 +36,7 @@ from bitpath.golden.tensix.operands.sources import (
     read_sources,
 )
 
+LOOPS = "bitpath.golden.tensix.matrix.mvmul_loop"
 PRODUCT_FRACTION_BITS = 10
 """Fraction bits of a product of two fields, a value below 4."""
 BATCH = 32
@@ -171,21 +172,18 @@ def _blocks(
     check_source("src_b", src_b, rows, formats[1])
     check_source("src_a", src_a, COLUMNS, formats[0])
     leading = leading_shape(dst=dst, src_b=src_b, src_a=src_a)
-    if style is not Style.INT8 and backend.compiled(prod(leading) * rows * COLUMNS * COLUMNS):
-        from bitpath.golden.tensix.matrix import mvmul_loop as tensix_dot
-
-        if tensix_dot.supports(numerics):
-            reading = tensix_dot.SourceFields(**_reading(numerics, style, dst32, phase, formats))
-            new = tensix_dot.mvmul(
-                numerics,
-                np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
-                src_b.reshape(-1, rows, COLUMNS),
-                src_a.reshape(-1, COLUMNS, COLUMNS),
-                tuple(_numbers(each.shape[:-2], leading) for each in (src_b, src_a)),
-                reading,
-                dst_fields(style, dst32),
-            )
-            return new.reshape(*leading, rows, COLUMNS)
+    work = 0 if style is Style.INT8 else prod(leading) * rows * COLUMNS * COLUMNS
+    if work and (loops := backend.loops(LOOPS, work, numerics)):
+        new = loops.mvmul(
+            numerics,
+            np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
+            src_b.reshape(-1, rows, COLUMNS),
+            src_a.reshape(-1, COLUMNS, COLUMNS),
+            tuple(_numbers(each.shape[:-2], leading) for each in (src_b, src_a)),
+            loops.SourceFields(**_reading(numerics, style, dst32, phase, formats)),
+            dst_fields(style, dst32),
+        )
+        return new.reshape(*leading, rows, COLUMNS)
     flat = [
         np.broadcast_to(each, (*leading, *each.shape[-2:])).reshape(-1, *each.shape[-2:])
         for each in (dst, src_b, src_a)

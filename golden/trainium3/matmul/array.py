@@ -17,6 +17,7 @@ from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
 from bitpath.golden.trainium3.matmul.expansion import sum_to_odd
 
+LOOPS = "bitpath.golden.trainium3.matmul.array_loop"
 _NO_EXPONENT = -(1 << 20)
 """Exponent of a zero: below every other, and below any sum of others with it."""
 _EVERYTHING = 600
@@ -84,12 +85,10 @@ def chain_rows(
     ------
     ValueError : a finite partial sum in `start` has bits below the accumulator's.
     """
-    if backend.compiled(stationary.size * moving.shape[1]):
-        from bitpath.golden.trainium3.matmul import array_loop as mx_chain
-
-        if mx_chain.supports(numerics, stationary_scale, moving_scale):
-            operands = stationary, stationary_format, stationary_scale, moving, moving_format, moving_scale
-            return mx_chain.chain_rows(numerics, *operands, start)
+    work = stationary.size * moving.shape[1]
+    if loops := backend.loops(LOOPS, work, numerics, stationary_scale, moving_scale):
+        operands = stationary, stationary_format, stationary_scale, moving, moving_format, moving_scale
+        return loops.chain_rows(numerics, *operands, start)
     x = _Operand.decode(numerics, stationary, stationary_format, stationary_scale)
     y = _Operand.decode(numerics, moving, moving_format, moving_scale)
     partial = np.zeros((stationary.shape[1], moving.shape[1])) if start is None else _read_start(numerics, start)

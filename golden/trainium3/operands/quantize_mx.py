@@ -18,6 +18,7 @@ from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
 from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
 
+LOOPS = "bitpath.golden.trainium3.operands.quantize_mx_loop"
 ScaleRuleName = Literal["ocp", "nki05"]
 
 
@@ -102,10 +103,8 @@ def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndar
     with np.errstate(invalid="ignore"):  # a signalling NaN
         if fmt.nan_code is None and np.isnan(x).any():
             raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
-    if x.dtype != np.float64 and backend.compiled(x.size):
-        from bitpath.golden.trainium3.operands import quantize_mx_loop as mx_quantize
-
-        codes, scale = mx_quantize.quantize(x, fmt, offset)
+    if x.dtype != np.float64 and (loops := backend.loops(LOOPS, x.size)):
+        codes, scale = loops.quantize(x, fmt, offset)
         return codes.view(DTYPES[fmt]), scale
     values = x if x.dtype == np.float64 else decode_array(format_of(x.dtype), codes_of(x))
     # The FP32 exponent field, from float64's. Below FP32's normal range it is 0 or less, which the scale's 0 absorbs.
