@@ -9,10 +9,11 @@ from bitpath.verif.kit.testplan import file_of, load_plan, load_plans
 
 
 def functions(path):
-    return {
-        node.name
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    """Names of functions, and names that a module assigns; a bench may take its tests from a class."""
+    tree = ast.parse(path.read_text())
+    stored = (node for line in tree.body if isinstance(line, ast.Assign) for node in ast.walk(line))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)} | {
+        node.id for node in stored if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
 
 

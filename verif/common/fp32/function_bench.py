@@ -1,8 +1,16 @@
-"""What the benches of FP32 reciprocal, square root and reciprocal square root do with their unit."""
+"""Bench of an FP32 function of one number: boundary cases, random operands in volume, gaps and stalls, latency, resets.
 
-from collections.abc import Sequence
+Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the payloads of a paced test, and the results
+at either kind of rounding edge; ``BITPATH_VOLUME`` sets the random operands.
+"""
+
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from random import Random
+from typing import Any
 
+import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, Timer
 
@@ -12,11 +20,13 @@ from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, rounding_edges
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
-from bitpath.verif.kit.pipeline import Pipeline, Request
+from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.kit.streams import resolved
 
 LATENCY = DigitRecurrence.LATENCY
-CODE_BYTES = FP32.width // 8
+CASES = int(os.environ.get("BITPATH_CASES", "50"))
+VOLUME = int(os.environ.get("BITPATH_VOLUME", "1000"))
+LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
 class FunctionBench:
@@ -33,6 +43,25 @@ class FunctionBench:
         config = config_from_environment(Fp32LanesConfig)
         self.lanes = config.lanes
         self.signature = Fp32Lanes(component, config).signature
+
+    def tests(self, module: str) -> tuple[Any, ...]:
+        """The cocotb tests that every function has, for a bench's module: ``boundary_cases``, ``random_operands``, ``paced``,
+        ``latency`` and ``resets``."""
+
+        def test(name: str, play: Callable[..., Coroutine], **options: Sequence) -> Any:
+            async def played(dut, **chosen):
+                await play(dut, **chosen)
+
+            played.__qualname__, played.__module__ = name, module
+            return cocotb.test(**LIMIT)(cocotb.parametrize(**options)(played))
+
+        return (
+            test("boundary_cases", partial(self.boundary_cases, count=CASES)),
+            test("random_operands", partial(self.random_operands, count=VOLUME)),
+            test("paced", partial(self.paced, count=CASES), pace=list(PACES)),
+            test("latency", self.latency),
+            test("resets", self.resets),
+        )
 
     async def boundary_cases(self, dut, count: int) -> None:
         """Every edge of the format, as many of rounding as asked for, in golden's exact tier; all bins are hit."""
