@@ -1,4 +1,4 @@
-"""``bitpath bench``: what golden and the engines' simulations cost in time, with yardsticks in the same run."""
+"""``bitpath bench``: run time of golden and of the engines' simulations, with yardsticks in the same run."""
 
 import time
 from collections.abc import Iterator
@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from bitpath.sim.flows.machines import MACHINES
+from bitpath.sim.engine.machines import ENGINES, MACHINES
 
-ENGINES = ("tensor_engine", "tensix_engine", "aie_engine")
 GOLDEN = "golden"
 ROUNDS = 5
 LARGE = 4096
@@ -21,16 +20,18 @@ QUICK_SLICE = "4x128x32"
     "--unit",
     "units",
     multiple=True,
-    type=click.Choice((GOLDEN, *ENGINES)),
+    type=click.Choice((GOLDEN, *ENGINES.values())),
     help="Golden alone, or one engine's simulation of the layer; all four when not given.",
 )
-@click.option("--quick", is_flag=True, help="Small sizes, once: shows that it works, not how fast it is.")
-@click.option("--rounds", type=click.IntRange(1), help=f"Of which the best counts.  [default: {ROUNDS}]")
-@click.option("--large", is_flag=True, help="Instead, one whole golden matmul a machine: progress, time, peak memory.")
-@click.option("--size", type=click.IntRange(32), help=f"Of --large: N of NxNxN.  [default: {LARGE}]")
-@click.option("--machine", type=click.Choice(MACHINES), help="Of --large: one machine.")
-@click.option("--scaling", is_flag=True, help="Instead, how cost grows with Trainium3's array: minutes of builds.")
-@click.option("--largest", type=click.IntRange(4), help=f"Of --scaling: rows of the largest.  [default: {LARGEST}]")
+@click.option("--quick", is_flag=True, help="Small sizes, once: a smoke test without useful figures.")
+@click.option("--rounds", type=click.IntRange(1), help=f"Repeat N times and report the fastest.  [default: {ROUNDS}]")
+@click.option("--large", is_flag=True, help="Run only one whole golden matmul a machine: progress, time, peak memory.")
+@click.option("--size", type=click.IntRange(32), help=f"With --large: N of NxNxN.  [default: {LARGE}]")
+@click.option("--machine", type=click.Choice(MACHINES), help="With --large: one machine.")
+@click.option("--scaling", is_flag=True, help="Measure only how cost grows with Trainium3's array: minutes of builds.")
+@click.option(
+    "--largest", type=click.IntRange(4), help=f"With --scaling: rows of the largest array.  [default: {LARGEST}]"
+)
 def command(
     units: tuple[str, ...],
     quick: bool,
@@ -41,10 +42,9 @@ def command(
     scaling: bool,
     largest: int | None,
 ) -> None:
-    """Time golden's hot operations in every tier beside numpy and ml_dtypes, and the engines' simulations beside a C++
-    loop.
+    """Time golden's hot operations in every tier beside numpy and ml_dtypes, and the engines' simulations beside a C++ loop.
 
-    Prints tables and writes build/reports/bench.json; what is quick goes to bench_quick.json.
+    Prints tables and writes build/reports/bench.json; --quick writes bench_quick.json.
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.reports import merge
@@ -66,15 +66,15 @@ def command(
         turns = 1 if quick else rounds or ROUNDS
         groups = [
             (unit, _golden(console, quick, turns) if unit == GOLDEN else _simulation(console, unit, quick, turns))
-            for unit in units or (GOLDEN, *ENGINES)
+            for unit in units or (GOLDEN, *ENGINES.values())
         ]
-    # What is quick is of no use as a figure, and does not take the place of one.
+    # Quick results are no figures and must not replace them.
     file = paths.reports() / ("bench_quick.json" if quick else "bench.json")
     for title, group in groups:
         found = []
         for record in group:
             found.append(record)
-            # What is complete is not lost when a later one fails.
+            # Keep complete results when a later one fails.
             merge([record | {"began": began}], file)
         report.show(console, title, found)
     console.print(f"records: {paths.shown(file)}")

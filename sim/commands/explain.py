@@ -1,7 +1,8 @@
-"""``bitpath explain``: which bits a machine gives, and why, from golden's own intermediate values."""
+"""``bitpath explain``: how a machine computes a result bit by bit, from golden's intermediate values."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -9,10 +10,14 @@ import click
 PATH = click.Path(path_type=Path, dir_okay=False)
 
 
-def _numerics(presets: Mapping[str, Any], name: str) -> Any:
-    if name not in presets:
-        raise ValueError(f"unknown preset {name!r}, known are {', '.join(presets)}")
-    return presets[name].numerics
+def _machine(name: str, preset: str) -> tuple[ModuleType, Any]:
+    """Return the machine's module of texts and the numerics of its preset."""
+    from bitpath.sim.flows.machines import RECORDS
+
+    record = RECORDS[name]
+    if preset not in record.presets:
+        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(record.presets)}")
+    return record.explain, record.presets[preset].numerics
 
 
 def _refuse(options: Mapping[str, Any], message: str) -> None:
@@ -33,7 +38,7 @@ def command() -> None:
 @click.option("--stationary-format", default="E4M3FN", show_default=True, help="E4M3FN or E5M2.")
 @click.option("--moving-format", default="E4M3FN", show_default=True, help="E4M3FN or E5M2.")
 @click.option("--scales", default="7f,7f", show_default=True, metavar="CODES", help="Stationary and moving E8M0 codes.")
-@click.option("--partial", default="0", show_default=True, metavar="CODE", help="Partial sum that comes in, FP32.")
+@click.option("--partial", default="0", show_default=True, metavar="CODE", help="Incoming partial sum, FP32.")
 @click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
 @click.option("--row", type=int, help="With --output: one PE row of it in full.")
 @click.option("--format", "format_name", default="mxfp8_e4m3", show_default=True, help="Formats of the matrices.")
@@ -55,27 +60,26 @@ def trainium3(
     preset: str,
 ) -> None:
     """One step of a PE (--stationary and --moving), or a whole dot product (--output)."""
-    from bitpath.golden.trainium3.declarations.quad_mx import PRESETS
-    from bitpath.sim.flows import operands, trainium3_explain
+    from bitpath.sim.flows import operands
 
-    numerics = _numerics(PRESETS, preset)
+    texts, numerics = _machine("trainium3", preset)
     given = {"--stationary": stationary, "--moving": moving}
     if place is not None:
         _refuse(given, "--output and {} explain different things; give one of them")
         left, right = operands.pair(a, b)
-        click.echo(trainium3_explain.dot_product(numerics, left, right, format_name, place, row))
+        click.echo(texts.dot_product(numerics, left, right, format_name, place, row))
     elif stationary is not None and moving is not None:
         _refuse({"--row": row, "--a": a, "--b": b}, "{} goes with --output")
         elements = (("--stationary", stationary_format, stationary), ("--moving", moving_format, moving))
-        click.echo(trainium3_explain.step(numerics, elements, scales, partial))
+        click.echo(texts.step(numerics, elements, scales, partial))
     else:
         raise ValueError("nothing to explain; give --stationary and --moving, or --output")
 
 
 @command.command()
 @click.option("--src-a", metavar="WORDS", help="Up to 16 SrcA words (0x1fc00) or numbers (1.3125), as 1,-0.5,0x20000.")
-@click.option("--src-b", metavar="WORDS", help="The SrcB words that they meet.")
-@click.option("--dst", metavar="WORD", help="The Dst word, or number, that comes in.  [default: 0]")
+@click.option("--src-b", metavar="WORDS", help="The SrcB words of the same lanes.")
+@click.option("--dst", metavar="WORD", help="Old Dst word or number.  [default: 0]")
 @click.option("--dst32/--dst16", default=True, show_default=True, help="Width of Dst.")
 @click.option("--style", help="BF16, TF32, FP16 or INT8.  [default: BF16]")
 @click.option("--srca-format", metavar="NAME", help="Data format of SrcA, as BFP8.  [default: the style's]")
@@ -106,10 +110,9 @@ def tensix(
     preset: str,
 ) -> None:
     """One output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
-    from bitpath.golden.tensix.declarations.numerics import PRESETS
-    from bitpath.sim.flows import operands, tensix_explain
+    from bitpath.sim.flows import operands
 
-    numerics = _numerics(PRESETS, preset)
+    texts, numerics = _machine("tensix", preset)
     one = {"--src-a": src_a, "--src-b": src_b, "--dst": dst, "--style": style, "--phase": phase}
     one |= {"--srca-format": srca_format, "--srcb-format": srcb_format}
     whole = {"--step": step, "--format": format_name, "--a": a, "--b": b}
@@ -117,27 +120,27 @@ def tensix(
         _refuse(one, "--output and {} explain different things; give one of them")
         left, right = operands.pair(a, b)
         click.echo(
-            tensix_explain.matmul_output(
-                numerics, left, right, format_name or "bf16", fidelity or "HiFi4", dst32, place, step
-            )
+            texts.matmul_output(numerics, left, right, format_name or "bf16", fidelity or "HiFi4", dst32, place, step)
         )
     elif src_a is not None and src_b is not None:
         _refuse(whole, "{} goes with --output")
         if fidelity is not None and phase is not None:
             raise ValueError("--fidelity and --phase say the same; give one of them")
-        unit = tensix_explain.unit(numerics, style or "BF16", dst32, srca_format, srcb_format)
-        click.echo(tensix_explain.output(unit, src_a, src_b, dst or "0", fidelity or "HiFi4", phase))
+        unit = texts.unit(numerics, style or "BF16", dst32, srca_format, srcb_format)
+        click.echo(texts.output(unit, src_a, src_b, dst or "0", fidelity or "HiFi4", phase))
     else:
         raise ValueError("nothing to explain; give --src-a and --src-b, or --output")
 
 
 @command.command(name="aie_ml_v2")
 @click.option("--x", metavar="OPERANDS", help="Up to 8 numbers (1.5) or codes (0x3fc0), 16 numbers or a block for MX.")
-@click.option("--y", metavar="OPERANDS", help="What they meet; an MX block is exponent/shifts/codes, as 7f/01/64,-3.")
+@click.option(
+    "--y", metavar="OPERANDS", help="Operands of the same lanes; an MX block is exponent/shifts/codes, as 7f/01/64,-3."
+)
 @click.option("--y-format", metavar="NAME", help="Format of --y, of the same width.  [default: that of --format]")
 @click.option("--acc1", metavar="CODE", help="An accumulator: number, or FP32 code (0x3f800000).  [default: none]")
 @click.option("--acc2", metavar="CODE", help="A second accumulator.")
-@click.option("--negate", multiple=True, type=click.Choice(["products", "acc1", "acc2"]), help="What is negated.")
+@click.option("--negate", multiple=True, type=click.Choice(["products", "acc1", "acc2"]), help="Operands to negate.")
 @click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
 @click.option("--step", type=int, help="With --output: one instruction of it in full.")
 @click.option(
@@ -163,18 +166,17 @@ def aie_ml_v2(
     preset: str,
 ) -> None:
     """One lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
-    from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
-    from bitpath.sim.flows import aie_ml_v2_explain, operands
+    from bitpath.sim.flows import operands
 
-    numerics = _numerics(PRESETS, preset)
+    texts, numerics = _machine("aie_ml_v2", preset)
     one = {"--x": x, "--y": y, "--y-format": y_format, "--acc1": acc1, "--acc2": acc2, "--negate": negate or None}
     if place is not None:
         _refuse(one, "--output and {} explain different things; give one of them")
         left, right = operands.pair(a, b)
-        click.echo(aie_ml_v2_explain.matmul_output(numerics, left, right, format_name, rounding, place, step))
+        click.echo(texts.matmul_output(numerics, left, right, format_name, rounding, place, step))
     elif x is not None and y is not None:
         _refuse({"--step": step, "--a": a, "--b": b}, "{} goes with --output")
-        lane = aie_ml_v2_explain.Lane(
+        lane = texts.Lane(
             x=x,
             y=y,
             x_format=format_name,
@@ -184,6 +186,6 @@ def aie_ml_v2(
             negate=negate,
             rounding=rounding,
         )
-        click.echo(aie_ml_v2_explain.lane(numerics, lane))
+        click.echo(texts.lane(numerics, lane))
     else:
         raise ValueError("nothing to explain; give --x and --y, or --output")

@@ -1,10 +1,10 @@
-"""``bitpath explore``: numerics swept, area against error."""
+"""``bitpath explore``: sweeps numerics and compares area with error."""
 
 from pathlib import Path
 
 import click
 
-from bitpath.sim.flows.machines import MACHINES
+from bitpath.sim.engine.machines import MACHINES
 
 
 @click.command()
@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Sweep the numerics that trade area for accuracy, over the real layer and random numbers.
 
-    Writes build/reports/explore.json, explore.png and explore.html. Every point that is done is kept at once: called again
-    after an interruption it goes on where it was.
+    Writes build/reports/explore.json, explore.png and explore.html. Every finished point is kept: a run after an interruption
+    resumes.
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.tools import require_extra

@@ -1,4 +1,4 @@
-"""``bitpath run``: the main job, real tensors through golden and RTL."""
+"""``bitpath run``: runs real tensors through golden and RTL and compares the bits."""
 
 import contextlib
 import sys
@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from bitpath.sim.flows.machines import MACHINES
+from bitpath.sim.engine.machines import MACHINES
 
-SLICES = {"icarus": {"trainium3": "8x128x8", "tensix": "32x64x32", "aie_ml_v2": "8x64x32"}}
-"""What a slow simulator does of the layer's matmul when nothing is said."""
 FLOWS = ("matmul", "rmsnorm_quant", "layer")
 
 PATH = click.Path(path_type=Path, dir_okay=False)
@@ -43,8 +41,8 @@ PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--a", type=PATH, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b.")
 @click.option("--b", type=PATH, help="Your own right matrix [K, N].")
 @click.option("-o", "--output", type=PATH, help="Write the results as .npz: result and golden, float32 or bytes.")
-@click.option("--rows", type=int, help="PEs or dot products down.")
-@click.option("--cols", type=int, help="PEs or dot products across.")
+@click.option("--rows", type=int, help="Rows of PEs or dot products.")
+@click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
 def command(
     machine: str | None,
@@ -67,19 +65,19 @@ def command(
 
     if output is not None:
         results.check_writable(output)
-    # Every job before any simulation, so that what cannot be done is said at once.
+    # Prepare all runs before any simulation, so that wrong arguments fail at once.
     if flow == "matmul":
-        jobs = _matmul_jobs(machine, format_name, simulator, slice_, (a, b), sizes)
+        runs = _matmul_runs(machine, format_name, simulator, slice_, (a, b), sizes)
     else:
-        jobs = _layer_jobs(flow, machine, format_name, simulator, slice_, (a, b), sizes)
-    if output is not None and len(jobs) > 1:
+        runs = _other_runs(flow, machine, format_name, simulator, slice_, (a, b), sizes)
+    if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
     console = results.console()
     outcomes = []
-    for job in jobs:
-        outcomes.append(job.run(console))
-        # What is complete is not lost when a later job fails.
+    for each in runs:
+        outcomes.append(each.compare(console))
+        # Write each record at once: a later run may fail.
         write_records(paths.reports() / "run.json", [outcome.record for outcome in outcomes])
     records = [outcome.record for outcome in outcomes]
     results.show(console, records)
@@ -90,7 +88,7 @@ def command(
     sys.exit(any(record["mismatches"] for record in records))
 
 
-def _matmul_jobs(
+def _matmul_runs(
     machine: str | None,
     format_name: str | None,
     simulator: str,
@@ -98,23 +96,23 @@ def _matmul_jobs(
     files: tuple[Path | None, Path | None],
     sizes: dict[str, int | None],
 ) -> list[Any]:
-    """A matmul in each format, on each machine."""
+    """Return a matmul in each format, on each machine."""
     from bitpath.sim.flows import operands
 
     left, right = operands.pair(*files)
     flows = _flows(machine, format_name)
     given = _sizes(flows, sizes)
-    jobs = []
+    runs = []
     for name, module in flows.items():
-        wanted = slice_ or (SLICES.get(simulator, {}).get(name) if files[0] is None else None)
+        wanted = slice_ or (module.SLICES.get(simulator) if files[0] is None else None)
         cut = operands.cut(left, right, wanted) if wanted else (left, right)
         engine = module.engine_for(simulator, **given[name])
         formats = module.FORMATS if format_name is None else (format_name,)
-        jobs += [module.Matmul(*cut, each, engine, simulator) for each in formats]
-    return jobs
+        runs += [module.Run(*cut, each, engine, simulator) for each in formats]
+    return runs
 
 
-def _layer_jobs(
+def _other_runs(
     flow: str,
     machine: str | None,
     format_name: str | None,
@@ -123,22 +121,22 @@ def _layer_jobs(
     files: tuple[Path | None, Path | None],
     sizes: dict[str, int | None],
 ) -> list[Any]:
-    """A flow of the real layer on Trainium3, in each format."""
-    from bitpath.sim.flows import layer, rmsnorm_quant
+    """Return another flow of the real layer, in each format, on its machine."""
+    from bitpath.sim.flows.machines import RECORDS
 
-    if machine not in (None, "trainium3"):
-        raise ValueError(f"--flow {flow} is trainium3's; --machine is {machine}")
+    owner, module = next((name, each.flows[flow]) for name, each in RECORDS.items() if flow in each.flows)
+    if machine not in (None, owner):
+        raise ValueError(f"--flow {flow} is {owner}'s; --machine is {machine}")
     if any(file is not None for file in files):
         raise ValueError(f"--a and --b go with --flow matmul; --flow {flow} takes the real layer")
-    module = {"layer": layer, "rmsnorm_quant": rmsnorm_quant}[flow]
     engine = module.engine_for(simulator, **_sizes({flow: module}, sizes)[flow])
     formats = module.FORMATS if format_name is None else (format_name,)
     operands = module.operands(slice_ or module.SLICES.get(simulator))
-    return [module.Job(*operands, each, engine, simulator) for each in formats]
+    return [module.Run(*operands, each, engine, simulator) for each in formats]
 
 
 def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[str, dict[str, int]]:
-    """The sizes given, for each machine those that it has; ValueError for one that none has."""
+    """Return the given sizes for each machine that has them; raise ValueError for a size of no machine."""
     given = {name: size for name, size in sizes.items() if size is not None}
     for name in given:
         if not any(name in flow.SIZES for flow in flows.values()):
@@ -149,19 +147,20 @@ def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[s
 
 
 def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
-    """The flow of each machine that is run: the one named, those that have the format, or all."""
-    from bitpath.sim.flows.matmuls import MATMULS
+    """Return the flow of each machine to run: the given one, those with the format, or all."""
+    from bitpath.sim.flows.machines import RECORDS
 
+    flows = {name: record.matmul for name, record in RECORDS.items()}
     if machine is not None:
-        return {machine: MATMULS[machine]}
+        return {machine: flows[machine]}
     if format_name is None:
-        return MATMULS
+        return flows
     found = {}
-    for name, flow in MATMULS.items():
+    for name, flow in flows.items():
         with contextlib.suppress(ValueError):
             flow.formats_of(format_name)
             found[name] = flow
     if not found:
-        known = "; ".join(f"{name} has {flow.FORMAT_NAMES}" for name, flow in MATMULS.items())
+        known = "; ".join(f"{name} has {flow.FORMAT_NAMES}" for name, flow in flows.items())
         raise ValueError(f"format is {format_name!r}; {known}")
     return found

@@ -1,4 +1,4 @@
-"""What ``bitpath explain aie_ml_v2`` prints: text of one lane, or of an output of a matmul."""
+"""Text that ``bitpath explain aie_ml_v2`` prints: one lane, or an output of a matmul."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2 import MatmulPlan, MxBlocks, plan_matmul
+from bitpath.golden.aie_ml_v2 import MxBlocks, Program, matmul_program
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, INTEGER_MODES, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
@@ -21,13 +21,20 @@ from bitpath.golden.aie_ml_v2.exact import (
 )
 from bitpath.golden.aie_ml_v2.matmul.explain import explain_chain, explain_lane
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
-from bitpath.golden.aie_ml_v2.operands.arguments import check_choice, member
+from bitpath.golden.arrays.arguments import check_choice, member, one_of
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.sim.flows.explain_arguments import float_code, output_place, read_word, whole_numbers
+from bitpath.sim.flows.explain_arguments import (
+    chain_or_step,
+    float_code,
+    output_place,
+    read_word,
+    split_list,
+    whole_numbers,
+)
 
 NEGATIONS = ("products", "acc1", "acc2")
-"""What an instruction may negate."""
+"""Operands that an instruction can negate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +45,10 @@ class Lane:
     ----------
     x, y : operands, separated by commas: numbers or codes (0x3f80) of floats, numbers of integers, numbers that become an
         MX block, or a block as exponent, shifts and codes (7f/01/64,-3).
-    x_format, y_format : by name.
-    acc1, acc2 : accumulators, numbers or FP32 codes; None is not there.
-    negate : which of `NEGATIONS`.
-    rounding : crRnd code of numbers to MX.
+    x_format, y_format : names of formats.
+    acc1, acc2 : accumulators, numbers or FP32 codes; None for no accumulator.
+    negate : names among `NEGATIONS`.
+    rounding : crRnd code of the conversion of numbers to MX.
     """
 
     x: str
@@ -55,18 +62,18 @@ class Lane:
 
 
 def lane(numerics: AieNumerics, given: Lane) -> str:
-    """One instruction on one lane.
+    """Explain one instruction on one lane.
 
     Raises
     ------
-    ValueError : formats that do not go together, too many operands, or text that is none.
+    TypeError, ValueError : formats of different modes, too many operands, or text that is not an operand.
     """
     check_choice("--format", given.x_format, FORMATS)
     check_choice("--y-format", given.y_format, FORMATS)
     mode = _mode(given.x_format)
     if mode is not _mode(given.y_format):
-        allowed = [name for name in FORMATS if _mode(name) is mode]
-        raise ValueError(f"--y-format is {given.y_format!r}; with {given.x_format}, {', '.join(allowed)} are allowed")
+        known = one_of(name for name in FORMATS if _mode(name) is mode)
+        raise ValueError(f"--y-format must be {known} with --format {given.x_format}, not {given.y_format!r}")
     negations = {f"negate_{name}": name in given.negate for name in NEGATIONS}
     return explain_lane(_trace(numerics, mode, given, negations))
 
@@ -80,32 +87,34 @@ def matmul_output(
     place: str,
     step: int | None,
 ) -> str:
-    """The output at ``place`` ("M,N") of ``a @ b``: a line for each instruction, or one of them (`step`) in full.
+    """Explain the output at ``place`` ("M,N") of ``a @ b``: a line for each instruction, or that of index `step` in full.
 
     Raises
     ------
-    ValueError : a place outside the output, a step that is not there, and whatever `plan_matmul` refuses.
+    ValueError : a place outside the output, a step that does not exist, or as `matmul_program`.
     """
     m, n = output_place(place, a.shape[0], b.shape[1])
     # Rows and columns are converted by themselves, so that one of each is enough.
     left, right = a[m : m + 1], b[:, n : n + 1]
     if format_name in INTEGER_MODES:
         left, right = whole_numbers(left, format_name), whole_numbers(right, format_name)
-    plan = plan_matmul(left, right, fmt=format_name, rounding=rounding, numerics=numerics)
-    steps = _steps(plan)
-    if step is None:
-        reference = float(a[m].astype(np.float64) @ b[:, n].astype(np.float64))
-        tile = f"{plan.tile.m}x{plan.tile.k}x{plan.tile.n}"
-        title = f"{len(steps)} instructions of output [{m}, {n}], {format_name}, {tile} in mode {plan.mode.name}"
-        return f"{title}\n{explain_chain(steps)}\nfloat64      {reference:.9g}, of the matrices before conversion"
-    if not 0 <= step < len(steps):
-        raise ValueError(f"--step is {step}; 0 to {len(steps) - 1} are allowed")
-    name, trace = steps[step]
-    return f"instruction {name}\n{explain_lane(trace)}"
+    program = matmul_program(left, right, fmt=format_name, rounding=rounding, numerics=numerics)
+    steps = _steps(program)
+    tile = f"{program.tile.m}x{program.tile.k}x{program.tile.n}"
+    return chain_or_step(
+        steps,
+        step,
+        title=f"{len(steps)} instructions of output [{m}, {n}], {format_name}, {tile} in mode {program.mode.name}",
+        noun="instruction",
+        chain=explain_chain,
+        one=explain_lane,
+        row=a[m],
+        column=b[:, n],
+    )
 
 
 def _mode(format_name: str) -> Mode | MxFormat:
-    """What both operands of a lane have in common."""
+    """Return the mode that multiplies a format; operands of one lane share it."""
     if format_name in MX_FORMATS:
         return MX_FORMATS[format_name]
     if format_name in INTEGER_MODES:
@@ -143,38 +152,31 @@ def _trace(
     return trace_float_lane(numerics, x, y, acc1, acc2, **negations)
 
 
-def _steps(plan: MatmulPlan) -> list[tuple[str, LaneTrace | IntegerLaneTrace]]:
-    """The instructions of the output in the plan's first lane, in order, each with its place in K."""
+def _steps(program: Program) -> list[tuple[str, LaneTrace | IntegerLaneTrace]]:
+    """Return the traces of the instructions of the program's first lane, each named by its range of K."""
     steps, acc = [], None
-    for index in range(plan.tiles[1]):
-        a, b = plan.a[0, index, 0], plan.b[index, 0, 0]
+    for index in range(program.tiles[1]):
+        a, b = program.a[0, index, 0], program.b[index, 0, 0]
         if isinstance(a, MxBlocks):
-            trace = trace_mx_lane(plan.numerics, _scalar(a), _scalar(b), acc)
-        elif plan.fmt in INTEGER_MODES:
-            trace = trace_integer_lane(plan.mode, a.tolist(), b.tolist(), acc or 0)
+            trace = trace_mx_lane(program.numerics, _scalar(a), _scalar(b), acc)
+        elif program.fmt in INTEGER_MODES:
+            trace = trace_integer_lane(program.mode, a.tolist(), b.tolist(), acc or 0)
         else:
-            sides = ([(code, FLOAT_FORMATS[plan.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
-            trace = trace_float_lane(plan.numerics, *sides, acc)
+            sides = ([(code, FLOAT_FORMATS[program.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
+            trace = trace_float_lane(program.numerics, *sides, acc)
         acc = trace.result
-        first = index * plan.tile.k
-        steps.append((f"{index:>4}  k {first:>4}-{first + plan.tile.k - 1:<4}", trace))
+        first = index * program.tile.k
+        steps.append((f"{index:>4}  k {first:>4}-{first + program.tile.k - 1:<4}", trace))
     return steps
 
 
 def _scalar(blocks: MxBlocks) -> Block:
-    """The one block of an array."""
+    """Return the only block of an array."""
     return Block(blocks.fmt, int(blocks.exponent[0]), int(blocks.shift[0]), tuple(blocks.codes[0].tolist()))
 
 
-def _parts(option: str, text: str, count: int) -> list[str]:
-    parts = text.split(",")
-    if len(parts) > count:
-        raise ValueError(f"{option} has {len(parts)} operands; up to {count} are allowed")
-    return parts
-
-
 def _floats(option: str, text: str, fmt: FloatFormat, count: int) -> list[tuple[int, FloatFormat]]:
-    codes = [_float(option, part, fmt) for part in _parts(option, text, count)]
+    codes = [_float(option, part, fmt) for part in split_list(option, text, count, "operands")]
     return [(code, fmt) for code in codes + [0] * (count - len(codes))]
 
 
@@ -184,9 +186,9 @@ def _float(option: str, text: str, fmt: FloatFormat) -> int:
 
 def _integers(option: str, text: str, bits: int, count: int) -> list[int]:
     numbers = []
-    for part in _parts(option, text, count):
+    for part in split_list(option, text, count, "operands"):
         if not re.fullmatch(r"[-+]?\d+", part) or not -(1 << bits - 1) <= int(part) < 1 << bits - 1:
-            raise ValueError(f"{option} is {part!r}; {-(1 << bits - 1)} to {(1 << bits - 1) - 1} are allowed")
+            raise ValueError(f"{option} must be {-(1 << bits - 1)} to {(1 << bits - 1) - 1}, not {part!r}")
         numbers.append(int(part))
     return numbers + [0] * (count - len(numbers))
 
@@ -198,6 +200,6 @@ def _block(numerics: AieNumerics, option: str, text: str, fmt: MxFormat, roundin
         return to_mx(numerics, codes, fmt, member("--rounding", rounding, RoundingCode))
     match = re.fullmatch(r"([0-9a-fA-F]{1,2})/([0-9a-fA-F]{1,2})/([-+,\d]+)", text)
     if not match:
-        raise ValueError(f"{option} is {text!r}; a block is two hexadecimal bytes and codes, as 7f/01/64,-3")
+        raise ValueError(f"{option} must be two hexadecimal bytes and codes, as 7f/01/64,-3, not {text!r}")
     codes = _integers(option, match[3], fmt.width, MX_BLOCK)
     return Block(fmt, int(match[1], 16), int(match[2], 16), tuple(codes))

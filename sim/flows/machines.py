@@ -1,3 +1,75 @@
-"""The machines, by the names that commands and records have for them."""
+"""One record for each machine: the flows, numerics and explanations that all commands take."""
 
-MACHINES = ("trainium3", "tensix", "aie_ml_v2")
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+
+from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.sources import Choice
+from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+from bitpath.golden.trainium3.declarations import quad_mx, rates, vector
+from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.flows import (
+    aie_ml_v2_explain,
+    aie_ml_v2_matmul,
+    tensix_explain,
+    tensix_matmul,
+    trainium3_explain,
+    trainium3_layer,
+    trainium3_matmul,
+    trainium3_rmsnorm_quant,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What commands know of a machine.
+
+    Attributes
+    ----------
+    matmul : the matmul flow, a module with FORMATS, FORMAT_NAMES, SIZES, SLICES, `formats_of`, `engine_for` and `Run`.
+    flows : other flows by name, modules with FORMATS, SIZES, SLICES, `engine_for`, `operands` and `Run`.
+    explain : the module whose texts ``bitpath explain`` prints.
+    presets : numerics by the names that ``bitpath explain --preset`` takes.
+    numerics : tables of ``bitpath numerics``: presets that share a dataclass, or choices.
+    large_format : in which ``bitpath bench --large`` multiplies.
+    """
+
+    matmul: ModuleType
+    flows: Mapping[str, ModuleType] = field(default_factory=dict)
+    explain: ModuleType
+    presets: Mapping[str, Preset]
+    numerics: Sequence[Sequence[Preset] | Sequence[Choice]]
+    large_format: str
+
+
+TRAINIUM3 = Machine(
+    matmul=trainium3_matmul,
+    flows={"rmsnorm_quant": trainium3_rmsnorm_quant, "layer": trainium3_layer},
+    explain=trainium3_explain,
+    presets=quad_mx.PRESETS,
+    numerics=(
+        (*quad_mx.PRESETS.values(),),
+        quad_mx.CHOICES,
+        *((preset,) for preset in vector.PRESETS.values()),
+        vector.CHOICES,
+        (rates.TRAINIUM2, rates.TRAINIUM3),
+    ),
+    large_format="mxfp8_e4m3",
+)
+TENSIX = Machine(
+    matmul=tensix_matmul,
+    explain=tensix_explain,
+    presets=tensix_numerics.PRESETS,
+    numerics=((*tensix_numerics.PRESETS.values(),), tensix_numerics.CHOICES),
+    large_format="bf16_lofi",
+)
+AIE_ML_V2 = Machine(
+    matmul=aie_ml_v2_matmul,
+    explain=aie_ml_v2_explain,
+    presets=aie_ml_v2_numerics.PRESETS,
+    numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_numerics.CHOICES),
+    large_format="mx9",
+)
+RECORDS = dict(zip(MACHINES, (TRAINIUM3, TENSIX, AIE_ML_V2), strict=True))

@@ -1,20 +1,37 @@
-"""A matmul through golden and through RTL, compared: what the flows of all machines share."""
+"""A matmul through golden and through RTL, compared: what the machines' matmul flows share.
+
+A matmul's journey, the same on all machines:
+
+- **matmul**: the problem, two float32 operands [M, K] and [K, N] and a format.
+- **program**: the converted operands cut into tiles or instructions, made once by golden's `matmul_program`. Golden executes
+  it (`run_program`); the run bench reads the same object and lowers it for its engine.
+- **instruction**: one nc_matmul_mx, MVMUL or vector multiply-accumulate of a program.
+- **tile**: the part of an operand or result that one instruction, or one list of them, takes.
+- **segment**: the part of a program that an engine's memories hold at once: memory writes, then engine commands.
+- **command**: a word that the engine takes, as its own layout has it; the tensor engine calls it an instruction.
+- **player** (`verif.kit.player`): plays segments on an engine in the simulator and reads its results.
+- **run** (`MatmulRun`): one matmul in one format on one engine and simulator; its **outcome** has both results.
+
+In the engines' benches, a **session** is a player with a model beside it: it queues random commands and compares all results.
+"""
 
 import time
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from rich.console import Console
 
+from bitpath.golden.arrays.backend import Progress
 from bitpath.rtl.common.config import to_dict
+from bitpath.sim.engine.machines import ENGINES
 from bitpath.sim.engine.runner import build
 from bitpath.sim.flows.accuracy import accuracy
-from bitpath.sim.flows.job import Outcome, differences, play
+from bitpath.sim.flows.outcome import Outcome, differences, play
 
 
-class MatmulJob:
-    """One product [M, K] by [K, N] in one format on a machine's engine; a machine's flow says the rest.
+class MatmulRun:
+    """One matmul in one format on a machine's engine; each machine's flow has a subclass.
 
     Parameters
     ----------
@@ -24,16 +41,27 @@ class MatmulJob:
     """
 
     machine: ClassVar[str]
-    unit: ClassVar[str]
-    """The engine's name among the units."""
     bench: ClassVar[str]
-    """The module that plays a plan inside the simulator."""
+    """The module that plays the program inside the simulator."""
     flow: ClassVar[str] = "matmul"
+    error_metric: ClassVar[str] = "relative RMS against float64 of the operands"
+    """The error that ``bitpath explore`` measures, against `error_reference`."""
+    program: Any
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: Any, simulator: str):
         self.a, self.b = a, b
         self.format_name = format_name
         self.engine, self.simulator = engine, simulator
+
+    @property
+    def unit(self) -> str:
+        """The engine's name among the units."""
+        return ENGINES[self.machine]
+
+    @staticmethod
+    def with_numerics(engine: Any, numerics: Any) -> Any:
+        """The engine with other numerics."""
+        return replace(engine, unit=replace(engine.unit, numerics=numerics))
 
     @property
     def peak(self) -> float:
@@ -44,11 +72,7 @@ class MatmulJob:
         """Whatever the result depends on besides the engine, as plain JSON values."""
         raise NotImplementedError
 
-    def save_plan(self, path: Path) -> None:
-        """Write what the bench plays."""
-        raise NotImplementedError
-
-    def golden(self) -> np.ndarray:
+    def golden(self, progress: Progress | None = None) -> np.ndarray:
         """Golden's result, float32, at least [M, N]."""
         raise NotImplementedError
 
@@ -57,11 +81,15 @@ class MatmulJob:
         with np.errstate(invalid="ignore", over="ignore"):  # infinities are operands like others
             return self.a.astype(np.float64) @ self.b.astype(np.float64)
 
+    def error_reference(self) -> np.ndarray:
+        """The result in float64 [M, N] without the error of the numerics."""
+        return self.reference()
+
     def matrix(self, output: np.ndarray) -> np.ndarray:
         """The bench's output as float32, at least [M, N]."""
         raise NotImplementedError
 
-    def run(self, console: Console) -> Outcome:
+    def compare(self, console: Console) -> Outcome:
         """Multiply both ways.
 
         Raises
@@ -73,7 +101,7 @@ class MatmulJob:
         start = time.monotonic()
         with console.status("golden"):
             golden = self.golden()
-        left = play(console, built, self.bench, self.format_name, self.save_plan)
+        left = play(console, built, self.bench, self.format_name, self.program)
         golden, rtl = (result[: self.a.shape[0], : self.b.shape[1]] for result in (golden, self.matrix(left["output"])))
         cycles = int(left["cycles"])
         macs = self.a.shape[0] * self.a.shape[1] * self.b.shape[1]

@@ -7,7 +7,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bitpath.sim.flows.job import Outcome, codes
+from bitpath.sim.flows.outcome import Outcome, codes
 
 SHOWN = 20
 """Mismatches shown."""

@@ -1,4 +1,4 @@
-"""What ``bitpath explain tensix`` prints: text of one MVMUL output, or of an output of a matmul."""
+"""Text that ``bitpath explain tensix`` prints: one datum of Dst, or an output of a matmul."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import member
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
-from bitpath.golden.tensix import MatmulPlan, MvmulInstruction, phases, plan_matmul
+from bitpath.golden.tensix import MvmulInstruction, Program, matmul_program, phases
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     BLOCK_ROWS,
@@ -21,8 +22,15 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
 from bitpath.golden.tensix.matmul.explain import explain_chain, explain_dot16
-from bitpath.golden.tensix.operands.arguments import check_dst32, check_phase, member, source_format
-from bitpath.sim.flows.explain_arguments import float_code, output_place, read_word, whole_numbers
+from bitpath.golden.tensix.operands.arguments import check_dst32, check_phase, source_format
+from bitpath.sim.flows.explain_arguments import (
+    chain_or_step,
+    float_code,
+    output_place,
+    read_word,
+    split_list,
+    whole_numbers,
+)
 
 SOURCE_FRACTION_BITS = {
     Format.FP32: 7,
@@ -34,20 +42,12 @@ SOURCE_FRACTION_BITS = {
 """Fraction bits that a source of each float format has; under style BF16 a format of FP32 is read as BF16."""
 SRC_BITS = 19
 INTEGER_EXPONENT = 16
-"""What the exponent field of an integer source holds where the magnitude is not zero."""
+"""Exponent field of an integer source whose magnitude is not zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """How the Matrix unit is set.
-
-    Attributes
-    ----------
-    numerics : what it computes.
-    style : how it reads its sources.
-    dst32 : width of Dst.
-    srca_format, srcb_format : of the sources.
-    """
+    """Settings of the Matrix unit: numerics, style, formats of its sources, and Dst of 32 or 16 bits."""
 
     numerics: TensixNumerics
     style: Style
@@ -73,7 +73,7 @@ class Unit:
 
 
 def unit(numerics: TensixNumerics, style: str, dst32: bool, srca_format: str | None, srcb_format: str | None) -> Unit:
-    """A unit with these settings; ValueError for those that do not go together."""
+    """Return a unit with these settings; raise ValueError if they contradict each other."""
     chosen = member("--style", style, Style)
     check_dst32(chosen, dst32)
     return Unit(
@@ -86,7 +86,7 @@ def unit(numerics: TensixNumerics, style: str, dst32: bool, srca_format: str | N
 
 
 def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: int | None) -> str:
-    """One datum of Dst in one phase, or in the phases of a fidelity in turn.
+    """Explain one datum of Dst in one phase, or in the phases of a fidelity in turn.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: i
 
     Raises
     ------
-    ValueError : something else, or a number that the format does not hold.
+    ValueError : text that is neither, or a number that the format does not hold.
     """
     a = _sources("--src-a", src_a, each.srca_format)
     b = _sources("--src-b", src_b, each.srcb_format)
@@ -120,49 +120,52 @@ def matmul_output(
     place: str,
     step: int | None,
 ) -> str:
-    """The output at ``place`` ("M,N") of ``a @ b``: a line for each MVMUL, or one of them (`step`) in full.
+    """Explain the output at ``place`` ("M,N") of ``a @ b``: a line for each MVMUL, or the one of index `step` in full.
 
     Raises
     ------
-    ValueError : a place outside the output, a step that is not there, and whatever `plan_matmul` refuses.
+    ValueError : a place outside the output, a step that does not exist, or as `matmul_program`.
     """
     m, n = output_place(place, a.shape[0], b.shape[1])
     # Tiles are converted one by one, so that the tile of the output is enough.
     left, right = a[m // TILE * TILE :][:TILE], b[:, n // TILE * TILE :][:, :TILE]
     if format_name == "int8":
         left, right = whole_numbers(left, format_name), whole_numbers(right, format_name)
-    plan = plan_matmul(left, right, fmt=format_name, fidelity=fidelity, dst32=dst32, numerics=numerics)
-    steps = _steps(numerics, plan, m % TILE, n % TILE)
-    if step is None:
-        reference = float(a[m].astype(np.float64) @ b[:, n].astype(np.float64))
-        title = f"{len(steps)} MVMULs of output [{m}, {n}], {format_name} {fidelity}"
-        return f"{title}\n{explain_chain(steps)}\nfloat64      {reference:.9g}, of the matrices before conversion"
-    if not 0 <= step < len(steps):
-        raise ValueError(f"--step is {step}; 0 to {len(steps) - 1} are allowed")
-    name, trace = steps[step]
-    return f"MVMUL {name}\n{explain_dot16(trace)}"
+    program = matmul_program(left, right, fmt=format_name, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    steps = _steps(numerics, program, m % TILE, n % TILE)
+    return chain_or_step(
+        steps,
+        step,
+        title=f"{len(steps)} MVMULs of output [{m}, {n}], {format_name} {fidelity}",
+        noun="MVMUL",
+        chain=explain_chain,
+        one=explain_dot16,
+        row=a[m],
+        column=b[:, n],
+    )
 
 
 def _steps(
-    numerics: TensixNumerics, plan: MatmulPlan, m: int, n: int
+    numerics: TensixNumerics, program: Program, m: int, n: int
 ) -> list[tuple[str, Dot16Trace | IntegerDot16Trace]]:
-    """The instructions that write datum [m, n] of a tile, in order, each with its place in K."""
+    """Return the traces of the instructions that write datum [m, n] of a tile, each named by its range of K."""
     each = Unit(
         numerics=numerics,
-        style=plan.fmt.style,
-        dst32=plan.dst32,
-        srca_format=plan.fmt.register,
-        srcb_format=plan.fmt.register,
+        style=program.fmt.style,
+        dst32=program.dst32,
+        srca_format=program.fmt.register,
+        srcb_format=program.fmt.register,
     )
     row = _register_row(m, n)
     steps, word = [], 0
-    for tile in range(plan.tiles[1]):
-        for instruction in plan.instructions:
+    src_b, src_a = program.src_b[0], program.src_a[:, 0]
+    for tile in range(program.tiles[1]):
+        for instruction in program.instructions:
             distance = row - instruction.dst_row
             if not 0 <= distance < BLOCK_ROWS:
                 continue
-            b = plan.src_b[0, tile, instruction.src_b_row + distance].tolist()
-            a = plan.src_a[tile, 0, instruction.src_a_row : instruction.src_a_row + FACE, n % FACE].tolist()
+            b = src_b[tile, instruction.src_b_row + distance].tolist()
+            a = src_a[tile, instruction.src_a_row : instruction.src_a_row + FACE, n % FACE].tolist()
             trace = each.trace(word, b, a, instruction.phase)
             word = trace.result
             steps.append((_name(len(steps), tile, instruction), trace))
@@ -170,25 +173,23 @@ def _steps(
 
 
 def _register_row(m: int, n: int) -> int:
-    """The row of a tile's registers, its faces one below the other, that holds datum [m, n]."""
+    """Return the register row of datum [m, n]; a tile's faces lie one below the other."""
     face = m // FACE * 2 + n // FACE
     return face * FACE + m % FACE
 
 
 def _name(index: int, tile: int, instruction: MvmulInstruction) -> str:
-    # Of SrcA's faces the upper two hold the first half of a tile's K.
+    # SrcA's upper two faces hold the first half of a tile's K.
     first = tile * TILE + instruction.src_a_row // (2 * FACE) * FACE
     return f"{index:>4}  k {first:>4}-{first + FACE - 1:<4}  phase {instruction.phase}"
 
 
 def _sources(option: str, text: str, fmt: Format) -> list[int]:
-    """Words of a source, padded with zeros to 16."""
-    parts = text.split(",")
-    if len(parts) > COLUMNS:
-        raise ValueError(f"{option} has {len(parts)} words; up to {COLUMNS} are allowed")
+    """Read a source's words and pad them with zeros to 16."""
+    parts = split_list(option, text, COLUMNS, "words")
     words = [read_word(option, part, SRC_BITS, fmt.name, lambda value: _source_word(value, fmt)) for part in parts]
     if fmt in EXPONENT5_FORMATS and any(word >> 15 & 0b111 for word in words):
-        raise ValueError(f"{option} holds exponents above 31; {fmt.name} has 5 exponent bits")
+        raise ValueError(f"{option} must hold exponents of 5 bits with {fmt.name}, not exponents above 31")
     return words + [0] * (COLUMNS - len(words))
 
 
@@ -203,7 +204,7 @@ def _dst(text: str, each: Unit) -> int:
 
 
 def _source_word(value: Fraction, fmt: Format) -> int | None:
-    """Return the logical source word of a number, None where the format does not hold it."""
+    """Return the logical source word of a number, None if the format does not hold it."""
     if fmt is Format.INT8:
         word = _sign_magnitude(value, 10)
         return None if word is None else word >> 10 << 18 | (INTEGER_EXPONENT << 10 if value else 0) | word & 0x3FF
@@ -225,7 +226,7 @@ def _sign_magnitude(value: Fraction, bits: int) -> int | None:
 
 
 def _format(exponent_bits: int, fraction_bits: int) -> FloatFormat:
-    """A format as the Matrix unit reads it: the largest exponent is an ordinary one."""
+    """Return a format as the Matrix unit reads it: the largest exponent is an ordinary one."""
     return FloatFormat(
         name=f"e{exponent_bits}m{fraction_bits}",
         exponent_bits=exponent_bits,
@@ -237,6 +238,6 @@ def _format(exponent_bits: int, fraction_bits: int) -> FloatFormat:
 
 
 def _code(value: Fraction, fmt: FloatFormat) -> int | None:
-    """Return the code of a number that the Matrix unit would read as this number, None where there is none."""
+    """Return the code of a number that the Matrix unit would read as this number, None if there is no such code."""
     read_as_zero = value != 0 and abs(value) < fmt.min_normal
     return None if read_as_zero else float_code(value, fmt)

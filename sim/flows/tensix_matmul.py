@@ -1,19 +1,17 @@
 """One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, compare what Dst holds."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bitpath.golden import tensix
+from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, Fidelity
 from bitpath.golden.tensix.matmul.host import FORMATS as ELEMENT_FORMATS
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.sim.flows.matmul import MatmulJob
-from bitpath.verif.tensix.engine.job_file import save_job
-from bitpath.verif.tensix.engine.lowering import tile_matmul
+from bitpath.sim.flows.matmul import MatmulRun
 
 FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 """What runs when nothing is said."""
@@ -23,6 +21,8 @@ SIZES = ("rows", "cols")
 """What `engine_for` takes."""
 FIDELITIES = {fidelity.value.lower(): fidelity for fidelity in Fidelity}
 FORMAT_NAMES = f"{', '.join(FLOAT_FORMATS)}, each followed by _{', _'.join(FIDELITIES)}"
+SLICES = {"icarus": "32x64x32"}
+"""The slice of the layer that a slow simulator runs by default."""
 
 ENGINES = {
     # The machine's 8x16 dot products, and all of the layer in memory at once.
@@ -47,23 +47,22 @@ def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = No
     return replace(engine, unit=replace(engine.unit, **sizes))
 
 
-class Matmul(MatmulJob):
+class Run(MatmulRun):
     """A product cut into tiles; made at once, so that mistakes show before any simulation. Dst has 32 bits.
 
     Raises
     ------
-    ValueError : an unknown format, or operands that `tensix.plan_matmul` refuses.
+    ValueError : an unknown format, or operands that `tensix.matmul_program` refuses.
     """
 
     machine = "tensix"
-    unit = "tensix_engine"
     bench = "bitpath.verif.tensix.engine.tb_tensix_engine_run"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: TensixEngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)
         self.element, self.fidelity = formats_of(format_name)
         numerics = engine.unit.numerics
-        self.plan = tensix.plan_matmul(a, b, fmt=self.element, fidelity=self.fidelity, numerics=numerics)
+        self.program = tensix.matmul_program(a, b, fmt=self.element, fidelity=self.fidelity, numerics=numerics)
 
     @property
     def peak(self) -> float:
@@ -71,19 +70,12 @@ class Matmul(MatmulJob):
         return unit.rows * unit.cols * COLUMNS / len(FIDELITY_PHASES[self.fidelity])
 
     def settings(self) -> dict[str, Any]:
-        return {"element_format": self.element, "fidelity": self.fidelity.value, "dst32": self.plan.dst32}
+        return {"element_format": self.element, "fidelity": self.fidelity.value, "dst32": self.program.dst32}
 
-    def save_plan(self, path: Path) -> None:
+    def golden(self, progress: Progress | None = None) -> np.ndarray:
         numerics = self.engine.unit.numerics
-        matmul = tile_matmul(
-            self.a, self.b, fmt=self.element, fidelity=self.fidelity, dst32=self.plan.dst32, numerics=numerics
-        )
-        save_job(path, matmul)
-
-    def golden(self) -> np.ndarray:
-        numerics = self.engine.unit.numerics
-        words = tensix.run_plan(self.plan, quirk=numerics.minus_one_quirk, numerics=numerics)
-        return tensix.result_matrix(self.plan, words)
+        words = tensix.run_program(self.program, quirk=numerics.minus_one_quirk, numerics=numerics, progress=progress)
+        return tensix.result_matrix(self.program, words)
 
     def matrix(self, output: np.ndarray) -> np.ndarray:
-        return tensix.result_matrix(self.plan, output)
+        return tensix.result_matrix(self.program, output)

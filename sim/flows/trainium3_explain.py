@@ -1,12 +1,14 @@
-"""What ``bitpath explain trainium3`` prints: text of the codes of one step, or of an output of a matmul."""
+"""Text that ``bitpath explain trainium3`` prints: one step of a PE, or an output of a matmul."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from bitpath.golden import exact
+from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.explain.text import float_text
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.trainium3 import MatmulInstruction, plan_matmul
+from bitpath.golden.trainium3 import MatmulInstruction, matmul_program
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS
 from bitpath.golden.trainium3.matmul.explain import explain_dot_product, explain_dot_step
@@ -16,22 +18,22 @@ from bitpath.sim.flows.trainium3_matmul import formats_of
 
 
 def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales: str, partial: str) -> str:
-    """One step of a PE.
+    """Explain one step of a PE.
 
     Parameters
     ----------
     elements : option, format name and codes of the stationary and of the moving side.
-    scales, partial : codes.
+    scales, partial : hexadecimal codes: stationary and moving scale, FP32 partial sum.
 
     Raises
     ------
-    ValueError : an unknown format, or codes that are not so many hexadecimal numbers of the format's width.
+    ValueError : an unknown format, another number of codes, or codes that are wider than their format.
     """
     formats = {fmt.name: fmt for fmt in numerics.element_formats}
     sides = []
     for option, name, text in elements:
         if name not in formats:
-            raise ValueError(f"{option}-format is {name!r}; {', '.join(formats)} are allowed")
+            raise ValueError(f"{option}-format must be {one_of(formats)}, not {name!r}")
         sides += [_codes(option, text, numerics.terms, formats[name]), formats[name]]
     stationary_scale, moving_scale = _codes("--scales", scales, 2, numerics.scale_format)
     (partial_sum,) = _codes("--partial", partial, 1, FP32)
@@ -41,16 +43,16 @@ def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales
 def dot_product(
     numerics: DotNumerics, a: np.ndarray, b: np.ndarray, format_name: str, place: str, row: int | None
 ) -> str:
-    """The output at ``place`` ("M,N") of ``a @ b``: each instruction's rows, and what PSUM makes of them.
+    """Explain the output at ``place`` ("M,N") of ``a @ b``: the rows of each instruction and the content of PSUM after it.
 
     Raises
     ------
-    ValueError : a place outside the output, a row outside the array, and whatever `plan_matmul` refuses.
+    ValueError : a place outside the output, a row outside the array, or as `matmul_program`.
     """
     m, n = output_place(place, a.shape[0], b.shape[1])
     a_format, b_format = formats_of(format_name)
-    plan = plan_matmul(a, b, a_format=a_format, b_format=b_format)
-    group = [each for each in plan if _holds(each.output[0], m) and _holds(each.output[1], n)]
+    program = matmul_program(a, b, a_format=a_format, b_format=b_format)
+    group = [each for each in program if _holds(each.output[0], m) and _holds(each.output[1], n)]
     lines, psum, first_row = [], None, 0
     for index, each in enumerate(group):
         steps = _steps(numerics, each, m - each.output[0].start, n - each.output[1].start)
@@ -60,10 +62,10 @@ def dot_product(
         lines.append(f"nc_matmul_mx {index + 1} of {len(group)}, {len(steps)} rows, output [{m}, {n}]")
         lines.append(explain_dot_product(steps))
         psum = exact.psum_write(steps[-1].result, psum, FP32)
-        lines.append(f"PSUM         {psum:#010x} = {float(np.uint32(psum).view(np.float32)):.9g}")
+        lines.append(f"PSUM         {psum:#010x} = {float_text(np.uint32(psum).view(np.float32))}")
     if row is not None:
-        raise ValueError(f"--row is {row}; 0 to {first_row - 1} are allowed")
-    # In float64, of what was given: how far quantisation and rounding together have come from it.
+        raise ValueError(f"--row must be 0 to {first_row - 1}, not {row}")
+    # float64 product of the given matrices: shows the error of quantisation and rounding together.
     reference = float(a[m].astype(np.float64) @ b[:, n].astype(np.float64))
     return "\n".join([*lines, f"float64      {reference:.9g}, of the matrices before quantisation"])
 
@@ -89,5 +91,5 @@ def _codes(name: str, text: str, count: int, fmt: FloatFormat) -> list[int]:
         codes = []
     if len(codes) != count or not all(0 <= code < 1 << fmt.width for code in codes):
         wanted = f"{count} hexadecimal codes" if count > 1 else "a hexadecimal code"
-        raise ValueError(f"{name} is {text!r}; {wanted} of {fmt.width} bits each is allowed")
+        raise ValueError(f"{name} must be {wanted} of {fmt.width} bits each, not {text!r}")
     return codes

@@ -1,17 +1,17 @@
 """One matmul through Trainium3: quantise, multiply in golden and on the RTL tensor engine, compare."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bitpath.golden import trainium3
+from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.sim.flows.matmul import MatmulJob
+from bitpath.sim.flows.matmul import MatmulRun
 from bitpath.verif.trainium3.engine.lowering import check_fits
-from bitpath.verif.trainium3.engine.plan_file import save_plan
 
 FORMATS = {
     "mxfp8_e4m3": ("mxfp8_e4m3", "mxfp8_e4m3"),
@@ -22,6 +22,8 @@ FORMATS = {
 FORMAT_NAMES = ", ".join(FORMATS)
 SIZES = ("rows", "cols")
 """What `engine_for` takes."""
+SLICES = {"icarus": "8x128x8"}
+"""The slice of the layer that a slow simulator runs by default."""
 
 ENGINES = {
     # A whole instruction in operand memory and PSUM at once.
@@ -47,24 +49,28 @@ def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = No
     return replace(engine, array=replace(engine.array, **sizes))
 
 
-class Matmul(MatmulJob):
+class Run(MatmulRun):
     """A product quantised and cut into instructions; made at once, so that mistakes show before any simulation.
 
     Raises
     ------
-    ValueError : an unknown format, operands that `trainium3.plan_matmul` refuses, or an engine too small for them.
+    ValueError : an unknown format, operands that `trainium3.matmul_program` refuses, or an engine too small for them.
     """
 
     machine = "trainium3"
-    unit = "tensor_engine"
+    error_metric = "relative RMS against float64 of the quantised operands"  # MXFP8 hides the error of the numerics
     bench = "bitpath.verif.trainium3.engine.tb_tensor_engine_run"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: EngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)
         self.formats = formats_of(format_name)
-        self.instructions = trainium3.plan_matmul(a, b, a_format=self.formats[0], b_format=self.formats[1])
-        for each in self.instructions:
+        self.program = trainium3.matmul_program(a, b, a_format=self.formats[0], b_format=self.formats[1])
+        for each in self.program:
             check_fits(engine, each.stationary.shape[0], (each.stationary.shape[1], each.moving.shape[1]))
+
+    @staticmethod
+    def with_numerics(engine: EngineConfig, numerics: DotNumerics) -> EngineConfig:
+        return replace(engine, array=replace(engine.array, dot=replace(engine.array.dot, numerics=numerics)))
 
     @property
     def peak(self) -> float:
@@ -74,11 +80,19 @@ class Matmul(MatmulJob):
     def settings(self) -> dict[str, Any]:
         return dict(zip(("a_format", "b_format"), self.formats, strict=True))
 
-    def save_plan(self, path: Path) -> None:
-        save_plan(path, self.instructions)
+    def golden(self, progress: Progress | None = None) -> np.ndarray:
+        return trainium3.run_program(self.program, numerics=self.engine.array.dot.numerics, progress=progress)
 
-    def golden(self) -> np.ndarray:
-        return trainium3.run_plan(self.instructions, numerics=self.engine.array.dot.numerics)
+    def error_reference(self) -> np.ndarray:
+        total = np.zeros([side.stop for side in self.program[-1].output])
+        for each in self.program:
+            sides = []
+            for side in ("stationary", "moving"):
+                codes = getattr(each, side)
+                values = trainium3.dequantize(codes.reshape(codes.shape[0], -1), getattr(each, f"{side}_scale"))
+                sides.append(values.reshape(codes.shape))
+            total[each.output] += np.einsum("pmi,pni->mn", *sides)
+        return total[: self.a.shape[0], : self.b.shape[1]]
 
     def matrix(self, output: np.ndarray) -> np.ndarray:
         return output.view(np.float32)

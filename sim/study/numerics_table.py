@@ -1,17 +1,23 @@
-"""Numerics and their standing as Markdown tables, made from the declarations in golden/spec."""
+"""Markdown tables of numerics and their standing, from the declarations of the machines."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from enum import Enum
-from typing import Any
+from typing import Any, get_args
 
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.sources import Choice, Source
+from bitpath.golden.formats.sources import Choice, Kind, Source
+
+
+def numerics_table(rows: Sequence[Preset] | Sequence[Choice]) -> str:
+    """Return the Markdown table of presets or of choices."""
+    return choices_table(rows) if isinstance(rows[0], Choice) else presets_table(rows)
 
 
 def presets_table(presets: Sequence[Preset]) -> str:
-    """A row for each field of each preset; a preset after the first shows only where it differs."""
+    """Return a row for each field of each preset; a preset after the first shows only where it differs."""
     rows = []
     for index, preset in enumerate(presets):
         for field in fields(preset.numerics):
@@ -24,10 +30,20 @@ def presets_table(presets: Sequence[Preset]) -> str:
 
 
 def choices_table(choices: Sequence[Choice]) -> str:
-    """A row for each choice that has no switch."""
+    """Return a row for each choice that has no switch."""
     return _table(
         ("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in choices]
     )
+
+
+def standings(groups: Iterable[Sequence[Preset] | Sequence[Choice]]) -> dict[str, int]:
+    """Count statements by standing: the fields of each group's first preset, and the fixed choices."""
+    kinds: Counter[str] = Counter()
+    for group in groups:
+        first = group[0]
+        sources = [each.source for each in group] if isinstance(first, Choice) else first.sources.values()
+        kinds.update(source.kind for source in sources)
+    return {kind: kinds[kind] for kind in get_args(Kind)}
 
 
 def _standing(source: Source) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from bitpath.golden import trainium3
 from bitpath.sim.commands import explain, formal, numerics
-from bitpath.sim.flows import aie_matmul, layer, rmsnorm_quant, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows.machines import RECORDS, TRAINIUM3
 from bitpath.sim.study.synth import configurations
 
 README = Path(__file__).parents[2] / "README.md"
@@ -49,19 +49,21 @@ def test_the_latency_table_is_the_models():
 def test_the_table_of_flows_has_every_format_and_no_mismatch():
     found = re.search(r"<!-- flows -->\n(.*?)\n<!-- /flows -->", README.read_text(), re.DOTALL)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
-    flows = {"rmsnorm_quant": rmsnorm_quant, "layer": layer}
+    flows = TRAINIUM3.flows
     assert [tuple(row[:2]) for row in rows] == [(name, fmt) for name, flow in flows.items() for fmt in flow.FORMATS]
     assert {row[3] for row in rows} == {"0"}
     elements = 128 * 384
-    compared = {"row": elements + 128 * 4, "static": elements} | dict.fromkeys(layer.FORMATS, elements + elements // 32)
+    compared = {"row": elements + 128 * 4, "static": elements} | dict.fromkeys(
+        flows["layer"].FORMATS, elements + elements // 32
+    )
     assert all(row[2].startswith(f"{compared[row[1]]:,} ") for row in rows)
 
 
 def test_the_run_table_has_every_format_and_no_mismatch():
     found = re.search(r"<!-- run -->\n(.*?)\n<!-- /run -->", README.read_text(), re.DOTALL)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
-    flows = {"trainium3": trainium3_matmul, "tensix": tensix_matmul, "aie_ml_v2": aie_matmul}
-    assert [tuple(row[:2]) for row in rows] == [(name, fmt) for name, flow in flows.items() for fmt in flow.FORMATS]
+    formats = [(name, each) for name, record in RECORDS.items() for each in record.matmul.FORMATS]
+    assert [tuple(row[:2]) for row in rows] == formats
     # Every output of the layer, [128, 512].
     assert all(row[2:4] == [f"{128 * 512:,}", "0"] for row in rows)
 

@@ -1,6 +1,6 @@
-"""Plays programs on an engine inside the simulator: what the engines' hosts share."""
+"""The player of segments on an engine inside the simulator, for the benches of all engines."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +17,18 @@ POLL_CYCLES = 256
 
 @dataclass
 class Segment:
-    """Memory writes, and the commands that may run once these are done; both as stream payloads."""
+    """The part of a program that the engine's memories hold at once.
+
+    Attributes
+    ----------
+    writes : to memories, as payloads of the stream ``write``.
+    commands : that run once the writes are done, as payloads.
+    results : output tiles that it leaves in the result memory: row and column of the tile, and its first word.
+    """
 
     writes: list[int] = field(default_factory=list)
     commands: list[int] = field(default_factory=list)
+    results: list[tuple[int, int, int]] = field(default_factory=list)
 
 
 class EnginePlayer:
@@ -130,3 +138,12 @@ class MemoryPlayer(EnginePlayer):
         """Bytes of the result memory, uint8 [words * word_bytes]."""
         answers = await self.ask(range(address, address + words))
         return np.frombuffer(b"".join(word.to_bytes(self.word_bytes, "little") for word in answers), np.uint8)
+
+    async def output_tiles(
+        self, segments: Iterable[Segment], words: int, progress: Callable[[int], None] | None = None
+    ) -> AsyncIterator[tuple[int, int, np.ndarray]]:
+        """Play segments; after each, yield row, column and bytes of the output tiles of ``words`` words that it left."""
+        for segment in segments:
+            await self.play([segment], progress)
+            for row, column, address in segment.results:
+                yield row, column, await self.read(address, words)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_FORMATS
 from bitpath.golden.aie_ml_v2.declarations.modes import MODES, TIMINGS, Mode, Timing
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.operands.arguments import check_choice, numerics_or_default
+from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
+from bitpath.golden.arrays.arguments import check_choice
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,4 @@
-"""One lane of the multiply-accumulate as text: which bits come out, and why.
-
-Every number printed is taken from the scalar tier's own trace; nothing is computed a second time here but exact values,
-their sums and their distance from the result.
-"""
+"""Explanations of one multiply-accumulate lane and of a chain of instructions, made of the shared blocks of text."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,7 +7,16 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MX_NA
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact import Block, IntegerLaneTrace, LaneTrace, Term
 from bitpath.golden.aie_ml_v2.exact.fused import QUARTERS
-from bitpath.golden.explain.text import collapsed, error_text, fields_text, result_text
+from bitpath.golden.explain.text import (
+    both_zero,
+    chain_lines,
+    collapsed,
+    error_lines,
+    fields_text,
+    float_text,
+    normalisation_text,
+    result_text,
+)
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, ulp
@@ -36,33 +41,28 @@ def explain_chain(steps: Sequence[tuple[str, LaneTrace | IntegerLaneTrace]]) -> 
     ------
     ValueError : `steps` is empty.
     """
-    if not steps:
-        raise ValueError("steps must hold at least one instruction, not none")
-    final = steps[-1][1]
-    width = max(len(name) for name, _ in steps)
+    final = steps[-1][1] if steps else None
     if isinstance(final, IntegerLaneTrace):
-        lines = [f"{'':<{width}}  {'sum of products':<22}accumulator"]
-        lines += [f"{name:<{width}}  {sum(each.products):<22}{each.result}" for name, each in steps]
+        head = f"{'sum of products':<22}accumulator"
+        lines = chain_lines(steps, head, lambda each: f"{sum(each.products):<22}{each.result}", noun="instruction")
         return "\n".join([*lines, f"result       {final.result}"])
-    lines = [
-        f"numerics     {_numerics(final.numerics)}",
-        f"{'':<{width}}  {'largest code':<14}{'sum of products':<18}{'accumulator':<32}error in ulp",
-    ]
-    for name, each in steps:
-        code = "-" if each.exponent is None else str(each.exponent)
-        products = "not finite" if each.exact is None else _number(_products(each))
-        error = _error(each.result, each.exact)
-        shown = "-" if error is None else f"{float(error):+.4g}"
-        lines.append(f"{name:<{width}}  {code:<14}{products:<18}{result_text(FP32, each.result):<32}{shown}")
-    lines.append(f"result       {result_text(FP32, final.result)}")
+    head = f"{'largest code':<14}{'sum of products':<18}{'accumulator':<32}error in ulp"
+    lines = chain_lines(steps, head, _chain_row, noun="instruction")
+    lines = [f"numerics     {_numerics(final.numerics)}", *lines, f"result       {result_text(FP32, final.result)}"]
     if any(each.exact is None for _, each in steps):
-        return "\n".join([*lines, "exact        none: a NaN or an infinity takes part"])
+        return "\n".join([*lines, *error_lines(None, "", None)])
     first = steps[0][1]
     exact = first.exact - _products(first) + sum(_products(each) for _, each in steps)
-    lines.append(
-        f"exact        {float(exact):.17g}, of the products of {'codes' if isinstance(final.a, Block) else 'floats'}"
-    )
-    return "\n".join([*lines, f"error        {error_text(_error(final.result, exact))}"])
+    shown = f"{float(exact):.17g}, of the products of {'codes' if isinstance(final.a, Block) else 'floats'}"
+    return "\n".join([*lines, *error_lines(exact, shown, _error(final.result, exact))])
+
+
+def _chain_row(each: LaneTrace) -> str:
+    code = "-" if each.exponent is None else str(each.exponent)
+    products = "not finite" if each.exact is None else float_text(_products(each))
+    error = _error(each.result, each.exact)
+    shown = "-" if error is None else f"{float(error):+.4g}"
+    return f"{code:<14}{products:<18}{result_text(FP32, each.result):<32}{shown}"
 
 
 def _float(trace: LaneTrace) -> list[str]:
@@ -76,11 +76,14 @@ def _float(trace: LaneTrace) -> list[str]:
     return [
         *lines,
         f"maximum      code {trace.exponent}: the grid is 2**{floor_log2(trace.unit)}",
-        f"sum          {trace.total} = {_number(trace.total * trace.unit)}",
+        f"sum          {trace.total} = {float_text(trace.total * trace.unit)}",
         *_normalisation(trace),
         f"result       {result_text(FP32, trace.result)}",
-        f"exact        {float(trace.exact):.17g}, of the terms before they were aligned",
-        f"error        {error_text(_error(trace.result, trace.exact))}",
+        *error_lines(
+            trace.exact,
+            f"{float(trace.exact):.17g}, of the terms before they were aligned",
+            _error(trace.result, trace.exact),
+        ),
     ]
 
 
@@ -109,9 +112,8 @@ def _blocks(trace: LaneTrace) -> list[str]:
     if not trace.post_add:
         return lines
     places = sum(each.exponent - MX_BIAS + 1 - each.fmt.magnitude_bits for each in (trace.a, trace.b))
-    hidden = [x == y == 0 for x, y in zip(trace.a.codes, trace.b.codes, strict=True)]
     lines.append(f"{'k':>5}  {'a: shift, code':<26}{'b: shift, code':<26}{'shifts':>6}{'product':>10}{'in T':>10}")
-    lines += collapsed(hidden, lambda k: _pair(trace, k), lambda _: "codes 0")
+    lines += collapsed(both_zero(trace.a.codes, trace.b.codes), lambda k: _pair(trace, k), lambda _: "codes 0")
     left = trace.numerics.align_fraction_bits - 2 * trace.a.fmt.magnitude_bits
     lines.append(
         f"post-add     product in units of 2**{places}, T in quarters of them; T << {left} is on the grid of its code"
@@ -129,7 +131,8 @@ def _block(trace: LaneTrace, name: str, block: Block) -> str:
 def _pair(trace: LaneTrace, k: int) -> str:
     product = trace.products[k]
     sides = "".join(
-        f"{f'{block.shift_of(k)} {block.codes[k]:>4} = {_number(block.value(k))}':<26}" for block in (trace.a, trace.b)
+        f"{f'{block.shift_of(k)} {block.codes[k]:>4} = {float_text(block.value(k))}':<26}"
+        for block in (trace.a, trace.b)
     )
     shifts = trace.a.shift_of(k) + trace.b.shift_of(k)
     return f"{k:>5}  {sides}{shifts:>6}{float(product):>10.9g}{int(product * QUARTERS):>10}"
@@ -151,7 +154,7 @@ def _terms(trace: LaneTrace) -> list[str]:
         columns = [[fields_text(fmt, code) for code, fmt in side] for side in (trace.a, trace.b)]
         left = max((len(each) for each in columns[0]), default=0) + 2
         names = [(str(k), f"{x:<{left}}{y}") for k, (x, y) in enumerate(zip(*columns, strict=True))]
-        hidden = [x[0] == y[0] == 0 for x, y in zip(trace.a, trace.b, strict=True)]
+        hidden = both_zero(*([code for code, _ in side] for side in (trace.a, trace.b)))
     width = max(len(text) for _, text in (*names, *accumulators)) + 2
     rows = [
         f"{name:>5}  {text:<{width}}{_alignment(trace, term)}"
@@ -175,7 +178,7 @@ def _alignment(trace: LaneTrace, term: Term) -> str:
     """Show a term's value, its code, how far below the largest it is, and what of it is on the grid."""
     if term.kind is not Kind.FINITE:
         return "NaN" if term.kind is Kind.NAN else f"{'-' if term.sign else ''}infinity"
-    value = f"{_number(term.value):<18}"
+    value = f"{float_text(term.value):<18}"
     if term.exponent is None:
         return f"{value}{'-':>5}"
     if trace.exponent is None:
@@ -188,14 +191,9 @@ def _alignment(trace: LaneTrace, term: Term) -> str:
 def _normalisation(trace: LaneTrace) -> list[str]:
     if trace.total == 0:
         return []
-    position = floor_log2(Fraction(trace.total))
-    field = trace.exponent + position - trace.numerics.align_fraction_bits - FP32.bias - 1
-    text = f"normalise    leading one at bit {position}, exponent field {field}"
-    dropped = position - FP32.fraction_bits
-    if dropped > 0:
-        rest = Fraction(abs(trace.total) % (1 << dropped), 1 << dropped)
-        name = trace.numerics.result_rounding.name
-        text += f", {dropped} bits rounded off ({name}): {float(rest):.6g} of the last place"
+    numerics = trace.numerics
+    offset = trace.exponent - numerics.align_fraction_bits - FP32.bias - 1
+    text = normalisation_text(trace.total, "exponent field", offset, FP32.fraction_bits, numerics.result_rounding.name)
     result = trace.result & ~FP32.sign_mask
     if result == 0:
         text += "; below the normal numbers, zero"
@@ -206,12 +204,13 @@ def _normalisation(trace: LaneTrace) -> list[str]:
 
 def _integer(trace: IntegerLaneTrace) -> list[str]:
     mode = trace.mode
-    hidden = [x == y == 0 for x, y in zip(trace.a, trace.b, strict=True)]
     lines = [
         f"mode         {mode.name}, {mode.lanes} lanes of {mode.lane_bits} bits",
         f"{'k':>5}  {'a':>11}{'b':>11}{'product':>22}",
         *collapsed(
-            hidden, lambda k: f"{k:>5}  {trace.a[k]:>11}{trace.b[k]:>11}{trace.products[k]:>22}", lambda _: "zeros"
+            both_zero(trace.a, trace.b),
+            lambda k: f"{k:>5}  {trace.a[k]:>11}{trace.b[k]:>11}{trace.products[k]:>22}",
+            lambda _: "zeros",
         ),
     ]
     for name, addend in zip(("acc1", "acc2"), trace.addends, strict=True):
@@ -229,7 +228,3 @@ def _error(result: int, exact: Fraction | None) -> Fraction | None:
     if exact is None or got.kind is not Kind.FINITE:
         return None
     return (got.value - exact) / ulp(FP32, exact)
-
-
-def _number(value: Fraction) -> str:
-    return f"{float(value):.9g}"

@@ -1,7 +1,7 @@
 """Matrices of any size on the native products of the vector unit, steps of K in order.
 
-`plan_matmul` converts the operands and cuts them into tiles. The golden model (`run_plan`) and the RTL execute the same
-plan, so a difference between the two is never one of tiling or conversion.
+`matmul_program` converts the operands and cuts them into tiles. The golden model (`run_program`) and the RTL execute the same
+program, so a difference between the two is never one of tiling or conversion.
 
 Ref: llvm-aie for the shapes; AM027, Table 7.
 """
@@ -19,15 +19,10 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
 from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_sparse
 from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
-from bitpath.golden.aie_ml_v2.operands.arguments import (
-    check_array,
-    check_choice,
-    check_integers,
-    member,
-    numerics_or_default,
-)
+from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_integers, member, one_of
 from bitpath.golden.arrays.backend import Progress, cuts
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
@@ -43,7 +38,7 @@ Operand = np.ndarray | MxBlocks | SparseVector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MatmulPlan:
+class Program:
     """A matrix product cut into native ones.
 
     Attributes
@@ -99,13 +94,13 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
 
-    Parameters and errors are those of `plan_matmul`; `progress` is `run_plan`'s.
+    Parameters and errors are those of `matmul_program`; `progress` is `run_program`'s.
     """
-    plan = plan_matmul(a, b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
-    return result_matrix(plan, run_plan(plan, progress=progress))
+    program = matmul_program(a, b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
+    return result_matrix(program, run_program(program, progress=progress))
 
 
-def plan_matmul(
+def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
     *,
@@ -113,7 +108,7 @@ def plan_matmul(
     rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
     sparse: bool = False,
     numerics: AieNumerics | None = None,
-) -> MatmulPlan:
+) -> Program:
     """Convert two matrices and cut their product into native ones, all dimensions padded with zeros.
 
     Parameters
@@ -138,16 +133,16 @@ def plan_matmul(
         else:
             check_array(name, matrix, np.float32)
         if matrix.ndim != 2 or 0 in matrix.shape:
-            raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+            raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
     if a.shape[1] != b.shape[0]:
-        raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
+        raise ValueError(f"b must have {a.shape[1]} rows, as many as a has columns, not {b.shape[0]}")
     if sparse and not mode.sparse_shapes:
-        allowed = [name for name in FORMATS if _mode(name, numerics).sparse_shapes]
-        raise ValueError(f"sparse is True; with fmt {fmt!r}, False is allowed, True with {', '.join(allowed)}")
+        known = one_of(name for name in FORMATS if _mode(name, numerics).sparse_shapes)
+        raise ValueError(f"fmt must be {known} with sparse True, not {fmt!r}")
     tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
     code = member("rounding", rounding, RoundingCode)
     right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, code, numerics)
-    return MatmulPlan(
+    return Program(
         fmt=fmt,
         mode=mode,
         tile=tile,
@@ -158,72 +153,72 @@ def plan_matmul(
     )
 
 
-def run_plan(plan: MatmulPlan, *, progress: Progress | None = None) -> np.ndarray:
-    """Execute a plan; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read.
+def run_program(program: Program, *, progress: Progress | None = None) -> np.ndarray:
+    """Execute a program; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read.
 
     `progress` is told the blocks of rows done and all of them, whenever one is done.
     """
-    dense = not isinstance(plan.b, SparseVector) and plan.fmt not in INTEGER_MODES
-    if dense and backend.compiled(plan.mac_count):
+    dense = not isinstance(program.b, SparseVector) and program.fmt not in INTEGER_MODES
+    if dense and backend.compiled(program.mac_count):
         from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
 
-        if aie_lanes.supports(plan.numerics, plan.a if isinstance(plan.a, MxBlocks) else None):
-            return _run_compiled(plan, progress)
-    return _run_steps(plan, progress)
+        if aie_lanes.supports(program.numerics, program.a if isinstance(program.a, MxBlocks) else None):
+            return _run_compiled(program, progress)
+    return _run_steps(program, progress)
 
 
-def _run_compiled(plan: MatmulPlan, progress: Progress | None) -> np.ndarray:
-    """Execute a plan in `golden.fast`; tile rows and columns of floats that hold infinity or NaN step by step."""
+def _run_compiled(program: Program, progress: Progress | None) -> np.ndarray:
+    """Execute a program in `golden.fast`; tile rows and columns of floats that hold infinity or NaN step by step."""
     from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
 
-    rows, _, columns = plan.tiles
-    if isinstance(plan.a, MxBlocks):
-        result = aie_lanes.multiply_blocks(plan.numerics, plan.a, plan.b, progress)
+    rows, _, columns = program.tiles
+    if isinstance(program.a, MxBlocks):
+        result = aie_lanes.multiply_blocks(program.numerics, program.a, program.b, progress)
     else:
-        result = aie_lanes.multiply_floats(plan.numerics, plan.a, plan.b, progress)
-    tiles = result.reshape(rows, plan.tile.m, columns, plan.tile.n).swapaxes(1, 2)
-    if not isinstance(plan.a, MxBlocks):
-        special_rows = aie_lanes.specials(plan.a).any(axis=(1, 2, 3))
-        special_columns = aie_lanes.specials(plan.b).any(axis=(0, 2, 3))
+        result = aie_lanes.multiply_floats(program.numerics, program.a, program.b, progress)
+    tiles = result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
+    if not isinstance(program.a, MxBlocks):
+        special_rows = aie_lanes.specials(program.a).any(axis=(1, 2, 3))
+        special_columns = aie_lanes.specials(program.b).any(axis=(0, 2, 3))
         if special_rows.any():
-            tiles[special_rows] = _run_steps(replace(plan, a=plan.a[special_rows]))
+            tiles[special_rows] = _run_steps(replace(program, a=program.a[special_rows]))
         if special_columns.any():
-            tiles[:, special_columns] = _run_steps(replace(plan, b=plan.b[:, special_columns]))
+            tiles[:, special_columns] = _run_steps(replace(program, b=program.b[:, special_columns]))
     return np.ascontiguousarray(tiles)
 
 
-def _run_steps(plan: MatmulPlan, progress: Progress | None = None) -> np.ndarray:
-    """Execute a plan step by step, for some tile rows at a time."""
-    rows, depth, columns = plan.tiles
+def _run_steps(program: Program, progress: Progress | None = None) -> np.ndarray:
+    """Execute a program step by step, for some tile rows at a time."""
+    rows, depth, columns = program.tiles
     parts = []
     for start in range(0, rows, ROW_TILES):
-        a = plan.a[start : start + ROW_TILES]
+        a = program.a[start : start + ROW_TILES]
         acc = None
         for k in range(depth):
-            acc = _step(plan, a[:, k, np.newaxis, :, np.newaxis], plan.b, k, acc)
+            acc = _step(program, a[:, k, np.newaxis, :, np.newaxis], program.b, k, acc)
         parts.append(acc)
         if progress is not None:
             progress(min(start + ROW_TILES, rows), rows)
-    return np.concatenate(parts).reshape(rows, columns, plan.tile.m, plan.tile.n)
+    return np.concatenate(parts).reshape(rows, columns, program.tile.m, program.tile.n)
 
 
-def result_matrix(plan: MatmulPlan, tiles: np.ndarray) -> np.ndarray:
+def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
     """Return accumulators [M/m, N/n, m, n] as the matrix [M, N] that they are, without padding."""
     rows, columns, m, n = tiles.shape
     whole = tiles.transpose(0, 2, 1, 3).reshape(rows * m, columns * n)
-    return np.ascontiguousarray(whole[: plan.shape[0], : plan.shape[1]])
+    return np.ascontiguousarray(whole[: program.shape[0], : program.shape[1]])
 
 
-def _step(plan: MatmulPlan, a: np.ndarray | MxBlocks, b: Operand, k: int, acc: np.ndarray | None) -> np.ndarray:
-    name = "fp8" if plan.mode is FLOAT8 else plan.fmt
+def _step(program: Program, a: np.ndarray | MxBlocks, b: Operand, k: int, acc: np.ndarray | None) -> np.ndarray:
+    name = "fp8" if program.mode == FLOAT8 else program.fmt
     if isinstance(b, SparseVector):
-        options = {} if plan.fmt in INTEGER_MODES else {"numerics": plan.numerics}
+        options = {} if program.fmt in INTEGER_MODES else {"numerics": program.numerics}
         right = SparseVector(b.slots[k][np.newaxis, :, np.newaxis], b.mask[k][np.newaxis, :, np.newaxis])
         return sparse_dot(a, right, acc, fmt=name, **options)
     right = b[k][np.newaxis, :, np.newaxis]
-    if plan.fmt in INTEGER_MODES:
-        return integer_dot(a, right, acc, mode=plan.fmt)
-    return fused_dot(a, right, acc, fmt=name, numerics=plan.numerics)
+    if program.fmt in INTEGER_MODES:
+        return integer_dot(a, right, acc, mode=program.fmt)
+    return fused_dot(a, right, acc, fmt=name, numerics=program.numerics)
 
 
 def _mode(fmt: str, numerics: AieNumerics) -> Mode:
@@ -246,7 +241,7 @@ def _to_sparse(tiles: np.ndarray) -> SparseVector:
     crowded = (entities.reshape(-1, SPARSE_GROUP) != 0).sum(axis=-1)
     if crowded.max() > SPARSE_KEPT:
         raise ValueError(
-            f"b has {crowded.max()} nonzero numbers among four neighbours along K; {SPARSE_KEPT} are allowed"
+            f"b must have {SPARSE_KEPT} nonzero numbers among four neighbours along K, not {crowded.max()}"
         )
     return to_sparse(entities)
 

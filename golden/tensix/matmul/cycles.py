@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bitpath.golden.arrays.arguments import check_choice, integer
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -105,18 +106,15 @@ def tflops(operation: str, phase_count: int = 1) -> float:
     operation : a name of `OPERATIONS`.
     phase_count : fidelity phases run, 1 to 4; 1 for operations without phases.
     """
-    if operation not in OPERATIONS:
-        raise ValueError(f"operation is {operation!r}; {', '.join(map(repr, OPERATIONS))} are allowed")
-    allowed = PHASES if operation in PHASED else 1
-    if not 1 <= phase_count <= allowed:
-        raise ValueError(f"phase_count is {phase_count}; for {operation}, 1 to {allowed} are allowed")
+    check_choice("operation", operation, OPERATIONS)
+    limits = range(1, (PHASES if operation in PHASED else 1) + 1)
+    phase_count = integer("phase_count", phase_count, limits, f" for {operation}")
     return OPERATIONS[operation] * CLOCK_GHZ / 1000 / phase_count
 
 
 def board_tflops(board: str, fidelity: str | Fidelity, fmt: Format | None = None) -> float:
     """Return a board's matrix TFLOP/s; with a format, bound by the unpacking of its tiles too."""
-    if board not in BOARD_UNITS:
-        raise ValueError(f"board is {board!r}; {', '.join(map(repr, BOARD_UNITS))} are allowed")
+    check_choice("board", board, BOARD_UNITS)
     peak = BOARD_UNITS[board] * tflops("MVMUL", len(phases(fidelity)))
     if fmt is None:
         return peak

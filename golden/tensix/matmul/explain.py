@@ -1,15 +1,19 @@
-"""One output of the Matrix unit as text: which bits come out, and why.
-
-Every number printed is taken from the scalar tier's own trace; nothing is computed a second time here but exact values,
-their sums and their distance from the result.
-"""
+"""Explanations of one Dst datum of the Matrix unit and of a chain of MVMULs, made of the shared blocks of text."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-from bitpath.golden.explain.text import collapsed, error_text
+from bitpath.golden.explain.text import (
+    both_zero,
+    chain_lines,
+    collapsed,
+    error_lines,
+    float_text,
+    normalisation_text,
+)
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
-from bitpath.golden.scalar.rounding import floor_log2, ulp
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.rounding import ulp
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact import Accumulation, Dot16Trace, IntegerDot16Trace, Source
@@ -20,6 +24,7 @@ FIELDS_A = ("10..6", "5..1")
 """Bits of SrcA's significand in even and in odd phases."""
 FIELDS_B = ("10..4", "3..0")
 """Bits of SrcB's significand in phases 0 and 1, and in 2 and 3, where three zeros follow."""
+TIES = {Rounding.RNE: "EVEN", Rounding.RNA: "AWAY", Rounding.RNU: "UP"}
 INTEGER_FIELDS_A = ("7..5", "4..0")
 INTEGER_FIELDS_B = ("9..4", "3..0")
 
@@ -40,30 +45,34 @@ def explain_chain(steps: Sequence[tuple[str, Dot16Trace | IntegerDot16Trace]]) -
     ------
     ValueError : `steps` is empty.
     """
-    if not steps:
-        raise ValueError("steps must hold at least one instruction, not none")
-    final = steps[-1][1]
-    width = max(len(name) for name, _ in steps)
+    final = steps[-1][1] if steps else None
     if isinstance(final, IntegerDot16Trace):
-        lines = [f"{'':<{width}}  {'sum of products':<17}Dst"]
-        lines += [f"{name:<{width}}  {each.total:<17}{_integer_dst(each.result)}" for name, each in steps]
+        lines = chain_lines(
+            steps,
+            f"{'sum of products':<17}Dst",
+            lambda each: f"{each.total:<17}{_integer_dst(each.result)}",
+            noun="instruction",
+        )
         return "\n".join([*lines, f"result       {_integer_dst(final.result)}"])
-    lines = [
-        _numerics(final.numerics, final.dst32),
-        f"{'':<{width}}  {'group maxima':<14}{'sum of groups':<18}{'Dst':<32}error in ulp",
-    ]
-    for name, each in steps:
-        maxima = " ".join(map(str, each.group_exponents))
-        total = sum(_sum_value(each, significand, exponent) for significand, exponent in each.sums)
-        error = f"{float(_error(each)):+.4g}" + (", quirk" if each.accumulation.quirk else "")
-        lines.append(f"{name:<{width}}  {maxima:<14}{_number(total):<18}{_dst(each, each.result):<32}{error}")
+    head = f"{'group maxima':<14}{'sum of groups':<18}{'Dst':<32}error in ulp"
+    lines = chain_lines(steps, head, _chain_row, noun="instruction")
     exact = _dst_value(steps[0][1], steps[0][1].dst) + sum(_products(each) for _, each in steps)
-    lines += [
-        f"result       {_dst(final, final.result)}",
-        f"exact        {float(exact):.17g}, of the products of fields",
-        f"error        {error_text((_dst_value(final, final.result) - exact) / ulp(_dst_format(final), exact))}",
-    ]
-    return "\n".join(lines)
+    error = (_dst_value(final, final.result) - exact) / ulp(_dst_format(final), exact)
+    return "\n".join(
+        [
+            _numerics(final.numerics, final.dst32),
+            *lines,
+            f"result       {_dst(final, final.result)}",
+            *error_lines(exact, f"{float(exact):.17g}, of the products of fields", error),
+        ]
+    )
+
+
+def _chain_row(each: Dot16Trace) -> str:
+    maxima = " ".join(map(str, each.group_exponents))
+    total = sum(_sum_value(each, significand, exponent) for significand, exponent in each.sums)
+    error = f"{float(_error(each)):+.4g}" + (", quirk" if each.accumulation.quirk else "")
+    return f"{maxima:<14}{float_text(total):<18}{_dst(each, each.result):<32}{error}"
 
 
 def _float(trace: Dot16Trace) -> list[str]:
@@ -78,7 +87,7 @@ def _float(trace: Dot16Trace) -> list[str]:
         _numerics(trace.numerics, trace.dst32),
         f"{'k':>5}  {'SrcA':<{width}}{'SrcB':<{width}}{'fields':<15}{'product':>8}{'exponent':>10}{'aligned':>9}",
         *collapsed(
-            _both_zero(trace),
+            both_zero(trace.src_a, trace.src_b),
             lambda k: _term(trace, k, width),
             lambda k: f"zero words, exponent {trace.products[k].exponent}",
         ),
@@ -89,8 +98,7 @@ def _float(trace: Dot16Trace) -> list[str]:
     return [
         *lines,
         f"result       {_dst(trace, trace.result)}",
-        f"exact        {float(exact):.17g}, of the products of fields and Dst",
-        f"error        {error_text(_error(trace))}",
+        *error_lines(exact, f"{float(exact):.17g}, of the products of fields and Dst", _error(trace)),
     ]
 
 
@@ -106,10 +114,6 @@ def _pairs(trace: Dot16Trace, k: int) -> tuple[tuple[int, Source], tuple[int, So
     return (trace.src_a[k], trace.a[k]), (trace.src_b[k], trace.b[k])
 
 
-def _both_zero(trace: Dot16Trace | IntegerDot16Trace) -> list[bool]:
-    return [a == b == 0 for a, b in zip(trace.src_a, trace.src_b, strict=True)]
-
-
 def _groups(trace: Dot16Trace) -> list[str]:
     size, lines = trace.numerics.group, []
     for index, (highest, (significand, exponent)) in enumerate(zip(trace.group_exponents, trace.sums, strict=True)):
@@ -119,7 +123,7 @@ def _groups(trace: Dot16Trace) -> list[str]:
             continue
         total = sum(trace.aligned[index * size : (index + 1) * size])
         unit = PRODUCT_FRACTION_BITS + trace.numerics.product_guard_bits
-        value = _number(_sum_value(trace, significand, exponent))
+        value = float_text(_sum_value(trace, significand, exponent))
         lines.append(f"{name:<13}maximum exponent {highest}, sum {total} in units of 2**-{unit} there = {value}")
     return lines
 
@@ -155,15 +159,9 @@ def _rounding(trace: Dot16Trace, each: Accumulation) -> list[str]:
     if each.quirk:
         return ["quirk        the sum is -1 unit: Wormhole writes -1.0 at the exponent + 4 (tt-metal #38306)"]
     _, fraction_bits = dst_fields(trace.style, trace.dst32)
-    position = floor_log2(Fraction(each.total))
-    dropped = position - fraction_bits
-    text = f"normalise    leading one at bit {position}, exponent {each.exponent + position - each.fraction_bits}"
-    if dropped > 0:
-        rest = Fraction(abs(each.total) % (1 << dropped), 1 << dropped)
-        text += f", {dropped} bits rounded off ({trace.numerics.final_tie.name}): {float(rest):.6g} of the last place"
-    if trace.result == 0:
-        text += "; too small, +0"
-    return [text]
+    offset = each.exponent - each.fraction_bits
+    text = normalisation_text(each.total, "exponent", offset, fraction_bits, TIES[trace.numerics.final_tie])
+    return [text + "; too small, +0" if trace.result == 0 else text]
 
 
 def _integer(trace: IntegerDot16Trace) -> list[str]:
@@ -173,7 +171,7 @@ def _integer(trace: IntegerDot16Trace) -> list[str]:
         f"phase {phase}      style INT8, Dst INT32; {fields}",
         f"{'k':>5}  {'SrcA':<34}{'SrcB':<34}{'fields':<14}product",
         *collapsed(
-            _both_zero(trace),
+            both_zero(trace.src_a, trace.src_b),
             lambda k: _integer_term(trace, k),
             lambda _: "zero words",
         ),
@@ -207,7 +205,7 @@ def _numerics(numerics: TensixNumerics, dst32: bool) -> str:
         "Dst": numerics.dst_tie,
         "result": numerics.final_tie,
     }
-    parts = [f"groups of {numerics.group}", f"ties {', '.join(f'{name} {tie.name}' for name, tie in ties.items())}"]
+    parts = [f"groups of {numerics.group}", f"ties {', '.join(f'{name} {TIES[tie]}' for name, tie in ties.items())}"]
     if numerics.product_guard_bits:
         parts.append(f"{numerics.product_guard_bits} guard bits")
     if dst32:
@@ -219,7 +217,7 @@ def _source(word: int, each: Source, style: Style) -> str:
     """Show a source word's fields as they are read, and its number: 0x1fc00 0.01111111.0000000000 = 1."""
     exponent_bits = 5 if style is Style.FP16 else 8
     fields = f"{word >> 18}.{each.exponent:0{exponent_bits}b}.{each.significand & 0x3FF:010b}"
-    return f"{word:#07x} {fields} = {_number(_source_value(each, style))}"
+    return f"{word:#07x} {fields} = {float_text(_source_value(each, style))}"
 
 
 def _source_value(each: Source, style: Style) -> Fraction:
@@ -261,9 +259,5 @@ def _dst(trace: Dot16Trace, word: int) -> str:
     fmt = _dst_format(trace)
     magnitude = word & ~fmt.sign_mask
     code = 0x7FFF if fmt is FP16 else fmt.infinity_code
-    shown = f"0x{word:0{fmt.width // 4}x} = {_number(_dst_value(trace, word))}"
+    shown = f"0x{word:0{fmt.width // 4}x} = {float_text(_dst_value(trace, word))}"
     return f"{shown} (the overflow code)" if magnitude == code else shown
-
-
-def _number(value: Fraction) -> str:
-    return f"{float(value):.9g}"

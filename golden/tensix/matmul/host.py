@@ -1,16 +1,18 @@
 """What the host does to matrices before and after: floats to register words by way of L1, and Dst words to floats."""
 
+import math
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32
 from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.unpack import unpack
-from bitpath.golden.tensix.declarations.formats import FACE, TILE, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, FACE, TILE, Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import INT32_MAX
 
@@ -27,6 +29,11 @@ class MatmulFormat:
 
     register: Format
     style: Style
+
+    @property
+    def stored(self) -> Format:
+        """The format in L1."""
+        return Format.FP32 if self.register is Format.TF32 else self.register
 
 
 FORMATS = {
@@ -48,14 +55,14 @@ TILE_ROWS = TILE * TILE // FACE
 def check_matrix(name: str, matrix: np.ndarray, fmt: str) -> None:
     """Raise where an array is no matrix of numbers of a format."""
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+        raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
     if fmt == "int8":
         if not np.issubdtype(matrix.dtype, np.integer):
-            raise TypeError(f"{name} is {matrix.dtype}; with fmt 'int8', integer dtypes are allowed")
+            raise TypeError(f"{name} must be an array of integers with fmt 'int8', not of {matrix.dtype}")
         if matrix.min() < -LARGEST_INT8 or matrix.max() > LARGEST_INT8:
-            raise ValueError(f"{name} reaches from {matrix.min()} to {matrix.max()}; -127 to 127 are allowed")
+            raise ValueError(f"{name} must be -127 to 127, not {matrix.min()} to {matrix.max()}")
     elif matrix.dtype != np.float32:
-        raise TypeError(f"{name} is {matrix.dtype}; with fmt {fmt!r}, float32 is allowed")
+        raise TypeError(f"{name} must be float32 with fmt {fmt!r}, not {matrix.dtype}")
     elif np.isnan(matrix).any():
         raise ValueError(f"{name} holds NaN, which the Matrix unit would read as a number")
 
@@ -106,19 +113,32 @@ def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = Non
     TypeError, ValueError : another format, dtype or shape; NaN; integers out of range.
     """
     if fmt not in FORMATS:
-        raise ValueError(f"fmt is {fmt!r}; {', '.join(map(repr, FORMATS))} are allowed")
+        raise ValueError(f"fmt must be {one_of(map(repr, FORMATS))}, not {fmt!r}")
     if tile.shape != (TILE_ROWS, FACE):
-        raise ValueError(f"tile has shape {tile.shape}; {(TILE_ROWS, FACE)} is allowed")
+        raise ValueError(f"tile must have shape {(TILE_ROWS, FACE)}, not {tile.shape}")
     check_matrix("tile", tile, fmt)
     return l1_bytes(tile, fmt, WORMHOLE.numerics if numerics is None else numerics)
 
 
-def source_words(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
-    """Return logical source words, uint32 [..., 16], of a matrix [..., 16]: through L1 and the unpacker."""
-    register = FORMATS[fmt].register
-    stored = Format.FP32 if fmt == "tf32" else register
-    words = unpack(l1_bytes(matrix, fmt, numerics), stored, register, count=matrix.size, numerics=numerics)
-    return words.reshape(*matrix.shape[:-1], FACE)
+def tile_images(tiles: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
+    """Return the L1 images of tiles [n, 64, 16], each as `tile_image` gives it: uint8 [n, bytes of a tile]."""
+    content, count = l1_bytes(tiles, fmt, numerics), len(tiles)
+    exponents = count * _exponents(FORMATS[fmt])
+    parts = content[:exponents].reshape(count, -1), content[exponents:].reshape(count, -1)
+    return np.concatenate(parts, axis=1)
+
+
+def tile_words(images: np.ndarray, fmt: MatmulFormat, numerics: TensixNumerics) -> np.ndarray:
+    """Return the logical source words, uint32 [..., 64, 16], that the unpacker makes of tiles' images [..., n]."""
+    shape = (*images.shape[:-1], TILE_ROWS, FACE)
+    exponents = _exponents(fmt)
+    content = np.concatenate([images[..., :exponents].reshape(-1), images[..., exponents:].reshape(-1)])
+    return unpack(content, fmt.stored, fmt.register, count=math.prod(shape), numerics=numerics).reshape(shape)
+
+
+def _exponents(fmt: MatmulFormat) -> int:
+    """Exponent bytes that stand before a tile's datums."""
+    return TILE_ROWS if fmt.stored in BLOCK_FLOATS else 0
 
 
 def dst_values(dst: np.ndarray, style: Style, dst32: bool) -> np.ndarray:

@@ -1,7 +1,9 @@
 """Matrices of any size on MVMUL: 32x32 tiles of four 16x16 faces, in the order of the vendor's kernel library.
 
-`plan_matmul` makes the operands' tiles and the list of instructions of a tile product. The golden model (`run_plan`) and
-the RTL execute the same list, so a difference between the two is never one of tiling or conversion.
+`matmul_program` makes the operands' tiles as L1 holds them, and the list of instructions of a tile product. The golden model
+(`run_program`) and the RTL read the same tiles, so a difference between the two is never one of tiling or conversion. Golden
+executes the list; the RTL engine's tile sequencer generates its MVMULs itself, from the number of phases, and its results
+show that it issues them in this order.
 
 Ref: tt-llk, llk_math_matmul.h; tt-isa-documentation 3930471, MVMUL.
 """
@@ -10,10 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.matmul.host import FORMATS, TILE_ROWS, MatmulFormat, check_matrix, dst_values, source_words
+from bitpath.golden.tensix.matmul.host import (
+    FORMATS,
+    TILE_ROWS,
+    MatmulFormat,
+    check_matrix,
+    dst_values,
+    tile_images,
+    tile_words,
+)
 from bitpath.golden.tensix.matrix.mvmul import mvmul
 from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_with
 from bitpath.golden.tensix.operands.fidelity import phases
@@ -32,30 +43,42 @@ class MvmulInstruction:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MatmulPlan:
+class Program:
     """A matrix product cut into tiles.
 
     Attributes
     ----------
     fmt : format of both operands.
     dst32 : width of Dst.
-    src_b : uint32 [M/32, K/32, 64, 16] logical words, the left operand's tiles.
-    src_a : uint32 [K/32, N/32, 64, 16], the right operand's.
+    left : uint8 [M/32, K/32, n], the L1 images of the left operand's tiles.
+    right : uint8 [K/32, N/32, n], those of the right operand's.
     instructions : of one tile product, the same for all; a Dst tile takes its tile products in order of K.
     shape : M and N before padding.
+    numerics : of the conversions.
     """
 
     fmt: MatmulFormat
     dst32: bool
-    src_b: np.ndarray
-    src_a: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
     instructions: tuple[MvmulInstruction, ...]
     shape: tuple[int, int]
+    numerics: TensixNumerics
 
     @property
     def tiles(self) -> tuple[int, int, int]:
         """Tiles along M, K and N."""
-        return (*self.src_b.shape[:2], self.src_a.shape[1])
+        return (*self.left.shape[:2], self.right.shape[1])
+
+    @property
+    def src_b(self) -> np.ndarray:
+        """The left operand's logical words, uint32 [M/32, K/32, 64, 16]."""
+        return tile_words(self.left, self.fmt, self.numerics)
+
+    @property
+    def src_a(self) -> np.ndarray:
+        """The right operand's logical words, uint32 [K/32, N/32, 64, 16]."""
+        return tile_words(self.right, self.fmt, self.numerics)
 
     @property
     def instruction_count(self) -> int:
@@ -86,13 +109,13 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
 
-    Parameters and errors are those of `plan_matmul`; `quirk` is `mvmul`'s and `progress` `run_plan`'s.
+    Parameters and errors are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s.
     """
-    plan = plan_matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
-    return result_matrix(plan, run_plan(plan, quirk=quirk, numerics=numerics, progress=progress))
+    program = matmul_program(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    return result_matrix(program, run_program(program, quirk=quirk, numerics=numerics, progress=progress))
 
 
-def plan_matmul(
+def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
     *,
@@ -100,7 +123,7 @@ def plan_matmul(
     fidelity: str | Fidelity = "HiFi4",
     dst32: bool = True,
     numerics: TensixNumerics | None = None,
-) -> MatmulPlan:
+) -> Program:
     """Convert two matrices and cut their product into tiles, all dimensions padded with zeros to multiples of 32.
 
     Parameters
@@ -116,29 +139,27 @@ def plan_matmul(
     TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range.
     """
     if fmt not in FORMATS:
-        raise ValueError(f"fmt is {fmt!r}; {', '.join(map(repr, FORMATS))} are allowed")
+        raise ValueError(f"fmt must be {one_of(map(repr, FORMATS))}, not {fmt!r}")
     check_dst32(FORMATS[fmt].style, dst32)
     check_matrix("a", a, fmt)
     check_matrix("b", b, fmt)
     if a.shape[1] != b.shape[0]:
-        raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
+        raise ValueError(f"b must have {a.shape[1]} rows, as many as a has columns, not {b.shape[0]}")
     numerics = numerics_with(True, numerics)
-    return MatmulPlan(
+    return Program(
         fmt=FORMATS[fmt],
         dst32=dst32,
-        src_b=_words(to_tiles(a), fmt, numerics),
-        src_a=_words(to_tiles(b), fmt, numerics),
+        left=_images(a, fmt, numerics),
+        right=_images(b, fmt, numerics),
         instructions=tile_instructions(fidelity),
         shape=(a.shape[0], b.shape[1]),
+        numerics=numerics,
     )
 
 
-def _words(tiles: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
-    """Convert tiles row by row of them: what lies in between takes many times the memory of one."""
-    words = np.empty(tiles.shape, np.uint32)
-    for row, each in enumerate(tiles):
-        words[row] = source_words(each, fmt, numerics)
-    return words
+def _images(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:
+    """Convert a row of tiles at a time: the intermediate values take many times the memory of the images."""
+    return np.stack([tile_images(row, fmt, numerics) for row in to_tiles(matrix)])
 
 
 def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
@@ -156,43 +177,45 @@ def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
     )
 
 
-def run_plan(
-    plan: MatmulPlan,
+def run_program(
+    program: Program,
     *,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Execute a plan; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction.
+    """Execute a program; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction.
 
     `progress` is told the instructions done and all of them, each counted once for a tile of K.
     """
-    rows, depth, columns = plan.tiles
+    rows, depth, columns = program.tiles
     dst = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32)
     for k in range(depth):
-        for number, each in enumerate(plan.instructions, 1):
+        src_b = tile_words(program.left[:, k], program.fmt, program.numerics)
+        src_a = tile_words(program.right[k], program.fmt, program.numerics)
+        for number, each in enumerate(program.instructions, 1):
             target = dst[:, :, each.dst_row : each.dst_row + BLOCK_ROWS]
             target[:] = mvmul(
                 target,
-                plan.src_b[:, k, np.newaxis, each.src_b_row : each.src_b_row + BLOCK_ROWS],
-                plan.src_a[k, np.newaxis, :, each.src_a_row : each.src_a_row + FACE],
-                style=plan.fmt.style,
-                dst32=plan.dst32,
+                src_b[:, np.newaxis, each.src_b_row : each.src_b_row + BLOCK_ROWS],
+                src_a[np.newaxis, :, each.src_a_row : each.src_a_row + FACE],
+                style=program.fmt.style,
+                dst32=program.dst32,
                 phase=each.phase,
-                srca_format=plan.fmt.register,
-                srcb_format=plan.fmt.register,
+                srca_format=program.fmt.register,
+                srcb_format=program.fmt.register,
                 quirk=quirk,
                 numerics=numerics,
             )
             if progress is not None:
-                progress(k * len(plan.instructions) + number, depth * len(plan.instructions))
+                progress(k * len(program.instructions) + number, depth * len(program.instructions))
     return dst
 
 
-def result_matrix(plan: MatmulPlan, dst: np.ndarray) -> np.ndarray:
-    """Return the Dst words of a plan as the matrix of numbers they are, without padding; int32 for style INT8."""
-    values = from_tiles(dst_values(dst, plan.fmt.style, plan.dst32))
-    return np.ascontiguousarray(values[: plan.shape[0], : plan.shape[1]])
+def result_matrix(program: Program, dst: np.ndarray) -> np.ndarray:
+    """Return the Dst words of a program as the matrix of numbers they are, without padding; int32 for style INT8."""
+    values = from_tiles(dst_values(dst, program.fmt.style, program.dst32))
+    return np.ascontiguousarray(values[: program.shape[0], : program.shape[1]])
 
 
 def to_tiles(matrix: np.ndarray) -> np.ndarray:

@@ -1,13 +1,18 @@
-"""One dot step, or one dot product, as text: which bits come out, and why.
-
-Every number printed is taken from the scalar tier's own trace; nothing is computed a second time here but sums of exact
-values.
-"""
+"""Explanations of a PE's dot step and of a dot product down a column, made of the shared blocks of text."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-from bitpath.golden.explain.text import code_text, error_text, exact_text, fields_text, result_text
+from bitpath.golden.explain.text import (
+    chain_lines,
+    code_text,
+    error_lines,
+    error_text,
+    exact_text,
+    fields_text,
+    float_text,
+    result_text,
+)
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, ulp
@@ -41,27 +46,27 @@ def explain_dot_product(steps: Sequence[DotTrace]) -> str:
     ------
     ValueError : `steps` is empty.
     """
-    if not steps:
-        raise ValueError("steps must hold at least one step, not none")
-    accumulator = steps[0].numerics.accumulator
-    lines = [
-        f"numerics     {_numerics(steps[0].numerics)}",
-        f"{'row':>4}  {'sum of products':<34}{'partial sum out':<46}error in ulp",
-    ]
-    for row, step in enumerate(steps):
-        products = "not finite" if step.exact is None else exact_text(_products(step))
-        error = "-" if step.error_ulp is None else f"{float(step.error_ulp):+.4g}"
-        result = result_text(FP32, step.result)
-        lines.append(f"{row:>4}  {products:<34}{result:<46}{error}")
-    final = decode(FP32, steps[-1].result)
-    lines.append(f"result       {result_text(FP32, steps[-1].result)}")
-    if any(step.exact is None for step in steps) or final.kind is not Kind.FINITE:
-        return "\n".join([*lines, "exact        none: a NaN or an infinity takes part"])
-    exact = steps[0].terms[-1].value + sum(map(_products, steps))
-    error = (final.value - exact) / ulp(accumulator, exact)
-    return "\n".join(
-        [*lines, f"exact        {exact_text(exact)} = {float(exact):.17g}", f"error        {error_text(error)}"]
+    lines = chain_lines(
+        [(f"{row:>4}", step) for row, step in enumerate(steps)],
+        f"{'sum of products':<34}{'partial sum out':<46}error in ulp",
+        _chain_row,
+        title="row",
+        noun="step",
     )
+    first, last = steps[0], steps[-1]
+    lines = [f"numerics     {_numerics(first.numerics)}", *lines, f"result       {result_text(FP32, last.result)}"]
+    final = decode(FP32, last.result)
+    if any(step.exact is None for step in steps) or final.kind is not Kind.FINITE:
+        return "\n".join([*lines, *error_lines(None, "", None)])
+    exact = first.terms[-1].value + sum(map(_products, steps))
+    error = (final.value - exact) / ulp(first.numerics.accumulator, exact)
+    return "\n".join([*lines, *error_lines(exact, f"{exact_text(exact)} = {float(exact):.17g}", error)])
+
+
+def _chain_row(step: DotTrace) -> str:
+    products = "not finite" if step.exact is None else exact_text(_products(step))
+    error = "-" if step.error_ulp is None else f"{float(step.error_ulp):+.4g}"
+    return f"{products:<34}{result_text(FP32, step.result):<46}{error}"
 
 
 def _products(step: DotTrace) -> Fraction:
@@ -125,4 +130,4 @@ def _term(term: Term) -> str:
             return f"{sign}infinity"
     if term.exponent is None:
         return f"{sign}0"
-    return f"{exact_text(term.value)} = {float(term.value):.9g}, exponent {term.exponent}"
+    return f"{exact_text(term.value)} = {float_text(term.value)}, exponent {term.exponent}"

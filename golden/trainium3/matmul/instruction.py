@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_instance, dtype_of, integer, one_of, shown
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.formats.rounding import Rounding
@@ -22,15 +23,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     X4,
     AccumulateFlag,
 )
-from bitpath.golden.trainium3.operands.layout import (
-    MX_DTYPES,
-    check_array,
-    check_choice,
-    check_partitions,
-    dtype_of,
-    integer,
-    shown,
-)
+from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
 
 _ALL_FLAGS = int(AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST | AccumulateFlag.FIRST_ACCUMULATE)
 
@@ -50,19 +43,17 @@ def check_operands(
         check_array(f"{name}_scale", scale, np.uint8)
         if data.ndim != 3 or data.shape[2] != X4:
             raise ValueError(
-                f"{name} has shape {data.shape}; [P, {'M' if name == 'stationary' else 'N'}, {X4}] is allowed"
+                f"{name} must have shape [P, {'M' if name == 'stationary' else 'N'}, {X4}], not {data.shape}"
             )
         check_partitions(name, data.shape[0])
         expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1])
         if scale.shape != expected:
-            raise ValueError(f"{name}_scale has shape {scale.shape}; {expected} is allowed for {name} {data.shape}")
+            raise ValueError(f"{name}_scale must have shape {expected} for {name} {data.shape}, not {scale.shape}")
     if stationary.shape[0] != moving.shape[0]:
-        raise ValueError(
-            f"moving spans {moving.shape[0]} partitions; {stationary.shape[0]} are allowed, as many as stationary spans"
-        )
+        raise ValueError(f"moving must span stationary's {stationary.shape[0]} partitions, not {moving.shape[0]}")
     columns = stationary.shape[1]
     if columns % 2 or not 0 < columns <= MAX_STATIONARY:
-        raise ValueError(f"stationary has free size M = {columns}; even numbers from 2 to {MAX_STATIONARY} are allowed")
+        raise ValueError(f"stationary must have an even free size M from 2 to {MAX_STATIONARY}, not {columns}")
 
 
 def check_tiling(
@@ -86,21 +77,20 @@ def check_tiling(
     """
     if (tile_position is None) != (tile_size is None):
         missing, given = ("tile_position", "tile_size") if tile_position is None else ("tile_size", "tile_position")
-        raise ValueError(f"{missing} is None while {given} is not; both or neither are allowed")
+        raise ValueError(f"{missing} must be given with {given}, not None")
     if tile_position is None:
         return
     tile_size, tile_position = _integers("tile_size", tile_size), _integers("tile_position", tile_position)
     sizes = tuple(product(TILE_SIZES, (PARTITIONS,) if columns is None else TILE_SIZES))
     if tile_size not in sizes:
-        raise ValueError(f"tile_size is {tile_size}; {', '.join(map(str, sizes))} are allowed")
+        raise ValueError(f"tile_size must be {one_of(sizes)}, not {tile_size}")
     for name, used, size in (("partitions", partitions, tile_size[0]), ("columns", columns or 0, tile_size[1])):
         if used > size:
             where = f"{size} {'rows' if name == 'partitions' else name}"
-            raise ValueError(f"stationary spans {used} {name}; up to {size} are allowed in a tile of {where}")
+            raise ValueError(f"stationary must span up to {size} {name} in a tile of {where}, not {used}")
     positions = tuple(product(*(range(0, PARTITIONS, size) for size in tile_size)))
     if tile_position not in positions:
-        allowed = ", ".join(map(str, positions))
-        raise ValueError(f"tile_position is {tile_position}; {allowed} are allowed with tile_size {tile_size}")
+        raise ValueError(f"tile_position must be {one_of(positions)} with tile_size {tile_size}, not {tile_position}")
 
 
 def accumulates(psum_accumulate_flag: int) -> bool:
@@ -116,11 +106,9 @@ def accumulates(psum_accumulate_flag: int) -> bool:
     """
     bits = integer("psum_accumulate_flag", psum_accumulate_flag)
     if bits & ~_ALL_FLAGS:
-        raise ValueError(f"psum_accumulate_flag is {bits}; bits 0, 1 and 2 are allowed")
+        raise ValueError(f"psum_accumulate_flag must be 3 bits, not {bits}")
     if bits & AccumulateFlag.FIRST_OVERWRITE and bits & AccumulateFlag.FIRST_ACCUMULATE:
-        raise ValueError(
-            f"psum_accumulate_flag is {bits}; bit 0 (overwrite) or bit 2 (accumulate) is allowed, not both"
-        )
+        raise ValueError(f"psum_accumulate_flag must set bit 0 (overwrite) or bit 2 (accumulate), not both: {bits}")
     return not bits & AccumulateFlag.FIRST_OVERWRITE
 
 
@@ -143,9 +131,9 @@ def check_destination(
     if accumulate and dst is None:
         raise ValueError("dst is None; an accumulating psum_accumulate_flag needs PSUM's present content")
     if dst is not None and dst.shape != shape:
-        raise ValueError(f"dst has shape {dst.shape}; {shape} is allowed")
+        raise ValueError(f"dst must have shape {shape}, not {dst.shape}")
     if not 0 < shape[1] <= limits[dtype]:
-        raise ValueError(f"moving has free size N = {shape[1]}; 1 to {limits[dtype]} are allowed with a {dtype} dst")
+        raise ValueError(f"moving must have a free size N from 1 to {limits[dtype]} with a {dtype} dst, not {shape[1]}")
     return dtype
 
 
@@ -161,15 +149,15 @@ def check_rounding(rounding: str, random_bits: np.ndarray | None, dtype: np.dtyp
     check_choice("rounding", rounding, ("rne", "sr"))
     if rounding == "rne":
         if random_bits is not None:
-            raise ValueError("random_bits are given; they are allowed with rounding 'sr' only")
+            raise ValueError("random_bits must be None with rounding 'rne', not given")
         return Rounding.RNE
     if dtype != DTYPES[BF16]:
-        raise ValueError(f"rounding is 'sr' with a {dtype} dst; 'sr' is allowed with bfloat16 only")
+        raise ValueError(f"dst must be bfloat16 with rounding 'sr', not {dtype}")
     if random_bits is None:
         raise ValueError(f"random_bits is None; rounding 'sr' needs uint16 of shape {shape}")
     check_array("random_bits", random_bits, np.uint16)
     if random_bits.shape != shape:
-        raise ValueError(f"random_bits has shape {random_bits.shape}; {shape} is allowed")
+        raise ValueError(f"random_bits must have shape {shape}, not {random_bits.shape}")
     return Rounding.SR
 
 
@@ -183,14 +171,13 @@ def check_numerics(numerics: DotNumerics | None) -> DotNumerics:
     """
     if numerics is None:
         return TRAINIUM3_QUAD_MX.numerics
-    if not isinstance(numerics, DotNumerics):
-        raise TypeError(f"numerics is {shown(numerics)}; a DotNumerics is allowed (preset.numerics)")
+    check_instance("numerics", numerics, DotNumerics, " (preset.numerics)")
     if numerics.terms != X4:
-        raise ValueError(f"numerics has {numerics.terms} terms; {X4} are allowed")
+        raise ValueError(f"numerics must have {X4} terms, not {numerics.terms}")
     return numerics
 
 
 def _integers(name: str, pair: tuple[int, int]) -> tuple[int, ...]:
     if not isinstance(pair, tuple | list):
-        raise TypeError(f"{name} is {shown(pair)}; a pair of integers is allowed")
+        raise TypeError(f"{name} must be a pair of integers, not {shown(pair)}")
     return tuple(integer(f"{name}[{i}]", each) for i, each in enumerate(pair))

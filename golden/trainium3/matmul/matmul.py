@@ -1,6 +1,6 @@
 """Matrices of any size on nc_matmul_mx: quantise, cut into instructions, accumulate in PSUM.
 
-`plan_matmul` makes the list of instructions. The golden model (`run_plan`) and the RTL execute the same list, so a
+`matmul_program` makes the list of instructions. The golden model (`run_program`) and the RTL execute the same list, so a
 difference between the two is never one of tiling or quantisation.
 """
 
@@ -11,6 +11,7 @@ from itertools import groupby
 import ml_dtypes
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_array, check_choice, shown
 from bitpath.golden.arrays.backend import Progress, cuts, in_parallel
 from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.formats.blocks import MX_FORMATS
@@ -26,14 +27,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 )
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
-from bitpath.golden.trainium3.operands.layout import (
-    KOrder,
-    check_array,
-    check_choice,
-    check_k_order,
-    shown,
-    to_partitions,
-)
+from bitpath.golden.trainium3.operands.layout import KOrder, check_k_order, to_partitions
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, quantize_offline
 
 K_TILE = X4 * PARTITIONS
@@ -62,6 +56,9 @@ class MatmulInstruction:
     output: tuple[slice, slice]
 
 
+Program = list[MatmulInstruction]
+
+
 def matmul(
     a: np.ndarray,
     b: np.ndarray,
@@ -75,15 +72,15 @@ def matmul(
 ) -> np.ndarray:
     """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
 
-    Parameters and errors are those of `plan_matmul`; `numerics` is nc_matmul_mx's, and checked first; `progress` is
-    `run_plan`'s.
+    Parameters and errors are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is
+    `run_program`'s.
     """
     check_numerics(numerics)
-    plan = plan_matmul(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
-    return run_plan(plan, numerics=numerics, progress=progress)[: a.shape[0], : b.shape[1]]
+    program = matmul_program(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
+    return run_program(program, numerics=numerics, progress=progress)[: a.shape[0], : b.shape[1]]
 
 
-def plan_matmul(
+def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
     *,
@@ -91,7 +88,7 @@ def plan_matmul(
     b_format: str = "mxfp8_e4m3",
     scale_rule: ScaleRuleName = "ocp",
     k_order: KOrder = "interleaved",
-) -> list[MatmulInstruction]:
+) -> Program:
     """Quantise two matrices and cut their product into instructions.
 
     Elements are rounded RNE to bfloat16, then quantised. `a` is stationary and `b` moving. K is cut into tiles of 512, the
@@ -116,9 +113,9 @@ def plan_matmul(
     for name, matrix in (("a", a), ("b", b)):
         check_array(name, matrix, np.float32)
         if matrix.ndim != 2 or 0 in matrix.shape:
-            raise ValueError(f"{name} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+            raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
     if a.shape[1] != b.shape[0]:
-        raise ValueError(f"b has {b.shape[0]} rows; {a.shape[1]} are allowed, as many as a has columns")
+        raise ValueError(f"b must have {a.shape[1]} rows, as many as a has columns, not {b.shape[0]}")
     check_k_order(k_order)
     sides = {"a": (np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format), "b": (b, b_format)}
     for name, (matrix, format_name) in sides.items():
@@ -130,7 +127,7 @@ def plan_matmul(
         [quantize_tile(tile, format_name, scale_rule=scale_rule) for tile in operand_tiles(matrix, k_order)]
         for matrix, format_name in sides.values()
     )
-    return plan_tiles(stationary, moving)
+    return tile_program(stationary, moving)
 
 
 def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[np.ndarray]:
@@ -158,9 +155,9 @@ def quantize_tile(
     return data.reshape(tile.shape), scale
 
 
-def plan_tiles(
+def tile_program(
     stationary: Sequence[tuple[np.ndarray, np.ndarray]], moving: Sequence[tuple[np.ndarray, np.ndarray]]
-) -> list[MatmulInstruction]:
+) -> Program:
     """Cut the product of operands that are quantised already into instructions, output tiles row by row.
 
     Parameters
@@ -184,22 +181,22 @@ def plan_tiles(
     ]
 
 
-def run_plan(
-    plan: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None, progress: Progress | None = None
+def run_program(
+    program: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None, progress: Progress | None = None
 ) -> np.ndarray:
-    """Execute the instructions of `plan_matmul`; returns the padded output, float32.
+    """Execute the instructions of `matmul_program`; returns the padded output, float32.
 
     `progress` is told the output tiles done and all of them, whenever one is done.
 
     Raises
     ------
-    TypeError, ValueError : `plan` is no sequence or is empty; else as `nc_matmul_mx`.
+    TypeError, ValueError : `program` is no sequence or is empty; else as `nc_matmul_mx`.
     """
-    if not isinstance(plan, Sequence):
-        raise TypeError(f"plan is {shown(plan)}; a sequence of MatmulInstruction is allowed")
-    if not plan:
-        raise ValueError("plan is empty; at least one MatmulInstruction is allowed")
-    psum = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.float32)
+    if not isinstance(program, Sequence):
+        raise TypeError(f"program must be a sequence of MatmulInstruction, not {shown(program)}")
+    if not program:
+        raise ValueError("program must hold at least one MatmulInstruction, not none")
+    psum = np.zeros((program[-1].output[0].stop, program[-1].output[1].stop), np.float32)
 
     def run_tile(instructions: Sequence[MatmulInstruction]) -> None:
         for each in instructions:
@@ -214,7 +211,7 @@ def run_plan(
             )
 
     # Output tiles do not see each other.
-    in_parallel(run_tile, [list(group) for _, group in groupby(plan, key=_output_corner)], progress)
+    in_parallel(run_tile, [list(group) for _, group in groupby(program, key=_output_corner)], progress)
     return psum
 
 

@@ -8,7 +8,7 @@ import bitpath.golden
 import bitpath.rtl
 import bitpath.verif
 from bitpath.sim.campaigns.mutation.verdicts import Faulty
-from bitpath.sim.flows.machines import MACHINES
+from bitpath.sim.engine.machines import MACHINES
 
 PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden}
 FIELDS = {"file": str, "line": str, "modes": list, "port": str, "bits": list, "reason": str}

@@ -1,7 +1,7 @@
-"""A whole golden matmul in a process of its own: how long it takes, and the most memory it holds.
+"""Time and peak memory of a whole golden matmul in a separate process.
 
-As a module it is that process: ``python -m bitpath.sim.study.bench.large MACHINE SIZE SHARE RESULT``, with a file for the share
-of work done, and one for the result.
+The process is ``python -m bitpath.sim.study.bench.large MACHINE SIZE SHARE RESULT``, with a file for the completed share of the
+work, and one for the result.
 """
 
 import json
@@ -17,13 +17,12 @@ from rich.console import Console
 
 from bitpath.golden.arrays import backend
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.sim.study.bench.measure import RATE, in_order
 
-FORMATS = {"trainium3": "mxfp8_e4m3", "tensix": "bf16_lofi", "aie_ml_v2": "mx9"}
-"""What each machine multiplies in."""
 SECONDS = 3600
-"""After which a product is given up."""
+"""Time limit of a product."""
 
 
 def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
@@ -33,11 +32,12 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
     ------
     SimulationError : the process failed, or took more than an hour.
     """
-    config = {"shape": [size] * 3, "format": FORMATS[machine], "with": "conversion", "backend": backend.backend()}
+    format_name = RECORDS[machine].large_format
+    config = {"shape": [size] * 3, "format": format_name, "with": "conversion", "backend": backend.backend()}
     with tempfile.TemporaryDirectory() as folder:
         share, result = Path(folder) / "share.json", Path(folder) / "result.json"
         command = [sys.executable, "-m", __name__, machine, str(size), str(share), str(result)]
-        with shown_progress(console, f"{machine} {FORMATS[machine]}, {size}x{size}x{size}", share):
+        with shown_progress(console, f"{machine} {format_name}, {size}x{size}x{size}", share):
             try:
                 subprocess.run(command, check=True, timeout=SECONDS)
             except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
@@ -54,18 +54,12 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
 
 
 def main(machine: str, size: int, share: Path, result: Path) -> None:
-    """Multiply; leave seconds and the peak of resident memory in bytes."""
+    """Multiply; write seconds and the peak of resident memory in bytes."""
     import numpy as np
-
-    from bitpath.golden import aie_ml_v2, tensix, trainium3
 
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((size, size), dtype=np.float32) for _ in range(2))
-    products = {
-        "trainium3": lambda progress: trainium3.matmul(a, b, progress=progress),
-        "tensix": lambda progress: tensix.matmul(a, b, fidelity="LoFi", progress=progress),
-        "aie_ml_v2": lambda progress: aie_ml_v2.matmul(a, b, fmt="mx9", progress=progress),
-    }
+    record = RECORDS[machine]
 
     def show(done: int, total: int) -> None:
         partial = share.with_suffix(".partial")
@@ -73,9 +67,10 @@ def main(machine: str, size: int, share: Path, result: Path) -> None:
         partial.replace(share)
 
     start = time.perf_counter()
-    products[machine](show)
+    engine = record.matmul.engine_for("verilator")
+    record.matmul.Run(a, b, record.large_format, engine, "verilator").golden(show)
     seconds = time.perf_counter() - start
-    # Linux counts in KiB.
+    # Linux reports peak memory in KiB.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     result.write_text(json.dumps([seconds, peak]))
 

@@ -1,4 +1,4 @@
-"""How what a simulation costs grows with the array: emission, build, run, Verilog, cycles and multiply-accumulates."""
+"""Growth of simulation cost with the array: emission, build, run, Verilog, cycles and multiply-accumulates."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,15 +20,15 @@ SLICES = {
     (32, 32): "128x384x256",
     (64, 32): "128x384x512",
 }
-"""What arrays of so many rows and columns multiply of the layer: a larger one more, so that every run takes seconds."""
+"""Slice of the layer by array size; larger arrays multiply more, so that every run takes seconds."""
 MEASURED = {"emission": "s", "verilog": "bytes", "build": "s", "run": "s", "rate": "cycles/s", "macs": "MAC/s"}
-"""What is measured of each array, and its unit. Emission and run are processor time, the build's is that of the clock."""
+"""Measurements of each array and their units. Emission and run are processor time, build is wall-clock time."""
 
 
 def scaling_records(
     shapes: Sequence[tuple[int, int]] = tuple(SLICES), begun: Callable[[str], None] = lambda name: None
 ) -> Iterator[dict[str, Any]]:
-    """A record for each array and what is measured of it."""
+    """Return a record for each array and measurement."""
     for rows, cols in shapes:
         name = f"{UNIT} {rows}x{cols}"
         begun(name)
@@ -36,8 +36,8 @@ def scaling_records(
         start = time.process_time()
         verilog_text(find_unit(UNIT).build(engine), UNIT)
         emission = time.process_time() - start
-        built, job, run = layer_run(UNIT, engine, SLICES[rows, cols])
-        macs = job.a.shape[0] * job.a.shape[1] * job.b.shape[1]
+        built, multiply, run = layer_run(UNIT, engine, SLICES[rows, cols])
+        macs = multiply.a.shape[0] * multiply.a.shape[1] * multiply.b.shape[1]
         values = {
             "emission": round(emission, 2),
             "verilog": sum(file.stat().st_size for file in built.verilog),
@@ -46,11 +46,11 @@ def scaling_records(
             "rate": round(run["cycles"] / run["seconds"]),
             "macs": round(macs / run["seconds"]),
         }
-        config = to_dict(engine) | {"shape": [*job.a.shape, job.b.shape[1]]}
+        config = to_dict(engine) | {"shape": [*multiply.a.shape, multiply.b.shape[1]]}
         for what, value in values.items():
             yield {
                 "name": f"{name} {what}",
-                "machine": job.machine,
+                "machine": multiply.machine,
                 "value": value,
                 "unit": MEASURED[what],
                 "ratio": None,
@@ -61,7 +61,7 @@ def scaling_records(
 
 
 def draw_scaling(records: Sequence[dict[str, Any]], png: Path) -> None:
-    """A panel for each measurement over the number of PEs, both on logarithmic axes."""
+    """Draw a panel for each measurement over the number of PEs, on logarithmic axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13, 7), layout="constrained")
@@ -72,7 +72,7 @@ def draw_scaling(records: Sequence[dict[str, Any]], png: Path) -> None:
         axis.loglog(places, values, "o-", color="#2c3e50")
         axis.set(title=what, xlabel="PEs", ylabel=unit)
         axis.set_xticks(places, [f"{array['rows']}x{array['cols']}" for array in arrays])
-        # Whole decades, so that there are numbers at the axis.
+        # Limits at whole decades, so that the axis has labels.
         axis.set_ylim(10 ** floor(log10(min(values))), 10 ** ceil(log10(max(values))))
         axis.minorticks_off()
     png.parent.mkdir(parents=True, exist_ok=True)

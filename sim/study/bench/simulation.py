@@ -1,4 +1,4 @@
-"""How fast an engine's simulation runs a whole layer, beside the same model in a loop without Python."""
+"""Speed of an engine's simulation of a whole layer, beside the same model in a loop without Python."""
 
 import json
 import os
@@ -16,15 +16,17 @@ from bitpath.rtl.common.config import to_dict
 from bitpath.sim.engine import paths, process
 from bitpath.sim.engine.build import Built, build
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.machines import ENGINES
 from bitpath.sim.engine.model_program import model_program, port_table, recorded_words, variable
 from bitpath.sim.engine.runner import SimResult, run
 from bitpath.sim.flows import operands
-from bitpath.sim.flows.job import differences
-from bitpath.sim.flows.matmuls import MATMULS
+from bitpath.sim.flows.machines import RECORDS
+from bitpath.sim.flows.outcome import differences
 from bitpath.verif.kit.bench import RECORDING
+from bitpath.verif.kit.exchange import write_input
 
-FLOWS = {flow.Matmul.unit: flow for flow in MATMULS.values()}
-"""The engines that can be measured, and the flow that runs a layer on each."""
+FLOWS = {ENGINES[name]: record.matmul for name, record in RECORDS.items()}
+"""Engines to measure, with the flow that runs a layer on each."""
 RUN_SECONDS = 3600
 LOOP = Path(__file__).with_name("bare_loop.cpp")
 RATIO_TO = "bare C++ loop"
@@ -33,42 +35,40 @@ RATIO_TO = "bare C++ loop"
 def simulation_records(
     unit: str, *, engine: Any = None, slice_: str | None = None, rounds: int
 ) -> Iterator[dict[str, Any]]:
-    """Cycles per second of a layer through cocotb, from its first cycle to its last, and of the bare loop.
+    """Return cycles per second of a layer through cocotb, from its first cycle to its last, and of the bare loop.
 
-    Seconds are of processor time; a simulation has one thread. Values are those of the fastest run; a ratio is the median of
-    those of neighbouring runs, for the machine's clock may waver from one minute to the next.
+    Seconds are processor time; a simulation has one thread. Values are those of the fastest run. A ratio is the median over
+    neighbouring runs, because the clock of the machine may drift.
 
-    Operands are loaded and results read within the cycles; the record with "start-up" also has what comes before and
-    after them. The loop plays what a cocotb run recorded at the model's ports, with the same objects of the compiler, and
-    must give the same answers.
+    Operands are loaded and results read within the cycles; the record "start-up" includes all work before and after them. The loop
+    replays the recorded ports of a cocotb run with the same compiled objects, and must give the same outputs.
 
     Parameters
     ----------
-    unit : an engine: one of :data:`FLOWS`.
-    engine : its configuration; the one that ``bitpath run`` uses when not given.
-    slice_ : "MxKxN" of the layer; all of it when not given.
-    rounds : runs of each kind, in turn; the fastest counts, for what else the machine does only ever adds.
+    unit : an engine of :data:`FLOWS`.
+    engine : its configuration; by default that of ``bitpath run``.
+    slice_ : "MxKxN" of the layer; all of it by default.
+    rounds : runs of each kind, alternating; the fastest counts, because other load only adds time.
 
     Raises
     ------
-    ValueError : no engine of that name.
+    ValueError : unknown engine.
     SimulationError : a run failed, or its bits differ.
     """
     if unit not in FLOWS:
         raise ValueError(f"unit {unit!r} has no whole layer to run; those that have are {', '.join(FLOWS)}")
-    job = _job(FLOWS[unit], engine, slice_)
-    built = build(unit, job.engine, "verilator")
+    multiply = _run(FLOWS[unit], engine, slice_)
+    built = build(unit, multiply.engine, "verilator")
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
         folder = Path(name)
-        job.save_plan(folder / "plan.npz")
-        expected = job.golden()
-        _cocotb(job, built, folder, expected, {RECORDING: str(folder / "stimulus.npz")})
+        expected = multiply.golden()
+        _cocotb(multiply, built, folder, expected, {RECORDING: str(folder / "stimulus.npz")})
         loop = _compile(built, folder)
         runs, whole, bare = [], [], []
         for _ in range(rounds):
             before = _children_seconds()
-            runs.append(_cocotb(job, built, folder, expected))
+            runs.append(_cocotb(multiply, built, folder, expected))
             whole.append(_children_seconds() - before)
             bare.append(_bare(loop, folder, runs[-1].records[0]["cycles"]))
     cycles = runs[0].records[0]["cycles"]
@@ -76,9 +76,9 @@ def simulation_records(
         f"{unit}, layer through cocotb": [each.records[0]["seconds"] for each in runs],
         f"{unit}, layer through cocotb with start-up": whole,
     }
-    config = {"shape": [*job.a.shape, job.b.shape[1]], "format": job.format_name, "digest": built.digest}
-    config |= to_dict(job.engine) | job.settings()
-    common = {"machine": job.machine, "unit": "cycles/s", "cores": 1, "config": config}
+    config = {"shape": [*multiply.a.shape, multiply.b.shape[1]], "format": multiply.format_name, "digest": built.digest}
+    config |= to_dict(multiply.engine) | multiply.settings()
+    common = {"machine": multiply.machine, "unit": "cycles/s", "cores": 1, "config": config}
     for name, seconds in times.items():
         yield {
             "name": name,
@@ -95,48 +95,44 @@ def simulation_records(
 
 
 def layer_run(unit: str, engine: Any, slice_: str) -> tuple[Built, Any, dict[str, Any]]:
-    """One run of a slice of the layer on an engine: what was built, the job, and the bench's record with its cycles."""
-    job = _job(FLOWS[unit], engine, slice_)
-    built = build(unit, job.engine, "verilator")
+    """Run a slice of the layer on an engine; return the build, the matmul's run, and the bench's record with its cycles."""
+    multiply = _run(FLOWS[unit], engine, slice_)
+    built = build(unit, multiply.engine, "verilator")
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
-        job.save_plan(Path(name) / "plan.npz")
-        return built, job, _cocotb(job, built, Path(name), job.golden()).records[0]
+        return built, multiply, _cocotb(multiply, built, Path(name), multiply.golden()).records[0]
 
 
 def _children_seconds() -> float:
-    """Processor time of the processes that this one has started and that have ended."""
+    """Return processor time of all finished child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def _job(flow: ModuleType, engine: Any, slice_: str | None) -> Any:
+def _run(flow: ModuleType, engine: Any, slice_: str | None) -> Any:
     left, right = operands.layer()
     if slice_ is not None:
         left, right = operands.cut(left, right, slice_)
-    return flow.Matmul(left, right, next(iter(flow.FORMATS)), engine or flow.engine_for("verilator"), "verilator")
+    return flow.Run(left, right, next(iter(flow.FORMATS)), engine or flow.engine_for("verilator"), "verilator")
 
 
-def _cocotb(job: Any, built: Built, folder: Path, expected: np.ndarray, env: dict[str, str] | None = None) -> SimResult:
-    """One run of the job, its bits compared with golden's."""
-    result = folder / "result.npz"
-    files = {
-        "BITPATH_PLAN": folder / "plan.npz",
-        "BITPATH_RESULT": result,
-        "BITPATH_PROGRESS": folder / "progress.json",
-    }
+def _cocotb(
+    multiply: Any, built: Built, folder: Path, expected: np.ndarray, env: dict[str, str] | None = None
+) -> SimResult:
+    """Simulate the matmul once and compare its bits with golden's."""
+    files = write_input(folder, multiply.program)
     env = {name: str(path) for name, path in files.items()} | (env or {})
-    done = run(built, job.bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
-    with np.load(result) as left:
-        output = job.matrix(left["output"])
-    rows, columns = job.a.shape[0], job.b.shape[1]
+    done = run(built, multiply.bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
+    with np.load(files["BITPATH_RESULT"]) as left:
+        output = multiply.matrix(left["output"])
+    rows, columns = multiply.a.shape[0], multiply.b.shape[1]
     if wrong := differences(output[:rows, :columns], expected[:rows, :columns]):
         raise SimulationError(f"{built.top}: {wrong} outputs differ from golden's")
     return done
 
 
 def _compile(built: Built, folder: Path) -> Path:
-    """The loop, with the objects of the model that cocotb runs and of Verilator's library; its stimulus beside it."""
+    """Compile the loop with the objects of cocotb's model and of Verilator's library; write its stimulus beside it."""
     with np.load(folder / "stimulus.npz") as file:
         meta = json.loads(str(file["meta"]))
         for name in ("changes", "answers"):
@@ -156,7 +152,7 @@ def _port_table(meta: dict[str, Any]) -> str:
 
 
 def _bare(program: Path, folder: Path, cycles: int) -> float:
-    """Seconds of the loop over all cycles."""
+    """Return seconds of the loop over all cycles."""
     command = [str(program), str(folder / "changes.bin"), str(folder / "answers.bin"), str(cycles)]
     log = folder / "bare_loop.log"
     try:

@@ -1,4 +1,4 @@
-"""What is swept: each machine's numerics, with the formats and fidelities in which it works."""
+"""Points of a sweep: each machine's numerics in its formats and fidelities."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.formats.catalogue import TF32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, Tie
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
@@ -21,25 +21,25 @@ from bitpath.sim.study.synth.configurations import Design
 
 ALIGN_BITS = (8, 10, 12, 14, 16, 20, 24)
 TENSIX_FORMATS = ("bf16_lofi", "bf16_hifi2", "bf16_hifi4", "bfp8_lofi", "bfp8_hifi2", "tf32_hifi4")
-AIE_FORMATS = {"mx9": MacMode.MX9, "mx6": MacMode.MX6, "mx4": MacMode.MX6, "bf16": MacMode.FLOAT16}
-"""And the mode that multiplies each: MX4 goes as MX6."""
-AIE_ALIGN_BITS = (20, 23, 26)
-AIE_RATES = {"mx9": 8, "mx6": 16, "mx4": 16, "bf16": 4}
+AIE_ML_V2_FORMATS = {"mx9": MacMode.MX9, "mx6": MacMode.MX6, "mx4": MacMode.MX6, "bf16": MacMode.FLOAT16}
+"""Formats and the mode that multiplies each; MX4 runs as MX6."""
+AIE_ML_V2_ALIGN_BITS = (20, 23, 26)
+AIE_ML_V2_RATES = {"mx9": 8, "mx6": 16, "mx4": 16, "bf16": 4}
 """Multiply-accumulates of a lane and cycle: AM027, Table 7, over 64 lanes."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One numerics in one format.
+    """One choice of numerics in one format.
 
     Attributes
     ----------
-    machine : whose.
-    format_name : as ``bitpath run --format`` takes it.
-    design : the datapath whose area counts.
+    machine : machine of the numerics.
+    format_name : format as in ``bitpath run --format``.
+    design : datapath whose area counts.
     rate : its multiply-accumulates a cycle in this format.
-    label : in a plot, what distinguishes it from the machine's own.
-    own : whether the machine, or a named preset, is so.
+    label : label in a plot, the difference from the machine's own numerics.
+    own : True if the numerics are those of the machine, or of a named preset.
     """
 
     machine: str
@@ -55,7 +55,7 @@ class Point:
 
     @property
     def config(self) -> dict[str, Any]:
-        """Everything that distinguishes the point."""
+        """Return all properties that distinguish the point."""
         return {"format": self.format_name, **self.design.full_config}
 
     @property
@@ -64,8 +64,8 @@ class Point:
 
 
 def sweep(machine: str) -> list[Point]:
-    """The machine's points; ValueError for another name."""
-    sweeps = {"trainium3": _trainium3, "tensix": _tensix, "aie_ml_v2": _aie}
+    """Return the machine's points; raise ValueError for an unknown machine."""
+    sweeps = {"trainium3": _trainium3, "tensix": _tensix, "aie_ml_v2": _aie_ml_v2}
     if machine not in sweeps:
         raise ValueError(f"machine is {machine!r}; allowed are {', '.join(sweeps)}")
     return list(sweeps[machine]())
@@ -94,7 +94,7 @@ def _tensix() -> Iterator[Point]:
     }
     choices["groups of 16"] = replace(base, group=16)
     choices["ties to even"] = replace(
-        base, product_tie=Tie.EVEN, sum_tie=Tie.EVEN, dst_tie=Tie.EVEN, final_tie=Tie.EVEN
+        base, product_tie=Rounding.RNE, sum_tie=Rounding.RNE, dst_tie=Rounding.RNE, final_tie=Rounding.RNE
     )
     for label, numerics in choices.items():
         config = Dot16Config(numerics=numerics, pipeline=PipelineConfig(stages=0))
@@ -104,20 +104,20 @@ def _tensix() -> Iterator[Point]:
             yield Point("tensix", name, Design(title, "dot16", config, 16), 16 / phases, title, own=not label)
 
 
-def _aie() -> Iterator[Point]:
+def _aie_ml_v2() -> Iterator[Point]:
     base = AIE_ML_V2.numerics
     choices = {
         "" if bits == base.align_fraction_bits else f"{bits} bits": replace(base, align_fraction_bits=bits)
-        for bits in AIE_ALIGN_BITS
+        for bits in AIE_ML_V2_ALIGN_BITS
     }
     floor = RoundingCode.FLOOR
     choices["floor"] = replace(base, align_rounding=floor, accumulator_align_rounding=floor, result_rounding=floor)
-    for name, mode in AIE_FORMATS.items():
+    for name, mode in AIE_ML_V2_FORMATS.items():
         yield _lane(name, name, MacLaneConfig(), own=True)
         for label, numerics in choices.items():
             yield _lane(name, f"{name} alone {label}".strip(), MacLaneConfig(modes=(mode,), numerics=numerics))
 
 
 def _lane(format_name: str, label: str, config: MacLaneConfig, own: bool = False) -> Point:
-    rate = AIE_RATES[format_name]
+    rate = AIE_ML_V2_RATES[format_name]
     return Point("aie_ml_v2", format_name, Design(label, "mac_lane", config, rate), rate, label, own)

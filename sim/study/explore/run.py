@@ -1,4 +1,4 @@
-"""A sweep on Dask: every result on disk as soon as it is there, and none worked out twice."""
+"""Sweep on Dask, which stores every result at once and computes none twice."""
 
 import hashlib
 import json
@@ -16,18 +16,19 @@ from bitpath.sim.engine.build import rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.flows import operands
-from bitpath.sim.study.explore.evaluate import METRICS, area_of, error_of, matrices
+from bitpath.sim.flows.machines import RECORDS
+from bitpath.sim.study.explore.evaluate import area_of, error_of, matrices
 from bitpath.sim.study.explore.front import pareto
 from bitpath.sim.study.explore.points import Point
 from bitpath.sim.study.synth.flow import Flow
 
 WORKER_SECONDS = 60
-"""How long a scheduler may be without a worker."""
+"""Time limit for a scheduler without a worker."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Something to work out: a key that names the result for ever, a call that gives it, and what it is of."""
+    """A computation: the key of its result, the call, and the description of its point."""
 
     key: str
     label: str
@@ -36,7 +37,7 @@ class Task:
 
 
 def results_file() -> Path:
-    """Results by key: what a sweep that was interrupted goes on from."""
+    """Return the file of results by key; an interrupted sweep resumes with them."""
     return paths.reports() / "explore_points.jsonl"
 
 
@@ -50,20 +51,20 @@ def explore(
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[dict[str, Any]]:
-    """The records of all points on all data.
+    """Return the records of all points on all data.
 
     Parameters
     ----------
-    shape : "MxKxN" of the operands, a slice of the layer's.
-    flow : of the areas; None leaves these out, and with them the fronts.
-    scheduler : address of a Dask scheduler; a local cluster when not given, of ``workers`` processes.
-    progress : called with the tasks done and all there are.
+    shape : "MxKxN" of the operands, a slice of the layer.
+    flow : synthesis flow of the areas; None omits areas and fronts.
+    scheduler : address of a Dask scheduler; by default a local cluster of ``workers`` processes.
+    progress : called with the number of tasks done and of all tasks.
 
     Raises
     ------
-    ValueError : no such data, or a shape that the layer does not have.
+    ValueError : unknown data, or a shape that the layer does not have.
     MissingToolError : Yosys or Dask is not installed.
-    SimulationError : at the end, of the points that failed, or the scheduler has no worker.
+    SimulationError : some points failed (raised at the end), or the scheduler has no worker.
     """
     for each in data:
         matrices(each, shape)
@@ -91,7 +92,7 @@ def explore(
                     "digest": point.digest,
                     "area_ge": None if gates is None else round(gates / point.rate, 1),
                     "error": found[errors[point.digest, each].key],
-                    "error_metric": METRICS[point.machine],
+                    "error_metric": RECORDS[point.machine].matmul.Run.error_metric,
                     "data": f"{each} {shape}",
                     "pareto": False,
                 }
@@ -106,7 +107,7 @@ def explore(
 
 @once
 def sources_digest() -> str:
-    """Of all that decides a result besides the point: golden, RTL, the sweep itself and the layer's data."""
+    """Return a digest of all inputs of a result besides the point: golden, RTL, the sweep and the data of the layer."""
     here = Path(__file__).parent
     golden = Path(bitpath.golden.__file__).parent
     flows = Path(operands.__file__).parent
@@ -119,7 +120,7 @@ def _key(*parts: Any) -> str:
 
 
 def _with_sources(sources: str, call: Callable[..., float], *arguments: Any) -> float:
-    """In a worker: the call, where its bitpath is the one that asks."""
+    """Run the call in a worker, after checking that its bitpath has the same sources."""
     if sources_digest() != sources:
         raise RuntimeError("this worker has another version of bitpath, or other data")
     return call(*arguments)
@@ -132,7 +133,7 @@ def _work(
     workers: int | None,
     progress: Callable[[int, int], None],
 ) -> dict[str, float]:
-    """Every task's result by its key."""
+    """Return every task's result by its key."""
     found = {result["key"]: result["value"] for result in journal.read(results_file())}
     missing = {task.key: task for task in tasks if task.key not in found}
     total = len({task.key for task in tasks})
@@ -151,11 +152,11 @@ def _work(
         for future in as_completed(names):
             task = names[future]
             if (raised := future.exception()) is not None:
-                # The other points are worked out and kept all the same.
+                # Compute and keep the remaining points.
                 failures.append(f"{task.label}: {raised}")
                 continue
             found[task.key] = future.result()
-            # At once: what is lost by an interruption is what is being worked out.
+            # Store each result at once: an interruption loses only running tasks.
             journal.append(results_file(), {"key": task.key, "value": found[task.key]})
             missing.pop(task.key)
             progress(total - len(missing), total)
@@ -174,7 +175,7 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
                 client.wait_for_workers(1, timeout=WORKER_SECONDS)
                 yield client
         except OSError:
-            # Dask's time-outs are such, too.
+            # Dask's timeouts are OSErrors too.
             raise SimulationError(f"--scheduler: {scheduler} does not answer, or has no worker") from None
         return
     cluster = LocalCluster(
@@ -182,7 +183,7 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         threads_per_worker=1,
         dashboard_address=None,
         local_directory=str(paths.build_root() / "dask"),
-        # One core a worker.
+        # Each worker uses one core.
         env={THREADS: "1"},
     )
     with cluster, Client(cluster) as client:

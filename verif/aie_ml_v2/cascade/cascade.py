@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2 import MatmulPlan, plan_matmul, run_plan
+from bitpath.golden.aie_ml_v2 import Program, matmul_program, run_program
 from bitpath.rtl.aie_ml_v2.cascade.cascade_stage import stage_beat
 from bitpath.rtl.aie_ml_v2.cascade.config import CASCADE_LANES, CascadeConfig
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD
@@ -17,7 +17,7 @@ from bitpath.rtl.aie_ml_v2.mac.layouts import MacControl
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
-from bitpath.verif.aie_ml_v2.engine.images import NativeMatmul, native_matmul
+from bitpath.verif.aie_ml_v2.engine.images import OperandWords, operand_words
 from bitpath.verif.kit.packing import pack
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz", "int8", "int16")
@@ -47,24 +47,24 @@ def chained(
 ) -> Chained:
     """A random product of so many tiles down and across; each stage does so many steps of K, a sum of ``before`` steps
     comes from outside."""
-    plan = _random_plan(config, fmt, before + config.stages * steps, tiles, source)
-    native = native_matmul(plan)
+    program = _random_program(config, fmt, before + config.stages * steps, tiles, source)
+    operands = operand_words(program)
     register = source.randrange(config.mac.accumulators)
     cuts = [before + stage * steps for stage in range(config.stages + 1)]
     return Chained(
         fmt,
-        tuple(tuple(_stage(config, native, cuts[k], cuts[k + 1], register)) for k in range(config.stages)),
-        _words(replace(plan, a=plan.a[:, :before], b=plan.b[:before])) if before else (),
-        _words(plan),
+        tuple(tuple(_stage(config, operands, cuts[k], cuts[k + 1], register)) for k in range(config.stages)),
+        _words(replace(program, a=program.a[:, :before], b=program.b[:before])) if before else (),
+        _words(program),
     )
 
 
-def _random_plan(config: CascadeConfig, fmt: str, steps: int, tiles: tuple[int, int], source: Random) -> MatmulPlan:
+def _random_program(config: CascadeConfig, fmt: str, steps: int, tiles: tuple[int, int], source: Random) -> Program:
     """Numbers of a few binades, or integers of the whole range."""
     rng = np.random.default_rng(source.getrandbits(32))
-    shape = plan_matmul(*_numbers(rng, fmt, (1, 1, 1)), fmt=fmt, numerics=config.mac.numerics).tile
+    shape = matmul_program(*_numbers(rng, fmt, (1, 1, 1)), fmt=fmt, numerics=config.mac.numerics).tile
     m, n = (each * size for each, size in zip(tiles, (shape.m, shape.n), strict=True))
-    return plan_matmul(*_numbers(rng, fmt, (m, steps * shape.k, n)), fmt=fmt, numerics=config.mac.numerics)
+    return matmul_program(*_numbers(rng, fmt, (m, steps * shape.k, n)), fmt=fmt, numerics=config.mac.numerics)
 
 
 def _numbers(rng: np.random.Generator, fmt: str, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -76,22 +76,22 @@ def _numbers(rng: np.random.Generator, fmt: str, shape: tuple[int, int, int]) ->
     return a.astype(np.float32), b.astype(np.float32)
 
 
-def _words(plan: MatmulPlan) -> tuple[int, ...]:
-    """A plan's results as words of the cascade, the parts of a tile in order."""
-    lanes = run_plan(plan).reshape(-1, CASCADE_LANES)
+def _words(program: Program) -> tuple[int, ...]:
+    """A program's results as words of the cascade, the parts of a tile in order."""
+    lanes = run_program(program).reshape(-1, CASCADE_LANES)
     codes = lanes.astype(np.int32) if lanes.dtype == np.int64 else lanes.view(np.uint32)
     return tuple(array_bits(row) for row in codes)
 
 
-def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int, register: int) -> Iterator[int]:
+def _stage(config: CascadeConfig, operands: OperandWords, start: int, stop: int, register: int) -> Iterator[int]:
     """The beats of a stage that does these steps of K: tile by tile, step by step, part by part.
 
     Tiles take turns at all registers, from a given one on; what they receive goes where the tile half a round before was.
     """
     layout, mac = stage_beat(config.mac), beat_layout(config.mac)
     registers = config.mac.accumulators
-    parts = native.row.lanes // CASCADE_LANES
-    rows, _, columns = native.tiles
+    parts = operands.mode.lanes // CASCADE_LANES
+    rows, _, columns = operands.tiles
     for tile, (row, column) in enumerate(np.ndindex(rows, columns)):
         target = (register + tile) % registers
         received = (target + registers // 2) % registers
@@ -101,9 +101,9 @@ def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int, r
             control = pack(
                 MacControl,
                 {
-                    "mode": MacMode.of(native.row).value,
-                    "x_format": native.element_format,
-                    "y_format": native.element_format,
+                    "mode": MacMode.of(operands.mode).value,
+                    "x_format": operands.element_format,
+                    "y_format": operands.element_format,
                     "x_signed": 1,
                     "y_signed": 1,
                     "multiplies": 1,
@@ -112,7 +112,7 @@ def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int, r
                 },
             )
             for part in range(parts):
-                for beat in range(native.beats):
+                for beat in range(operands.beats):
                     bits = pack(
                         mac,
                         {
@@ -121,8 +121,8 @@ def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int, r
                             "acc2": received,
                             "dst": target,
                             "part": part,
-                            **_operands("x", X_WORD, native.x[row, step, beat]),
-                            **_operands("y", Y_WORD, native.y[step, column, beat]),
+                            **_operands("x", X_WORD, operands.x[row, step, beat]),
+                            **_operands("y", Y_WORD, operands.y[step, column, beat]),
                         },
                     )
                     yield pack(
@@ -130,7 +130,7 @@ def _stage(config: CascadeConfig, native: NativeMatmul, start: int, stop: int, r
                         {
                             "beat": bits,
                             "receives": int(receives and beat == 0),
-                            "sends": int(last and beat == native.beats - 1),
+                            "sends": int(last and beat == operands.beats - 1),
                         },
                     )
 

@@ -8,7 +8,7 @@ from amaranth.lib import data
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_PAIRS
 from bitpath.golden.aie_ml_v2.declarations.modes import MODES, TIMINGS, Datapath, Mode
 from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector
-from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, MatmulPlan
+from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, Program
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.codec import codes_of
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD
@@ -21,26 +21,21 @@ ENGINE_MODES = tuple(name for name, mode in MODES.items() if mode.name.upper() i
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NativeMatmul:
-    """A matrix product as words of the operand memories, a beat each.
+class OperandWords:
+    """A program's operands as words of the operand memories, a beat each.
 
     Attributes
     ----------
     x : uint8 [M/m, K/k, beats, bytes of an X word].
     y : uint8 [K/k, N/n, beats, bytes of a Y word].
-    mode : name of a row of Table 7.
+    mode : the row of Table 7.
     element_format : of both operands, counted in the mode's formats; 0 where it has none.
     """
 
     x: np.ndarray
     y: np.ndarray
-    mode: str
+    mode: Mode
     element_format: int
-
-    @property
-    def row(self) -> Mode:
-        """The row of Table 7."""
-        return MODES[self.mode]
 
     @property
     def beats(self) -> int:
@@ -53,22 +48,22 @@ class NativeMatmul:
         return (*self.x.shape[:2], self.y.shape[1])
 
 
-def native_matmul(plan: MatmulPlan) -> NativeMatmul:
-    """The words of a plan's operands.
+def operand_words(program: Program) -> OperandWords:
+    """The words of a program's operands.
 
     Raises
     ------
     ValueError : a sparse product, or lanes of 64 bits.
     """
-    if plan.mode.name not in ENGINE_MODES or isinstance(plan.b, SparseVector):
-        what = "a sparse product" if isinstance(plan.b, SparseVector) else f"fmt {plan.fmt!r}"
+    if program.mode.name not in ENGINE_MODES or isinstance(program.b, SparseVector):
+        what = "a sparse product" if isinstance(program.b, SparseVector) else f"fmt {program.fmt!r}"
         raise ValueError(f"aie_engine: {what} is not computed; dense ones of {', '.join(ENGINE_MODES)} are allowed")
-    is_float = plan.mode.datapath is Datapath.FLOAT
-    return NativeMatmul(
-        x=x_words(plan.a, plan.mode),
-        y=y_words(plan.b, plan.mode),
-        mode=plan.mode.name,
-        element_format=plan.mode.formats.index(FLOAT_FORMATS[plan.fmt]) if is_float else 0,
+    is_float = program.mode.datapath is Datapath.FLOAT
+    return OperandWords(
+        x=x_words(program.a, program.mode),
+        y=y_words(program.b, program.mode),
+        mode=program.mode,
+        element_format=program.mode.formats.index(FLOAT_FORMATS[program.fmt]) if is_float else 0,
     )
 
 

@@ -34,7 +34,6 @@ from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import (
     random_command,
 )
 from bitpath.verif.aie_ml_v2.engine.aie_engine_session import engine
-from bitpath.verif.aie_ml_v2.engine.images import native_matmul
 from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
 from bitpath.verif.aie_ml_v2.engine.rows import row_kinds
 from bitpath.verif.kit import pauses
@@ -129,24 +128,20 @@ async def matmuls(dut, fmt):
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
     if fmt.startswith("int"):
         a, b = (np.clip(matrix * 40, -128, 127).astype(np.int64) for matrix in (a, b))
-    plan = aie_ml_v2.plan_matmul(a, b, fmt=fmt, numerics=NUMERICS)
-    tiles = aie_ml_v2.run_plan(plan)
+    program = aie_ml_v2.matmul_program(a, b, fmt=fmt, numerics=NUMERICS)
+    tiles = aie_ml_v2.run_program(program)
     right = tiles.astype(np.int32).view(np.uint32) if fmt.startswith("int") else tiles.view(np.uint32)
-    job = native_matmul(plan)
     async with bench(dut, AieEngine(CONFIG).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
         await expect_rest(dut)
-        player, board = MemoryPlayer(frame), frame.scoreboard("lanes", LANE_BITS * plan.mode.lanes)
-        segments = list(lower(CONFIG, job))
+        player, board = MemoryPlayer(frame), frame.scoreboard("lanes", LANE_BITS * program.mode.lanes)
+        segments = list(lower(CONFIG, program))
         assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
         assert any(not segment.results for segment in segments) == cuts_k
-        for segment in segments:
-            await player.play([segment])
-            for row, column, address in segment.results:
-                content = await player.read(address, result_words(CONFIG, job))
-                board.expect(int.from_bytes(right[row, column].tobytes(), "little"), f"tile {row}, {column}")
-                board.got(int.from_bytes(result_lanes(job, content).tobytes(), "little"))
+        async for row, column, content in player.output_tiles(segments, result_words(CONFIG, program.mode)):
+            board.expect(int.from_bytes(right[row, column].tobytes(), "little"), f"tile {row}, {column}")
+            board.got(int.from_bytes(result_lanes(program.mode, content).tobytes(), "little"))
         assert board.compared == np.prod(tiles.shape[:2])
-        assert resolved(dut.retired) == plan.instruction_count
+        assert resolved(dut.retired) == program.instruction_count
 
 
 @cocotb.test(**LIMIT)

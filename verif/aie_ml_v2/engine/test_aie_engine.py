@@ -8,7 +8,7 @@ import pytest
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.engine.runner import run_bench
-from bitpath.sim.flows.aie_matmul import ENGINES
+from bitpath.sim.flows.aie_ml_v2_matmul import ENGINES
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123

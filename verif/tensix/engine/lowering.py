@@ -5,16 +5,13 @@ while its tile products follow each other in the order of K.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.formats import DST32_ROWS, FACE, FIDELITY_PHASES, Fidelity, Format, Style
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.matmul.host import FORMATS, l1_bytes
-from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, to_tiles
+from bitpath.golden.tensix.declarations.formats import DST32_ROWS, FACE, Format, Style
+from bitpath.golden.tensix.matmul.matmul import TILE_ROWS, Program
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.engine.command import WORD_BYTES, command_layout
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
@@ -24,63 +21,18 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.player import Segment
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TileMatmul:
-    """A matrix product as tiles in L1.
-
-    Attributes
-    ----------
-    left : uint8 [M/32, K/32, n], the L1 images of the left operand's tiles.
-    right : uint8 [K/32, N/32, n].
-    fmt : a format that `tensix.matmul` takes.
-    fidelity : which phases are run.
-    dst32 : width of Dst.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    fmt: str
-    fidelity: Fidelity
-    dst32: bool
-
-    @property
-    def l1_format(self) -> Format:
-        return Format.FP32 if self.fmt == "tf32" else FORMATS[self.fmt].register
-
-    @property
-    def style(self) -> Style:
-        return FORMATS[self.fmt].style
-
-    @property
-    def result_format(self) -> Format:
-        """The L1 format that keeps Dst words as they are."""
-        if self.style is Style.INT8:
-            return Format.INT32
-        if self.dst32:
-            return Format.FP32
-        return Format.FP16 if self.style is Style.FP16 else Format.BF16
-
-    @property
-    def result_words(self) -> int:
-        """64-byte words of an output tile."""
-        return TILE_ROWS * FACE * (4 if self.dst32 else 2) // WORD_BYTES
+def result_format(program: Program) -> Format:
+    """The L1 format that keeps Dst words as they are."""
+    if program.fmt.style is Style.INT8:
+        return Format.INT32
+    if program.dst32:
+        return Format.FP32
+    return Format.FP16 if program.fmt.style is Style.FP16 else Format.BF16
 
 
-@dataclass
-class TileSegment(Segment):
-    """A segment, and the output tiles that it leaves in the result memory: the tile's row and column, its first word."""
-
-    results: list[tuple[int, int, int]] = field(default_factory=list)
-
-
-def tile_matmul(
-    a: np.ndarray, b: np.ndarray, *, fmt: str, fidelity: Fidelity, dst32: bool, numerics: TensixNumerics
-) -> TileMatmul:
-    """The product of two matrices that `tensix.plan_matmul` takes, cut into tiles as it cuts them."""
-    left, right = (
-        np.array([[l1_bytes(tile, fmt, numerics) for tile in row] for row in to_tiles(matrix)]) for matrix in (a, b)
-    )
-    return TileMatmul(left=left, right=right, fmt=fmt, fidelity=fidelity, dst32=dst32)
+def result_words(program: Program) -> int:
+    """64-byte words of an output tile."""
+    return TILE_ROWS * FACE * (4 if program.dst32 else 2) // WORD_BYTES
 
 
 def memory_words(image: np.ndarray) -> list[int]:
@@ -93,41 +45,41 @@ def host_writes(config: TensixEngineConfig, memory: EngineMemory, address: int, 
     return write_payloads(host_write_layout(config), memory, address, words)
 
 
-def lower(config: TensixEngineConfig, matmul: TileMatmul) -> Iterator[TileSegment]:
+def lower(config: TensixEngineConfig, program: Program) -> Iterator[Segment]:
     """Segments that compute all output tiles, each with as many operand and result tiles as the memories hold."""
-    rows, depth, columns = *matmul.left.shape[:2], matmul.right.shape[1]
-    most = min(DST32_ROWS // TILE_ROWS, config.result_depth // matmul.result_words)
-    program = _Program(config, matmul)
+    rows, depth, columns = program.tiles
+    most = min(DST32_ROWS // TILE_ROWS, config.result_depth // result_words(program))
+    segments = _Segments(config, program)
     for group in output_groups(rows, columns, most):
-        if not program.has_room_for(len(group)):
-            yield program.take()
+        if not segments.has_room_for(len(group)):
+            yield segments.take()
         for k in range(depth):
             for dst_tile, (row, column) in enumerate(group):
-                if not program.has_operands(row, k, column):
-                    yield program.take()
-                program.multiply(row, k, column, dst_tile, first=k == 0, last=k == depth - 1)
-    yield program.take()
+                if not segments.has_operands(row, k, column):
+                    yield segments.take()
+                segments.multiply(row, k, column, dst_tile, first=k == 0, last=k == depth - 1)
+    yield segments.take()
 
 
-class _Program:
-    """The segment that is being written."""
+class _Segments:
+    """The segments of a program; the present one grows until it is taken."""
 
-    def __init__(self, config: TensixEngineConfig, matmul: TileMatmul):
-        self.config, self.matmul = config, matmul
+    def __init__(self, config: TensixEngineConfig, program: Program):
+        self.config, self.program = config, program
         self.memories = {
-            EngineMemory.LEFT: _TileMemory(config.operand_depth, matmul.left),
-            EngineMemory.RIGHT: _TileMemory(config.operand_depth, matmul.right),
+            EngineMemory.LEFT: _TileMemory(config.operand_depth, program.left),
+            EngineMemory.RIGHT: _TileMemory(config.operand_depth, program.right),
         }
         self._begin()
 
     def _begin(self) -> None:
-        self.segment = TileSegment()
+        self.segment = Segment()
         self.commands: list[dict[str, Any]] = []
         self.used: list[dict[EngineMemory, tuple[int, int]]] = []
         for memory in self.memories.values():
             memory.clear()
 
-    def take(self) -> TileSegment:
+    def take(self) -> Segment:
         """The segment so far; a new one begins."""
         # An operand tile that the next product uses too stays in its register.
         for command, mine, following in zip(self.commands, self.used, self.used[1:], strict=False):
@@ -140,7 +92,7 @@ class _Program:
 
     def has_room_for(self, tiles: int) -> bool:
         """Whether so many output tiles more fit in the result memory."""
-        return (len(self.segment.results) + tiles) * self.matmul.result_words <= self.config.result_depth
+        return (len(self.segment.results) + tiles) * result_words(self.program) <= self.config.result_depth
 
     def has_operands(self, row: int, k: int, column: int) -> bool:
         """Whether a product's operands are in the memories, or fit in."""
@@ -149,36 +101,36 @@ class _Program:
 
     def multiply(self, row: int, k: int, column: int, dst_tile: int, *, first: bool, last: bool) -> None:
         """Add a tile product to a Dst tile; the ``first`` one of an output tile clears it and the ``last`` one stores it."""
-        matmul = self.matmul
+        program, fmt = self.program, self.program.fmt
         places = _places(row, k, column)
         addresses = {}
         for memory, tile in places.items():
             addresses[memory], new = self.memories[memory].place(tile)
             self.segment.writes += host_writes(self.config, memory, addresses[memory], new)
-        address = len(self.segment.results) * matmul.result_words if last else 0
+        address = len(self.segment.results) * result_words(program) if last else 0
         if last:
             self.segment.results.append((row, column, address))
         control = {
-            "l1_format": int(matmul.l1_format),
-            "register_format": int(FORMATS[matmul.fmt].register),
+            "l1_format": int(fmt.stored),
+            "register_format": int(fmt.register),
             "unsigned": 0,
         }
-        result = int(matmul.result_format)
+        result = int(result_format(program))
         self.used.append(places)
         self.commands.append(
             {
                 "left": {"address": addresses[EngineMemory.LEFT], "control": control},
                 "right": {"address": addresses[EngineMemory.RIGHT], "control": control},
-                "style": StyleCode.of(matmul.style),
-                "last_phase": len(FIDELITY_PHASES[matmul.fidelity]) - 1,
+                "style": StyleCode.of(fmt.style),
+                "last_phase": program.instructions[-1].phase,
                 "clear": first,
                 "stores": last,
                 "store": {
                     "address": address,
                     # What Dst holds, as it is.
-                    "control": {"mid_format": result, "out_format": result, "dst32": matmul.dst32, "raw": 1},
+                    "control": {"mid_format": result, "out_format": result, "dst32": program.dst32, "raw": 1},
                     "dst_tile": dst_tile,
-                    "fp16": matmul.style is Style.FP16,
+                    "fp16": fmt.style is Style.FP16,
                 },
             }
         )

@@ -1,7 +1,7 @@
 """Bench of the Tensix engine: tile products from operand memories to the result memory, byte for byte with golden.
 
-Golden unpacks, multiplies in the order of `tile_instructions` and packs before anything is driven. ``BITPATH_CASES`` are
-more random products in the tests of formats.
+Golden unpacks, multiplies in the order of `tile_instructions` and packs before anything is driven. ``BITPATH_CASES`` is the
+number of further random products in the tests of formats.
 """
 
 import os
@@ -23,7 +23,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watch_host
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.engine.lowering import host_writes, lower, memory_words, tile_matmul
+from bitpath.verif.tensix.engine.lowering import host_writes, lower, memory_words, result_words
 from bitpath.verif.tensix.engine.stores import (
     AS_IT_IS,
     PACKINGS,
@@ -57,14 +57,14 @@ NUMERICS = CONFIG.unit.numerics
 CASES = int(os.environ.get("BITPATH_CASES", "4"))
 LIMIT = {"timeout_time": 20, "timeout_unit": "ms"}
 PACED = 4
-"""Products whose cycles are counted."""
+"""Number of products in a timed run."""
 FIXED_SEED = 2025
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(style=[cocotb.Param(value=style, name=style.value) for style in Style])
 async def operand_formats(dut, style):
-    """Every conversion on each side beside another, every fidelity into each width of Dst."""
+    """Every conversion on each side, paired with another, and every fidelity into each width of Dst."""
     conversions = CONVERSIONS[style]
     kinds = list(combinations(Fidelity, WIDTHS[style]))
     async with engine(dut, CONFIG) as (frame, session):
@@ -101,7 +101,7 @@ async def operand_formats(dut, style):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=list(KINDS))
 async def result_formats(dut, kind):
-    """Every intermediate and L1 format, ReLU mode, raw and rounding, onto what the memory held and onto one another."""
+    """Every intermediate and L1 format, ReLU mode, raw conversion and rounding, over old contents and over each other."""
     style, dst32 = KINDS[kind]
     async with engine(dut, CONFIG) as (frame, session):
         source, rng = source_of("operands"), pauses.rng("packings")
@@ -112,7 +112,7 @@ async def result_formats(dut, kind):
         for index, packing in enumerate(packings):
             for name in packing_bins(packing):
                 coverage.hit(name)
-            # Every third store lies where the one before it does, whatever its format.
+            # Every third store reuses the address of the previous one, in any format.
             address = any_address(CONFIG, AS_IT_IS["FP32"], source) if index % 3 else 0
             store = Store(packing, address)
             operands = random_operands(style, source)
@@ -124,7 +124,7 @@ async def result_formats(dut, kind):
 
 @cocotb.test(**LIMIT)
 async def stores_add_up(dut):
-    """Two tiles stored onto one, right after each other, in each format that accumulates in L1."""
+    """Two consecutive stores to one address, in each format that accumulates in L1."""
     async with engine(dut, CONFIG) as (frame, session):
         source = source_of("operands")
         kinds = {"FP32": Style.BF16, "BF16": Style.TF32, "FP16": Style.FP16}
@@ -147,7 +147,7 @@ async def stores_add_up(dut):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=["BF16", "FP16", "FP32"])
 async def chains(dut, kind):
-    """Every tile of Dst, first filled, then added to and stored twice: other tiles' products between leave it alone."""
+    """Every tile of Dst is filled, then accumulated and stored twice; products into other tiles between must not change it."""
     style, dst32 = KINDS[kind]
     tiles = TILES16 >> dst32
     narrow = next(each for each in CONVERSIONS[style] if each.register_format in (Format.BFP4, Format.BFP4A))
@@ -176,7 +176,7 @@ async def chains(dut, kind):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=list(CHAINS))
 async def chosen_numbers(dut, kind):
-    """Sums of any magnitude, cancelled ones, of powers of two, and integers onto words of floats."""
+    """Sums of any magnitude, cancellation, powers of two, and integers onto words of floats."""
     chains = CHAINS[kind]
     async with engine(dut, CONFIG) as (frame, session):
         coverage = frame.coverage(chains.bins)
@@ -194,7 +194,7 @@ async def chosen_numbers(dut, kind):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=["full_speed", "gaps_and_stalls"])
 async def programs(dut, pace):
-    """Products into a tile that is being packed, beside it and across it, with any tiles kept from the product before."""
+    """Products into a tile that is being packed, beside it and overlapping it, with any tiles kept from the previous product."""
     pause = 0.5 if pace == "gaps_and_stalls" else 0.0
     async with engine(dut, CONFIG, gap=pause, stall=pause) as (frame, session):
         coverage = frame.coverage(cross(RELATIONS, KEEPS))
@@ -211,39 +211,35 @@ MATMULS = {
     "int8": (Fidelity.HIFI4, True, (20, 64, 140)),
     "fp16": (Fidelity.HIFI3, False, (33, 96, 70)),
 }
-"""Fidelity, width of Dst, and M, K, N: none a multiple of 32 but K."""
+"""Fidelity, width of Dst, and M, K, N: only K is a multiple of 32."""
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=list(MATMULS))
 async def matmuls(dut, fmt):
-    """Whole matrix products through memories that hold a part of them only."""
+    """Whole matrix products through memories that hold only a part of them."""
     fidelity, dst32, (m, k, n) = MATMULS[fmt]
     source = source_of("matrices")
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
     if fmt == "int8":
         a, b = (np.clip(matrix * 40, -127, 127).astype(np.int32) for matrix in (a, b))
-    plan = tensix.plan_matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=NUMERICS)
-    words = tensix.run_plan(plan, numerics=NUMERICS)
-    job = tile_matmul(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=NUMERICS)
+    program = tensix.matmul_program(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=NUMERICS)
+    words = tensix.run_program(program, numerics=NUMERICS)
     async with engine(dut, CONFIG) as (_, session):
-        segments = list(lower(CONFIG, job))
+        segments = list(lower(CONFIG, program))
         assert len(segments) > 1, "the memories hold the whole product: nothing is cut"
-        for segment in segments:
-            await session.player.play([segment])
-            for row, column, address in segment.results:
-                image = words[row, column].astype("<u4" if dst32 else "<u2").view(np.uint8).reshape(-1)
-                got = await session.player.read(address, job.result_words)
-                for place, (right, real) in enumerate(zip(memory_words(image), memory_words(got), strict=True)):
-                    session.board.expect(right, f"tile {row}, {column}, word {place}")
-                    session.board.got(real)
-        assert resolved(dut.retired) == np.prod(plan.tiles)
+        async for row, column, got in session.player.output_tiles(segments, result_words(program)):
+            image = words[row, column].astype("<u4" if dst32 else "<u2").view(np.uint8).reshape(-1)
+            for place, (right, real) in enumerate(zip(memory_words(image), memory_words(got), strict=True)):
+                session.board.expect(right, f"tile {row}, {column}, word {place}")
+                session.board.got(real)
+        assert resolved(dut.retired) == np.prod(program.tiles)
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fidelity=[Fidelity.LOFI, Fidelity.HIFI4], l1_format=[Format.BF16, Format.BFP4])
 async def throughput(dut, fidelity, l1_format):
-    """To the cycle: loading, computing and storing hide each other, and the longest of them is what a product takes."""
+    """Exact cycle counts: loading, computing and storing overlap, and the longest of them is the period of a product."""
     conversion = Conversion(l1_format, l1_format)
     cycles = PaceOfProducts(CONFIG.unit.passes, fidelity, l1_format)
     async with engine(dut, CONFIG) as (_, session):
@@ -271,7 +267,7 @@ async def throughput(dut, fidelity, l1_format):
 
 @cocotb.test(**LIMIT)
 async def host_traffic(dut):
-    """Words to the result memory and answers from it while tiles are computed and stored, at all paces."""
+    """Host writes to and reads from the result memory while tiles are computed and stored, at all paces."""
     async with engine(dut, CONFIG, gap=0.5, stall=0.5) as (frame, session):
         source = source_of("traffic")
         coverage = frame.coverage(MEETINGS)
@@ -285,7 +281,7 @@ async def host_traffic(dut):
         segment = session.take_segment()
         await session.player.play([Segment(writes=segment.writes)])
         session.player.send(Segment(commands=segment.commands))
-        # Written over and over until all products are through; the last words stay.
+        # Repeat the writes until all products have completed; the last words remain.
         while session.player.waiting_commands or resolved(dut.busy):
             words = source.integers(0, 256, (len(written), WORD_BYTES), dtype=np.uint8)
             session.results.reshape(-1, WORD_BYTES)[written.start : written.stop] = words
@@ -297,7 +293,7 @@ async def host_traffic(dut):
 
 @cocotb.test(**LIMIT)
 async def reset(dut):
-    """A reset at any moment of loading, multiplying and storing with tiles kept: Dst is 0 and nothing is left over."""
+    """Reset at any moment of loading, multiplying and storing, with tiles kept: Dst reads 0 and no work remains."""
     moments = {"loading": 40, "multiplying": 64 + 100, "storing": 64 + 16 * CONFIG.unit.passes + 40}
     async with engine(dut, CONFIG) as (frame, session):
         source = source_of("operands")
@@ -326,14 +322,14 @@ async def reset(dut):
             await expect_rest(dut)
             session.forget()
             await session.preset()
-            # Not cleared: it continues on what a reset leaves.
+            # Not cleared: it accumulates onto Dst after reset.
             each = Product(**random_operands(Style.BF16, source), style=Style.BF16, clear=False, store=store)
             await session.run([each])
 
 
 @cocotb.test(**LIMIT)
 async def same_on_every_engine(dut):
-    """A product that depends on no configuration; whoever runs it on several engines gets one memory, in BITPATH_RESULT."""
+    """Write the result memory of a product that depends on no configuration to BITPATH_RESULT."""
     async with engine(dut, CONFIG) as (_, session):
         source = np.random.default_rng(FIXED_SEED)
         session.results[:] = 0

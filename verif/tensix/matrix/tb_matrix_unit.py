@@ -1,7 +1,7 @@
-"""Bench of the Matrix unit: every kind of instruction, random streams on all ports at once, hazards cycle by cycle.
+"""Bench of the Matrix unit: every kind of instruction, random traffic on all ports, hazards cycle by cycle.
 
-What golden says is worked out as an entry is queued, before it is driven; how much of it a read of Dst sees follows from
-the cycle in which it is taken. ``BITPATH_CASES`` sets the instructions of a random stream.
+Golden executes an entry when it is queued, before it is driven; the cycle of a read's handshake determines the operations
+that it sees. ``BITPATH_CASES`` is the number of instructions of a random stream.
 """
 
 from copy import deepcopy
@@ -52,7 +52,7 @@ from bitpath.verif.tensix.matrix.matrix_unit_player import Player
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(style=[cocotb.Param(value=style, name=style.value) for style in Style])
 async def every_kind(dut, style):
-    """Every opcode, width, phase and variant of a style on a block of its own, with words of the style before it."""
+    """Every opcode, width, phase and variant of a style on its own block, which holds words of the style."""
     rng = pauses.rng("kinds")
     kinds = combinations(style)
     rng.shuffle(kinds)
@@ -79,13 +79,13 @@ async def every_kind(dut, style):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_stream(dut, pace):
-    """Instructions on few blocks, banks that come and go, rows written and read from outside, all at the same time."""
+    """Instructions on few blocks, bank changes, and rows written and read from outside, all at the same time."""
     gap, stall = PACES[pace]
     rng = pauses.rng("stream")
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS, gap=gap, stall=stall)
         styles = [rng.choice(list(Style)) for _ in range(CASES)]
-        # Both banks whole: later ones are written in part.
+        # Fill both banks completely: later fills are partial.
         fill_both(player, rng, styles[0])
         fill_both(player, rng, styles[-1])
         for pair in INSTRUCTION_PAIRS:
@@ -110,7 +110,7 @@ async def random_stream(dut, pace):
 
 
 async def timed(player: Player, operations: list[Operation]) -> list[int]:
-    """Issue instructions without a gap; return in which cycles after the first they were taken."""
+    """Issue instructions without a gap; return their issue cycles relative to the first."""
     first = len(player.taken["instruction"])
     for operation in operations:
         player.issue(operation)
@@ -121,7 +121,7 @@ async def timed(player: Player, operations: list[Operation]) -> list[int]:
 
 @cocotb.test(**LIMIT)
 async def hazards(dut):
-    """Each instruction is taken in exactly the cycle in which its block can be had, and reads what was written."""
+    """Each instruction must issue in exactly the cycle in which its block is free, and read the written words."""
     rng = pauses.rng("hazards")
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
@@ -144,7 +144,7 @@ async def hazards(dut):
 
 @cocotb.test(**LIMIT)
 async def accesses_around_an_instruction(dut):
-    """A row read or written just before, under and behind an instruction on its block, and on its other half."""
+    """Read or write a row just before, during and after an instruction on its block, and on its other half."""
     rng = pauses.rng("accesses")
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(["written before", "written behind"])
@@ -158,7 +158,7 @@ async def accesses_around_an_instruction(dut):
         ]:
             operation = mvmul(3 if dst32 else 6, dst32=dst32, src_a_row=rng.choice((0, 16, 32)))
             place = Place(operation.dst_row + rng.randrange(BLOCK_ROWS), dst32, False)
-            # What waits for the result: the block itself, and with 16 bits not the other block of its pair.
+            # The block itself waits for the result; the other 16-bit block of its pair does not.
             other = Place(place.row + BLOCK_ROWS if not dst32 else 2 * place.row - place.row % BLOCK_ROWS, False, False)
             for seen, waits in ((place, True), (other, dst32)):
                 await player.cycles(LATENCY + 1)
@@ -175,7 +175,7 @@ async def accesses_around_an_instruction(dut):
 
 
 async def written_around(player: Player, operation: Operation, place: Place, values, offset: int, coverage) -> None:
-    """Offer a row ``offset - 1`` cycles after an instruction on its block: it goes wholly before or wholly behind."""
+    """Offer a row ``offset - 1`` cycles after an instruction on its block: it takes effect either before or after it."""
     before, behind = deepcopy(player.machine), deepcopy(player.machine)
     before.write(place, values)
     before.execute(operation)
@@ -205,7 +205,7 @@ async def written_around(player: Player, operation: Operation, place: Place, val
 
 @cocotb.test(**LIMIT)
 async def hand_over(dut):
-    """Banks change hands at the very cycle: filled ahead, waited for by either side, released by any instruction."""
+    """Banks change owner in the exact cycle: filled ahead, awaited by either side, released by any instruction."""
     rng = pauses.rng("banks")
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
@@ -223,7 +223,7 @@ async def hand_over(dut):
             operations = [mvmul(0), mvmul(1), mvmul(1, release_a=True, release_b=True)]
             for operation in operations:
                 player.issue(operation)
-            # Two banks are the Matrix unit's: the third stands until one is given back.
+            # The Matrix unit owns two banks: the third fill stalls until one is released.
             player.fill(early, bank())
             await player.cycles(20)
             assert player.drivers["instruction"].pending == len(operations), "an instruction did not wait for its bank"
@@ -233,13 +233,13 @@ async def hand_over(dut):
             first, *_, released = taken["instruction"][-len(operations) :]
             assert first == taken[f"write_{late}"][-1] + CONFIG.passes, "the bank was not readable at once"
             assert taken[f"write_{early}"][third] == released + 1, "the bank was not writable at once"
-            # The early side has two banks again, the late side none: use both up.
+            # The early side has two full banks, the late side none: use both.
             for dst in range(2):
                 player.fill(late, bank())
                 player.issue(mvmul(dst, release_a=True, release_b=True))
             read_pairs(player, rng, (0, 1))
             await player.idle()
-        # One side's banks pass by under a bank of the other that stays; the last leaves both empty.
+        # One side changes banks while the other keeps its bank; the last one empties both.
         for side, stays in ("ab", "ba"):
             player.fill(stays, bank())
             for last in (False, False, True):
@@ -254,7 +254,7 @@ async def hand_over(dut):
 
 @cocotb.test(**LIMIT)
 async def undefined_rows(dut):
-    """ZEROACC of 16 rows and of all, then instructions and rows from outside that fill a part of an undefined block."""
+    """ZEROACC of 16 rows and of all; then instructions and outside rows that fill part of an undefined block."""
     rng = pauses.rng("undefined")
     parts = [
         kind
@@ -269,7 +269,7 @@ async def undefined_rows(dut):
                 for place in pair_places(pair)[:BLOCK_ROWS]:
                     player.write(place, dst_row(rng, Style.BF16, dst32=True))
             await player.idle()
-            # Its rows are on the way when it is to go.
+            # Its results are in flight when it is cleared.
             player.issue(mvmul(1))
             row = rng.randrange(16) if dst32 else rng.randrange(16, 32)
             player.issue(Operation(opcode=Opcode.ZEROACC, dst32=dst32, dst_row=row, clear_all=clear_all))
@@ -283,14 +283,14 @@ async def undefined_rows(dut):
                 await player.idle()
             read_pairs(player, rng, (0, 1, 2))
             await player.idle()
-        # Of pairs that were never written.
+        # Pairs that were never written.
         read_pairs(player, rng, (PAIRS // 2, 3))
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(dst32=[False, True])
 async def every_block(dut, dst32):
-    """A row of each block of Dst is written; ZEROACC of one half of all sixteen rows, then of the other, leaves the rest."""
+    """Write a row of each block of Dst; ZEROACC of one half of all sixteen rows, then of the other, must keep the rest."""
     rng = pauses.rng("blocks")
     rows = DST32_ROWS if dst32 else DST16_ROWS
     async with bench(dut, SIGNATURE) as frame:
@@ -313,7 +313,7 @@ async def every_block(dut, dst32):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=["bf16", "int8", "fp16"])
 async def tile_product(dut, fmt):
-    """A 32x64x32 product by the plan that golden executes, its second pair of tiles unpacked behind the first."""
+    """A 32x64x32 product by golden's program, with the second pair of tiles unpacked during the first."""
     rng = np.random.default_rng(pauses.rng(fmt).getrandbits(32))
     shapes = (32, 64), (64, 32)
     if fmt == "int8":
@@ -321,35 +321,35 @@ async def tile_product(dut, fmt):
     else:
         a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
     dst32 = fmt != "fp16"
-    plan = tensix.plan_matmul(a, b, fmt=fmt, fidelity="HiFi4", dst32=dst32, numerics=NUMERICS)
-    expected = tensix.run_plan(plan, numerics=NUMERICS)[0, 0]
+    program = tensix.matmul_program(a, b, fmt=fmt, fidelity="HiFi4", dst32=dst32, numerics=NUMERICS)
+    expected = tensix.run_program(program, numerics=NUMERICS)[0, 0]
     async with bench(dut, SIGNATURE) as frame:
         player = Player(frame, NUMERICS)
         for k in range(2):
-            player.fill("a", dict(enumerate(plan.src_a[k, 0])))
-            player.fill("b", dict(enumerate(plan.src_b[0, k])))
+            player.fill("a", dict(enumerate(program.src_a[k, 0])))
+            player.fill("b", dict(enumerate(program.src_b[0, k])))
         await player.idle()
         operations = [
             Operation(
                 opcode=Opcode.MVMUL,
-                style=plan.fmt.style,
+                style=program.fmt.style,
                 dst32=dst32,
                 phase=each.phase,
-                formats=(plan.fmt.register, plan.fmt.register),
+                formats=(program.fmt.register, program.fmt.register),
                 src_a_row=each.src_a_row,
                 src_b_row=each.src_b_row,
                 dst_row=each.dst_row,
-                release_a=each is plan.instructions[-1],
-                release_b=each is plan.instructions[-1],
+                release_a=each is program.instructions[-1],
+                release_b=each is program.instructions[-1],
             )
             for _ in range(2)
-            for each in plan.instructions
+            for each in program.instructions
         ]
         cycles = await timed(player, operations)
         assert cycles == issue_cycles(operations, passes=CONFIG.passes, latency=LATENCY)
         if CONFIG.passes == 1:
-            assert cycles == golden_cycles.issue_cycles(2 * plan.instructions)
-        places = [Place(row, dst32, plan.fmt.style is Style.FP16) for row in range(TILE_ROWS)]
+            assert cycles == golden_cycles.issue_cycles(2 * program.instructions)
+        places = [Place(row, dst32, program.fmt.style is Style.FP16) for row in range(TILE_ROWS)]
         assert np.array_equal(np.stack([player.machine.now(place) for place in places]), expected)
         for place in places:
             player.read(place)

@@ -133,8 +133,8 @@ def test_integers():
 def test_an_output_of_the_layer_ends_in_the_bits_of_the_golden_tensix_matmul(fmt, fidelity, instructions, width):
     a, b = layer()
     m, n = 83, 501
-    plan = tensix.plan_matmul(a[64:96], b[:, 480:512], fmt=fmt, fidelity=fidelity, dst32=width == "--dst32")
-    tile = tensix.run_plan(plan)[0, 0]
+    program = tensix.matmul_program(a[64:96], b[:, 480:512], fmt=fmt, fidelity=fidelity, dst32=width == "--dst32")
+    tile = tensix.run_program(program)[0, 0]
     # Face 3 of the tile: row 3 and column 5 of it.
     expected = tile[3 * 16 + 3, 5]
     text = explain_tensix("--output", f"{m},{n}", "--format", fmt, "--fidelity", fidelity, width).output
@@ -181,7 +181,7 @@ def test_int8_matrices_are_explained(tmp_path):
         (("--output", "0,0", "--step", "96"), "--step is 96; 0 to 95 are allowed"),
         (
             ("--output", "0,0", "--format", "mxfp4"),
-            "fmt is 'mxfp4'; 'bf16', 'tf32', 'fp16', 'fp8', 'bfp8', 'bfp4', 'bfp2', 'int8' are allowed",
+            "fmt must be 'bf16', 'tf32', 'fp16', 'fp8', 'bfp8', 'bfp4', 'bfp2', 'int8', not 'mxfp4'",
         ),
         (
             ("--output", "0,0", "--format", "int8"),
@@ -190,7 +190,7 @@ def test_int8_matrices_are_explained(tmp_path):
         (("--output", "0,0", "--phase", "1"), "--output and --phase explain different things; give one of them"),
         (("--output", "0,0", "--b", "x.npy"), "--a is missing; --a and --b go together"),
         (("--src-a", "1", "--src-b", "1", "--step", "0"), "--step goes with --output"),
-        (("--src-a", "1", "--src-b", "1", "--phase", "4"), "phase is 4; 0 to 3 are allowed"),
+        (("--src-a", "1", "--src-b", "1", "--phase", "4"), "phase must be 0 to 3, not 4"),
         (
             ("--src-a", "1", "--src-b", "1", "--phase", "0", "--fidelity", "LoFi"),
             "--fidelity and --phase say the same; give one of them",
@@ -234,7 +234,7 @@ def test_int8_matrices_are_explained(tmp_path):
         ),
         (
             ("--src-a", "1", "--src-b", "1", "--style", "INT8", "--dst16"),
-            "dst32 is False; with style INT8, True is allowed",
+            "dst32 must be True with style INT8, not False",
         ),
     ],
 )

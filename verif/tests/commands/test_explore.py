@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.flows.machines import MACHINES
+from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.study.explore import run
 from bitpath.sim.study.explore.draw import draw
 from bitpath.sim.study.explore.evaluate import error_of

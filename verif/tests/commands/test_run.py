@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from bitpath.golden import trainium3
-from bitpath.sim.flows import aie_matmul, job, layer, matmul, operands, tensix_matmul, trainium3_matmul
+from bitpath.sim.flows import (
+    aie_ml_v2_matmul,
+    matmul,
+    operands,
+    outcome,
+    tensix_matmul,
+    trainium3_layer,
+    trainium3_matmul,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORD = {
@@ -57,7 +65,7 @@ def test_every_machine_where_none_is_named(bitpath, monkeypatch):
     """One format of each; run.json has them in the machines' order."""
     monkeypatch.setattr(trainium3_matmul, "FORMATS", {"mxfp4": trainium3_matmul.FORMATS["mxfp4"]})
     monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
-    monkeypatch.setattr(aie_matmul, "FORMATS", ("mx9",))
+    monkeypatch.setattr(aie_ml_v2_matmul, "FORMATS", ("mx9",))
     status, out, err = bitpath("run", "--sim", "icarus", "--slice", "2x32x2")
     assert (status, err) == (0, "")
     assert all(out.count(machine) == 1 for machine in ("trainium3", "tensix", "aie_ml_v2")), (
@@ -159,18 +167,20 @@ def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch
     monkeypatch.setattr(
         matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
     )
-    monkeypatch.setattr(layer, "build", matmul.build)
+    monkeypatch.setattr(trainium3_layer, "build", matmul.build)
 
     def quantise(self, console, built, tile):
         elements, scales = trainium3.quantize_tile(tile, "mxfp8_e4m3")
         return (elements, scales ^ (np.indices(scales.shape).sum(axis=0) == 0)), 1
 
-    def multiply(console, built, bench, title, save_plan):
+    def multiply(console, built, bench, title, content):
         return {"output": golden.view(np.uint32), "cycles": 1}
 
-    monkeypatch.setattr(layer.Job, "_quantise", quantise)
+    monkeypatch.setattr(trainium3_layer.Run, "_quantise", quantise)
     monkeypatch.setattr(matmul, "play", multiply)
-    golden = layer.Job(*layer.operands("2x128x2"), "mxfp8_e4m3", layer.engine_for("verilator"), "verilator").golden()
+    golden = trainium3_layer.Run(
+        *trainium3_layer.operands("2x128x2"), "mxfp8_e4m3", trainium3_layer.engine_for("verilator"), "verilator"
+    ).golden()
     status, out, _ = bitpath("run", "--flow", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
     assert f"quantised: [{2 * 128}] is 0x" in out, "the first scale, behind all elements"
     (record,) = json.loads(Path("build/reports/run.json").read_text())
@@ -213,14 +223,14 @@ def test_infinite_results_are_compared_too(bitpath, matrices):
 
 @pytest.mark.simulator
 def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
-    honest = trainium3.run_plan
+    honest = trainium3.run_program
 
     def flipped(*args, **kwargs):
         result = honest(*args, **kwargs)
         result.view(np.uint32)[1, 0] ^= 1
         return result
 
-    monkeypatch.setattr(trainium3, "run_plan", flipped)
+    monkeypatch.setattr(trainium3, "run_program", flipped)
     status, out, _ = bitpath("run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
     assert status == 1
     assert "[1, 0] is 0x" in out
@@ -232,7 +242,7 @@ def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
     """A dead engine: no results and no cycles."""
     monkeypatch.setattr(matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
     left = {"output": np.zeros((2, 2), np.uint32), "cycles": 0}
-    monkeypatch.setattr(job, "run", lambda *_, env, **__: np.savez(env["BITPATH_RESULT"], **left))
+    monkeypatch.setattr(outcome, "run", lambda *_, env, **__: np.savez(env["BITPATH_RESULT"], **left))
     status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
     assert status == 1
     assert err == "bitpath: engine was never busy: it did not take the instructions\n"

@@ -26,7 +26,7 @@ ENGINE_FORMATS = {E4M3FN: ElementFormat.E4M3FN, E5M2: ElementFormat.E5M2, E2M1: 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Matmul:
+class PlacedMatmul:
     """One nc_matmul_mx, checked by its golden model, and the PSUM place of its destination.
 
     Attributes
@@ -76,7 +76,7 @@ def check_fits(config: EngineConfig, partitions: int, shape: tuple[int, int]) ->
         )
 
 
-def lower(config: EngineConfig, matmuls: Sequence[Matmul]) -> list[Segment]:
+def lower(config: EngineConfig, matmuls: Sequence[PlacedMatmul]) -> list[Segment]:
     """Segments that execute ``matmuls`` side by side, one in each row tile; a single one may take the whole array.
 
     Raises
@@ -122,7 +122,7 @@ def place_words(config: EngineConfig, content: np.ndarray) -> np.ndarray:
 class _Lowering:
     """One matmul on its row tile."""
 
-    def __init__(self, config: EngineConfig, matmul: Matmul):
+    def __init__(self, config: EngineConfig, matmul: PlacedMatmul):
         array = config.array
         self.config, self.matmul = config, matmul
         self.tiling = Tiling((PARTITIONS // matmul.tile_rows).bit_length() - 1)

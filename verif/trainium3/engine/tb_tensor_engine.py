@@ -23,7 +23,7 @@ from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.engine.lowering import Matmul, destination, lower, place_words, psum_places
+from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
 from bitpath.verif.trainium3.engine.tensor_engine_filling import (
     TABLE_TYPES,
     bins_of,
@@ -61,7 +61,7 @@ FIXED_SEED, FIXED_SHAPE = 2025, (6, 5)
 class Case:
     """A matmul, what PSUM holds before it, and what golden says that it holds after."""
 
-    matmul: Matmul
+    matmul: PlacedMatmul
     before: np.ndarray
     after: np.ndarray
     random_bits: np.ndarray | None
@@ -114,7 +114,7 @@ def make_case(
         numerics=NUMERICS,
     )
     codes = codes_of(after).astype(np.uint32)
-    matmul = Matmul(
+    matmul = PlacedMatmul(
         stationary=stationary,
         moving=moving,
         stationary_scale=stationary_scale,

@@ -1,10 +1,7 @@
-"""Not a bench but a run: plays a plan on the tensor engine and leaves what PSUM held; the caller compares it.
+"""Runs a matmul's program on the tensor engine and writes what PSUM held; the caller compares it.
 
-The environment names the files: BITPATH_PLAN in, BITPATH_RESULT and BITPATH_PROGRESS out.
+`verif.kit.exchange` has the files.
 """
-
-import os
-from pathlib import Path
 
 import cocotb
 import numpy as np
@@ -14,18 +11,17 @@ from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.tensor_engine import TensorEngine
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.share import write_share
+from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.engine.lowering import Matmul, destination, lower, psum_places
-from bitpath.verif.trainium3.engine.plan_file import load_plan
+from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, psum_places
 from bitpath.verif.trainium3.engine.tensor_engine_player import TensorEnginePlayer, exact_map
 
 CONFIG = config_from_environment(EngineConfig)
 
 
-def as_matmul(instruction: MatmulInstruction) -> Matmul:
+def placed(instruction: MatmulInstruction) -> PlacedMatmul:
     """The instruction with its destination at the bottom of PSUM."""
-    return Matmul(
+    return PlacedMatmul(
         stationary=instruction.stationary,
         moving=instruction.moving,
         stationary_scale=instruction.stationary_scale,
@@ -35,30 +31,30 @@ def as_matmul(instruction: MatmulInstruction) -> Matmul:
 
 
 @cocotb.test()
-async def run_plan(dut):
+async def run_program(dut):
     """Instruction after instruction; PSUM is read when an accumulation group ends."""
-    plan = load_plan(Path(os.environ["BITPATH_PLAN"]))
-    progress = Progress(Path(os.environ["BITPATH_PROGRESS"]), len(plan))
-    output = np.zeros((plan[-1].output[0].stop, plan[-1].output[1].stop), np.uint32)
+    program = read_input()
+    progress = Progress(len(program))
+    output = np.zeros([side.stop for side in program[-1].output], np.uint32)
     async with bench(dut, TensorEngine(CONFIG).signature, drain=False, patience=None) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
-        for instruction in plan:
-            matmul = as_matmul(instruction)
+        for instruction in program:
+            matmul = placed(instruction)
             segments = lower(CONFIG, [matmul])
             progress.begin(segments, resolved(dut.retired))
             await player.play(segments, progress.show)
             if instruction.psum_accumulate_flag & AccumulateFlag.LAST:
                 words = await player.read(range(psum_places(CONFIG, matmul.shape)))
                 output[instruction.output] = destination(CONFIG, matmul.shape, words)
-        np.savez(os.environ["BITPATH_RESULT"], output=output, cycles=resolved(dut.busy_cycles))
+        write_result(output=output, cycles=resolved(dut.busy_cycles))
 
 
 class Progress:
-    """The share of the plan that is done."""
+    """The share of the program that is done."""
 
-    def __init__(self, path: Path, instructions: int):
-        self.path, self.instructions = path, instructions
+    def __init__(self, instructions: int):
+        self.instructions = instructions
         self.begun = -1
 
     def begin(self, segments, retired: int) -> None:
@@ -71,4 +67,4 @@ class Progress:
     def show(self, retired: int) -> None:
         """Write the share."""
         part = min(1.0, (retired - self.base) / self.expected)
-        write_share(self.path, (self.begun + part) / self.instructions)
+        show_share((self.begun + part) / self.instructions)

@@ -1,16 +1,13 @@
-"""RMSNorm-Quant of an array on the row unit: commands, the elements of their rows, and bytes back to rows; on the way
-also as a file."""
+"""RMSNorm-Quant of an array on the row unit: commands, the elements of their rows, and bytes back to rows."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
-from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
-from bitpath.golden.formats.catalogue import BF16, CATALOGUE, FP16, FP32
+from bitpath.golden.arrays.codec import codes_of, format_of
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.vector import (
     ROW_TILE,
@@ -164,25 +161,3 @@ def _command(config: RmsNormQuantConfig, rows: Rows, first: int) -> int:
             "in_scale": scales,
         },
     )
-
-
-def save_rows(path: Path, rows: Rows) -> None:
-    """Write the rows as .npz: codes, and the rest as JSON in ``meta``."""
-    arrays = {"hidden": codes_of(rows.hidden)}
-    arrays |= {} if rows.gamma is None else {"gamma": codes_of(rows.gamma)}
-    arrays |= {} if rows.in_scale is None else {"in_scale": rows.in_scale}
-    gamma_format = None if rows.gamma is None else format_of(rows.gamma.dtype).name
-    np.savez(path, meta=json.dumps({"gamma_format": gamma_format, "options": asdict(rows.options)}), **arrays)
-
-
-def load_rows(path: Path) -> Rows:
-    """The rows that :func:`save_rows` wrote."""
-    with np.load(path) as file:
-        meta = json.loads(str(file["meta"]))
-        fmt = meta["gamma_format"]
-        return Rows(
-            hidden=file["hidden"].view(DTYPES[BF16]),
-            gamma=None if fmt is None else file["gamma"].view(DTYPES[CATALOGUE[fmt]]),
-            in_scale=file.get("in_scale"),
-            options=Options(**meta["options"]),
-        )

@@ -1,10 +1,7 @@
-"""Not a bench but a run: quantises the rows of an array and leaves their bytes; the caller compares them.
+"""Quantises the rows of an array and writes their bytes; the caller compares them.
 
-The environment names the files: BITPATH_PLAN in, BITPATH_RESULT and BITPATH_PROGRESS out.
+`verif.kit.exchange` has the files.
 """
-
-import os
-from pathlib import Path
 
 import cocotb
 import numpy as np
@@ -13,9 +10,9 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
-from bitpath.verif.kit.share import write_share
+from bitpath.verif.kit.exchange import read_input, show_share, write_result
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import load_rows, lower, output_rows
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import lower, output_rows
 
 CONFIG = config_from_environment(RmsNormQuantConfig)
 POLL_CYCLES = 256
@@ -25,7 +22,7 @@ POLL_CYCLES = 256
 @cocotb.test()
 async def run_rows(dut):
     """Command after command; ``cycles`` are those in which the unit was busy."""
-    rows = load_rows(Path(os.environ["BITPATH_PLAN"]))
+    rows = read_input()
     batches = lower(CONFIG, rows)
     payloads: list[int] = []
     async with bench(dut, RmsNormQuant(CONFIG).signature, drain=False) as frame:
@@ -39,7 +36,7 @@ async def run_rows(dut):
         expected = len(batches) * rows.row_bytes
         while len(payloads) < expected:
             await Timer(POLL_CYCLES * PERIOD_NS, unit="ns")
-            write_share(Path(os.environ["BITPATH_PROGRESS"]), len(payloads) / expected)
+            show_share(len(payloads) / expected)
         await FallingEdge(dut.clk)
         assert not resolved(dut.busy)
         assert resolved(dut.retired) == len(batches)
@@ -47,4 +44,4 @@ async def run_rows(dut):
         await RisingEdge(dut.clk)
     parts = [payloads[start : start + rows.row_bytes] for start in range(0, expected, rows.row_bytes)]
     output = np.concatenate([output_rows(CONFIG, *each) for each in zip(batches, parts, strict=True)])
-    np.savez(os.environ["BITPATH_RESULT"], output=output, cycles=cycles)
+    write_result(output=output, cycles=cycles)

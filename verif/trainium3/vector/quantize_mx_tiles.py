@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -59,14 +58,3 @@ def blocks_tile(blocks: np.ndarray, free: int) -> np.ndarray:
     """The tile [P, F, 4] of blocks [P/8 * F, 32] in the order of :func:`tile_blocks`."""
     groups = blocks.reshape(-1, free, SCALE_PARTITIONS, X4).transpose(0, 2, 1, 3)
     return np.ascontiguousarray(groups).reshape(-1, free, X4)
-
-
-def save_blocks(path: Path, blocks: np.ndarray, mode: str) -> None:
-    """Write what a run quantises: blocks uint16 [n, 32], and the name of their mode."""
-    np.savez(path, blocks=blocks, mode=mode)
-
-
-def load_blocks(path: Path) -> tuple[np.ndarray, str]:
-    """What :func:`save_blocks` wrote."""
-    with np.load(path) as file:
-        return file["blocks"], str(file["mode"])

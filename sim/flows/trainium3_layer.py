@@ -2,13 +2,13 @@
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from rich.console import Console
 
 from bitpath.golden import trainium3
+from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16
@@ -17,16 +17,15 @@ from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.sim.engine.runner import Built, build
 from bitpath.sim.flows.accuracy import rmsnorm_reference
-from bitpath.sim.flows.job import Outcome, codes, differences, play
 from bitpath.sim.flows.operands import cut, normalised_layer
-from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, Matmul, engine_for
-from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, save_blocks, tile_blocks
+from bitpath.sim.flows.outcome import Outcome, codes, differences, play
+from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, SLICES, engine_for
+from bitpath.sim.flows.trainium3_matmul import Run as MatmulRun
+from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
-__all__ = ["FORMATS", "SIZES", "SLICES", "Job", "engine_for", "operands"]
+__all__ = ["FORMATS", "SIZES", "SLICES", "Run", "engine_for", "operands"]
 
 QUANTIZER = QuantizeMxConfig()
-SLICES = {"icarus": "8x128x8"}
-"""What a slow simulator does of the layer when nothing is said."""
 
 
 def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -38,7 +37,7 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return hidden, gamma[: hidden.shape[1]], weight
 
 
-class Job(Matmul):
+class Run(MatmulRun):
     """hidden -> RMSNorm in golden, BF16 -> QuantizeMX in RTL -> the tensor engine in RTL -> [M, N].
 
     What the tensor engine multiplies is what QuantizeMX gave, and golden does both by itself.
@@ -48,7 +47,7 @@ class Job(Matmul):
     hidden : float32 [M, K], rounded to BF16 first.
     gamma : float32 [K], rounded to BF16.
     weight : float32 [K, N], quantised by golden.
-    format_name, engine, simulator : as `Matmul` has them.
+    format_name, engine, simulator : as `MatmulRun` has them.
     """
 
     flow: ClassVar[str] = "layer"
@@ -65,10 +64,11 @@ class Job(Matmul):
         self.hidden, self.gamma = (trainium3.round_to_bfloat16(x) for x in (hidden, gamma))
         normalised = trainium3.rmsnorm(self.hidden, self.gamma)
         super().__init__(normalised.astype(np.float32), weight, format_name, engine, simulator)
-        self.golden_instructions = self.instructions
+        self.golden_program = self.program
 
-    def golden(self) -> np.ndarray:
-        return trainium3.run_plan(self.golden_instructions, numerics=self.engine.array.dot.numerics)
+    def golden(self, progress: Progress | None = None) -> np.ndarray:
+        numerics = self.engine.array.dot.numerics
+        return trainium3.run_program(self.golden_program, numerics=numerics, progress=progress)
 
     def settings(self) -> dict[str, Any]:
         return super().settings() | {"quantizer": {"stages": QUANTIZER.pipeline.stages}}
@@ -76,7 +76,7 @@ class Job(Matmul):
     def reference(self) -> np.ndarray:
         return rmsnorm_reference(self.hidden, self.gamma) @ self.b.astype(np.float64)
 
-    def run(self, console: Console) -> Outcome:
+    def compare(self, console: Console) -> Outcome:
         start = time.monotonic()
         with console.status(f"building QuantizeMX for {self.simulator}, once"):
             built = build("quantize_mx", QUANTIZER, self.simulator)
@@ -84,9 +84,9 @@ class Job(Matmul):
         quantised, cycles = zip(*(self._quantise(console, built, tile) for tile in tiles), strict=True)
         expected = [trainium3.quantize_tile(tile, self.formats[0]) for tile in tiles]
         moving = [trainium3.quantize_tile(tile, self.formats[1]) for tile in trainium3.operand_tiles(self.b)]
-        self.instructions = trainium3.plan_tiles(quantised, moving)
+        self.program = trainium3.tile_program(quantised, moving)
         between = time.monotonic() - start - built.seconds
-        outcome = super().run(console)
+        outcome = super().compare(console)
         # All tiles' elements, then all their scales.
         rtl, golden = (
             np.concatenate([codes(part).ravel() for side in zip(*pairs, strict=True) for part in side])
@@ -109,12 +109,9 @@ class Job(Matmul):
         element = MX_FORMATS[self.formats[0]].element
         mode = Mode(BF16, element, ScaleRule.OCP)
 
-        def save(path: Path) -> None:
-            save_blocks(path, tile_blocks(tile.view(np.uint16)), mode.name)
-
-        left = play(
-            console, built, "bitpath.verif.trainium3.vector.tb_quantize_mx_run", f"{self.format_name} elements", save
-        )
+        blocks = tile_blocks(tile.view(np.uint16)), mode.name
+        title = f"{self.format_name} elements"
+        left = play(console, built, "bitpath.verif.trainium3.vector.tb_quantize_mx_run", title, blocks)
         free = tile.shape[1]
         elements = blocks_tile(left["codes"], free).view(DTYPES[element])
         return (elements, left["scales"].reshape(-1, free)), int(left["cycles"])

@@ -1,7 +1,6 @@
 """One matmul through AIE-ML v2: convert, multiply in golden and on the RTL engine, compare the accumulators."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,10 @@ import numpy as np
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
+from bitpath.golden.arrays.backend import Progress
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
-from bitpath.sim.flows.matmul import MatmulJob
-from bitpath.verif.aie_ml_v2.engine.images import native_matmul
-from bitpath.verif.aie_ml_v2.engine.job_file import save_job
+from bitpath.sim.flows.matmul import MatmulRun
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16")
 """What runs when nothing is said."""
@@ -21,6 +19,8 @@ ALL_FORMATS = (*MX_FORMATS, *FLOAT_FORMATS)
 FORMAT_NAMES = ", ".join(ALL_FORMATS)
 SIZES = ("lanes",)
 """What `engine_for` takes."""
+SLICES = {"icarus": "8x64x32"}
+"""The slice of the layer that a slow simulator runs by default."""
 
 ENGINES = {
     # The machine's 64 lanes, and all of the layer in memory at once.
@@ -43,37 +43,33 @@ def engine_for(simulator: str, *, lanes: int | None = None) -> AieEngineConfig:
     return engine if lanes is None else replace(engine, unit=replace(engine.unit, lanes=lanes))
 
 
-class Matmul(MatmulJob):
+class Run(MatmulRun):
     """A product cut into native ones; made at once, so that mistakes show before any simulation.
 
     Raises
     ------
-    ValueError : an unknown format, or operands that `aie_ml_v2.plan_matmul` refuses.
+    ValueError : an unknown format, or operands that `aie_ml_v2.matmul_program` refuses.
     """
 
     machine = "aie_ml_v2"
-    unit = "aie_engine"
     bench = "bitpath.verif.aie_ml_v2.engine.tb_aie_engine_run"
 
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: AieEngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)
-        self.plan = aie_ml_v2.plan_matmul(a, b, fmt=formats_of(format_name), numerics=engine.unit.numerics)
+        self.program = aie_ml_v2.matmul_program(a, b, fmt=formats_of(format_name), numerics=engine.unit.numerics)
 
     @property
     def peak(self) -> float:
         # With 64 lanes this is Table 7's figure.
-        mode = self.plan.mode
+        mode = self.program.mode
         return aie_ml_v2.macs_per_cycle(mode.name) * min(mode.lanes, self.engine.unit.lanes) / mode.lanes
 
     def settings(self) -> dict[str, Any]:
-        return {"mode": self.plan.mode.name}
+        return {"mode": self.program.mode.name}
 
-    def save_plan(self, path: Path) -> None:
-        save_job(path, native_matmul(self.plan))
-
-    def golden(self) -> np.ndarray:
-        return aie_ml_v2.result_matrix(self.plan, aie_ml_v2.run_plan(self.plan))
+    def golden(self, progress: Progress | None = None) -> np.ndarray:
+        return aie_ml_v2.result_matrix(self.program, aie_ml_v2.run_program(self.program, progress=progress))
 
     def matrix(self, output: np.ndarray) -> np.ndarray:
-        tiles = output.view(np.float32).reshape(*output.shape[:2], self.plan.tile.m, self.plan.tile.n)
-        return aie_ml_v2.result_matrix(self.plan, tiles)
+        tiles = output.view(np.float32).reshape(*output.shape[:2], self.program.tile.m, self.program.tile.n)
+        return aie_ml_v2.result_matrix(self.program, tiles)

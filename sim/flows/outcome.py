@@ -1,7 +1,6 @@
-"""One computation through golden and through RTL, compared: what all flows share."""
+"""The outcome of a run through golden and RTL, and the player that all flows share."""
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,9 @@ from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import Built, run
 from bitpath.sim.flows.progress import shown_progress
+from bitpath.verif.kit.exchange import write_input
 
 RUN_SECONDS = 3600
-
-_FILES = {"BITPATH_PLAN": "plan.npz", "BITPATH_RESULT": "result.npz", "BITPATH_PROGRESS": "progress.json"}
-"""Files between this process and the simulator's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +32,14 @@ class Outcome:
     before: tuple[np.ndarray, np.ndarray] | None = None
 
 
-def play(
-    console: Console, built: Built, bench: str, title: str, save_plan: Callable[[Path], None]
-) -> dict[str, np.ndarray]:
-    """Play a plan on a built unit.
+def play(console: Console, built: Built, bench: str, title: str, content: Any) -> dict[str, np.ndarray]:
+    """Run a bench that plays a program, or other content, on a built unit.
 
     Parameters
     ----------
-    bench : the module that plays a plan inside the simulator.
+    bench : its module.
     title : of the progress bar, before the unit's name.
-    save_plan : writes what the bench plays.
+    content : what the bench reads by `exchange.read_input`.
 
     Returns
     -------
@@ -56,9 +51,8 @@ def play(
     SimulationError : the simulation failed, or the unit did nothing.
     """
     paths.runs().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="plan-") as folder:
-        files = {name: Path(folder) / file for name, file in _FILES.items()}
-        save_plan(files["BITPATH_PLAN"])
+    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="play-") as folder:
+        files = write_input(Path(folder), content)
         with shown_progress(console, f"{title} on {built.top}", files["BITPATH_PROGRESS"]):
             run(
                 built,

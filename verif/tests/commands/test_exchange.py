@@ -2,7 +2,7 @@
 
 import json
 
-from bitpath.verif.kit.share import EVERY_SECONDS, write_share
+from bitpath.verif.kit.exchange import EVERY_SECONDS, write_share
 
 
 def test_the_last_share_is_written_however_soon_it_comes(tmp_path, monkeypatch):

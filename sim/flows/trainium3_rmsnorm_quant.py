@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -14,9 +13,9 @@ from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.sim.engine.runner import build
 from bitpath.sim.flows.accuracy import accuracy, rmsnorm_reference
-from bitpath.sim.flows.job import Outcome, differences, play
 from bitpath.sim.flows.operands import extents, normalised_layer
-from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows, save_rows
+from bitpath.sim.flows.outcome import Outcome, differences, play
+from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows
 
 FORMATS = ("row", "static")
 """Quantisation types: a scale of each row's own, or one given for each partition."""
@@ -48,7 +47,7 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
     return hidden[:rows, :length], gamma[:length]
 
 
-class Job:
+class Run:
     """hidden [M, H] and gamma [H], both rounded to BF16, to bytes [M, H + 4], or [M, H] with a static scale.
 
     The static scale is the one for which the largest normalised element is 240: what a calibration would find.
@@ -78,7 +77,7 @@ class Job:
             limit = np.float32(TRAINIUM3_RMSNORM_QUANT.numerics.output_range)
             self.in_scale = np.full((128, 1), largest / limit, np.float32)
 
-    def run(self, console: Console) -> Outcome:
+    def compare(self, console: Console) -> Outcome:
         """Quantise both ways.
 
         Raises
@@ -96,10 +95,7 @@ class Job:
             options=Options(quant_type=self.format_name),
         )
 
-        def save(path: Path) -> None:
-            save_rows(path, rows)
-
-        left = play(console, built, self.bench, self.format_name, save)
+        left = play(console, built, self.bench, self.format_name, rows)
         rtl = np.ascontiguousarray(left["output"])
         cycles = int(left["cycles"])
         record = {

@@ -1,0 +1,54 @@
+"""Files between a flow's process and the simulator's: an input, the result, and the share that is done.
+
+The simulator's environment names them: BITPATH_INPUT, BITPATH_RESULT and BITPATH_PROGRESS.
+"""
+
+import json
+import os
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+EVERY_SECONDS = 1.0
+"""Between writes of the share, each of which may wait for a disk."""
+_written: dict[Path, float] = {}
+
+
+def write_input(folder: Path, content: Any) -> dict[str, Path]:
+    """Write what a run bench plays, and return the names of all files for its environment."""
+    files = {
+        "BITPATH_INPUT": folder / "input.pickle",
+        "BITPATH_RESULT": folder / "result.npz",
+        "BITPATH_PROGRESS": folder / "progress.json",
+    }
+    files["BITPATH_INPUT"].write_bytes(pickle.dumps(content))
+    return files
+
+
+def read_input() -> Any:
+    """In the simulator: what `write_input` was given."""
+    return pickle.loads(Path(os.environ["BITPATH_INPUT"]).read_bytes())
+
+
+def write_result(**arrays: Any) -> None:
+    """In the simulator: write the result as .npz."""
+    np.savez(os.environ["BITPATH_RESULT"], **arrays)
+
+
+def show_share(share: float) -> None:
+    """In the simulator: write the share of the run that is done."""
+    write_share(Path(os.environ["BITPATH_PROGRESS"]), share)
+
+
+def write_share(path: Path, share: float) -> None:
+    """Write a number from 0 to 1, atomically, at most once in `EVERY_SECONDS`; the last one, 1, is always written."""
+    now = time.monotonic()
+    if share < 1 and now - _written.get(path, -EVERY_SECONDS) < EVERY_SECONDS:
+        return
+    _written[path] = now
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(min(1.0, share)))
+    partial.replace(path)
