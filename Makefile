@@ -20,7 +20,7 @@ explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--libe
 	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report check clean agree
+.PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report docs check clean agree
 
 help: ## show this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,11 @@ explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 
 report: setup ## the testplans joined with the last results: STRICT=1 fails unless all of it passed
 	@$(BITPATH) report $(if $(filter-out 0,$(STRICT)),--strict)
+
+docs: setup ## the pages below build/docs/html; warnings are errors
+	@$(PYTHON) -I sim/engine/bootstrap.py docs
+	@$(VENV)/bin/python -m sphinx -W --keep-going --quiet -E -a -d build/docs/doctrees docs build/docs/html
+	@echo "pages: build/docs/html/index.html"
 
 check: lint test ## what CI runs
 

@@ -1,0 +1,89 @@
+"""Configuration of the pages."""
+
+import re
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from amaranth.hdl import UnusedElaboratable
+from numpy.typing import ArrayLike
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.typing import stringify_annotation
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from parts import tables, transcripts  # noqa: E402 (the folder of this file has to be on the path)
+
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
+project = "bitpath"
+author = "the bitpath contributors"
+copyright = "2026, the bitpath contributors"  # noqa: A001 (Sphinx names it)
+release = PROJECT["version"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+myst_enable_extensions = ["deflist", "dollarmath", "attrs_inline"]
+myst_heading_anchors = 3
+exclude_patterns = ["parts", "records"]
+html_theme = "furo"
+html_title = f"bitpath {release}"
+html_static_path = ["static"]
+html_css_files = ["bitpath.css"]
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+default_role = "code"
+# Components are made for their signatures alone.
+warnings.filterwarnings("ignore", category=UnusedElaboratable)
+
+LOGGER = logging.getLogger(__name__)
+PAGES = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, autoescape=False, comment_start_string="{##", comment_end_string="##}"
+)
+LONG_TYPES = {stringify_annotation(ArrayLike, mode): "ArrayLike" for mode in ("smart", "fully-qualified-except-typing")}
+
+
+def fill_in(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Replace the names of tables, figures and records in a page, and run its examples."""
+    if "{{" in source[0]:
+        source[0] = PAGES.from_string(source[0]).render(tables.names())
+    for message in transcripts.differences(source[0], page):
+        LOGGER.warning("an example prints something else: %s", message, location=page)
+
+
+def shorten(_app: Sphinx, *arguments: Any) -> tuple[str | None, str | None]:
+    """Write ArrayLike in a signature instead of the union that it stands for."""
+    signature, result = arguments[-2:]
+    for long, short in LONG_TYPES.items():
+        signature = signature and signature.replace(long, short)
+        result = result and result.replace(long, short)
+    return signature, result
+
+
+def escape_stars(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Take stars and bars in docstrings literally: they multiply and take magnitudes. Code and drawings stay as they are."""
+    literal = None
+    for place, line in enumerate(lines):
+        depth = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and depth <= literal:
+            literal = None
+        if literal is None:
+            pieces = re.split(r"(``.*?``|`.*?`)", line)
+            lines[place] = "".join(re.sub(r"([*|])", r"\\\1", piece) if piece[:1] != "`" else piece for piece in pieces)
+            if line.rstrip().endswith("::"):
+                literal = depth
+
+
+def setup(app: Sphinx) -> None:
+    """Connect these functions to Sphinx."""
+    app.connect("source-read", fill_in)
+    app.connect("autodoc-process-signature", shorten)
+    # Before napoleon, which makes fields of the sections.
+    app.connect("autodoc-process-docstring", escape_stars, priority=100)

@@ -1,0 +1,1 @@
+"""Generated parts of the pages: tables, figures, and examples that are run."""

@@ -1,0 +1,97 @@
+"""Tables and figures by the names that pages use, for example ``{{ numerics("tensix") }}``."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import wavedrom
+
+from bitpath.golden import trainium3
+from bitpath.golden.formats.catalogue import CATALOGUE
+from bitpath.rtl.emit import verilog_text
+from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.engine.config import EngineConfig
+from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.formal.table import listing
+from bitpath.sim.flows.machines import RECORDS
+from bitpath.sim.study.numerics_table import numerics_table
+from bitpath.sim.study.numerics_table import standings as count_standings
+from bitpath.verif.properties import PROPERTIES
+from parts import house, records, units
+from parts.datapaths import DIAGRAMS
+from parts.drawing import svg
+from parts.records import markdown
+
+SIZES = (4, 32)
+"""Rows and columns of the arrays whose Verilog is measured."""
+
+
+def numerics(machine: str) -> str:
+    """Return the tables of a machine's numerics with standing and source."""
+    return "\n\n".join(map(numerics_table, RECORDS[machine].numerics))
+
+
+def standings() -> str:
+    """Return for each machine how many of its statements have which standing."""
+    counted = {name: count_standings(machine.numerics) for name, machine in RECORDS.items()}
+    kinds = list(next(iter(counted.values())))
+    return markdown(["machine", *kinds], [[name, *found.values()] for name, found in counted.items()])
+
+
+def formats() -> str:
+    """Return the catalogue of formats."""
+    rows = [
+        [
+            f"`{each.name}`",
+            each.width,
+            each.exponent_bits,
+            each.fraction_bits,
+            each.bias,
+            each.specials.value.replace("_", " "),
+        ]
+        for each in CATALOGUE.values()
+    ]
+    return markdown(["format", "bits", "exponent", "fraction", "bias", "specials"], rows)
+
+
+def emitted() -> str:
+    """Return the size of the Verilog of Trainium3's array and engine at two array sizes, as `bitpath emit` writes it now."""
+    rows = []
+    for name, config in (("systolic_array", ArrayConfig), ("tensor_engine", _engine)):
+        small, large = (len(verilog_text(UNITS[name].build(config(rows=size, cols=size)), name)[0]) for size in SIZES)
+        rows.append([f"`{name}`", small, large, f"{large / small:.2f}"])
+    return markdown(["unit", *(f"{size}x{size}, bytes" for size in SIZES), "ratio"], rows)
+
+
+def _engine(**size: int) -> EngineConfig:
+    return EngineConfig(array=ArrayConfig(**size))
+
+
+def wave(text: str) -> str:
+    """Draw a bit field or a handshake from WaveJSON."""
+    drawing = wavedrom.render(json.dumps(json.loads(text)))
+    return f'<div class="wave">{drawing.tostring()}</div>'
+
+
+def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
+    """Return all that a page may name."""
+    single = {path.stem: records.figures(path.stem) for path in records.RECORDS.glob("*.toml")}
+    return single | {
+        "table": records.table,
+        "numerics": numerics,
+        "standings": standings,
+        "formats": formats,
+        "properties": lambda: listing(list(PROPERTIES.values())),
+        "property_count": len(PROPERTIES),
+        "unit_count": len(UNITS),
+        "units": units.overview,
+        "unit_sections": units.sections,
+        "datapath": lambda machine: svg(DIAGRAMS[machine]),
+        "latency_table": trainium3.latency_table,
+        "emitted": emitted,
+        "house": house.matrix,
+        "house_counts": lambda: markdown(
+            ["wing", "folders", "files", "lines", "imports between folders", "reads the wings"], house.counts()
+        ),
+        "wave": wave,
+    }
