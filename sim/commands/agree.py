@@ -1,4 +1,4 @@
-"""``bitpath agree``: units through every engine that can run them, which must give the same bits."""
+"""``bitpath agree``: runs units through every engine that supports them; all engines must give the same bits."""
 
 import sys
 import time
@@ -24,15 +24,15 @@ AGREES, FAILED = "agrees", "failed"
     type=click.IntRange(1),
     default=30,
     show_default=True,
-    help="Of each test of a bench; more of one where an output stream says nothing in them.",
+    help="Steps of each test of a bench; more if an output stream has no transfer in them.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the benches.")
-@click.option("--no-netlist", is_flag=True, help="Without the netlist of gates, which needs Yosys.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the benches.")
+@click.option("--no-netlist", is_flag=True, help="Skip the netlist of gates, which needs Yosys.")
 def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> None:
-    """Give Amaranth's simulator, Icarus, Verilator and the netlist what the bench of each of UNITS gives; all where none is named.
+    """Give Amaranth's simulator, Icarus, Verilator and the netlist the stimulus of the bench of each of UNITS, of all by default.
 
-    Prints a table, writes build/reports/agreement.json, where records of other units stay, and fails when a bit differs. Each
-    unit that agreed is kept at once: called again with the same sources, tools, steps and seed it is not played again.
+    Prints a table, updates the units' records in build/reports/agreement.json, and fails when a bit differs. Each unit that agreed
+    is kept at once: a repeated call with the same sources, tools, steps and seed does not simulate it again.
     """
     from bitpath.rtl.common.config import digest
     from bitpath.rtl.units import UNITS, find_unit
@@ -43,7 +43,7 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> 
     chosen = [find_unit(name) for name in units or UNITS]
     engines = tuple(engine for engine in ENGINES if engine != NETLIST or not no_netlist)
     if not no_netlist:
-        # That Yosys is missing is said before hours of other work.
+        # Check for Yosys before hours of other work.
         require_extra("synth")
     console = Console()
     began, since = time.time(), results.newest_source()
@@ -62,7 +62,7 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> 
             record |= {"status": AGREES, **asdict(found)}
             console.print(f"{unit.name}: {found.values:,} values in {found.steps:,} steps agree")
         records.append(record)
-        # What is complete is not lost when a later unit fails.
+        # Keep complete results when a later unit fails.
         merge([record], paths.reports() / f"{REPORT}.json", "unit", began_since(since))
     table = Table("unit", "engines", "steps", "values each", "seed", title="Agreement of engines")
     for record in records:

@@ -1,4 +1,4 @@
-"""``bitpath coverage``: what the benches reach of their units."""
+"""``bitpath coverage``: coverage that the benches reach in their units."""
 
 import sys
 import time
@@ -10,14 +10,14 @@ import click
 @click.command()
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
 @click.option(
-    "--update", is_flag=True, help="Write what bins were hit to the units' lists, which benches must hit ever after."
+    "--update", is_flag=True, help="Write the bins hit to the units' lists; later runs of the benches must hit them."
 )
 @click.option("--missing", is_flag=True, help="Print every line and signal bit that is neither reached nor waived.")
 def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
-    """Run the bench of each UNIT, or of all, on a build that counts; print functional bins, lines and toggles.
+    """Run the bench of each UNIT, or of all, on a build with coverage; print functional bins, lines and toggles.
 
-    Writes build/reports/coverage.json, which keeps what it has of other units, and a picture of all; fails when a unit is below
-    its goal or has lost a bin. What was measured is kept: an interrupted run goes on where it stopped.
+    Updates the units' records in build/reports/coverage.json, and draws all; fails when a unit is below its goal or lost a bin.
+    Results are kept: an interrupted run resumes.
     """
     from bitpath.rtl.units import UNITS, find_unit
     from bitpath.sim.campaigns.coverage import report
@@ -43,7 +43,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
             with console.status(f"{unit}: its bench, {len(found)} of {len(units or UNITS)} done"):
                 coverage = measure(unit, UNITS[unit].covered, waivers)
         except (SimulationError, ValueError, OSError) as error:
-            # The others are measured all the same: this may have been running for long.
+            # Measure the remaining units: the run may have taken hours so far.
             failed.append(str(error) if unit in str(error) else f"{unit}: {error}")
             records = merge(
                 [], file, "unit", lambda record, unit=unit: record["unit"] != unit and report.is_whole(record)
@@ -55,7 +55,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
         gone = bins.missing(unit, coverage.bins)
         said: list[str] = []
         if not update:
-            failed += [f"{unit}: a bin that was hit once is not: {name}" for name in gone]
+            failed += [f"{unit}: a bin of the unit's list is not hit: {name}" for name in gone]
             if new := bins.unlisted(unit, coverage.bins):
                 said.append(f"bins hit that its list does not hold: {len(new)}; UPDATE=1 writes them")
         elif coverage.record["functional_percent"] < report.ALL:

@@ -1,4 +1,4 @@
-"""``bitpath deep``: units against golden in volume, and exhaustively."""
+"""``bitpath deep``: compares units with golden on large numbers of vectors, random and exhaustive."""
 
 import time
 from typing import Any
@@ -15,17 +15,19 @@ QUICK_VECTORS = 1_000_000
     "--quick", is_flag=True, help=f"{QUICK_VECTORS:,} random vectors a machine, and one block of every sweep."
 )
 @click.option("--vectors", type=click.IntRange(1), help=f"Random vectors of each machine.  [default: {VECTORS:,}]")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random vectors.")
-@click.option("--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random vectors.")
+@click.option(
+    "--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Number of worker processes."
+)
 @click.option(
     "--replay",
     type=click.IntRange(0),
     nargs=3,
     metavar="BLOCK BATCH VECTOR",
-    help="Instead, one vector of one task in a bench, with waves.",
+    help="Run only one vector of one task in a bench, with waves.",
 )
-@click.option("--sim", "simulator", default="icarus", show_default=True, help="Of --replay: icarus or verilator.")
-@click.option("--list", "listed", is_flag=True, help="Only say what there is.")
+@click.option("--sim", "simulator", default="icarus", show_default=True, help="With --replay: icarus or verilator.")
+@click.option("--list", "listed", is_flag=True, help="List the tasks and exit.")
 def command(
     names: tuple[str, ...],
     quick: bool,
@@ -38,9 +40,9 @@ def command(
 ) -> None:
     """Compare units' Verilog with golden: random vectors and whole ranges, played by C++.
 
-    NAME is a task, or how the names of some begin: volume, sweep; all when none is given. Blocks that are complete are
-    kept, and an interrupted run goes on behind them. Writes build/reports/deep.json, where records of other tasks stay;
-    with fewer vectors than the default build/reports/deep_quick.json.
+    NAME is a task, or a prefix of task names: volume, sweep; all tasks by default. Complete blocks are kept, and an interrupted run
+    resumes. Updates the tasks' records in build/reports/deep.json; with fewer vectors than the default, in
+    build/reports/deep_quick.json.
     """
     from bitpath.sim.campaigns.volume.report import show, show_mismatches, show_tasks
     from bitpath.sim.campaigns.volume.run import run_task
@@ -61,7 +63,7 @@ def command(
         _replay(tasks, seed, replay, simulator)
         return
     count = QUICK_VECTORS if quick else vectors or VECTORS
-    # What is quick is of no use as a figure, and does not take the place of one.
+    # Quick results are no figures and must not replace them.
     file = paths.reports() / ("deep_quick.json" if count < VECTORS else "deep.json")
     records, began, since = [], time.time(), results.newest_source()
     for task in tasks:
@@ -75,7 +77,7 @@ def command(
                 progress=progress,
             )
         records.append(found | {"began": began})
-        # What is complete is not lost when a later one fails.
+        # Keep complete results when a later one fails.
         merge(records[-1:], file, keep=began_since(since))
     show(console, records)
     show_mismatches(console, records)
@@ -83,7 +85,7 @@ def command(
     if wrong := [record["name"] for record in records if record["mismatches"]]:
         raise SimulationError(f"{', '.join(wrong)}: unit and golden differ")
     if few := [record["name"] for record in records if record["vectors"] < record["asked"]]:
-        raise SimulationError(f"{', '.join(few)}: fewer vectors were compared than asked for")
+        raise SimulationError(f"{', '.join(few)}: fewer vectors were compared than requested")
 
 
 def _replay(tasks: list[Any], seed: int, place: tuple[int, int, int], simulator: str) -> None:

@@ -1,4 +1,4 @@
-"""``bitpath emit``: a configuration to Verilog."""
+"""``bitpath emit``: emits the Verilog of a configuration."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from bitpath.sim.engine.unit_options import unit_options
 @click.command()
 @click.argument("unit", required=False)
 @click.option("--all", "every", is_flag=True, help="Every unit in its default configuration, each in its own folder.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder, made if need be.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder; created if missing."
+)
 @unit_options
 def command(unit: str | None, every: bool, out: Path, **settings: Any) -> None:
     """Write the Verilog of UNIT, its file list and its manifest."""
@@ -24,7 +26,7 @@ def command(unit: str | None, every: bool, out: Path, **settings: Any) -> None:
     if every and any(value is not None for value in settings.values()):
         raise click.UsageError("--all takes every unit's default configuration; give settings with one unit")
     for name in UNITS if every else [unit]:
-        # The whole configuration is checked before anything is written.
+        # Check the whole configuration before writing anything.
         emitted = emit(name, chosen(name, **settings), out / name if every else out)
         for file in (*emitted.files, emitted.manifest):
             click.echo(file)

@@ -1,4 +1,4 @@
-"""``bitpath formal``: properties proved, and their sabotages caught; verif/README.md's table is what ``--list`` prints."""
+"""``bitpath formal``: proves properties and detects their sabotages; ``--list`` prints the table of verif/README.md."""
 
 import time
 
@@ -12,10 +12,10 @@ import click
     "--seconds", type=click.FloatRange(1), default=600, show_default=True, help="Limit of a proof, and of a refutation."
 )
 def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
-    """Prove the properties of each UNIT, of all when none is named, and refute them for the sabotaged designs.
+    """Prove the properties of each UNIT, of all by default, and refute them for the sabotaged designs.
 
-    A unit is a file of rtl/ such as common.align, or align. Writes build/reports/formal.json. Every answer is kept at once:
-    called again after an interruption it goes on where it was; the report keeps what it has of other units. Status 1 unless all is proved and every sabotage caught.
+    A unit is a file of rtl/ such as common.align, or align. Updates the units' records in build/reports/formal.json. Every answer is
+    kept at once: a run after an interruption resumes. Status 1 unless all is proved and every sabotage caught.
     """
     from bitpath.sim.campaigns.formal.run import failed_record, prove, select
     from bitpath.sim.campaigns.formal.table import listing, result_line
@@ -34,7 +34,7 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     require_extra("formal")
     report, began = paths.reports() / "formal.json", time.time()
     others = PROPERTIES.keys() - {each.name for each in chosen}
-    # What is to be proved is not in the report until it is, nor what is no longer stated.
+    # Drop old records of the properties to prove, and of properties that no longer exist.
     merge([], report, "property", lambda record: record["property"] in others)
     with counted_progress(results.console(), "proving") as progress:
         proofs, failures = prove(chosen, seconds, progress)

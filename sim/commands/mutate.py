@@ -1,4 +1,4 @@
-"""``bitpath mutate``: small faults, which the tests of what they are in must notice."""
+"""``bitpath mutate``: inserts small faults, which the tests of the mutated file must detect."""
 
 from typing import Any
 
@@ -9,19 +9,18 @@ import click
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every datapath file of the RTL, and golden.")
 @click.option("--golden", is_flag=True, help="Every golden model.")
-@click.option("--again", is_flag=True, help="Try once more what an earlier run had no time for.")
+@click.option("--again", is_flag=True, help="Retry mutants that timed out in an earlier run.")
 @click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 10, when not given.")
-@click.option("--seed", type=int, default=20261122, show_default=True, help="Of the draw and of the bench.")
+@click.option("--seed", type=int, default=20261122, show_default=True, help="Seed of the selection and of the bench.")
 def command(
     targets: tuple[str, ...], everything: bool, golden: bool, again: bool, count: int | None, seed: int
 ) -> None:
-    """Put faults of one bit into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and run the
-    unit's own bench on each; into a golden TARGET, such as golden/arrays/codec.py, faults of one line, and run its tests.
+    """Insert single-bit faults into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and
+    run the unit's own bench on each; for a golden TARGET, insert faults into single lines and run its tests.
 
-    Prints how many died, were proved equivalent and survived, and writes build/reports/mutation.json. What is known already
-    is not worked out again. Fails where fewer than 95 % of those of an RTL file that are no equals die, or one of any file
-    lives without a reason. A row of fewer mutants than there would be without --count is printed, and does not get into
-    mutation.json.
+    Prints how many mutants died, were proved equivalent and survived, and writes build/reports/mutation.json. Known verdicts are
+    kept. Fails when fewer than 95 % of the nonequivalent mutants of an RTL file die, or a mutant of any file survives without a
+    reason. A row of fewer mutants than without --count is printed, but not written to mutation.json.
     """
     from bitpath.sim.campaigns.mutation.rows import Rows
     from bitpath.sim.campaigns.mutation.sweep import chosen, sweep

@@ -1,4 +1,4 @@
-"""``bitpath report``: the testplans joined with the last results, and what the other commands measured."""
+"""``bitpath report``: joins the testplans with the last results and the measurements of other commands."""
 
 import sys
 from typing import Any
@@ -19,7 +19,7 @@ REPORT = "report"
 @click.command()
 @click.option("--strict", is_flag=True, help="Fail unless every item of every plan has passed.")
 def command(strict: bool) -> None:
-    """Print what is tested, why, and how it went, item by item, and what was proved and measured of each unit.
+    """Print tests, reasons and results of each testplan item, and proofs and measurements of each unit.
 
     Writes the same to build/reports/report.json: a record for each test of each item.
     """
@@ -58,12 +58,12 @@ def command(strict: bool) -> None:
 
 
 def _coloured(status: str) -> str:
-    """Red unless it passed: what was not shown to hold does not."""
+    """Return a status in red unless it passed."""
     return f"[{'green' if status == results.PASSED else 'bold red'}]{status}[/]"
 
 
 def _units(units: dict[str, list[results.Result]], measured: dict[str, Records]) -> Table:
-    """A row for each unit: its plan, and what other commands found of it."""
+    """Return a row for each unit: its plan, and findings of other commands."""
     table = Table("unit", "items passed", "values compared", *_FOUND, title="Units")
     for unit, items in units.items():
         passed = sum(item.status == results.PASSED for item in items)
@@ -78,7 +78,7 @@ def _units(units: dict[str, list[results.Result]], measured: dict[str, Records])
 
 
 def _unit(record: dict[str, Any]) -> str:
-    """The unit that a record is of; formal's have its folder before it."""
+    """Return the unit of a record; formal's have its folder in front."""
     return str(record.get("unit")).rpartition(".")[2]
 
 
@@ -87,7 +87,7 @@ def _sum(records: Records, name: str) -> int:
 
 
 def _proved(record: dict[str, Any]) -> bool:
-    """Whether it is, by a proof that notices a sabotage."""
+    """Return True if a property is proved and the proof detects its sabotage."""
     return record.get("status") == "proved" and record.get("sabotage_caught") is True
 
 
@@ -100,11 +100,11 @@ _FOUND = {
     "deep": lambda own: f"{_sum(own, 'vectors'):,} vectors, {_sum(own, 'mismatches')} mismatches",
     "agreement": lambda own: str(own[-1].get("status")),
 }
-"""What is said of a unit's records in each report, by the report's name."""
+"""Summaries of a unit's records in each report, by name of the report."""
 
 
 def _table(title: str, records: Records) -> Table:
-    """The scalars of flat records, one row each."""
+    """Print the scalar fields of flat records, one row each."""
     columns = [
         name
         for name in dict.fromkeys(name for record in records for name in record)

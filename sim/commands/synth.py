@@ -1,4 +1,4 @@
-"""``bitpath synth``: area and longest path of units."""
+"""``bitpath synth``: synthesises units for area and longest path."""
 
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from bitpath.sim.engine.unit_options import unit_options
 @click.option(
     "--liberty",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The cells, a Liberty file; the project's generic ones when not given.",
+    help="Liberty file of the cells; the project's generic cells when not given.",
 )
 @unit_options
 def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> None:
-    """Synthesise each UNIT in its default configuration, or one with settings; those that the README quotes when none is
-    named. Prints gate equivalents and the longest path, writes build/reports/synth.json and adds to its trend."""
+    """Synthesise each UNIT in its default configuration, or one with settings; by default the units that the README quotes. Prints
+    gate equivalents and the longest path, writes build/reports/synth.json and appends to its trend.
+    """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.configure import chosen
     from bitpath.sim.flows import results
@@ -42,7 +43,7 @@ def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> No
             for index, record in synth_records(designs, flow):
                 found[index] = record
                 progress(len(found), len(designs))
-                # What is complete is not lost when a later one fails.
+                # Keep complete results when a later one fails.
                 write_records(paths.reports() / "synth.json", [found[each] for each in sorted(found)])
                 append_trend(trend_file(), record, before.get((record["digest"], record["flow"])))
     finally:

@@ -1,4 +1,4 @@
-"""``bitpath test-sim``: one unit's bench in a simulator; ``make sim`` calls it."""
+"""``bitpath test-sim``: runs one unit's bench in a simulator, as ``make sim`` does."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from bitpath.sim.engine.unit_options import SIMULATOR, unit_options
 @click.command()
 @click.argument("unit")
 @SIMULATOR
-@click.option("--seed", type=int, help="Of everything random; drawn and printed when not given.")
+@click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
 @click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
 @click.option("--waves", is_flag=True, help="Record a wave; bitpath waves UNIT opens it.")
-@click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds after which the run has failed.")
+@click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds after which the run fails.")
 @unit_options
 def command(
     unit: str,

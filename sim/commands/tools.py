@@ -1,4 +1,4 @@
-"""``bitpath tools``: what is installed, and what would install the rest."""
+"""``bitpath tools``: prints installed tools, and commands that install the missing ones."""
 
 import click
 
@@ -10,7 +10,7 @@ from bitpath.sim.engine.errors import MissingToolError
 @click.option("--need", "simulator", help="Fail unless this simulator can run: icarus or verilator.")
 @click.option("--install", is_flag=True, help="With --need: install what is missing through apt.")
 def command(simulator: str | None, install: bool) -> None:
-    """Print the versions of the tools that would really run."""
+    """Print the versions of the tools that really run."""
     if simulator is not None:
         _ensure(simulator, install)
         return

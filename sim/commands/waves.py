@@ -1,4 +1,4 @@
-"""``bitpath waves``: GTKWave on a unit's last wave."""
+"""``bitpath waves``: opens a unit's last wave in GTKWave."""
 
 import subprocess
 
@@ -13,7 +13,7 @@ from bitpath.sim.waves.save import last_wave, write_save_file
 @click.argument("unit")
 @click.option("--open/--no-open", "opened", default=True, help="Open GTKWave, or only write the save file.")
 def command(unit: str, opened: bool) -> None:
-    """Show the last wave of UNIT from its first mismatch on, signals grouped by stage and codes as numbers."""
+    """Show the last wave of UNIT from its first mismatch on, with signals grouped by stage and codes as numbers."""
     wave = last_wave(find_unit(unit).name)
     if opened:
         tools.require("gtkwave")

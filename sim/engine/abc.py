@@ -1,4 +1,4 @@
-"""ABC, which comes inside Yosys, on and-inverter graphs in AIGER files."""
+"""ABC, as bundled in Yosys, on and-inverter graphs in AIGER files."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ opt_clean
 async2sync
 dffunmap
 """
-"""Passes that leave gates and flip-flops of a flat design, as a graph takes them."""
-# Yosys runs ABC on a design and takes back what ABC then has: the smallest one, put aside meanwhile.
+"""Passes that reduce a flat design to gates and flip-flops, as an and-inverter graph requires."""
+# Yosys runs ABC on a design and reads back its result; the design itself is saved meanwhile.
 _NOTHING = "module nothing(input a, b, output y); \\$_AND_ g(.A(a), .B(b), .Y(y)); endmodule\n"
 _RUN = """design -reset
 read_verilog -icells nothing.v
@@ -26,12 +26,12 @@ read_blif nothing.blif
 
 
 def reduction(folder: Path, name: str, steps: str) -> str:
-    """Lines of a Yosys script with which ABC makes another graph of ``NAME.aig``, :func:`reduced`; they leave no design.
+    """Return lines of a Yosys script that let ABC reduce ``NAME.aig`` to :func:`reduced`; the design is deleted.
 
     Parameters
     ----------
-    folder : in which the script will be run.
-    name : of the graph.
+    folder : working folder of the script.
+    name : name of the graph.
     steps : commands of ABC, such as "scorr".
     """
     (folder / "nothing.v").write_text(_NOTHING)
@@ -40,5 +40,5 @@ def reduction(folder: Path, name: str, steps: str) -> str:
 
 
 def reduced(folder: Path, name: str) -> Path:
-    """The graph that ABC has made, if it has come so far."""
+    """Return the graph that ABC wrote, or None if it does not exist yet."""
     return folder / f"{name}-reduced.aig"

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class Graph:
-    """A literal is twice the number of a variable, and 1 more where it is inverted; variable 0 is the constant 0, then come
-    inputs, latches and gates.
+    """An and-inverter graph: variable 0 is the constant 0, followed by inputs, latches and gates.
+
+    A literal is ``2 * variable + inverted``.
 
     Attributes
     ----------
-    inputs : how many.
-    latches : the literal that each takes next; all start at 0.
-    outputs : a literal each.
-    gates : the two literals of each AND, of lower variables than its own.
-    names : of inputs, such as "a[1]", and which one each is.
+    inputs : number of inputs.
+    latches : next-state literal of each latch; all start at 0.
+    outputs : literal of each output.
+    gates : the two literals of each AND, of variables below its own.
+    names : names of inputs, such as "a[1]", and their indices.
     """
 
     inputs: int
@@ -30,15 +31,15 @@ class Graph:
 
     @property
     def leaves(self) -> int:
-        """Variables before the first gate's: the constant, inputs and latches."""
+        """Variables before the first gate: the constant, inputs and latches."""
         return 1 + self.inputs + len(self.latches)
 
     def cut(self) -> "Graph":
-        """The same with each latch as an input behind the others, and what it takes next as an output behind the others."""
+        """Return the graph with each latch as a further input, and its next state as a further output."""
         return replace(self, inputs=self.inputs + len(self.latches), latches=(), outputs=(*self.outputs, *self.latches))
 
     def clauses(self) -> str:
-        """The DIMACS file of what holds where the first output is 1, of a graph without latches; variable 0 has no name in it."""
+        """Return the DIMACS file that is satisfiable if the first output can be 1; the graph must have no latches."""
         text = [f"p cnf {self.leaves - 1 + len(self.gates)} {3 * len(self.gates) + 1}\n"]
         for own, (one, other) in enumerate(self.gates, self.leaves):
             a, b = _signed(one), _signed(other)
@@ -46,7 +47,7 @@ class Graph:
         return "".join([*text, f"{_signed(self.outputs[0])} 0\n"])
 
     def binary(self) -> bytes:
-        """The file, without names."""
+        """Return the binary AIGER file, without names."""
         counts = self.leaves - 1 + len(self.gates), self.inputs, len(self.latches), len(self.outputs), len(self.gates)
         lines = [" ".join(["aig", *map(str, counts)]), *map(str, (*self.latches, *self.outputs))]
         packed = bytearray()
@@ -57,11 +58,11 @@ class Graph:
 
 
 def read(data: bytes) -> Graph:
-    """A graph from its file.
+    """Return the graph of a binary AIGER file.
 
     Raises
     ------
-    ValueError : no binary AIGER file, one that is cut, or with a latch that does not start at 0.
+    ValueError : not a binary AIGER file, a truncated one, or a latch that does not start at 0.
     """
     (inputs, latches, _, gates), lines, rest = _split(data)
     if any(b" " in line for line in lines):
@@ -70,7 +71,6 @@ def read(data: bytes) -> Graph:
     place = 0
 
     def number() -> int:
-        """As it was packed."""
         nonlocal place
         value = shift = 0
         while rest[place] > 127:
@@ -92,28 +92,28 @@ def read(data: bytes) -> Graph:
 
 
 def constant_outputs(data: bytes) -> list[int | None]:
-    """Of each output of a binary AIGER file the constant that it is; None where it is none.
+    """Return the constant of each output of a binary AIGER file, or None for an output that is not constant.
 
     Raises
     ------
-    ValueError : no such file, or one that is cut.
+    ValueError : not a binary AIGER file, or a truncated one.
     """
     (_, latches, *_), lines, _ = _split(data)
     return [int(line) if int(line) < 2 else None for line in lines[latches:]]
 
 
 def _signed(literal: int) -> int:
-    """As DIMACS has it."""
+    """Return a literal in DIMACS form."""
     return -(literal >> 1) if literal & 1 else literal >> 1
 
 
 def _packed(number: int) -> bytes:
-    """Seven bits a byte, the lowest first; the last byte is below 128."""
+    """Encode seven bits a byte, the lowest first; the last byte is below 128."""
     return bytes([number & 127 | 128]) + _packed(number >> 7) if number > 127 else bytes([number])
 
 
 def _split(data: bytes) -> tuple[list[int], list[bytes], bytes]:
-    """Numbers of inputs, latches, outputs and gates; the lines of latches and outputs; what comes behind them."""
+    """Return numbers of inputs, latches, outputs and gates, the lines of latches and outputs, and the remaining bytes."""
     header, *lines = data.split(b"\n")
     magic, _, *counts = header.split()
     if magic != b"aig":

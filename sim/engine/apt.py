@@ -1,4 +1,4 @@
-"""Installing Debian packages for ``make test``; nothing that ``bitpath run`` calls comes here."""
+"""Installation of Debian packages for ``make test``; ``bitpath run`` never installs anything."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from bitpath.sim.engine.errors import MissingToolError
 
 
 def install(*packages: str) -> None:
-    """Install through apt, as root or with sudo; raise :class:`MissingToolError` with the line to run where it fails."""
+    """Install packages with apt, as root or with sudo; raise :class:`MissingToolError` with the command if it fails."""
     line = f"sudo apt-get install {' '.join(packages)}"
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if shutil.which("apt-get") is None or (sudo and shutil.which("sudo") is None):

@@ -1,7 +1,7 @@
-"""Functional bins that a unit's bench has hit once, and must hit ever after.
+"""Functional bins that a unit's bench must hit in every run.
 
-``UNIT.bins.json`` in the unit's folder below ``verif`` lists them: of each test, over all its parameters, and what each stream met. They belong to one
-configuration, which it names by its digest, and to one choice of tests.
+``UNIT.bins.json`` in the unit's folder below ``verif`` lists them: for each test, over all its parameters, and for each
+stream. The list is valid for one configuration, named by its digest, and for one choice of tests.
 """
 
 import json
@@ -16,9 +16,9 @@ from bitpath.verif.kit.report import write_whole
 
 VERIF = Path(bitpath.verif.__file__).parent
 STREAMS = "streams"
-"""Under which the events at streams stand, which are of the whole bench."""
+"""Key of the events at streams, which belong to the whole bench."""
 _WHERE_MET = ": back to back"
-"""The event that some units cannot have, since they take several cycles for a payload: it counts where it has been met."""
+"""Event that units with several cycles a payload cannot have; it counts only if it has been hit."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Bins:
 
     Attributes
     ----------
-    declared, hit : names; a test has hit at most what it declared.
+    declared, hit : bin names; a test hits only bins that it declares.
     """
 
     declared: Mapping[str, frozenset[str]]
@@ -35,24 +35,22 @@ class Bins:
 
     @property
     def total(self) -> int:
-        """How many there are."""
         return sum(map(len, self.declared.values()))
 
     @property
     def covered(self) -> int:
-        """How many were hit."""
         return sum(map(len, self.hit.values()))
 
     @property
     def missing(self) -> list[str]:
-        """Those that were declared and not hit, each with its test."""
+        """Bins that were declared and not hit, each with its test."""
         return [
             f"{group}: {name}" for group, names in self.declared.items() for name in sorted(names - self.hit[group])
         ]
 
 
 def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins:
-    """The bins of a run: its tests and what each recorded, in one order."""
+    """Return the bins of a run from the records of its tests, sorted."""
     declared: dict[str, set[str]] = {STREAMS: set()}
     hit: dict[str, set[str]] = {STREAMS: set()}
     for test, record in zip(tests, records, strict=True):
@@ -65,7 +63,7 @@ def gathered(tests: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Bins
 
 
 def folder_of(unit: str) -> Path:
-    """Where the unit's verification lies."""
+    """Return the folder of a unit's verification."""
     return VERIF / find_unit(unit).room
 
 
@@ -74,7 +72,7 @@ def _file(unit: str, folder: Path | None) -> Path:
 
 
 def load(unit: str, folder: Path | None = None) -> dict[str, Any]:
-    """A unit's list: digest, filter and tests; ValueError where there is none, or no whole one."""
+    """Return a unit's list: digest, filter and tests; raise ValueError if it is missing or damaged."""
     file = _file(unit, folder)
     if not file.is_file():
         raise ValueError(f"{unit} has no list of bins; bitpath coverage {unit} --update writes it")
@@ -88,7 +86,7 @@ def load(unit: str, folder: Path | None = None) -> dict[str, Any]:
 
 
 def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> None:
-    """Write a unit's list of what was hit."""
+    """Write a unit's list of the bins hit."""
     tests = {group: sorted(names) for group, names in sorted(bins.hit.items()) if names}
     file = _file(unit, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +95,7 @@ def save(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path |
 
 
 def missing(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
-    """What the unit's list has, whatever it belongs to, and the run has not hit."""
+    """Return the bins of the unit's list that the run did not hit."""
     if not _file(unit, folder).is_file():
         return []
     return [
@@ -109,7 +107,7 @@ def missing(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
 
 
 def unlisted(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
-    """What the run has hit and the unit's list has not: no later run is held to it."""
+    """Return the bins that the run hit and the unit's list lacks, so that no later run must hit them."""
     listed = load(unit, folder)["bins"] if _file(unit, folder).is_file() else {}
     return [
         f"{group}: {name}"
@@ -119,7 +117,7 @@ def unlisted(unit: str, bins: Bins, folder: Path | None = None) -> list[str]:
 
 
 def lost(unit: str, digest: str, filter_: str | None, bins: Bins, folder: Path | None = None) -> list[str]:
-    """What is missing; nothing where the list is not of this configuration and choice."""
+    """Return the missing bins; empty if the list belongs to another configuration or choice of tests."""
     if not _file(unit, folder).is_file():
         return []
     listed = load(unit, folder)

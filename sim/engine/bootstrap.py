@@ -1,9 +1,7 @@
-"""Make ``.venv`` with the locked packages; ``make setup`` runs this with the system's Python, before anything is installed.
+"""Make ``.venv`` with the locked packages; ``make setup`` runs this with the system's Python before anything is installed.
 
-Extras named on the command line are installed too, each from a lock of its own, and only once.
-
-Standard library only. The stamp is written last and names everything that the environment was made from, so a second
-call returns at once, and an interrupted one is taken up again.
+Extras named on the command line are installed once, each from its own lock. Only the standard library is used. The stamp is
+written last and names all inputs of the environment, so that a second call returns immediately and an interrupted one resumes.
 """
 
 import hashlib
@@ -23,7 +21,7 @@ MINIMUM = (3, 11)
 
 
 def wanted() -> str:
-    """What the stamp of an up-to-date environment says."""
+    """Return the stamp of an up-to-date environment."""
     digest = hashlib.sha256()
     for path in (ROOT / "pyproject.toml", LOCK, Path(__file__)):
         digest.update(path.read_bytes())
@@ -31,7 +29,7 @@ def wanted() -> str:
 
 
 def venv_works() -> bool:
-    """Whether this Python can make environments; Debian ships that part in python3-venv."""
+    """Return True if this Python can make environments; Debian ships that part in python3-venv."""
     return (
         subprocess.run([sys.executable, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode
         == 0
@@ -39,7 +37,7 @@ def venv_works() -> bool:
 
 
 def install_debian_packages() -> bool:
-    """Try apt, as root or with a sudo that asks nothing; whether it worked."""
+    """Try apt, as root or with passwordless sudo; return True if it worked."""
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if shutil.which("apt-get") is None or (sudo and shutil.which("sudo") is None):
         return False
@@ -56,30 +54,30 @@ def make_environment() -> None:
         subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--requirement", LOCK], check=True)
-    # The lock holds the build backend, so that an editable install needs no second environment.
+    # The lock contains the build backend, so that an editable install needs no build environment.
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT], check=True)
 
 
 def extra_lock(name: str) -> Path:
-    """The packages that an extra adds to the environment."""
+    """Return the lock of the packages that an extra adds to the environment."""
     return ROOT / f"requirements-{name}.lock"
 
 
 def install_extra(name: str) -> None:
-    """Add an extra of pyproject.toml, unless its stamp says that it is there."""
+    """Install an extra of pyproject.toml unless its stamp is up to date."""
     lock, stamp = extra_lock(name), VENV / f"bitpath-{name}"
     text = wanted() + hashlib.sha256(lock.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == text:
         return
     print(f"setup: installing the extra {name} into .venv", flush=True)
     pip = [VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    # The lock is complete: what it lacks is not to come in unpinned.
+    # The lock is complete: no package may be installed unpinned.
     subprocess.run([*pip, "--no-deps", "--requirement", lock], check=True)
     stamp.write_text(text)
 
 
 def main(extras: Sequence[str] = ()) -> None:
-    """Make the environment, or stop with one line that says what is missing."""
+    """Make the environment, or exit with one line that names the missing part."""
     if sys.version_info < MINIMUM:
         raise SystemExit(
             f"setup: Python 3.11 or newer is needed, this is {sys.version.split()[0]}; make PYTHON=python3.11 names another"
@@ -93,7 +91,7 @@ def main(extras: Sequence[str] = ()) -> None:
 
 
 def prepare() -> None:
-    """The environment without extras; at once where nothing changed."""
+    """Make the environment without extras; return immediately if it is up to date."""
     text = wanted()
     if STAMP.exists() and STAMP.read_text() == text:
         return

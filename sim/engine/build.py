@@ -1,7 +1,7 @@
-"""From a configuration to a compiled simulation, both steps cached.
+"""Build of a simulation: configuration to Verilog to compiled simulator, both steps cached.
 
-Emission is keyed by the configuration and by every source file that it reads; compilation by the Verilog that came out,
-the tools' versions and the options. So an edit of the RTL recompiles what it changed, and nothing else.
+The key of emission is the configuration and every source file that it reads. The key of compilation is the emitted Verilog,
+the versions of the tools and the options. An edit of the RTL recompiles only the changed modules.
 """
 
 import json
@@ -22,49 +22,49 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.ports import module_ports
 
 BUILD_SECONDS = 1800
-"""Limit on one compilation. The largest arrays take minutes; none takes half an hour."""
+"""Time limit of one compilation; the largest arrays take minutes."""
 
 VERILATOR_OPTIONS = (
-    # Amaranth's Verilog leaves widths to the language's rules and carries unused wires; what those warnings look for is
-    # checked by `verilator --lint-only` in the tests of the emitted Verilog, not at each build.
+    # Amaranth's Verilog has implicit width extension and unused wires. Tests of the emitted Verilog run
+    # `verilator --lint-only`; builds skip these warnings.
     "-Wno-fatal",
     "-Wno-WIDTHEXPAND",
     "-O3",
 )
 VERILATOR_FAST_OPTIONS = (
-    # cocotb makes every signal public, which stops most optimisation: undo it, and see the control file.
+    # cocotb makes every signal public, which disables most optimisation: undo it; the control file names the ports.
     "--no-public-flat-rw",
-    # Both of these write an instance's neighbours into its logic, so that no two PEs could share a function: the C++ of
-    # an 8x4 engine is 12.1 MB with them and 3.5 MB without.
+    # Both of these merge the neighbours of an instance into its logic, so that PEs cannot share a function: the C++ of an
+    # 8x4 engine is 12.1 MB with them and 3.5 MB without.
     "-fno-dfg-scoped",
     "-fno-gate",
-    # Numbers the indices of lookup tables through the whole design, so that no two instances have the same text: the dot
-    # products of eight Tensix cells were 9.3 MB with it and are 1.2 MB without.
+    # Numbers lookup tables globally, so that no two instances have the same text: the dot products of eight Tensix cells
+    # take 9.3 MB with it and 1.2 MB without.
     "-fno-table",
 )
 COVERAGE_OPTIONS = (
     "--coverage-line",
     "--coverage-toggle",
-    # Verilator leaves out names that begin so, and signals wider than 256 bits.
+    # By default Verilator does not trace names with a leading underscore or signals wider than 256 bits.
     "--coverage-underscore",
     "--coverage-max-width",
     "65536",
 )
 SCRIPTS = tuple(Path(__file__).with_name(name) for name in ("build.py", "launch.py", "ports.py"))
-"""What says how a build is made: part of its key, so that none of another version is taken."""
+"""Sources of the build steps; they are part of the key of every build."""
 LIBRARY_HEADER = "library.h"
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
-"""What every source that Verilator writes includes."""
+"""Headers that every source from Verilator includes."""
 
 
 @dataclass(frozen=True)
 class Emitter:
-    """What writes a unit's Verilog.
+    """Emitter of a unit's Verilog.
 
     Attributes
     ----------
     emit : ``emit(unit, config, folder)``, with a result like :class:`bitpath.rtl.emit.Emitted`.
-    sources : files and folders of Python sources that decide what is emitted.
+    sources : files and folders of Python sources that determine the Verilog.
     """
 
     emit: Callable[[str, Any, Path], Any]
@@ -73,18 +73,17 @@ class Emitter:
 
 @dataclass(frozen=True)
 class Built:
-    """A compiled simulation.
+    """A compiled simulation of one unit and configuration.
 
     Attributes
     ----------
-    unit, config, digest : what was built.
-    simulator, waves, coverage : for which simulator, whether inner signals are recorded, and whether lines and toggles are
-        counted.
-    folder : where the simulation lies.
+    unit, config, digest : the unit that was built.
+    simulator, waves, coverage : the simulator, True if inner signals are recorded, True if lines and toggles are counted.
+    folder : folder of the simulation.
     top : name of the top module.
     verilog : the emitted files.
-    seconds : how long emission and compilation took; 0 where both came from the cache.
-    compile_seconds : how long the compilation took, now or when it was made.
+    seconds : duration of emission and compilation; 0 if both came from the cache.
+    compile_seconds : duration of the compilation, in this call or the one that filled the cache.
     """
 
     unit: str
@@ -101,13 +100,13 @@ class Built:
 
 
 def declarations() -> tuple[Path, ...]:
-    """The folders of golden that the RTL reads: formats, and each machine's declarations."""
+    """Return the folders of golden that the RTL reads: formats, and the declarations of each machine."""
     golden = Path(bitpath.golden.__file__).parent
     return (golden / "formats", *sorted(golden.glob("*/declarations")))
 
 
 def rtl_emitter() -> Emitter:
-    """The emitter of this project's units."""
+    """Return the emitter of this project's units."""
     import bitpath.rtl
     from bitpath.rtl.emit import emit
 
@@ -127,9 +126,9 @@ def build(
 
     Raises
     ------
-    ValueError : coverage of a simulator that counts none, or with waves.
+    ValueError : coverage with waves, or with a simulator that does not count it.
     MissingToolError : with the line that installs the missing tool.
-    SimulationError : the simulator refused the Verilog, or took too long.
+    SimulationError : the simulator rejected the Verilog, or compilation timed out.
     """
     tools.require_simulator(simulator)
     if coverage and (simulator != "verilator" or waves):
@@ -193,7 +192,7 @@ def build(
 
 @once
 def _loaded(emitter: Emitter) -> str:
-    """The digest of an emitter's sources at its first use: those that run, whatever is edited since."""
+    """Return the digest of an emitter's sources at their first use, since later edits do not affect loaded modules."""
     return cache.hash_files(emitter.sources)
 
 
@@ -225,10 +224,10 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
 
 
 def verilator_library(variant: str) -> Path:
-    """A folder with the objects of Verilator's own library: compiled once, for they take longer than a small design.
+    """Return a folder with the compiled objects of Verilator's own library, which take longer to compile than a small design.
 
-    ``variant`` is "", "-waves" or "-coverage". It lies in the virtual environment whose Verilator it belongs to, so that builds
-    in any folder share it; without one that can be written to, beside the builds.
+    ``variant`` is "", "-waves" or "-coverage". The folder is in the virtual environment of that Verilator, so that all builds
+    share it, or beside the builds if the environment is read-only.
     """
     own = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
     base = Path(sys.prefix) if own else paths.simulations()
@@ -243,7 +242,7 @@ def verilator_library(variant: str) -> Path:
 
 
 def _compile_library(variant: str, folder: Path) -> dict[str, Any]:
-    """The library comes with whatever design is compiled; the smallest one does."""
+    """Compile the library as part of the smallest possible design."""
     source = folder / "nothing.v"
     source.write_text("module nothing(i, o);\n  input i;\n  output o;\n  assign o = i;\nendmodule\n")
     job = {
@@ -257,13 +256,13 @@ def _compile_library(variant: str, folder: Path) -> dict[str, Any]:
         "folder": str(folder),
     }
     (folder / LIBRARY_HEADER).write_text(HEADERS)
-    # Compiled part by part, for only then does the makefile compile headers.
+    # Separate compilation, because only then does the makefile precompile headers.
     _launch(_verilator_job(job, [], folder), folder, _headers(folder) | {"VM_PARALLEL_BUILDS": "1"})
     return {"folder": str(folder)}
 
 
 def _headers(library: Path) -> dict[str, str]:
-    """For make: the library's headers compiled once. They take three seconds to read, longer than many a design."""
+    """Return make settings that precompile the library's headers; parsing them takes three seconds a build."""
     header = library / LIBRARY_HEADER
     return {"VK_PCH_H": str(header)} | {
         f"VK_PCH_I_{kind.upper()}": f"-include {header}.{kind}" for kind in ("fast", "slow")
@@ -271,14 +270,14 @@ def _headers(library: Path) -> dict[str, str]:
 
 
 def _with_library(library: Path) -> dict[str, str]:
-    """For make: the design alone, with the library's objects and headers taken from where they stand."""
-    # What is compiled in one piece gets the headers too: with the options, since the makefile has no other place.
+    """Return make settings that compile the design alone, with the objects and headers of the library."""
+    # A single-file compilation gets the headers through the options, the only place in the makefile.
     fast = f"{tools.MAKE_SETTINGS['OPT_FAST']} -include {library / LIBRARY_HEADER}.fast"
     return _headers(library) | {"VM_GLOBAL_FAST": "", "VM_GLOBAL_SLOW": "", "VK_PCH_I_FAST": "", "OPT_FAST": fast}
 
 
 def _launch(job: dict[str, Any], folder: Path, make_settings: Mapping[str, str] | None = None) -> None:
-    """Compile in a process of its own."""
+    """Compile in a separate process."""
     env = tools.environment(make_settings=make_settings)
     file = folder / "build.json"
     file.write_text(json.dumps(job, indent=2))
@@ -297,22 +296,22 @@ def _launch(job: dict[str, Any], folder: Path, make_settings: Mapping[str, str] 
 
 
 def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> dict[str, Any]:
-    """The job with Verilator's options and its control file, which says what cocotb must see and what to compile once."""
+    """Return the job with the options of Verilator and its control file: public ports and shared modules."""
     control = folder / "bitpath.vlt"
     lines = ["`verilator_config", *(f'no_inline -module "{name}"' for name in no_inline)]
     options = list(VERILATOR_OPTIONS)
     if job["waves"]:
-        # Inner signals stay public, as cocotb asks for: slower, and a build of its own.
+        # Inner signals stay public, as cocotb requires: a slower, separate build.
         options += ["--trace-fst", "-LDFLAGS", "-lz"] if tools.FST_HEADER.exists() else []
     else:
         options += VERILATOR_FAST_OPTIONS
         options += COVERAGE_OPTIONS if job["variant"] == "-coverage" else ()
-        # Of the top module only the ports: everything public may change from outside, so that its inner signals would
-        # have all that hangs on them computed twice a cycle.
+        # Only ports of the top module: public signals may change from outside, so that logic behind inner ones would be
+        # evaluated twice a cycle.
         verilog = "".join(Path(file).read_text() for file in job["sources"])
         for port in module_ports(verilog, job["top"]):
             access = "rw" if port.direction == "input" else "rd"
             lines.append(f'public_flat_{access} -module "{job["top"]}" -var "{port.name}"')
     control.write_text("\n".join(lines) + "\n")
-    # cocotb takes the last source for the top module's language.
+    # cocotb derives the language of the top module from the last source.
     return job | {"sources": [str(control), *job["sources"]], "build_args": options}

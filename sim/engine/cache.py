@@ -1,8 +1,8 @@
-"""Folders of generated files that are made once for each key.
+"""Cached folders of generated files, one for each key.
 
-A folder is whole when its stamp says so: the stamp is written last, by a rename, and records the key, what was made and the files' sizes.
-Whatever an interrupted or failed making left behind has no stamp and is thrown away by the next one. A lock beside the
-folder makes concurrent callers wait for the first.
+A stamp marks a folder as complete. It is written last, by a rename, and records the key, the result and the sizes of the
+files. A folder without a stamp, after an interruption or a failure, is deleted by the next call. A lock beside the folder makes
+concurrent callers wait for the first.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ STAMP_FIELDS = {"key", "made", "files"}
 
 
 def hash_files(paths: Iterable[Path], suffixes: tuple[str, ...] = (".py",)) -> str:
-    """A digest of names and contents of files, and of those with one of ``suffixes`` below folders."""
+    """Return a digest of names and contents of files, and of files with one of ``suffixes`` below folders."""
     digest = hashlib.sha256()
     for path in paths:
         inside = sorted(file for file in path.rglob("*") if file.suffix in suffixes) if path.is_dir() else [path]
@@ -30,14 +30,14 @@ def hash_files(paths: Iterable[Path], suffixes: tuple[str, ...] = (".py",)) -> s
 
 
 def ensure(folder: Path, key: Mapping[str, Any], make: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    """What ``make(folder)`` returned for this key, now or in an earlier call.
+    """Return the result of ``make(folder)`` for this key, from this call or an earlier one.
 
     Parameters
     ----------
-    folder : made afresh, empty, before ``make`` fills it; its absolute path is part of the key, since the files that
-        build tools write hold paths.
-    key : everything that the content depends on, as JSON values.
-    make : fills the folder and returns what its users have to know, as JSON values.
+    folder : created empty before ``make`` fills it; its absolute path is part of the key, because build tools write paths
+        into files.
+    key : all inputs of the content, as JSON values.
+    make : fills the folder and returns the result as JSON values.
     """
     full_key = json.loads(json.dumps({**key, "folder": str(folder)}))
     stamp = folder / STAMP
@@ -46,7 +46,7 @@ def ensure(folder: Path, key: Mapping[str, Any], make: Callable[[Path], dict[str
         recorded = _read(stamp)
         if recorded is not None and recorded["key"] == full_key and _sizes(folder) >= recorded["files"].items():
             return recorded["made"]
-        # Before anything else goes, lest an interruption leave it with half of what it vouches for.
+        # Delete the stamp first, so that an interruption cannot leave it with an incomplete folder.
         stamp.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -58,7 +58,7 @@ def ensure(folder: Path, key: Mapping[str, Any], make: Callable[[Path], dict[str
 
 
 def _sizes(folder: Path) -> ItemsView[str, int]:
-    """Names and sizes of the files in a folder: what was lost or cut later is not there as it was made."""
+    """Return names and sizes of the files in a folder; a changed size shows a lost or truncated file."""
     return {str(file.relative_to(folder)): file.stat().st_size for file in folder.rglob("*") if file.is_file()}.items()
 
 

@@ -1,4 +1,4 @@
-"""A unit's configuration from the few settings that the command line has."""
+"""Configuration of a unit from the settings of the command line."""
 
 import json
 from pathlib import Path
@@ -17,15 +17,15 @@ PRESETS = (
     | tensix_numerics.PRESETS
     | aie_ml_v2_numerics.PRESETS
 )
-"""Presets that a unit's configuration may have, by name."""
+"""Presets of all machines, by name."""
 
 
 def chosen(unit: str, *, config: Path | None = None, **settings: str | int | None) -> Any:
-    """The configuration that a command line names: a file's, or the default one with the settings given.
+    """Return the configuration of a command line: that of a file, or the default one with the given settings.
 
     Raises
     ------
-    ValueError : a file and settings; else as :func:`read_config` and :func:`configure`.
+    ValueError : both a file and settings; or an error of :func:`read_config` or :func:`configure`.
     """
     if config is None:
         return configure(unit, **settings)
@@ -35,17 +35,16 @@ def chosen(unit: str, *, config: Path | None = None, **settings: str | int | Non
 
 
 def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> Any:
-    """The unit's default configuration with some fields set, wherever in it they stand.
+    """Return the unit's default configuration with some fields set, at any depth.
 
     Parameters
     ----------
     preset : name of the numerics.
-    sizes : for example rows, cols, lanes and stages; None leaves the default.
+    sizes : for example rows, cols, lanes and stages; None keeps the default.
 
     Raises
     ------
-    ValueError : unknown unit or preset, a preset of another kind, a field that the unit has not, or a size that it does
-        not allow.
+    ValueError : unknown unit or preset, a preset of another machine, a field that the unit lacks, or an illegal size.
     """
     config_type = find_unit(unit).config_type
     value = to_dict(config_type())
@@ -64,7 +63,7 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
 
 
 def _find(value: dict[str, Any], name: str) -> Any:
-    """The field of that name, wherever it stands; None where there is none."""
+    """Return the path of the field with that name at any depth, or None."""
     if name in value:
         return value[name]
     found = (_find(inner, name) for inner in value.values() if isinstance(inner, dict))
@@ -79,11 +78,11 @@ def _replace(value: dict[str, Any], name: str, change: Any) -> bool:
 
 
 def read_config(unit: str, path: Path) -> Any:
-    """The configuration in a JSON file, such as the config.json that a run leaves in its folder.
+    """Return the configuration in a JSON file, such as the config.json in the folder of a run.
 
     Raises
     ------
-    OSError, ValueError : the file cannot be read, is not JSON, or is no configuration of the unit.
+    OSError, ValueError : the file cannot be read, is not JSON, or is not a configuration of the unit.
     """
     try:
         content = path.read_bytes()
@@ -102,7 +101,7 @@ def read_config(unit: str, path: Path) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; ValueError where a name stands twice, of which one would be lost."""
+    """Return a JSON object; raise ValueError for a duplicate name, because the first value would be lost."""
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]

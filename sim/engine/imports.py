@@ -1,4 +1,4 @@
-"""Who imports whom among this project's modules, read from the syntax trees."""
+"""Import graph of this project's modules, from their syntax trees."""
 
 import ast
 import importlib.util
@@ -12,7 +12,7 @@ LOOPS = ("_loop", "_loops")
 
 
 def module_file(module: str) -> Path:
-    """The file of one of the project's modules; ValueError where there is none."""
+    """Return the file of one of the project's modules; raise ValueError for an unknown module."""
     file = _file(module)
     if file is None:
         raise ValueError(f"no module {module!r}")
@@ -24,19 +24,19 @@ def _file(module: str) -> Path | None:
     project, *inner = module.split(".")
     if project != PROJECT or not inner or (package := importlib.util.find_spec(f"{project}.{inner[0]}")) is None:
         return None
-    # By its path: to find a module below a package imports that package, and a bench wants a simulator around it.
+    # Search by path: finding a module through its package imports the package, and benches need a simulator.
     path = Path(str(package.origin)).parent.joinpath(*inner[1:])
     candidates = (path / "__init__.py", path.with_suffix(".py"))
     return next((file for file in candidates if file.is_file()), None)
 
 
 def reached(module: str) -> frozenset[str]:
-    """The project's modules that a module imports, and those that they import, with the packages around them and itself."""
+    """Return the project's modules that a module imports, directly or not, with their packages and itself."""
     return _closure({module})
 
 
 def imported_by(file: Path) -> frozenset[str]:
-    """The project's modules that a file outside the packages imports, such as a test, and those that they import."""
+    """Return the project's modules that a file outside the packages, such as a test, imports directly or not."""
     return _closure(set(_project_modules(file)))
 
 

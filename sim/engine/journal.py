@@ -1,4 +1,4 @@
-"""Files of JSON lines that only grow: each result is kept as soon as it is there."""
+"""Append-only files of JSON lines, which keep each result as soon as it is known."""
 
 import fcntl
 import json
@@ -8,8 +8,7 @@ from typing import Any
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All records, the oldest first; without a line that an interruption cut or a disk damaged, and none where there is no
-    file."""
+    """Return all records, oldest first; skip truncated or damaged lines. A missing file has no records."""
     found = []
     for line in path.read_bytes().split(b"\n") if path.is_file() else []:
         try:
@@ -22,22 +21,22 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def append(path: Path, record: Mapping[str, Any]) -> None:
-    """Add a record, in one piece also where two runs write at once."""
+    """Append a record atomically, also with concurrent runs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     line = json.dumps(record).encode() + b"\n"
     with path.open("ab+", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         whole = file.seek(0, 2)
-        # Behind a line that an interruption cut.
+        # End a line that an interruption truncated.
         if whole:
             file.seek(-1, 2)
             if file.read(1) != b"\n":
                 line = b"\n" + line
         try:
             while line:
-                # A disk that fills up takes a part first.
+                # A disk that fills up may write only a part.
                 line = line[file.write(line) :]
         except OSError:
-            # A full disk: what does not go in whole leaves nothing.
+            # A full disk: remove the partial record.
             file.truncate(whole)
             raise

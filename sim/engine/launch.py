@@ -1,7 +1,7 @@
-"""``python -m bitpath.sim.engine.launch JOB.json``: one call of cocotb's runner, in a process of its own.
+"""``python -m bitpath.sim.engine.launch JOB.json``: one call of cocotb's runner in a separate process.
 
-Of its own, so that a time limit can end it together with the simulator that it started, and because cocotb's runner
-takes its settings from the process environment and leaves through ``sys.exit``.
+A separate process lets a time limit kill it together with its simulator. cocotb's runner also takes its settings from the
+process environment and exits through ``sys.exit``.
 """
 
 import json
@@ -13,7 +13,7 @@ import cocotb_tools.runner
 from cocotb_tools.runner import get_runner
 
 BUILD_JOBS = 2
-"""Compiler processes at once: two cores, and memory below 4 GiB."""
+"""Concurrent compiler processes, for two cores and less than 4 GiB of memory."""
 
 
 def _build(runner: Any, job: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ def _test(runner: Any, job: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Do the job that the file named on the command line describes."""
+    """Run the job in the file named on the command line."""
     job = json.loads(Path(sys.argv[1]).read_text())
     cocotb_tools.runner.MAX_PARALLEL_BUILD_JOBS = BUILD_JOBS
     runner = get_runner(job["simulator"])

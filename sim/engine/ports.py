@@ -1,4 +1,4 @@
-"""Ports of a module, from its emitted Verilog."""
+"""Ports of a module, read from its emitted Verilog."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _PORT = re.compile(r"^\s*(input|output) (?:signed )?(?:\[(\d+):0\] )?(\w+);", re
 
 @dataclass(frozen=True)
 class Port:
-    """One of them; ``direction`` is "input" or "output"."""
+    """A port of a module; ``direction`` is "input" or "output"."""
 
     direction: str
     name: str
@@ -18,11 +18,11 @@ class Port:
 
 
 def module_ports(verilog: str, top: str) -> list[Port]:
-    """The ports of module ``top``, in the order of the text.
+    """Return the ports of module ``top`` in source order.
 
     Raises
     ------
-    SimulationError : there is no such module.
+    SimulationError : the Verilog has no such module.
     """
     body = re.search(rf"^module {top}\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
     if body is None:

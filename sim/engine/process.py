@@ -1,4 +1,4 @@
-"""A child process with a time limit that really ends it and everything it started, and that outlives nobody."""
+"""Child processes with a time limit that kills the whole process group, and that exit with their parent."""
 
 import contextlib
 import os
@@ -8,24 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<&-'
-"""For the shell, which becomes the command: beside it one waits for the end of a pipe that nobody writes to. It comes when
-whoever asked for the command has died, however he did; then the whole group goes."""
+"""Shell script that runs the command with a watcher. The watcher waits for the end of a pipe, which comes when the caller dies
+for any reason, and then kills the whole group.
+"""
 
 _running: set[int] = set()
-"""Process groups that :func:`logged` waits for, of all threads."""
+"""Process groups of :func:`logged` in all threads."""
 
 
 @contextlib.contextmanager
 def logged(
     command: Sequence[str], *, env: Mapping[str, str], log: Path, folder: Path | None = None
 ) -> Iterator[subprocess.Popen]:
-    """A process that runs meanwhile, in ``folder`` if one is named, with its output in ``log``.
+    """Run a process during the block, in ``folder`` if given, with its output in ``log``.
 
-    At the end of the block, whatever ends it, the process and all its descendants are killed.
+    At the end of the block the process and all its descendants are killed.
     """
     alive, held = os.pipe()
     with log.open("w") as output, os.fdopen(alive), os.fdopen(held, "w"):
-        # A session of its own, so that the whole group can be signalled: the simulator is a grandchild.
+        # A new session, so that a signal reaches the whole group: the simulator is a grandchild.
         process = subprocess.Popen(
             ["/bin/sh", "-c", _GUARDED, "sh", *command],
             env=dict(env),
@@ -39,14 +40,14 @@ def logged(
         try:
             yield process
         finally:
-            # Also after Ctrl-C, and where a child outlived its parent.
+            # Also after Ctrl-C, and if a grandchild outlived its parent.
             _kill(process.pid)
             process.wait()
             _running.discard(process.pid)
 
 
 def end_running() -> None:
-    """End what other threads wait for: Ctrl-C is the main one's alone."""
+    """Kill the processes that other threads wait for; only the main thread receives Ctrl-C."""
     for group in tuple(_running):
         _kill(group)
 
@@ -63,7 +64,7 @@ def run_logged(
 
     Raises
     ------
-    TimeoutError : the limit passed; the process and all its descendants have been killed.
+    TimeoutError : the time limit passed; the process and all its descendants have been killed.
     """
     with logged(command, env=env, log=log, folder=folder) as process:
         try:
@@ -73,5 +74,5 @@ def run_logged(
 
 
 def tail(log: Path, lines: int = 25) -> str:
-    """The end of a log."""
+    """Return the last lines of a log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

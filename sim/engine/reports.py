@@ -1,4 +1,4 @@
-"""Reports that hold what a run found beside what earlier runs found of other things."""
+"""Reports that merge the records of a run with those of earlier runs."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,13 +15,13 @@ Record = Mapping[str, Any]
 def merge(
     records: Sequence[Record], path: Path, key: str = "name", keep: Callable[[Record], bool] = lambda record: True
 ) -> list[Record]:
-    """Write the records beside those that are there already, and return all; of the same ``key`` the new one stays.
+    """Write the records together with the existing ones and return all; a new record replaces the one with the same ``key``.
 
-    Of two runs that write at once the second keeps what the first wrote. What is damaged is left out.
+    Of two concurrent runs, the second keeps the records of the first. Damaged records are dropped.
 
     Parameters
     ----------
-    keep : whether a record that is there already stays.
+    keep : returns True if an existing record stays.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     new = {record[key] for record in records}
@@ -32,12 +32,12 @@ def merge(
 
 
 def began_since(since: float) -> Callable[[Record], bool]:
-    """Whether the run of a record began at that time, in seconds of the epoch, or later."""
+    """Return True if the run of a record began at that time, in seconds of the epoch, or later."""
     return lambda record: record.get("began", 0.0) >= since
 
 
 def _whole(path: Path, key: str) -> list[Record]:
-    """A report's records; none where there is no whole report."""
+    """Return the records of a report; empty if the report is missing or damaged."""
     try:
         found = json.loads(path.read_text())
     except (FileNotFoundError, ValueError):

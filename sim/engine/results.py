@@ -1,7 +1,7 @@
-"""The last result of every test: pytest's from its JUnit files, cocotb's from the runs' summaries.
+"""Last result of every test: from JUnit files of pytest, and from the run summaries of cocotb benches.
 
-A result that began before the newest source was written says nothing of what stands there now, and a file that is not whole
-says nothing at all. A test has passed when it has with each of its parameters, those among them that a run left out.
+Results that began before the newest source was written are ignored, and so are damaged files. A test has passed if it passed
+with each of its parameters, including those that the last run left out.
 """
 
 import json
@@ -26,7 +26,7 @@ PASSED, FAILED, SKIPPED, MISSING, STALE = "passed", "failed", "skipped", "not ru
 _WORST_FIRST = (FAILED, MISSING, STALE, SKIPPED, PASSED)
 _SOURCES = {".py", ".toml", ".cpp", ".json", ".npz"}
 LEFT_OUT = ".left_out"
-"""Ending of the file beside a JUnit file that names, line by line, the tests that the run did not choose."""
+"""Suffix of the file beside a JUnit file that lists the tests that the run did not select."""
 _RUN = {
     "digest": str,
     "sim": str,
@@ -36,19 +36,19 @@ _RUN = {
     "failed": list,
     "values": dict,
 }
-"""The fields of a run's summary that are read, and their types."""
+"""Fields of a run summary and their types."""
 Records = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a test went the last time, over all its parameters and configurations.
+    """Last result of a test, over all its parameters and configurations.
 
     Attributes
     ----------
-    status : the worst of them.
-    runs : how many they are.
-    compared : values that their scoreboards compared.
+    status : the worst status.
+    runs : number of runs.
+    compared : number of values that scoreboards compared.
     """
 
     status: str
@@ -56,21 +56,21 @@ class Result:
     compared: int = 0
 
     def joined(self, other: "Result") -> "Result":
-        """Both as one."""
+        """Return both results as one."""
         worst = min(self.status, other.status, key=_WORST_FIRST.index)
         return Result(worst, self.runs + other.runs, self.compared + other.compared)
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A test with its parameters, once.
+    """One test with its parameters.
 
     Attributes
     ----------
-    test : in the name that testplans use.
-    name : with its parameters.
-    configuration : what it ran on, where that is several things.
-    began : when, in seconds of the epoch.
+    test : name as in testplans.
+    name : name with parameters.
+    configuration : its configuration, if there are several.
+    began : start time, in seconds of the epoch.
     """
 
     test: str
@@ -82,24 +82,24 @@ class _Case:
 
 @dataclass(frozen=True)
 class Results:
-    """All that is known.
+    """Results of all tests by name, with the files that could not be read.
 
     Attributes
     ----------
-    tests : results by test, in the names that testplans use.
-    damaged : files that are not whole, of which nothing was taken.
+    tests : results by test name as in testplans.
+    damaged : damaged files, which were ignored.
     """
 
     tests: dict[str, Result]
     damaged: tuple[Path, ...]
 
     def of(self, item: Item) -> dict[str, Result]:
-        """How each test of a plan's item went."""
+        """Return the result of each test of a testplan item."""
         return {test: self.tests.get(test, Result(MISSING, 0)) for test in item.tests}
 
 
 def latest_results() -> Results:
-    """The last result of every test."""
+    """Return the last result of every test."""
     damaged: list[Path] = []
     newest = newest_source()
     latest: dict[tuple[Any, ...], _Case] = {}
@@ -108,7 +108,7 @@ def latest_results() -> Results:
     found: dict[str, Result] = {}
     for (test, _), group in groupby(sorted(latest.values(), key=_named), _named):
         cases = list(group)
-        # Where the sources are newer than some alone, the others count.
+        # If the sources are newer than only some results, the others count.
         fresh = [case.result for case in cases if case.began >= newest]
         result = reduce(Result.joined, fresh or [Result(STALE, case.result.runs) for case in cases])
         found[test] = found[test].joined(result) if test in found else result
@@ -124,13 +124,13 @@ def _named(case: _Case) -> tuple[str, str]:
 
 
 def over(results: dict[str, Result]) -> Result:
-    """Of an item of a plan: the worst of its tests, and what they did in all."""
+    """Return the result of a testplan item: the worst of its tests, and their totals."""
     worst = min((result.status for result in results.values()), key=_WORST_FIRST.index)
     return Result(worst, sum(each.runs for each in results.values()), sum(each.compared for each in results.values()))
 
 
 def newest_source() -> float:
-    """When the newest of the sources was written, in seconds of the epoch."""
+    """Return the modification time of the newest source, in seconds of the epoch."""
     packages = (bitpath.golden, bitpath.rtl, bitpath.sim, bitpath.verif)
     files = (file for package in packages for file in Path(package.__file__).parent.rglob("*"))
     return max(file.stat().st_mtime for file in files if file.suffix in _SOURCES)
@@ -153,7 +153,7 @@ def _pytest(damaged: list[Path]) -> Iterator[_Case]:
 
 
 def _left_out(newest: float) -> Iterator[tuple[str, str]]:
-    """The tests that the last runs did not choose, in the name that testplans use and with parameters."""
+    """Return the tests that the last runs did not select, by name as in testplans, with parameters."""
     for file in paths.reports().glob(f"test*{LEFT_OUT}"):
         if file.stat().st_mtime >= newest:
             for line in file.read_text().splitlines():
@@ -172,7 +172,7 @@ def _status(case: ElementTree.Element) -> str:
 
 
 def _cocotb(damaged: list[Path]) -> Iterator[_Case]:
-    """The runs of each unit, configuration, simulator and test."""
+    """Return the runs of each unit, configuration, simulator and test."""
     for summary in sorted(paths.runs().glob("*/*/run.json")):
         run = _read_json(summary, damaged)
         if run is None:
@@ -210,8 +210,10 @@ def _read_json(file: Path, damaged: list[Path]) -> Any:
 
 
 def run_reports(damaged: list[Path]) -> tuple[dict[str, Records], dict[str, Records]]:
-    """Every report that a command left, by name: the records that are of what stands there now, and those that are older than
-    the sources. Those that are not whole are added to ``damaged``."""
+    """Return every report of a command by name: the current records, and those older than the sources.
+
+    Names of damaged reports are added to ``damaged``.
+    """
     newest = newest_source()
     fresh: dict[str, Records] = {}
     stale: dict[str, Records] = {}

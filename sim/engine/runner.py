@@ -1,8 +1,8 @@
-"""The one door to a simulator: run a bench in a built simulation and believe it only when it has checked something.
+"""Runs a bench in a built simulation and accepts the result only if the bench has checked something.
 
-``build`` comes from :mod:`bitpath.sim.engine.build`; ``run`` starts the bench in a new folder, so that no stale result can be
-taken for fresh, and raises :class:`SimulationError` for failed tests, too few tests, too few comparisons, a bench that
-left no record, a functional bin of the unit's list that is no longer hit, and a simulator that did not end.
+:mod:`bitpath.sim.engine.build` makes the simulation; ``run`` starts the bench in a new folder, so that results cannot be stale.
+It raises :class:`SimulationError` for failed tests, too few tests or comparisons, a bench without a record, a bin of the unit's
+list that is no longer hit, and a simulator that did not exit normally.
 """
 
 import json
@@ -30,33 +30,33 @@ from bitpath.verif.kit.scoreboard import IMPATIENT
 __all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "run_bench"]
 
 RUN_SECONDS = 600
-"""Limit on a run that names none."""
+"""Default time limit of a run."""
 WAVE_FILES = ("*.fst", "*.vcd")
 CASES = "BITPATH_CASES"
-"""How many random cases a bench's test has."""
+"""Number of random cases in a test of a bench."""
 FULL_BYTES = 1 << 20
-"""With less than this left, a run that went wrong most likely did so for want of it."""
+"""Free disk space below which a failed run most likely failed for lack of it."""
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
-"""For numpy in the simulator's process: its threads would spin and have nothing to do."""
+"""Settings for numpy in the simulator's process, where further threads would only spin."""
 RAN, FAILED, SKIPPED = ("passed", "failed"), ("failed",), ("skipped",)
 """What becomes of a test."""
 
 
 @dataclass(frozen=True)
 class SimResult:
-    """What a run that passed did.
+    """Result of a run that passed.
 
     Attributes
     ----------
     folder : run.json, run.log, the results and, on request, the wave.
-    seed : what replays it.
-    tests : cocotb tests that ran, all of which passed.
-    compared : values that scoreboards compared, all of which agreed.
-    records : what each test's bench recorded: scoreboards, coverage bins, notes.
-    wave : the recorded wave, if asked for.
+    seed : seed that replays the run.
+    tests : number of cocotb tests that ran; all passed.
+    compared : number of values that scoreboards compared; all agreed.
+    records : records of the bench's tests: scoreboards, coverage bins, notes.
+    wave : the recorded wave, if requested.
     seconds : wall-clock time of the run.
-    skipped : cocotb tests that have nothing to test in this configuration.
+    skipped : number of cocotb tests that do not apply to this configuration.
     """
 
     folder: Path
@@ -83,26 +83,26 @@ def run(
     first_failure: bool = False,
     check_bins: bool = True,
 ) -> SimResult:
-    """Run a bench's cocotb tests and check that they passed and that they compared something.
+    """Run the cocotb tests of a bench; check that they passed and compared something.
 
     Parameters
     ----------
     bench : module of cocotb tests, for example "bitpath.verif.trainium3.array.tb_psum".
-    seed : of everything random in the bench; a new one is drawn, and printed with a failure, where it is None.
-    tests : regular expression that the names of the tests to run match; None runs all.
-    min_tests, min_compared : fewer tests run, or values compared, is a failure. With ``min_compared`` 0 the bench need
-        not leave a record.
-    env : more environment variables for the bench.
-    timeout : seconds after which the simulator is killed and the run has failed.
-    folder : an empty one for what the run leaves; a new one below build/runs when not given, where reports find it.
-    first_failure : whether the first mismatch ends a test, and the first test that fails the run.
-    check_bins : whether the bins of the unit's list must be hit, where the run has at least the cases, and the
-        environment, of the run that the list is of.
+    seed : seed of all random choices in the bench; None draws a new one, which a failure prints.
+    tests : regular expression for the names of the tests to run; None runs all.
+    min_tests, min_compared : minimum numbers of tests run and values compared. With ``min_compared`` 0 the bench need not
+        write a record.
+    env : further environment variables for the bench.
+    timeout : seconds after which the simulator is killed and the run fails.
+    folder : empty folder for the results; by default a new one below build/runs, where reports find it.
+    first_failure : True if the first mismatch ends a test, and the first failed test ends the run.
+    check_bins : True if the run must hit the bins of the unit's list, provided that it has at least the cases and the
+        environment of the list.
     """
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     folder = _new_folder(built) if folder is None else folder
     if any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty: what an earlier run left there would be taken for this one's")
+        raise ValueError(f"{folder} is not empty: files of an earlier run would be taken for results of this run")
     (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
     replay = _replay_line(built, folder, seed, tests)
     job = {
@@ -123,7 +123,7 @@ def run(
         "BITPATH_CONFIG": json.dumps(to_dict(built.config)),
         "BITPATH_RECORDS": str(folder / "records.jsonl"),
         "PYTHONWARNINGS": "error::DeprecationWarning",
-        # Settings of the caller's shell must not reach cocotb behind the runner's back.
+        # Settings of the caller's shell must not reach cocotb.
         "WAVES": str(int(built.waves)),
         "GUI": "0",
     }
@@ -158,7 +158,7 @@ def run(
 def run_bench(
     unit: str, config: Any, simulator: str, *, cases: int, env: Mapping[str, str] | None = None, **checks: Any
 ) -> SimResult:
-    """Build a unit and run the bench that is named after it, with so many random cases; ``checks`` are those of `run`."""
+    """Build a unit and run the bench of the same name with ``cases`` random cases; ``checks`` are arguments of `run`."""
     variables = {CASES: str(cases), **(env or {})}
     return run(build(unit, config, simulator), find_unit(unit).bench, env=variables, **checks)
 
@@ -171,7 +171,7 @@ def _new_folder(built: Built) -> Path:
 
 
 def _clean(env: Mapping[str, str]) -> dict[str, str]:
-    """Without the variables by which cocotb and pytest would steer the run from outside."""
+    """Return the environment without variables that would configure cocotb and pytest from outside."""
     return {name: value for name, value in env.items() if not name.startswith(("COCOTB_", "PYTEST_"))}
 
 
@@ -203,7 +203,9 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
     records = _read_records(folder / "records.jsonl")
     compared = sum(record["compared"] for record in records)
     if min_compared and len(records) != ran:
-        raise SimulationError(f"{ran} tests ran and {len(records)} recorded what they compared; each must, once")
+        raise SimulationError(
+            f"{ran} tests ran and {len(records)} recorded their comparisons; each must record them once"
+        )
     if compared < min_compared:
         raise SimulationError(f"{compared} values were compared, at least {min_compared} must be")
     mismatches = sum(record["mismatches"] for record in records)
@@ -211,13 +213,13 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
         raise SimulationError(f"{mismatches} mismatches were recorded by tests that passed")
     waves = [file for pattern in WAVE_FILES for file in sorted(folder.glob(pattern))]
     if built.waves and not waves:
-        raise SimulationError("a wave was asked for and none was written")
+        raise SimulationError("a wave was requested and none was written")
     wave, skipped = waves[0] if waves else None, tuple(_names(results, SKIPPED))
     return SimResult(folder, seed, tuple(names), compared, tuple(records), wave, seconds, skipped)
 
 
 def _check_bins(built: Built, tests: str | None, result: SimResult, env: Mapping[str, str]) -> None:
-    """Raise where the list of the unit's bins has one that this run did not hit, though it had as much to hit them with."""
+    """Raise if the unit's list has a bin that this run did not hit, although it ran at least the same cases."""
     unit = UNITS.get(built.unit)
     if unit is None:
         return
@@ -230,12 +232,12 @@ def _check_bins(built: Built, tests: str | None, result: SimResult, env: Mapping
         raise SimulationError(str(error)) from None
     if lost:
         raise SimulationError(
-            f"{len(lost)} functional bins that were hit once were not declared or not hit: {'; '.join(lost[:10])}"
+            f"{len(lost)} functional bins of the unit's list were not declared or not hit: {'; '.join(lost[:10])}"
         )
 
 
 def _names(results: Path, states: tuple[str, ...] = RAN) -> list[str]:
-    """The tests in a results file of which this became; none where the simulator left no whole one."""
+    """Return the tests of a results file with this outcome; empty if the file is missing or damaged."""
     try:
         cases = ElementTree.parse(results).getroot().iter("testcase")
     except (FileNotFoundError, ElementTree.ParseError):
@@ -258,8 +260,7 @@ def _read_records(path: Path) -> list[dict[str, Any]]:
 def _write_summary(
     built: Built, bench: str, folder: Path, seed: int, *, records: tuple[dict[str, Any], ...], seconds: float
 ) -> None:
-    """Leave the flat record of a run, failed or not, that reports are made of; ``records`` are those of all its tests, in
-    their order, or none."""
+    """Write the flat record of a run, failed or not, for reports; ``records`` are those of all its tests in order, or None."""
     results = folder / "results.xml"
     names = _names(results)
     compared = [record["compared"] for record in records]
@@ -274,7 +275,7 @@ def _write_summary(
         "failed": _names(results, FAILED),
         "skipped": _names(results, SKIPPED),
         "compared": sum(compared),
-        # Without a record of each, which a run may be allowed, nothing is known of them.
+        # A run may omit records; then its tests have no details.
         "values": dict(zip(names, compared, strict=True)) if len(compared) == len(names) else {},
         "wall_seconds": round(seconds, 2),
     }

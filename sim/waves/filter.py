@@ -7,7 +7,7 @@ from bitpath.verif.kit.values import number_text
 
 
 def translate(fmt: FloatFormat, text: str) -> str:
-    """The number for a hexadecimal code; what is no code (x, z) stays as it is."""
+    """Return the number of a hexadecimal code; any other text (x, z) is returned unchanged."""
     try:
         return number_text(fmt, int(text, 16))
     except ValueError:
@@ -15,7 +15,7 @@ def translate(fmt: FloatFormat, text: str) -> str:
 
 
 def main() -> None:
-    """Answer each line at once: GTKWave waits for it."""
+    """Answer each line at once, because GTKWave waits for it."""
     fmt = CATALOGUE[sys.argv[1]]
     for line in sys.stdin:
         print(translate(fmt, line.strip()), flush=True)

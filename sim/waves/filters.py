@@ -1,7 +1,7 @@
-"""What GTKWave shows instead of a code: the number.
+"""GTKWave filters that display codes as numbers.
 
-Formats of up to 8 bits get a filter file, one line for each code; wider ones a filter process, which GTKWave asks for
-each value (``python -m bitpath.sim.waves.filter FP32``).
+Formats of up to 8 bits get a filter file with one line for each code. Wider formats get a filter process, which GTKWave asks
+for each value (``python -m bitpath.sim.waves.filter FP32``).
 """
 
 import shlex
@@ -15,11 +15,11 @@ from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.verif.kit.values import number_text
 
 FILE_BITS = 8
-"""Widest format that gets a file; the next one in the catalogue would need 65,536 lines."""
+"""Widest format with a filter file; the next one would need 65,536 lines."""
 
 
 def write_filter_file(fmt: FloatFormat, folder: Path) -> Path:
-    """Write the file that names every code of a narrow format, for signals that are displayed in hexadecimal."""
+    """Write the filter file of a narrow format, for signals that are displayed in hexadecimal."""
     lines = make_translation_filter(
         [(code, number_text(fmt, code)) for code in range(1 << fmt.width)], "hex", fmt.width
     )
@@ -29,7 +29,7 @@ def write_filter_file(fmt: FloatFormat, folder: Path) -> Path:
 
 
 def write_filter_process(fmt: FloatFormat, folder: Path) -> Path:
-    """Write the program that GTKWave starts for a wide format; its path is all that a save file can hold."""
+    """Write the program that GTKWave starts for a wide format; a save file can hold only a path."""
     path = folder / f"{fmt.name}.process"
     command = shlex.join([sys.executable, "-P", "-m", "bitpath.sim.waves.filter", fmt.name])
     path.write_text(f"#!/bin/sh\nexec {command}\n")

@@ -1,4 +1,4 @@
-"""Which signals stand in which group of a save file, and which number format each shows: tables, read in order."""
+"""Tables of signal groups and number formats for save files; the first match wins."""
 
 import re
 
@@ -20,22 +20,23 @@ FORMATS: tuple[tuple[str, int, FloatFormat], ...] = (
     ),
     (r".*(read_[ab]_\d+_\d+\.word|write_[ab]__payload\.values\[\d+\])$", TF32.width, TF32),
 )
-"""Name, width and format of signals that are numbers. Elements are shown as E4M3FN and again as E5M2, since which of the
-two they are is chosen at run time; words of SrcA and SrcB as TF32, which those of BF16 are too."""
+"""Name, width and format of number signals. Elements are displayed as E4M3FN and as E5M2, because the format is selected at run
+time. SrcA and SrcB words are displayed as TF32, which includes BF16.
+"""
 
 
 def groups_of(unit: str) -> tuple[WaveGroup, ...]:
-    """The unit's groups in the order in which they are shown."""
+    """Return the unit's groups in display order."""
     return UNITS[unit].waves if unit in UNITS else DEFAULT_WAVES
 
 
 def group_of(unit: str, path: str) -> str | None:
-    """The title of the group that a signal belongs to."""
+    """Return the title of a signal's group."""
     return next((group.title for group in groups_of(unit) if re.match(group.pattern, path)), None)
 
 
 def format_of(path: str, width: int) -> FloatFormat | None:
-    """The number format that a signal carries, if it is a number."""
+    """Return the number format of a signal, or None."""
     for pattern, wide, fmt in FORMATS:
         if width == wide and re.match(pattern, path):
             return fmt

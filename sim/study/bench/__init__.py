@@ -1,1 +1,1 @@
-"""What the project's parts cost in time: measured, with yardsticks in the same run."""
+"""Run time of the project's parts, measured with yardsticks in the same run."""

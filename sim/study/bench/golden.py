@@ -1,7 +1,7 @@
-"""What of golden is measured: the hot operations in every tier, beside numpy's matmul and ml_dtypes' casts.
+"""Timed operations of golden in every tier, beside numpy's matmul and casts of ml_dtypes.
 
-Names of items are unique; the tier stands behind the operation: "fast" with golden.fast's kernels, "numpy" the vectorised
-tier without them, "scalar" the exact one.
+Names of items are unique; the tier follows the operation: "fast" uses compiled kernels, "numpy" is the vectorised tier without
+them, and "scalar" is the exact tier.
 """
 
 import ml_dtypes
@@ -23,13 +23,13 @@ from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.sim.study.bench.measure import EACH, RATE, Item
 
 PRODUCT, CAST = "numpy float32 @", "ml_dtypes float32 to float8_e4m3fn"
-"""The yardsticks."""
+"""Names of the yardsticks of products and of casts."""
 CORES = backend.threads()
 ELEMENTS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "fp4": ml_dtypes.float4_e2m1fn}
 
 
 def items(quick: bool) -> list[Item]:
-    """Return all items; small ones where it has to be quick."""
+    """Return all items; with small sizes if ``quick``."""
     rng = np.random.default_rng(0)
     return [*_yardsticks(rng, quick), *_trainium3(rng, quick), *_tensix(rng, quick), *_aie(rng, quick)]
 
@@ -39,10 +39,9 @@ def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def _tiers(name: str, call, *, sizes: tuple[int, int], scalar, scalar_count: int, **fields) -> list[Item]:
-    """Return one operation's items: compiled on one core and on all, where numba is there, in numpy, and on scalars.
+    """Return the items of one operation: compiled on one core and on all, if numba is installed, in numpy, and on scalars.
 
-    `call` takes a size; `sizes` are those of the compiled tier and of numpy's, each with its count behind a function in
-    `fields["count"]`.
+    `call` takes a size; `sizes` are those of the compiled tier and of numpy. ``fields["count"]`` maps a size to the count.
     """
     count = fields.pop("count")
     config = fields.pop("config")

@@ -1,4 +1,4 @@
-"""Timing: pieces of work in turn, round after round, each with its backend and cores, and the best time of each."""
+"""Timing of items in turn, round after round; the best time of each counts."""
 
 import os
 import time
@@ -13,23 +13,23 @@ RATE, EACH = "M MAC/s", "ns/element"
 """Units: million multiply-accumulates a second, and time for an element."""
 
 FIELDS = ("name", "machine", "value", "unit", "ratio", "ratio_to", "cores", "config")
-"""Of a record of bench.json."""
+"""Fields of a record of bench.json."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A piece of work to be timed.
+    """An operation to time, with its size and yardstick.
 
     Attributes
     ----------
-    name, machine : what is computed, as bench.json names it, and for which machine.
-    config : shape, formats and what else distinguishes the work, as plain JSON values.
-    unit : of the value, `RATE` or `EACH`.
-    count : multiply-accumulates or elements.
-    call : does the work.
-    yardstick : name of the item that it is compared with.
+    name, machine : operation as bench.json names it, and its machine.
+    config : shape, formats and other properties, as plain JSON values.
+    unit : unit of the value, `RATE` or `EACH`.
+    count : number of multiply-accumulates or elements.
+    call : runs the operation.
+    yardstick : name of the item for comparison.
     backend : golden's backend, "numpy" or "numba".
-    cores : how many may work; that many do not always.
+    cores : maximum number of cores.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Item:
     cores: int = 1
 
     def value(self, seconds: float) -> float:
-        """The time as a value in the item's unit."""
+        """Return the time as a value in the item's unit."""
         return self.count / seconds / 1e6 if self.unit == RATE else seconds * 1e9 / self.count
 
 
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
-    """Set environment variables for a while."""
+    """Set environment variables for the duration of a block."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -62,11 +62,11 @@ def environment(**values: str) -> Iterator[None]:
 
 
 def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | None = None) -> list[float]:
-    """Return the best time of every item, in seconds: one round to warm up, then all items in turn in every round.
+    """Return the best time of every item, in seconds: one warm-up round, then all items in turn in every round.
 
     Parameters
     ----------
-    progress : told the calls done and all of them.
+    progress : called with the number of calls done and of all calls.
     """
     best = [float("inf")] * len(items)
     for turn in range(rounds + 1):
@@ -83,14 +83,14 @@ def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | 
 
 
 def in_order(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with its fields in bench.json's order, none missing."""
+    """Return a record with all fields in bench.json's order."""
     return {name: record[name] for name in FIELDS}
 
 
 def records(items: Sequence[Item], times: Sequence[float]) -> list[dict[str, Any]]:
-    """Return what bench.json holds: values, each with its ratio to its yardstick's value, which has the same unit.
+    """Return the records of bench.json: values, each with its ratio to its yardstick's value of the same unit.
 
-    For rates a larger ratio is better, for times a smaller one.
+    A larger ratio is better for rates, a smaller one for times.
     """
     values = {item.name: item.value(seconds) for item, seconds in zip(items, times, strict=True)}
     return [

@@ -1,4 +1,4 @@
-"""The table of bench.json."""
+"""Table of the records in bench.json."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def show(console: Console, title: str, records: Sequence[dict[str, Any]]) -> Non
 
 
 def _in_words(config: Mapping[str, Any]) -> str:
-    """The sizes and the words of a configuration; not those of parts within it, which only bench.json has."""
+    """Return the sizes and names of a configuration; nested parts are in bench.json only."""
     found = []
     for name, value in config.items():
         if name == "shape":

@@ -1,1 +1,1 @@
-"""Numerics that trade area for accuracy: swept, drawn, and the best of them marked."""
+"""Sweeps of numerics that trade area for accuracy, with plots and Pareto fronts."""

@@ -1,7 +1,7 @@
-"""Area against error as a picture, and as a page that needs neither a server nor the network.
+"""Plots of area against error, as a picture and as a page without server or network.
 
-matplotlib draws both: the page holds its SVG, so that one dependency gives the two and a page is of some hundred KB; a
-JavaScript plotting library would be megabytes in every page.
+matplotlib draws both: the page contains its SVG. One dependency gives both, and a page has a few hundred KB; a JavaScript
+plotting library would add megabytes to every page.
 """
 
 import html
@@ -29,7 +29,7 @@ beats. Hover over a point for what it is; in the table the front is bold.</p>
 
 
 def draw(points: Sequence[Point], records: Sequence[dict[str, Any]], flow: str, png: Path, page: Path) -> None:
-    """Write the picture and the page; a panel for each machine and each data."""
+    """Write the picture and the page, with a panel for each machine and each kind of data."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: F401  registers the format
     from matplotlib.figure import Figure
 
@@ -53,7 +53,7 @@ def draw(points: Sequence[Point], records: Sequence[dict[str, Any]], flow: str, 
             axis.plot(*zip(*front, strict=True), "-", color=FRONT, linewidth=1, zorder=0)
             axis.set(xscale="log", yscale="log", title=f"{machine}, {each}", ylabel="GE per multiply-accumulate")
             axis.set_xlabel(here[0]["error_metric"])
-            axis.margins(x=0.15)  # for the labels
+            axis.margins(x=0.15)  # leaves room for labels
     png.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(png, dpi=110)
     text = io.StringIO()
@@ -66,7 +66,7 @@ def draw(points: Sequence[Point], records: Sequence[dict[str, Any]], flow: str, 
 
 
 def _titled(svg: str, labels: dict[str, Point], records: Sequence[dict[str, Any]]) -> str:
-    """The SVG element, each point with a text that shows when a pointer is over it."""
+    """Return the SVG element with a tooltip on each point."""
 
     def title(match: re.Match[str]) -> str:
         record = records[int(match[1])]

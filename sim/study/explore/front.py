@@ -1,10 +1,10 @@
-"""Which points nothing beats."""
+"""Pareto front of pairs of costs."""
 
 from collections.abc import Sequence
 
 
 def pareto(costs: Sequence[tuple[float, float]]) -> list[bool]:
-    """For each pair of costs whether no other is as low in both and lower in one; of equal pairs each is on the front."""
+    """Return True for each pair of costs on the Pareto front: no other pair is as low in both and lower in one."""
     order = sorted(range(len(costs)), key=lambda index: costs[index])
     on = [False] * len(costs)
     best, at = float("inf"), None

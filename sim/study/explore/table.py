@@ -1,4 +1,4 @@
-"""The points that matter as a table: the machines' own and the front."""
+"""Table of the points on the front and of the machines' own numerics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from bitpath.sim.study.explore.points import Point
 
 
 def show_front(console: Console, points: Sequence[Point], records: Sequence[dict[str, Any]]) -> None:
-    """One row for each record of a machine's own numerics or on a front, from the smallest error on."""
+    """Print one row for each record of a machine's own numerics or on a front, by increasing error."""
     labels = {point.digest: point for point in points}
     table = Table()
     for name in ("machine", "data", "point", "GE/MAC", "error", "front", "own"):

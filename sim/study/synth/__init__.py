@@ -1,1 +1,1 @@
-"""Area and delay of units on generic cells."""
+"""Area and delay of units in generic cells."""

@@ -1,4 +1,4 @@
-"""What is synthesised: units in the configurations that the README quotes, and the yardsticks beside them."""
+"""Designs to synthesise: units in the configurations that the README quotes, and their yardsticks."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,15 +16,15 @@ YARDSTICK = "yardstick"
 
 @dataclass(frozen=True)
 class Design:
-    """One thing to synthesise.
+    """A design to synthesise: a unit or a yardstick in one configuration.
 
     Attributes
     ----------
-    name : for the table.
-    unit : of what; the name of a unit, or "yardstick".
+    name : name in the table.
+    unit : name of a unit, or "yardstick".
     config : its configuration.
-    macs : multiply-accumulates that it does in a cycle; 0 where there is no such number.
-    yardstick : what its area is divided by; None for none.
+    macs : multiply-accumulates a cycle, or 0 if not applicable.
+    yardstick : design by whose area its area is divided, or None.
     """
 
     name: str
@@ -45,23 +45,23 @@ class Design:
 
     @property
     def full_config(self) -> dict[str, Any]:
-        """The whole configuration with the unit's name, as plain JSON values."""
+        """Return the whole configuration with the unit's name, as plain JSON values."""
         return {"unit": self.unit, **to_dict(self.config)}
 
     def verilog(self) -> tuple[str, str]:
-        """Its Verilog, and the name of the top module."""
+        """Return its Verilog and the name of the top module."""
         build: Callable[[Any], wiring.Component] = Yardstick if self.unit == YARDSTICK else UNITS[self.unit].build
         top = f"{self.unit}_{self.digest}"
         return verilog_text(build(self.config), top)[0], top
 
 
 def _quoted() -> Iterator[Design]:
-    """The units' designs, each yardstick before the first design that is divided by it."""
+    """Return the units' designs, each yardstick before the first design that uses it."""
     seen: dict[Any, Design] = {}
     for unit in UNITS.values():
         for each in unit.synthesised:
             if each.yardstick not in seen:
-                # Every yardstick stands for as many multiply-accumulates as it has multipliers.
+                # A yardstick does one multiply-accumulate a cycle for each of its multipliers.
                 own = Design(each.yardstick_title, YARDSTICK, each.yardstick, each.yardstick.count)
                 seen[each.yardstick] = own
                 yield own
@@ -69,4 +69,4 @@ def _quoted() -> Iterator[Design]:
 
 
 QUOTED = tuple(_quoted())
-"""What ``make synth`` does when no unit is named."""
+"""Designs that ``make synth`` synthesises by default."""

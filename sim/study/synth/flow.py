@@ -1,4 +1,4 @@
-"""Verilog to area, flip-flops and longest path: Yosys with its abc, from pip."""
+"""Synthesis flow, Verilog to area, flip-flops and longest path: Yosys with its abc, from pip."""
 
 import gzip
 import hashlib
@@ -18,12 +18,12 @@ from bitpath.sim.study.synth.library import liberty
 SYNTH_SECONDS = 3600
 _COMMON = ("strash", "ifraig", "scorr")
 _SIZING = ("topo", "buffer -c -N 16", "topo")
-# Leaves the longest path in stats.txt: what abc prints does not come out of the WebAssembly.
+# Writes the longest path to stats.txt, because the WebAssembly build loses the output of abc.
 _TIMING = ("topo", "stime -d")
 SCRIPTS = {
-    # What is shared counts more than depth.
+    # Area script: prefers sharing over depth.
     "area": (*_COMMON, "dc2", "dc2", "strash", "&get -n", "&dch -f", "&nf", "&put", *_SIZING, "dnsize -c"),
-    # Depth first, then as small as that allows.
+    # Delay script: minimal depth, then area.
     "fast": (*_COMMON, "balance", "&get -n", "&dch", "&nf", "&put", *_SIZING, "upsize", "dnsize", *_TIMING),
 }
 """abc's two scripts. Its older mappers (map, amap) fail in the WebAssembly build with an assertion; &nf works."""
@@ -49,15 +49,13 @@ _FLIP_FLOP = "$_DFF_P_"
 
 @dataclass(frozen=True)
 class Synthesized:
-    """What the flow found.
+    """Area and delay of one design; results of scripts that did not run are None.
 
     Attributes
     ----------
     ge_area, ge_fast : gate equivalents after the area and the delay script.
     ns_fast : the longest path after the delay script, between ports and flip-flops, without wires.
-    flip_flops : how many.
-
-    What a script that was not run would give is None.
+    flip_flops : number of flip-flops.
     """
 
     ge_area: float | None = None
@@ -68,22 +66,22 @@ class Synthesized:
 
 @dataclass(frozen=True)
 class Flow:
-    """The flow with a library.
+    """Synthesis flow with one cell library.
 
     Attributes
     ----------
-    liberty : the library's text.
+    liberty : text of the library.
     """
 
     liberty: str
 
     @classmethod
     def of(cls, file: Path | None) -> "Flow":
-        """The flow with a Liberty file, plain or packed by gzip; with the project's own generic cells where it is None.
+        """Return the flow with a Liberty file, plain or gzipped, or with the project's generic cells for None.
 
         Raises
         ------
-        OSError, ValueError : the file cannot be read, or is no Liberty file.
+        OSError, ValueError : the file cannot be read, or is not a Liberty file.
         """
         if file is None:
             return cls(liberty())
@@ -101,12 +99,12 @@ class Flow:
 
     @property
     def name(self) -> str:
-        """As records have it: whose flow, and the library's name."""
+        """Return the name in records: flow and library."""
         return f"bitpath {_library_name(self.liberty)}"
 
     @property
     def key(self) -> dict[str, Any]:
-        """All that a result depends on besides the Verilog."""
+        """Return all inputs of a result besides the Verilog."""
         return {
             "liberty": _hash(self.liberty),
             "scripts": SCRIPTS,
@@ -115,12 +113,12 @@ class Flow:
         }
 
     def synthesize(self, verilog: str, top: str, modes: tuple[str, ...] = tuple(SCRIPTS)) -> Synthesized:
-        """Area and delay of a module by some of the scripts; from the cache where the same was done before.
+        """Return area and delay of a module after some of the scripts, from the cache if known.
 
         Raises
         ------
         MissingToolError : Yosys is not installed.
-        SimulationError : Yosys refused the Verilog, or the library, or the library lacks a NAND2 or a flip-flop.
+        SimulationError : Yosys rejected the Verilog or the library, or the library lacks a NAND2 or a flip-flop.
         """
         require_extra("synth")
         gate = self._found(_GATE, _GATE_TOP, ("area",))["area"]
@@ -135,7 +133,7 @@ class Flow:
         return Synthesized(**values)
 
     def _found(self, verilog: str, top: str, modes: tuple[str, ...]) -> dict[str, Any]:
-        """Flip-flops, and of each script the area in the library's unit and the longest path in ps."""
+        """Return flip-flops, and for each script the area in the library's unit and the longest path in ps."""
         folder = paths.build_root() / "synth" / f"{top}-{_hash(self.liberty)[:8]}-{'-'.join(modes)}"
         key = self.key | {"verilog": _hash(verilog), "modes": modes}
         return cache.ensure(folder, key, partial(_synthesize, verilog, top, self.liberty, modes))
@@ -161,7 +159,7 @@ def _synthesize(verilog: str, top: str, text: str, modes: tuple[str, ...], folde
         script = SCRIPTS[mode]
         (folder / f"{mode}.abc").write_text("\n".join(script) + "\n")
         require_run("synthesis", folder, mode, _MAP.format(mode=mode), SYNTH_SECONDS)
-        # Wires alone have none.
+        # A design without gates has no path.
         found[mode] = {"area": _statistics(folder / f"{mode}.json", top).get("area", 0.0)}
         if script[-len(_TIMING) :] == _TIMING:
             found[mode]["ps"] = _longest_path(folder / "stats.txt")
@@ -171,12 +169,12 @@ def _synthesize(verilog: str, top: str, text: str, modes: tuple[str, ...], folde
 
 
 def _statistics(file: Path, top: str) -> dict[str, Any]:
-    """What Yosys counted of the module."""
+    """Return the statistics of Yosys for the module."""
     return json.loads(file.read_text())["modules"][f"\\{top}"]
 
 
 def _longest_path(file: Path) -> float:
-    """Picoseconds, from the last line that abc's stime left: name, inputs, outputs, cells, area and delay."""
-    # A design without logic does not come to abc.
+    """Return picoseconds from the last line of abc's stime: name, inputs, outputs, cells, area and delay."""
+    # Yosys skips abc for a design without logic.
     lines = file.read_text().splitlines() if file.exists() else []
     return float(lines[-1].split()[-1]) if lines else 0.0

@@ -1,36 +1,36 @@
-"""The Liberty file that areas and delays are measured on where no other is given: generic CMOS cells, made from a table.
+"""Default Liberty file for areas and delays: generic CMOS cells, generated from a table.
 
-Modelled after the textbook and no process: a transistor takes a quarter of a NAND2, whose area is 1, so that areas are gate
-equivalents; delays are those of logical effort, parasitic delay and effort times load, with an inverter that drives four
-others in 65 ps, as of the order of 130 nm. There are no wires. A real library's figures differ: compare ratios.
+The cells model a textbook and no process. A transistor has a quarter of the area of a NAND2, whose area is 1, so that areas are
+gate equivalents. Delays are logical effort: parasitic delay plus effort times load, with 65 ps for an inverter that drives four
+others, as in about 130 nm. There are no wires. The figures of a real library differ: compare ratios.
 """
 
 from dataclasses import dataclass
 
 NAME = "generic_cells"
 TAU_NS = 0.013
-"""Delay that an inverter's own input load adds: a fifth of a fan-out of four."""
+"""Delay of an inverter with its own input load, a fifth of a fan-out of four."""
 INPUT_PF = 0.002
-"""Input load of the smallest inverter."""
+"""Input capacitance of the smallest inverter."""
 SLEW_SHARE = 0.1
-"""Of an input's transition time, what it adds to the delay."""
+"""Share of the input transition time that adds to the delay."""
 SIZES = (1, 2, 4)
-"""Drive strengths. A size's transistors are wider, and the rest of the cell is not: see :meth:`Cell.area`."""
+"""Drive strengths: transistors get wider, the rest of the cell does not, see :meth:`Cell.area`."""
 FIXED_SHARE = 0.5
 SLEWS_NS = (0.0, 1.0)
 LOADS_PF = (0.0, 0.5)
-"""Corners of the tables; what they hold is linear, so that two points each give all."""
+"""Corners of the tables; values are linear, so that two points each suffice."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A combinational cell.
+    """A combinational cell of the library.
 
     Attributes
     ----------
     name, function : in Liberty's terms; inputs are single capitals.
-    transistors : decide the area.
-    effort : input load over that of an inverter with the same drive.
+    transistors : number of transistors, which gives the area.
+    effort : input load relative to an inverter of the same drive.
     parasitic : delay without load, in units of :data:`TAU_NS`.
     sense : timing sense of all inputs.
     """
@@ -47,7 +47,7 @@ class Cell:
         return sorted({letter for letter in self.function if letter.isalpha()})
 
     def area(self, size: int) -> float:
-        """Gate equivalents of a drive strength."""
+        """Return the gate equivalents of a drive strength."""
         return self.transistors / 4 * (FIXED_SHARE + (1 - FIXED_SHARE) * size)
 
 
@@ -68,7 +68,7 @@ CELLS = (
     Cell("xor2", "(A&!B)|(!A&B)", 10, 3, 4, "non_unate"),
     Cell("xnor2", "(A&B)|(!A&!B)", 10, 3, 4, "non_unate"),
     Cell("mux2", "(A&!S)|(B&S)", 12, 2, 5, "non_unate"),
-    # The carry of a full adder, as the mirror adder has it; the sum is two XORs, since the mapper places one output a cell.
+    # Carry of a mirror full adder; the sum is two XORs, because the mapper supports one output a cell.
     Cell("maji3", "!((A&B)|(A&C)|(B&C))", 10, 2, 4),
 )
 FLIP_FLOP = "dff"
@@ -76,7 +76,7 @@ FLIP_FLOP_TRANSISTORS = 22
 
 
 def liberty() -> str:
-    """The Liberty file's text."""
+    """Return the text of the Liberty file."""
     loads, slews = (", ".join(f"{value:g}" for value in values) for values in (LOADS_PF, SLEWS_NS))
     head = f"""library({NAME}) {{
   delay_model : table_lookup;
@@ -118,10 +118,10 @@ def _cell(cell: Cell, size: int) -> str:
 
 
 def _timing(name: str, cell: Cell, size: int) -> str:
-    """From an input to Y; rising and falling alike."""
+    """Return the timing from an input to Y; rising and falling are equal."""
     ohms = TAU_NS / INPUT_PF / size
     delay = [[cell.parasitic * TAU_NS + SLEW_SHARE * slew + ohms * load for load in LOADS_PF] for slew in SLEWS_NS]
-    # A transition takes about as long as its output's charging does.
+    # The transition time is about the charging time of the output.
     slew = [[cell.parasitic * TAU_NS + ohms * load for load in LOADS_PF] for _ in SLEWS_NS]
     tables = {"cell_rise": delay, "cell_fall": delay, "rise_transition": slew, "fall_transition": slew}
     text = "".join(f"        {kind}(linear) {{ values({_rows(rows)}); }}\n" for kind, rows in tables.items())

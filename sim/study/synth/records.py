@@ -1,4 +1,4 @@
-"""Records of a synthesis, several designs at once, and how they changed."""
+"""Records of synthesis runs, several designs at once, and their changes over time."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ MEASURED = ("ge_area", "ge_fast", "ns_fast", "flip_flops")
 
 
 def synth_records(designs: Sequence[Design], flow: Flow) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The place of a design in the list and its record, as each becomes known.
+    """Yield the index of a design in the list and its record, as each becomes known.
 
     Raises
     ------
     MissingToolError : Yosys is not installed.
-    SimulationError : at the end, of the designs that could not be synthesised.
+    SimulationError : some designs failed (raised at the end).
     """
     require_extra("synth")
     failures = []
@@ -55,16 +55,16 @@ def _record(design: Design, flow: Flow) -> dict[str, Any]:
 
 
 def trend_file() -> Path:
-    """Every result that differed from the one before it, with its time; grows for ever."""
+    """Return the file of all changed results with their times, which only grows."""
     return paths.reports() / "synth_trend.jsonl"
 
 
 def last_results(trend: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """The newest record of each digest and flow."""
+    """Return the newest record of each digest and flow."""
     return {(record["digest"], record["flow"]): record for record in journal.read(trend)}
 
 
 def append_trend(trend: Path, record: dict[str, Any], before: dict[str, Any] | None) -> None:
-    """Add a record if it says something new of its digest and flow, of which ``before`` was the newest."""
+    """Append a record if it differs from ``before``, the newest one of its digest and flow."""
     if before is None or any(before[name] != record[name] for name in MEASURED):
         journal.append(trend, {"time": time.strftime("%Y-%m-%dT%H:%M:%S"), **record})

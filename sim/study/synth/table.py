@@ -1,4 +1,4 @@
-"""The table of a synthesis."""
+"""Table of areas and longest paths of a synthesis run."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def show_synth(
     found: Sequence[tuple[Design, dict[str, Any]]],
     before: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
-    """One row for each design, and below the table each one's whole configuration.
+    """Print one row for each design, and below the table the whole configurations.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a unit's area is compared with: bare arithmetic of the same kind, as small components."""
+"""Yardsticks for a unit's area: bare arithmetic of the same kind, as small components."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -10,11 +10,11 @@ from bitpath.rtl.common.unit import YardstickConfig
 FP32_EXPONENT = 8
 FP32_SIGNIFICAND = 24
 GUARD = 3
-"""Bits below the significand that an FP32 adder rounds by."""
+"""Guard bits below the significand of an FP32 adder."""
 
 
 class Yardstick(wiring.Component):
-    """Combinational, nothing connected to anything else.
+    """Multipliers, an adder and FP32 shifters, combinational and not connected to each other.
 
     Members
     -------
@@ -61,7 +61,7 @@ class Yardstick(wiring.Component):
         return m
 
     def _align(self, m: Module) -> Signal:
-        """The smaller operand's significand shifted right by the exponents' distance, with a sticky bit; the larger exponent."""
+        """Align the smaller operand's significand by the exponent difference, with a sticky bit; select the larger exponent."""
         exponents = [self.exponents.word_select(index, FP32_EXPONENT) for index in range(2)]
         significands = [self.significands.word_select(index, FP32_SIGNIFICAND) for index in range(2)]
         wide = len(self.aligned)
@@ -84,7 +84,7 @@ class Yardstick(wiring.Component):
         return largest
 
     def _normalize(self, m: Module, largest: Signal) -> None:
-        """The leading one at the top, and the exponent that goes with it."""
+        """Shift the leading one to the top and adjust the exponent."""
         zeros = Signal(range(len(self.unnormal) + 1), init=len(self.unnormal))
         for index in range(len(self.unnormal)):
             with m.If(self.unnormal[index]):

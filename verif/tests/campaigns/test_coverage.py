@@ -187,7 +187,7 @@ def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
     bins.save("psum", "0123", None, bins.gathered(TESTS, RECORDS))
     built = SimpleNamespace(unit="psum", digest="0123")
     less = SimpleNamespace(tests=TESTS[1:], records=RECORDS[1:])
-    with pytest.raises(SimulationError, match=r"1 functional bins that were hit once .*: good: a"):
+    with pytest.raises(SimulationError, match=r"1 functional bins of the unit's list .*: good: a"):
         runner._check_bins(built, None, less, {"BITPATH_CASES": "1000"})
     # Some of the tests, or another configuration, need not hit them all.
     runner._check_bins(built, "good", less, {"BITPATH_CASES": "1000"})
@@ -292,7 +292,7 @@ def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch
     )
     measured(bins.Bins({"good": frozenset({"a"})}, {"good": frozenset({"a"})}))
     status, out, _ = bitpath("psum")
-    assert (status, "psum: a bin that was hit once is not: good: b" in out) == (1, True)
+    assert (status, "psum: a bin of the unit's list is not hit: good: b" in out) == (1, True)
     status, out, _ = bitpath("psum", "--update")
     assert (status, "psum: leaves the list: good: b" in out) == (0, True)
     assert bins.load("psum")["bins"] == {"good": ["a"]}

@@ -137,7 +137,7 @@ def test_a_whole_run_is_believed(monkeypatch, tmp_path):
         ({"results": ""}, "the simulator ended without results"),
         ({"records": RECORDS[:-9]}, "the record of what was compared, is damaged"),
         ({"records": "\x00\x01\n"}, "the record of what was compared, is damaged"),
-        ({"records": RECORDS.splitlines()[0]}, "2 tests ran and 1 recorded what they compared"),
+        ({"records": RECORDS.splitlines()[0]}, "2 tests ran and 1 recorded their comparisons"),
         ({"status": 139}, "the simulator's process ended with status 139 after tests that passed"),
         ({"status": -9}, "the simulator's process ended with status -9 after tests that passed"),
     ],

@@ -100,7 +100,7 @@ def test_waves_on_request(simulator):
         ("bad_no_scoreboard", "0 values were compared, at least 1 must be"),
         ("bad_unknown_payload", "o__payload is [xX]{9}"),
         ("bad_unknown_ready", "i__ready is [xX]"),
-        ("bad_no_record", "1 tests ran and 0 recorded what they compared"),
+        ("bad_no_record", "1 tests ran and 0 recorded their comparisons"),
         ("bad_coverage", "1 of 1 bins not hit: never hit"),
         ("bad_dead_monitor", "a watcher ended before the test"),
         ("bad_deprecated", "DeprecationWarning"),
