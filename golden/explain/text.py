@@ -1,11 +1,18 @@
-"""Codes, exact numbers and errors as text, for the explanations of all machines."""
+"""Blocks of text that the explanations of all machines are made of: codes, numbers, tables, sums, results and errors.
+
+Every number printed comes from the traces of the exact tier; only exact values, their sums and their distances from the
+result are computed here. Each machine declares the steps of its own datapath in `matmul/explain.py`.
+"""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2
+
+Trace = TypeVar("Trace")
 
 
 def code_text(fmt: FloatFormat, code: int) -> str:
@@ -14,23 +21,28 @@ def code_text(fmt: FloatFormat, code: int) -> str:
 
 
 def number_text(x: Unpacked) -> str:
-    """Write what a code means, in nine significant digits."""
+    """Write the value of a decoded code in nine significant digits."""
     sign = "-" if x.sign else ""
     match x.kind:
         case Kind.NAN:
             return "NaN"
         case Kind.INFINITY:
             return f"{sign}infinity"
-    return f"{sign}0" if x.is_zero else f"{float(x.value):.9g}"
+    return f"{sign}0" if x.is_zero else float_text(x.value)
+
+
+def float_text(value: Fraction | int) -> str:
+    """Write a number in nine significant digits."""
+    return f"{float(value):.9g}"
 
 
 def result_text(fmt: FloatFormat, code: int) -> str:
-    """Write a code and what it means: 0x3f800000 = 1."""
+    """Write a code and its value: 0x3f800000 = 1."""
     return f"{code_text(fmt, code)} = {number_text(decode(fmt, code))}"
 
 
 def fields_text(fmt: FloatFormat, code: int) -> str:
-    """Write a code, its fields in binary, and what it means: 0x38 0.0111.000 = 1."""
+    """Write a code, its fields in binary, and its value: 0x38 0.0111.000 = 1."""
     bits = f"{code:0{fmt.width}b}"
     exponent_end = fmt.signed + fmt.exponent_bits
     fields = ".".join((bits[: fmt.signed], bits[fmt.signed : exponent_end], bits[exponent_end:]))
@@ -52,14 +64,14 @@ def exact_text(value: Fraction) -> str:
 
 
 def error_text(error: Fraction | None) -> str:
-    """Write an error in units of the last place; None where there is none to speak of."""
+    """Write an error in units in the last place; None stands for a result or a term that is not finite."""
     if error is None:
         return "none: the result or a term is not finite"
     return f"{float(error):+.6g} ulp" if error else "0 ulp: exact"
 
 
 def collapsed(hidden: Sequence[bool], line: Callable[[int], str], why: Callable[[int], str]) -> list[str]:
-    """Return a line for each index, and one for each run of hidden ones."""
+    """Return `line(k)` for each index that is not hidden, and one line "first-last  why" for each hidden run."""
     lines, k = [], 0
     while k < len(hidden):
         end = k
@@ -73,3 +85,47 @@ def collapsed(hidden: Sequence[bool], line: Callable[[int], str], why: Callable[
             lines.append(f"{name:>5}  {why(k)}")
             k = end
     return lines
+
+
+def both_zero(a: Sequence[int], b: Sequence[int]) -> list[bool]:
+    """Return True for each pair of codes that are both 0: the pairs that explanations hide."""
+    return [x == y == 0 for x, y in zip(a, b, strict=True)]
+
+
+def chain_lines(
+    steps: Sequence[tuple[str, Trace]], head: str, row: Callable[[Trace], str], *, title: str = "", noun: str
+) -> list[str]:
+    """Return a head and one line for each step of a chain, each headed by the step's name.
+
+    Raises
+    ------
+    ValueError : `steps` is empty.
+    """
+    if not steps:
+        raise ValueError(f"steps must hold at least one {noun}, not none")
+    width = max(len(name) for name, _ in steps)
+    return [f"{title:>{width}}  {head}", *(f"{name:<{width}}  {row(trace)}" for name, trace in steps)]
+
+
+def error_lines(exact: Fraction | None, shown: str, error: Fraction | None) -> list[str]:
+    """Return the lines of the exact value, as text, and of the result's error; `exact` None: a term is not finite."""
+    if exact is None:
+        return ["exact        none: a NaN or an infinity takes part"]
+    return [f"exact        {shown}", f"error        {error_text(error)}"]
+
+
+def normalisation_text(total: int, field: str, offset: int, fraction_bits: int, rounding: str) -> str:
+    """Write where an integer sum's leading one is, the exponent there, and the bits that rounding discards.
+
+    Parameters
+    ----------
+    field, offset : name of the exponent, and its value less the position of the leading one.
+    fraction_bits : fraction bits kept below the leading one.
+    """
+    position = floor_log2(Fraction(total))
+    text = f"normalise    leading one at bit {position}, {field} {position + offset}"
+    discarded = position - fraction_bits
+    if discarded <= 0:
+        return text
+    part = Fraction(abs(total) % (1 << discarded), 1 << discarded)
+    return f"{text}, {discarded} bits rounded off ({rounding}): {float(part):.6g} of the last place"
