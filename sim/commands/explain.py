@@ -1,6 +1,7 @@
 """``bitpath explain``: how a machine computes a result bit by bit, from golden's intermediate values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import reduce
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import click
 
 PATH = click.Path(path_type=Path, dir_okay=False)
+OUTPUT = click.option(
+    "--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b."
+)
 
 
 def _machine(name: str, preset: str) -> tuple[ModuleType, Any]:
@@ -18,6 +22,44 @@ def _machine(name: str, preset: str) -> tuple[ModuleType, Any]:
     if preset not in record.presets:
         raise ValueError(f"unknown preset {preset!r}, known are {', '.join(record.presets)}")
     return record.explain, record.presets[preset].numerics
+
+
+def _matrices(preset: str) -> Callable[[Callable], Callable]:
+    """Return a decorator that adds the options of matrices and of the preset."""
+    options = (
+        click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b."),
+        click.option("--b", type=PATH, help="Your own right matrix [K, N]."),
+        click.option("--preset", default=preset, show_default=True, help="Numerics by name."),
+    )
+    return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
+
+
+def _print(
+    given: Mapping[str, Any],
+    one: Mapping[str, Any],
+    whole: Mapping[str, Any],
+    explain_one: Callable[[], str],
+    explain_output: Callable[..., str],
+) -> None:
+    """Print the explanation of an output of a matmul if --output is given, else of one step from its operands.
+
+    Parameters
+    ----------
+    given : options of `_matrices`.
+    one : options of one step; the first two are its operands.
+    whole : options that --output takes, besides --a and --b.
+    """
+    from bitpath.sim.flows import operands
+
+    first, second = list(one)[:2]
+    if given["place"] is not None:
+        _refuse(one, "--output and {} explain different things; give one of them")
+        click.echo(explain_output(*operands.pair(given["a"], given["b"])))
+    elif one[first] is not None and one[second] is not None:
+        _refuse({**whole, "--a": given["a"], "--b": given["b"]}, "{} goes with --output")
+        click.echo(explain_one())
+    else:
+        raise ValueError(f"nothing to explain; give {first} and {second}, or --output")
 
 
 def _refuse(options: Mapping[str, Any], message: str) -> None:
@@ -39,41 +81,21 @@ def command() -> None:
 @click.option("--moving-format", default="E4M3FN", show_default=True, help="E4M3FN or E5M2.")
 @click.option("--scales", default="7f,7f", show_default=True, metavar="CODES", help="Stationary and moving E8M0 codes.")
 @click.option("--partial", default="0", show_default=True, metavar="CODE", help="Incoming partial sum, FP32.")
-@click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
+@OUTPUT
 @click.option("--row", type=int, help="With --output: one PE row of it in full.")
 @click.option("--format", "format_name", default="mxfp8_e4m3", show_default=True, help="Formats of the matrices.")
-@click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b.")
-@click.option("--b", type=PATH, help="Your own right matrix [K, N].")
-@click.option("--preset", default="trainium3_quad_mx", show_default=True, help="Numerics by name.")
-def trainium3(
-    stationary: str | None,
-    moving: str | None,
-    stationary_format: str,
-    moving_format: str,
-    scales: str,
-    partial: str,
-    place: str | None,
-    row: int | None,
-    format_name: str,
-    a: Path | None,
-    b: Path | None,
-    preset: str,
-) -> None:
+@_matrices("trainium3_quad_mx")
+def trainium3(format_name: str, row: int | None, preset: str, **given: Any) -> None:
     """One step of a PE (--stationary and --moving), or a whole dot product (--output)."""
-    from bitpath.sim.flows import operands
-
     texts, numerics = _machine("trainium3", preset)
-    given = {"--stationary": stationary, "--moving": moving}
-    if place is not None:
-        _refuse(given, "--output and {} explain different things; give one of them")
-        left, right = operands.pair(a, b)
-        click.echo(texts.dot_product(numerics, left, right, format_name, place, row))
-    elif stationary is not None and moving is not None:
-        _refuse({"--row": row, "--a": a, "--b": b}, "{} goes with --output")
-        elements = (("--stationary", stationary_format, stationary), ("--moving", moving_format, moving))
-        click.echo(texts.step(numerics, elements, scales, partial))
-    else:
-        raise ValueError("nothing to explain; give --stationary and --moving, or --output")
+    elements = [(f"--{side}", given[f"{side}_format"], given[side]) for side in ("stationary", "moving")]
+    _print(
+        given,
+        {"--stationary": given["stationary"], "--moving": given["moving"]},
+        {"--row": row},
+        lambda: texts.step(numerics, elements, given["scales"], given["partial"]),
+        lambda *matrices: texts.dot_product(numerics, *matrices, format_name, given["place"], row),
+    )
 
 
 @command.command()
@@ -86,50 +108,41 @@ def trainium3(
 @click.option("--srcb-format", metavar="NAME", help="Data format of SrcB.")
 @click.option("--fidelity", help="LoFi, HiFi2, HiFi3 or HiFi4: phases run in turn.  [default: HiFi4]")
 @click.option("--phase", type=int, help="One fidelity phase, 0 to 3, alone.")
-@click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
+@OUTPUT
 @click.option("--step", type=int, help="With --output: one MVMUL of it in full.")
 @click.option("--format", "format_name", help="With --output: format of the matrices, as bfp8.  [default: bf16]")
-@click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b.")
-@click.option("--b", type=PATH, help="Your own right matrix [K, N].")
-@click.option("--preset", default="tensix_wormhole", show_default=True, help="Numerics by name.")
+@_matrices("tensix_wormhole")
 def tensix(
-    src_a: str | None,
-    src_b: str | None,
-    dst: str | None,
     dst32: bool,
-    style: str | None,
-    srca_format: str | None,
-    srcb_format: str | None,
     fidelity: str | None,
     phase: int | None,
-    place: str | None,
     step: int | None,
     format_name: str | None,
-    a: Path | None,
-    b: Path | None,
     preset: str,
+    **given: Any,
 ) -> None:
     """One output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
-    from bitpath.sim.flows import operands
-
     texts, numerics = _machine("tensix", preset)
-    one = {"--src-a": src_a, "--src-b": src_b, "--dst": dst, "--style": style, "--phase": phase}
-    one |= {"--srca-format": srca_format, "--srcb-format": srcb_format}
-    whole = {"--step": step, "--format": format_name, "--a": a, "--b": b}
-    if place is not None:
-        _refuse(one, "--output and {} explain different things; give one of them")
-        left, right = operands.pair(a, b)
-        click.echo(
-            texts.matmul_output(numerics, left, right, format_name or "bf16", fidelity or "HiFi4", dst32, place, step)
-        )
-    elif src_a is not None and src_b is not None:
-        _refuse(whole, "{} goes with --output")
+    names = ("src_a", "src_b", "dst", "style", "srca_format", "srcb_format")
+    run = fidelity or "HiFi4"
+
+    def one() -> str:
         if fidelity is not None and phase is not None:
             raise ValueError("--fidelity and --phase say the same; give one of them")
-        unit = texts.unit(numerics, style or "BF16", dst32, srca_format, srcb_format)
-        click.echo(texts.output(unit, src_a, src_b, dst or "0", fidelity or "HiFi4", phase))
-    else:
-        raise ValueError("nothing to explain; give --src-a and --src-b, or --output")
+        src_a, src_b, dst, style, *formats = (given[name] for name in names)
+        return texts.output(
+            texts.unit(numerics, style or "BF16", dst32, *formats), src_a, src_b, dst or "0", run, phase
+        )
+
+    _print(
+        given,
+        {f"--{name.replace('_', '-')}": given[name] for name in names} | {"--phase": phase},
+        {"--step": step, "--format": format_name},
+        one,
+        lambda *matrices: texts.matmul_output(
+            numerics, *matrices, format_name or "bf16", run, dst32, given["place"], step
+        ),
+    )
 
 
 @command.command(name="aie_ml_v2")
@@ -141,51 +154,22 @@ def tensix(
 @click.option("--acc1", metavar="CODE", help="An accumulator: number, or FP32 code (0x3f800000).  [default: none]")
 @click.option("--acc2", metavar="CODE", help="A second accumulator.")
 @click.option("--negate", multiple=True, type=click.Choice(["products", "acc1", "acc2"]), help="Operands to negate.")
-@click.option("--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b.")
+@OUTPUT
 @click.option("--step", type=int, help="With --output: one instruction of it in full.")
 @click.option(
     "--format", "format_name", default="mx9", show_default=True, help="As matmul names it: mx9, bf16, int8..."
 )
 @click.option("--rounding", type=int, default=12, show_default=True, help="crRnd code of conversions.")
-@click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b.")
-@click.option("--b", type=PATH, help="Your own right matrix [K, N].")
-@click.option("--preset", default="aie_ml_v2", show_default=True, help="Numerics by name.")
-def aie_ml_v2(
-    x: str | None,
-    y: str | None,
-    y_format: str | None,
-    acc1: str | None,
-    acc2: str | None,
-    negate: tuple[str, ...],
-    place: str | None,
-    step: int | None,
-    format_name: str,
-    rounding: int,
-    a: Path | None,
-    b: Path | None,
-    preset: str,
-) -> None:
+@_matrices("aie_ml_v2")
+def aie_ml_v2(format_name: str, rounding: int, step: int | None, preset: str, **given: Any) -> None:
     """One lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
-    from bitpath.sim.flows import operands
-
     texts, numerics = _machine("aie_ml_v2", preset)
-    one = {"--x": x, "--y": y, "--y-format": y_format, "--acc1": acc1, "--acc2": acc2, "--negate": negate or None}
-    if place is not None:
-        _refuse(one, "--output and {} explain different things; give one of them")
-        left, right = operands.pair(a, b)
-        click.echo(texts.matmul_output(numerics, left, right, format_name, rounding, place, step))
-    elif x is not None and y is not None:
-        _refuse({"--step": step, "--a": a, "--b": b}, "{} goes with --output")
-        lane = texts.Lane(
-            x=x,
-            y=y,
-            x_format=format_name,
-            y_format=y_format or format_name,
-            acc1=acc1,
-            acc2=acc2,
-            negate=negate,
-            rounding=rounding,
-        )
-        click.echo(texts.lane(numerics, lane))
-    else:
-        raise ValueError("nothing to explain; give --x and --y, or --output")
+    lane = {name: given[name] for name in ("x", "y", "y_format", "acc1", "acc2", "negate")}
+    formats = {"x_format": format_name, "y_format": lane["y_format"] or format_name}
+    _print(
+        given,
+        {f"--{name.replace('_', '-')}": value or None for name, value in lane.items()},
+        {"--step": step},
+        lambda: texts.lane(numerics, texts.Lane(**lane | formats, rounding=rounding)),
+        lambda *matrices: texts.matmul_output(numerics, *matrices, format_name, rounding, given["place"], step),
+    )

@@ -160,5 +160,5 @@ def test_chain():
         "error        +0.5 ulp",
     ]
     assert ", quirk" in explain_chain([("x", trace(0xBF800001, [ONE], [ONE]))])
-    with pytest.raises(ValueError, match="steps is empty"):
+    with pytest.raises(ValueError, match="steps must hold at least one instruction"):
         explain_chain([])

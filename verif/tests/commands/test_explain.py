@@ -55,8 +55,8 @@ def test_a_contraction_of_two_instructions_shows_both(tmp_path):
     ("arguments", "sentence"),
     [
         ((), "nothing to explain; give --stationary and --moving, or --output"),
-        (("--output", "128,0"), "--output is '128,0'; M,N up to 127,511 is allowed"),
-        (("--output", "0,0", "--row", "96"), "--row is 96; 0 to 95 are allowed"),
+        (("--output", "128,0"), "--output must be M,N up to 127,511, not '128,0'"),
+        (("--output", "0,0", "--row", "96"), "--row must be 0 to 95, not 96"),
         (("--output", "0,0", "--format", "fp9"), "format is 'fp9'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
         (("--output", "0,0", "--a", "x.npy"), "--b is missing; --a and --b go together"),
         (
@@ -67,11 +67,11 @@ def test_a_contraction_of_two_instructions_shows_both(tmp_path):
         (("--stationary", "0,0,0,0", "--moving", "0,0,0,0", "--row", "3"), "--row goes with --output"),
         (
             ("--stationary", "1,2,3,100", "--moving", "0,0,0,0"),
-            "--stationary is '1,2,3,100'; 4 hexadecimal codes of 8 bits each is allowed",
+            "--stationary must be 4 hexadecimal codes of 8 bits each, not '1,2,3,100'",
         ),
         (
             ("--stationary", "1,2,3,4", "--moving", "0,0,0,0", "--moving-format", "E2M1"),
-            "--moving-format is 'E2M1'; E4M3FN, E5M2 are allowed",
+            "--moving-format must be E4M3FN or E5M2, not 'E2M1'",
         ),
     ],
 )
@@ -177,15 +177,15 @@ def test_int8_matrices_are_explained(tmp_path):
     [
         ((), "nothing to explain; give --src-a and --src-b, or --output"),
         (("--src-a", "1"), "nothing to explain; give --src-a and --src-b, or --output"),
-        (("--output", "0,512"), "--output is '0,512'; M,N up to 127,511 is allowed"),
-        (("--output", "0,0", "--step", "96"), "--step is 96; 0 to 95 are allowed"),
+        (("--output", "0,512"), "--output must be M,N up to 127,511, not '0,512'"),
+        (("--output", "0,0", "--step", "96"), "--step must be 0 to 95, not 96"),
         (
             ("--output", "0,0", "--format", "mxfp4"),
-            "fmt must be 'bf16', 'tf32', 'fp16', 'fp8', 'bfp8', 'bfp4', 'bfp2', 'int8', not 'mxfp4'",
+            "fmt must be 'bf16', 'tf32', 'fp16', 'fp8', 'bfp8', 'bfp4', 'bfp2' or 'int8', not 'mxfp4'",
         ),
         (
             ("--output", "0,0", "--format", "int8"),
-            "--format is int8; matrices of whole numbers, by --a and --b, are allowed with it",
+            "--a and --b must be matrices of whole numbers with --format int8",
         ),
         (("--output", "0,0", "--phase", "1"), "--output and --phase explain different things; give one of them"),
         (("--output", "0,0", "--b", "x.npy"), "--a is missing; --a and --b go together"),
@@ -201,36 +201,36 @@ def test_int8_matrices_are_explained(tmp_path):
         ),
         (
             ("--src-a", "1.3", "--src-b", "1"),
-            "--src-a is '1.3'; numbers that BF16 holds, and words of 19 bits that begin with 0x, are allowed",
+            "--src-a must be a number that BF16 holds, or a word of 19 bits that begins with 0x, not '1.3'",
         ),
         (
             ("--src-a", "1", "--src-b", "1fc00"),
-            "--src-b is '1fc00'; numbers that BF16 holds, and words of 19 bits that begin with 0x, are allowed",
+            "--src-b must be a number that BF16 holds, or a word of 19 bits that begins with 0x, not '1fc00'",
         ),
         (
             ("--src-a", "0x80000", "--src-b", "1"),
-            "--src-a is '0x80000'; numbers that BF16 holds, and words of 19 bits that begin with 0x, are allowed",
+            "--src-a must be a number that BF16 holds, or a word of 19 bits that begins with 0x, not '0x80000'",
         ),
         (
             ("--src-a", "1e-40", "--src-b", "1"),
-            "--src-a is '1e-40'; numbers that BF16 holds, and words of 19 bits that begin with 0x, are allowed",
+            "--src-a must be a number that BF16 holds, or a word of 19 bits that begins with 0x, not '1e-40'",
         ),
         (
             ("--src-a", "1", "--src-b", "1", "--srca-format", "INT16"),
-            "--src-a is '1'; numbers that INT16 holds, and words of 19 bits that begin with 0x, are allowed",
+            "--src-a must be a number that INT16 holds, or a word of 19 bits that begins with 0x, not '1'",
         ),
         (
             ("--style", "INT8", "--src-a", "1.5", "--src-b", "1"),
-            "--src-a is '1.5'; numbers that INT8 holds, and words of 19 bits that begin with 0x, are allowed",
+            "--src-a must be a number that INT8 holds, or a word of 19 bits that begins with 0x, not '1.5'",
         ),
         (
             ("--style", "FP16", "--src-a", "0x8000", "--src-b", "1"),
-            "--src-a holds exponents above 31; FP16 has 5 exponent bits",
+            "--src-a must hold exponents of 5 bits with FP16, not exponents above 31",
         ),
-        (("--src-a", ",".join("1" * 17), "--src-b", "1"), "--src-a has 17 words; up to 16 are allowed"),
+        (("--src-a", ",".join("1" * 17), "--src-b", "1"), "--src-a must have up to 16 words, not 17"),
         (
             ("--src-a", "1", "--src-b", "1", "--style", "x"),
-            "--style is 'x'; 'BF16', 'FP16', 'TF32', 'INT8' are allowed",
+            "--style must be 'BF16', 'FP16', 'TF32' or 'INT8', not 'x'",
         ),
         (
             ("--src-a", "1", "--src-b", "1", "--style", "INT8", "--dst16"),

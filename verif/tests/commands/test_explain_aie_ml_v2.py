@@ -10,6 +10,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
 from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
 from bitpath.golden.aie_ml_v2.matmul.explain import explain_chain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.sim.commands.explain import command
 from bitpath.sim.flows.operands import layer
@@ -204,7 +205,7 @@ def test_integer_matrices_are_explained(tmp_path, fmt):
 
 
 def test_a_chain_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="steps is empty; at least one instruction is allowed"):
+    with pytest.raises(ValueError, match="steps must be at least one instruction, not empty"):
         explain_chain([])
 
 
@@ -213,14 +214,14 @@ def test_a_chain_of_nothing_is_refused():
     [
         ((), "nothing to explain; give --x and --y, or --output"),
         (("--x", "1"), "nothing to explain; give --x and --y, or --output"),
-        (("--output", "128,0"), "--output is '128,0'; M,N up to 127,511 is allowed"),
-        (("--output", "0,0", "--step", "24"), "--step is 24; 0 to 23 are allowed"),
+        (("--output", "128,0"), "--output must be M,N up to 127,511, not '128,0'"),
+        (("--output", "0,0", "--step", "24"), "--step must be 0 to 23, not 24"),
         (("--output", "0,0", "--acc1", "1"), "--output and --acc1 explain different things; give one of them"),
         (("--output", "0,0", "--negate", "acc1"), "--output and --negate explain different things; give one of them"),
         (("--output", "0,0", "--a", "x.npy"), "--b is missing; --a and --b go together"),
         (
             ("--output", "0,0", "--format", "int8"),
-            "--format is int8; matrices of whole numbers, by --a and --b, are allowed with it",
+            "--a and --b must be matrices of whole numbers with --format int8",
         ),
         (("--x", "1", "--y", "1", "--step", "0"), "--step goes with --output"),
         (
@@ -229,29 +230,29 @@ def test_a_chain_of_nothing_is_refused():
         ),
         (
             ("--x", "1", "--y", "1", "--format", "fp8"),
-            f"--format is 'fp8'; {', '.join(map(repr, FORMATS))} are allowed",
+            f"--format must be {one_of(map(repr, FORMATS))}, not 'fp8'",
         ),
         (
             ("--x", "1", "--y", "1", "--format", "bf16", "--y-format", "mx9"),
-            "--y-format is 'mx9'; with bf16, bf16, fp16 are allowed",
+            "--y-format must be bf16 or fp16 with --format bf16, not 'mx9'",
         ),
         (
             ("--x", "1.3", "--y", "1", "--format", "bf16"),
-            "--x is '1.3'; numbers that BF16 holds, and words of 16 bits that begin with 0x, are allowed",
+            "--x must be a number that BF16 holds, or a word of 16 bits that begins with 0x, not '1.3'",
         ),
         (
             ("--x", "1", "--y", "500", "--format", "fp8_e4m3fn"),
-            "--y is '500'; numbers that E4M3FN holds, and words of 8 bits that begin with 0x, are allowed",
+            "--y must be a number that E4M3FN holds, or a word of 8 bits that begins with 0x, not '500'",
         ),
-        (("--x", ",".join("1" * 9), "--y", "1", "--format", "fp16"), "--x has 9 operands; up to 8 are allowed"),
-        (("--x", ",".join("1" * 17), "--y", "1"), "--x has 17 operands; up to 16 are allowed"),
+        (("--x", ",".join("1" * 9), "--y", "1", "--format", "fp16"), "--x must have up to 8 operands, not 9"),
+        (("--x", ",".join("1" * 17), "--y", "1"), "--x must have up to 16 operands, not 17"),
         (
             ("--x", "7f/", "--y", "1"),
-            "--x is '7f/'; a block is two hexadecimal bytes and codes, as 7f/01/64,-3",
+            "--x must be two hexadecimal bytes and codes, as 7f/01/64,-3, not '7f/'",
         ),
-        (("--x", "7f/00/1", "--y", "7f/00/1,4", "--format", "mx4"), "--y is '4'; -4 to 3 are allowed"),
-        (("--x", "128", "--y", "1", "--format", "int8"), "--x is '128'; -128 to 127 are allowed"),
-        (("--x", "1", "--y", "1", "--rounding", "4"), "--rounding is 4; 0, 1, 2, 3, 8, 9, 10, 11, 12, 13 are allowed"),
+        (("--x", "7f/00/1", "--y", "7f/00/1,4", "--format", "mx4"), "--y must be -4 to 3, not '4'"),
+        (("--x", "128", "--y", "1", "--format", "int8"), "--x must be -128 to 127, not '128'"),
+        (("--x", "1", "--y", "1", "--rounding", "4"), "--rounding must be 0, 1, 2, 3, 8, 9, 10, 11, 12 or 13, not 4"),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments, sentence):

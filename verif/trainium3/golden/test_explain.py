@@ -88,7 +88,7 @@ def test_dot_product():
     error = (decode(FP32, steps[-1].result).value - exact) / ulp(FP32, exact)
     assert error != 0
     assert lines[-1] == f"error        {float(error):+.6g} ulp"
-    with pytest.raises(ValueError, match="steps is empty"):
+    with pytest.raises(ValueError, match="steps must hold at least one step"):
         explain_dot_product([])
 
 
