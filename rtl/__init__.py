@@ -1,5 +1,5 @@
 """Synthesizable Amaranth models of the matrix engines.
 
-From :mod:`bitpath.golden` only the declarations in ``bitpath.golden.spec`` are read; the arithmetic is derived here from
-the same specification by another route.
+They read only the declarations and formats of :mod:`bitpath.golden`. Golden models and RTL derive their arithmetic from
+the same specification independently.
 """

@@ -1,4 +1,4 @@
-"""Configurations to Verilog, a file list and a manifest."""
+"""Emission of a unit's configuration as Verilog, a file list and a manifest."""
 
 import json
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ WAIVERS = {
     "PROCASSINIT": "the value at power-on stands in a register's declaration",
     "CASEINCOMPLETE": "Yosys assigns the default before the case",
 }
-"""Lint rules that the emitted Verilog breaks by its style, and why each is no fault; its first lines say the same."""
+"""Lint rules that the style of emitted Verilog breaks, with reasons; the Verilog's first lines repeat them."""
 
 
 @dataclass(frozen=True)
 class Emitted:
-    """What :func:`emit` wrote.
+    """Names and paths that :func:`emit` returns.
 
     Attributes
     ----------
-    unit, top, digest : names of the unit and of its module, and what identifies its configuration.
+    unit, top, digest : names of the unit and of its module, and the digest of its configuration.
     files : Verilog files.
     manifest : path of manifest.json.
-    no_inline : modules that a simulator had better compile by themselves: they stand in the design many times, or
-        compose wide words that many others read.
+    no_inline : modules that a simulator compiles separately, since they occur many times or compose wide words that
+        many others read.
     """
 
     unit: str
@@ -48,43 +48,46 @@ class Emitted:
 
 def _rtlil_text(component: wiring.Component, name: str, emission: Emission, *, sources: bool) -> str:
     values = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
-    # The valid of an always valid stream is a constant, and no port; nor is a member of no bits. Directions follow from
-    # what drives what.
+    # Constants, such as the valid of an always valid stream, and zero-width members have no ports. Amaranth derives the
+    # directions from the drivers.
     ports = {port: (value, None) for port, value in values.items() if not isinstance(value, Const) and len(value)}
     return rtlil.convert(component, name=name, platform=emission, ports=ports, emit_src=sources)
 
 
 def rtlil_text(top: wiring.Component, name: str, *, sources: bool = False) -> tuple[str, tuple[str, ...]]:
-    """A component in Yosys' language under a module name, every shared body once; and the names of those to compile apart.
+    """Return a component's RTLIL with each shared module once, and the names of modules to compile separately.
 
     Parameters
     ----------
-    sources : whether each cell says in which line of Python it was written.
+    top, name : component, and its module name.
+    sources : True attaches the Python source line to each cell.
     """
     emission = Emission()
     texts = [_rtlil_text(top, name, emission, sources=sources)]
     done = set()
-    while pending := [body for body in emission.shared_modules if body not in done]:
-        for body in pending:
-            texts.append(_rtlil_text(emission.shared_modules[body], body, emission, sources=sources))
-            done.add(body)
+    while pending := [module for module in emission.shared_modules if module not in done]:
+        for module in pending:
+            texts.append(_rtlil_text(emission.shared_modules[module], module, emission, sources=sources))
+            done.add(module)
     apart = tuple(
-        name for name, body in emission.shared_modules.items() if getattr(body, "apart", getattr(body, "clocked", True))
+        name
+        for name, module in emission.shared_modules.items()
+        if getattr(module, "apart", getattr(module, "clocked", True))
     )
     return "\n".join(texts), apart
 
 
 def verilog_text(top: wiring.Component, name: str) -> tuple[str, tuple[str, ...]]:
-    """The Verilog of a component under a module name, every shared body once; and the names of those to compile apart."""
+    """Return a component's Verilog with each shared module once, and the names of modules to compile separately."""
     text, apart = rtlil_text(top, name)
-    # One run of Yosys for all modules; the public function takes one component, and a run each would take seconds.
+    # One Yosys run for all modules. The public function would take seconds, with one run for each.
     return verilog._convert_rtlil_text(text), apart
 
 
 def emit(unit: str, config: Any, out: Path) -> Emitted:
-    """Write a unit's Verilog, ``files.f`` and ``manifest.json`` into the folder ``out``, which is made if need be.
+    """Write a unit's Verilog, ``files.f`` and ``manifest.json`` into the folder ``out``, which is created if missing.
 
-    The manifest is written last; what an earlier emission left there under another name is removed.
+    The manifest is written last. Verilog of an earlier emission into the same folder is removed.
     """
     name_digest = digest(unit, config)
     top = f"{unit}_{name_digest}"

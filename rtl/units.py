@@ -1,4 +1,4 @@
-"""Every unit that can be emitted and benched, by name, from the records of the rooms."""
+"""Index of all units by name, from the unit records of the rooms."""
 
 from bitpath.rtl.aie_ml_v2.cascade import units as aie_ml_v2_cascade
 from bitpath.rtl.aie_ml_v2.convert import units as aie_ml_v2_convert
@@ -36,13 +36,13 @@ ROOMS = (
     aie_ml_v2_cascade,
     aie_ml_v2_engine,
 )
-"""The modules that declare units. A new room is added here."""
+"""Modules that declare units; add a new room here."""
 
 UNITS: dict[str, Unit] = {unit.name: unit for room in ROOMS for unit in room.UNITS}
 
 
 def find_unit(name: str) -> Unit:
-    """The unit of that name; ValueError names the known ones."""
+    """Return the unit of that name; ValueError lists the known names."""
     if name not in UNITS:
         what = f"unknown unit {name!r}" if name else "no unit named"
         raise ValueError(f"{what}, known are {', '.join(UNITS)}")
@@ -50,5 +50,5 @@ def find_unit(name: str) -> Unit:
 
 
 def control_files() -> frozenset[str]:
-    """Files that compute nothing, for example "rtl/tensix/matrix/cell_row"."""
+    """Return the files without arithmetic, for example "rtl/tensix/matrix/cell_row"; they have no mutants."""
     return frozenset(f"rtl/{room.UNITS[0].room}/{name}" for room in ROOMS for name in getattr(room, "CONTROL", ()))

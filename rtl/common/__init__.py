@@ -1,5 +1,5 @@
-"""Operators that every machine is built from, one to a file.
+"""Operators that all machines share, one a file.
 
-Arithmetic goes one way: decode, multiply, align, add, normalise, round. Everything before :mod:`.round` is exact or, in
-:mod:`.align`, says what it drops.
+Arithmetic goes one way: decode, multiply, align, add, normalise, round. All steps before rounding are exact, except that
+alignment may discard bits as its parameter says.
 """

@@ -12,7 +12,7 @@ from bitpath.golden.formats.catalogue import CATALOGUE, FloatFormat
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineConfig:
-    """Timing of a unit. Results do not depend on it, and golden models do not read it.
+    """Timing of a unit; results do not depend on it, and golden models do not read it.
 
     Attributes
     ----------

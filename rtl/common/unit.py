@@ -1,4 +1,4 @@
-"""The record that declares a unit: what it is, and in which configurations each check takes it."""
+"""Record of a unit: its component, its bench, and its configuration for each check."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from bitpath.rtl.common.config import PipelineConfig
 
 @dataclass(frozen=True)
 class WaveGroup:
-    """Signals that a save file shows under one title.
+    """A titled group of signals in a wave viewer's save file.
 
     Attributes
     ----------
-    title : as GTKWave shows it.
-    pattern : regular expression that matches a signal's path below the top from its start, dots between its parts.
+    title : group name in GTKWave.
+    pattern : regular expression for the start of a signal's path below the top, with dots between its parts.
     """
 
     title: str
@@ -25,14 +25,14 @@ class WaveGroup:
 
 @dataclass(frozen=True)
 class Covered:
-    """The run of a unit's bench on Verilator that its coverage is measured in.
+    """The Verilator run of a unit's bench that measures coverage.
 
     Attributes
     ----------
     config : the unit's configuration.
-    cases : random cases of a test, as the bench counts them.
-    env : further environment variables that the bench reads.
-    tests : regular expression of the tests' names; None for all.
+    cases : random cases of each test.
+    env : further environment variables of the bench.
+    tests : regular expression of test names; None runs all.
     """
 
     config: Any
@@ -43,14 +43,13 @@ class Covered:
 
 @dataclass(frozen=True, kw_only=True)
 class YardstickConfig:
-    """Bare operators that a design's area is divided by.
+    """Bare operators whose area is the unit of a design's area.
 
     Attributes
     ----------
     count, a_bits, b_bits : multipliers of unsigned integers.
     adder_bits : width of one adder; 0 for none.
-    fp32_shifters : whether the alignment and normalisation shifters of one FP32 adder are included, without its addition
-        and its rounding.
+    fp32_shifters : True adds the alignment and normalisation shifters of one FP32 adder, without its adder and rounder.
     """
 
     count: int
@@ -62,13 +61,13 @@ class YardstickConfig:
 
 @dataclass(frozen=True)
 class Judge:
-    """A configuration in which the unit's bench judges mutants.
+    """Configuration in which a unit's bench judges mutants.
 
     Attributes
     ----------
-    place : its place among all judges; the first judge whose netlist has cells of a file judges that file's mutants.
+    place : order among all judges; the first judge whose netlist has cells of a file judges that file's mutants.
     config : the unit's configuration.
-    cases : random cases of a test; None for those of its coverage, at most 500.
+    cases : random cases of each test; None takes those of ``covered``, at most 500.
     """
 
     place: int
@@ -78,14 +77,14 @@ class Judge:
 
 @dataclass(frozen=True)
 class Synthesised:
-    """A configuration that ``make synth`` maps to cells.
+    """Configuration that ``make synth`` maps to cells.
 
     Attributes
     ----------
-    title : as the table shows it.
+    title : row title in the table.
     config : the unit's configuration.
     macs : multiply-accumulates a cycle.
-    yardstick_title, yardstick : what its area is divided by.
+    yardstick_title, yardstick : operators that divide the area.
     """
 
     title: str
@@ -99,26 +98,25 @@ CLOCK = WaveGroup("clock", r"(clk|rst)$")
 INPUTS = WaveGroup("inputs", r"i__")
 OUTPUT = WaveGroup("output", r"o__")
 DEFAULT_WAVES = (CLOCK, WaveGroup("ports and registers", r"[a-z_0-9]+(\.[a-z_0-9\[\]]+)?$"), WaveGroup("inside", r"."))
-"""The groups of a unit that names none: its own signals, then those of its submodules."""
+"""Groups of a unit without its own: the unit's signals, then those of its submodules."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A component that stands by itself. Its bench is ``verif/ROOM/tb_NAME.py``.
+    """A component with its own bench, ``verif/ROOM/tb_NAME.py``.
 
     Attributes
     ----------
-    name : on the command line, of its bench, and of its Verilog module.
+    name : name on the command line, of the bench and of the Verilog module.
     room : folder of its RTL below ``rtl`` and of its verification below ``verif``, for example "trainium3/dot".
-    config_type : the frozen dataclass that it takes; its defaults are a small instance.
-    build : makes the component from its configuration.
+    config_type : frozen dataclass of its configuration; the defaults are a small instance.
+    build : function from configuration to component.
     summary : one line for listings.
-    covered : the run that measures its coverage.
-    agreed : configuration that every simulator and the netlist are compared in; None for that of ``covered``.
-    judges : configurations in which its bench judges mutants; none where other units' benches judge all its files.
+    covered : run that measures coverage.
+    agreed : configuration in which simulators and netlist are compared; None takes that of ``covered``.
+    judges : configurations in which its bench judges mutants; empty if other benches judge all its files.
     synthesised : configurations that ``make synth`` maps to cells.
-    waves : groups of a save file in the order shown; a signal goes to the first that matches, and one that none matches
-        is left out.
+    waves : groups of the save file in order; a signal goes to the first match, or is left out.
     """
 
     name: str
@@ -134,20 +132,20 @@ class Unit:
 
     @property
     def machine(self) -> str:
-        """The folder of its machine, or "common"."""
+        """Folder of its machine, or "common"."""
         return self.room.partition("/")[0]
 
     @property
     def bench(self) -> str:
-        """The module of its cocotb tests."""
+        """Module name of its cocotb tests."""
         return f"bitpath.verif.{self.room.replace('/', '.')}.tb_{self.name}"
 
     @property
     def agreed_config(self) -> Any:
-        """The configuration that every simulator and the netlist are compared in."""
+        """Configuration in which simulators and netlist are compared."""
         return self.covered.config if self.agreed is None else self.agreed
 
 
 def registered(stages: int) -> PipelineConfig:
-    """Pipeline registers: a combinational unit has no handshakes that could stall."""
+    """Return a pipeline of ``stages`` stages; a combinational unit cannot test stalls of its handshake."""
     return PipelineConfig(stages=stages)

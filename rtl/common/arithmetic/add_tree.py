@@ -1,4 +1,4 @@
-"""Signed terms to their exact sum."""
+"""Exact sum of signed terms, as a balanced tree of adders."""
 
 from amaranth import Cat, Module, signed
 from amaranth.lib import data, wiring
@@ -7,18 +7,18 @@ from amaranth.utils import ceil_log2
 
 
 class AddTree(wiring.Component):
-    """``o = sum((-1)**sign[k] * (magnitude[k] + up[k]))``, exactly, as a balanced tree. Combinational.
+    """Combinational exact sum ``o = sum((-1)**sign[k] * (magnitude[k] + up[k]))``.
 
     Parameters
     ----------
-    terms, width : how many magnitudes, and their bits.
+    terms, width : number of magnitudes, and bits of each.
 
     Members
     -------
     magnitude : In(ArrayLayout(width, terms))
-    up : In(terms), what rounding adds, if anything; a magnitude with it must fit ``width`` bits
+    up : In(terms), rounding increments; ``magnitude[k] + up[k]`` must fit ``width`` bits
     sign : In(terms)
-    o : Out(signed), wide enough for ``terms`` equal extremes
+    o : Out(signed(width + ceil_log2(terms) + 1))
     """
 
     def __init__(self, terms: int, width: int):
@@ -39,10 +39,10 @@ class AddTree(wiring.Component):
         sums = []
         for k in range(self.terms):
             sign = self.sign[k]
-            # -(x + up) is ~x + 1 - up. The sign bit, of weight -2**width, is added as its complement of weight 2**width,
-            # less 2**width for every term at the end: no term is extended to the width of the sum.
-            flipped = self.magnitude[k] ^ sign.replicate(self.width)
-            sums.append(Cat(flipped, ~sign) + (sign ^ self.up[k]))
+            # -(x + up) = ~x + 1 - up. A sign bit of weight -2**width equals its complement at weight 2**width, less
+            # 2**width, which is subtracted for all terms at the end. So no term is sign-extended.
+            inverted = self.magnitude[k] ^ sign.replicate(self.width)
+            sums.append(Cat(inverted, ~sign) + (sign ^ self.up[k]))
         while len(sums) > 1:
             pairs = [a + b for a, b in zip(sums[::2], sums[1::2], strict=False)]
             sums = pairs + sums[2 * len(pairs) :]

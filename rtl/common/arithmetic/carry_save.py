@@ -1,17 +1,17 @@
-"""Three numbers to two of the same sum, without a carry that runs."""
+"""Carry-save adder: three numbers to two with the same sum, without carry propagation."""
 
 from amaranth import Cat, Module, Signal, Value
 
 
 def carry_save(m: Module, a: Value, b: Value, c: Value, *, one: Value) -> tuple[Signal, Signal]:
-    """``sums + carries == a + b + c + one``, for unsigned numbers of any widths; one full adder per column.
+    """Return ``sums`` and ``carries`` with ``sums + carries == a + b + c + one``; one full adder a column.
 
-    ``sums`` is as wide as the widest of the three, ``carries`` one bit wider.
+    The addends are unsigned. ``sums`` is as wide as the widest of them, ``carries`` one bit wider.
 
     Parameters
     ----------
-    m : the module in which the adders stand.
-    one : one bit, which takes the lowest place of ``carries``, where no column's carry falls.
+    m : module that takes the adders.
+    one : carry in, one bit; it takes the lowest place of ``carries``, which is free.
     """
     width = max(len(a), len(b), len(c))
     sums, carries = Signal(width, name="sums"), Signal(width + 1, name="carries")

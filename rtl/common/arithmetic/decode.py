@@ -1,4 +1,4 @@
-"""Codes to unpacked numbers."""
+"""Decoder of floating-point codes to unpacked numbers."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -10,21 +10,21 @@ from bitpath.rtl.common.arithmetic.raw import raw_float
 
 
 class Decode(wiring.Component):
-    """A code of one of several formats, chosen at run time, as one unpacked number.
+    """Combinational decoder of a code whose format is chosen at run time.
 
-    The value is ``(-1)**sign * significand * 2**(exponent - bias - fraction_bits)`` with this component's ``bias`` and
-    ``fraction_bits``, the largest among the formats, so that every format's numbers fit exactly. Combinational.
+    The value is ``(-1)**sign * significand * 2**(exponent - bias - fraction_bits)``. ``bias`` and ``fraction_bits`` are
+    the largest among the formats, so every number is exact.
 
     Parameters
     ----------
-    formats : of equal width, selected by their index.
-    subnormals : whether subnormal codes count; otherwise they are read as zero of their sign.
+    formats : formats of equal width.
+    subnormals : True keeps subnormals; False reads them as zero of their sign.
 
     Members
     -------
     code : In(width)
     format : In(1 or more), index into ``formats``
-    o : Out(raw_float)
+    o : Out(raw_float); the significand has ``fraction_bits + 1`` bits
     """
 
     clocked = False
@@ -37,7 +37,7 @@ class Decode(wiring.Component):
         self.fraction_bits = max(fmt.fraction_bits for fmt in formats)
         self.max_exponent = max(fmt.emax for fmt in formats) + self.bias
         self.min_exponent = min(fmt.emin for fmt in formats) + self.bias
-        # Infinities and NaNs keep their exponent field too; its value is of no matter, but it has to fit.
+        # Infinities and NaNs keep their exponent field, which must fit but is not read.
         exponent_width = ceil_log2(max(fmt.exponent_mask + self.bias - fmt.bias for fmt in formats) + 1)
         super().__init__(
             {

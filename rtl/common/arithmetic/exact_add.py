@@ -1,4 +1,4 @@
-"""A fixed-point sum and a floating-point number to their sum, exactly enough for any rounding."""
+"""Sum of a fixed-point and a floating-point number, exact for any later rounding."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -11,30 +11,35 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class ExactAdd(wiring.Component):
-    """``o = fixed * 2**fixed_exponent + (-1)**sign * significand * 2**(exponent - offset)``. Combinational.
+    """Combinational sum ``o = fixed * 2**fixed_exponent + (-1)**sign * significand * 2**(exponent - offset)``.
 
-    The window of the sum is anchored at ``fixed``'s lowest bit, ``below`` places above the window's own. The floating
-    number is shifted onto it, and what falls below becomes a sticky bit. Where it stands so far above that ``fixed`` is
-    less than a quarter of its last place, or ``fixed`` is zero, the window is anchored at the floating number instead:
-    any value so small rounds the same.
+    Window, from the top, with ``below = precision + 1`` and ``max_distance = fixed_width + 1``::
 
-    The result rounds correctly to ``precision`` bits or fewer. Proof of ``below``: bits are lost only when the floating
-    number's lowest bit is under the window, so that it is less than ``2**(precision - 1)`` in units of the window, while
-    ``abs(fixed) >= 2**below``. With ``below = precision + 1`` the sum exceeds ``2**precision``, so its ``precision``
-    leading bits end at bit 1 or higher and the guard bit at bit 0 or higher; the sticky bit stands under both.
+        +-------+-----------------------------------------+-------------------+---+
+        | carry | precision + max_distance                | below             | S |
+        +-------+-----------------------------------------+-------------------+---+
+         1       number at its highest ...   fixed at its lowest bit           sticky
+
+    The window's anchor is the lowest bit of ``fixed``; the number is shifted to it, and discarded bits go into the sticky
+    bit. If ``fixed`` is zero or less than a quarter of the number's last place, the anchor is the number: any such
+    ``fixed`` rounds alike.
+
+    The result rounds correctly to ``precision`` bits or fewer. Proof of ``below``: a number that loses bits is less than
+    ``2**(precision - 1)`` in units of the window's lowest place, while ``abs(fixed) >= 2**below``. Their sum exceeds
+    ``2**precision``, so significand and guard bit end above the sticky bit.
 
     Parameters
     ----------
     fixed_width : bits of ``fixed``, sign included.
     fixed_exponent_width : bits of the signed ``fixed_exponent``.
-    exponent_width, precision : of the floating number.
-    offset : so that the floating number's lowest significand bit has weight ``2**(exponent - offset)``.
+    exponent_width, precision : bits of the number's exponent and significand.
+    offset : the number's lowest significand bit has weight ``2**(exponent - offset)``.
 
     Members
     -------
     fixed : In(signed(fixed_width))
-    fixed_exponent : In(signed(fixed_exponent_width)), weight of the lowest bit
-    number : In(raw_float); ``inf`` and ``nan`` are not read
+    fixed_exponent : In(signed(fixed_exponent_width)), exponent of the lowest bit of ``fixed``
+    number : In(raw_float), finite: ``inf`` and ``nan`` are not read
     o : Out(raw_sum); the lowest bit is sticky
     """
 
@@ -43,11 +48,11 @@ class ExactAdd(wiring.Component):
     ):
         self.precision, self.offset = precision, offset
         self.below = precision + 1
-        # |fixed| < 2**(fixed_width - 1) is at most a quarter of the number's last place from this distance on.
+        # |fixed| < 2**(fixed_width - 1) is less than a quarter of the number's last place beyond this distance.
         self.max_distance = fixed_width + 1
-        # From the window's lowest bit to the number's highest at the largest distance.
+        # From the window's lowest place to the number's leading bit at the largest distance.
         self.window = self.below + self.max_distance + precision
-        # Covers the weight of the window's lowest bit under either anchor, the sticky bit included.
+        # Holds the exponent of the sticky bit with either anchor.
         largest = max(1 << fixed_exponent_width, 1 << exponent_width) + offset + self.window
         self.exponent_width = bits_for(largest) + 1
         super().__init__(
@@ -73,7 +78,7 @@ class ExactAdd(wiring.Component):
         anchor_number = Signal()
         m.d.comb += anchor_number.eq(number_counts & ((distance > self.max_distance) | ~self.fixed.any()))
 
-        # From the window's top; a number wholly below it has shifted out and is sticky.
+        # Shift from the window's top; the largest moves the whole number into the sticky bit.
         max_shift = self.window + 1
         shape = (self.precision, self.window, max_shift, Dropped.STICKY)
         align = instantiate(m, platform, "align", Align, *shape)

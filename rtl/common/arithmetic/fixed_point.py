@@ -1,4 +1,4 @@
-"""Significands onto a fixed-point grid."""
+"""Significand to its place on a fixed-point grid."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -7,17 +7,17 @@ from amaranth.utils import ceil_log2
 
 
 class FixedPoint(wiring.Component):
-    """``o = i << exponent >> origin``, every bit of it inverted where ``negative``: a ones' complement. Combinational.
+    """Combinational ``o = i << exponent >> origin``, in ones' complement: every bit is inverted if ``negative``.
 
-    The exponent's low bits shift ``i`` within two digits, as wide as ``i`` or a little wider; its high bits say which
-    two digits of the grid these are. All other digits repeat the sign: so inverting costs no gate there.
+    The exponent's low bits shift ``i`` within two digits of ``2**ceil_log2(in_width)`` bits; its high bits select two
+    digits of the grid for them. All other digits repeat the sign, so inversion costs no gate there.
 
     Parameters
     ----------
-    in_width, out_width : bits of the significand, and of the grid.
+    in_width, out_width : bits of the significand and of the grid.
     exponent_width : bits of the exponent.
-    origin : the exponent at which the lowest bit of ``i`` has the grid's lowest place. The user knows that what falls
-        below the grid is 0, and that what falls above it is 0 too or does not matter.
+    origin : exponent at which the lowest bit of ``i`` takes the grid's lowest place. Bits below the grid must be 0, and
+        bits above it are discarded.
 
     Members
     -------
@@ -37,12 +37,12 @@ class FixedPoint(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         digit = 1 << self.fine_bits
-        digits = -(-(self.origin + self.out_width) // digit)  # rounded up
+        digits = -(-(self.origin + self.out_width) // digit)
         fine, coarse = self.exponent[: self.fine_bits], self.exponent[self.fine_bits :]
 
-        flipped = Signal(2 * digit)
-        m.d.comb += flipped.eq((self.i << fine) ^ self.negative.replicate(2 * digit))
-        # Whether a digit of the grid holds the lower half of ``flipped``, or the upper, or only the sign.
+        inverted = Signal(2 * digit)
+        m.d.comb += inverted.eq((self.i << fine) ^ self.negative.replicate(2 * digit))
+        # One-hot for each digit of the grid: it holds the lower half of ``inverted``, the upper half, or the sign.
         lower, upper, neither = Signal(digits), Signal(digits), Signal(digits)
         m.d.comb += [
             *(lower[k].eq(coarse == k) for k in range(min(digits, 1 << len(coarse)))),
@@ -50,8 +50,8 @@ class FixedPoint(wiring.Component):
             neither.eq(~(lower | upper) & self.negative.replicate(digits)),
         ]
         grid = [
-            (flipped[:digit] & lower[k].replicate(digit))
-            | (flipped[digit:] & upper[k].replicate(digit))
+            (inverted[:digit] & lower[k].replicate(digit))
+            | (inverted[digit:] & upper[k].replicate(digit))
             | neither[k].replicate(digit)
             for k in range(digits)
         ]

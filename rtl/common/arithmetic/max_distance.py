@@ -1,4 +1,4 @@
-"""The largest of several exponents, and how far the others are below it."""
+"""Largest of several exponents, and the distance of each exponent to it."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -7,26 +7,27 @@ from amaranth.lib.wiring import In, Out
 from bitpath.rtl.common.config import require_range
 
 WORD_BITS = 64
-"""What a simulator works on at once."""
+"""Bits that a simulator handles in one operation."""
 
 
 class MaxDistance(wiring.Component):
-    """``o`` is the largest of the exponents that count, and ``shifts[k] = o - i[k]``, saturated. Combinational.
+    """Combinational ``o = max(i[k] if counts[k])`` and ``shifts[k] = o - i[k]``, saturated to ``shift_bits``.
 
-    Bit by bit from the top: a 1 wins over the 0 of others that are still equal to the maximum. The bits above those of a
-    shift then need no subtraction: a distance fits a shift where they are equal, or where they are one less and the low
-    bits borrow it. This is smaller than a tree of comparisons with subtractions behind it.
+    The maximum is found bit by bit from the top: an exponent with a 1 beats the remaining ones with a 0. The bits above a
+    shift then need no subtraction: the distance fits if they equal the maximum's, or are one less and the low bits
+    borrow. This takes fewer gates than a tree of comparators with subtractors behind it.
 
     Parameters
     ----------
-    terms, width : how many exponents, and their bits.
-    shift_bits : of a shift, 1 to ``width - 1``; the largest where the distance does not fit.
+    terms, width : number of exponents, and bits of each.
+    shift_bits : bits of a shift, 1 to ``width - 1``; larger distances saturate to all ones.
 
     Members
     -------
-    i : In(ArrayLayout(width, terms)), counts : In(terms), a bit for each
-    o : Out(width), 0 where nothing counts
-    shifts : Out(ArrayLayout(shift_bits, terms)), of what does not count anything
+    i : In(ArrayLayout(width, terms))
+    counts : In(terms), excludes an exponent if 0
+    o : Out(width), 0 if no exponent counts
+    shifts : Out(ArrayLayout(shift_bits, terms)), undefined for an excluded exponent
     """
 
     clocked = False
@@ -48,7 +49,7 @@ class MaxDistance(wiring.Component):
         width, lanes = self.width, WORD_BITS // self.width
         exponents = self.i.as_value()
         words = [exponents[start : start + lanes * width] for start in range(0, len(exponents), lanes * width)]
-        # Who is left stands at the lowest bits of the exponents: so that the words of all exponents are compared at once.
+        # A mask with the lowest bit of each remaining exponent compares all exponents of a word at once.
         left = [
             Cat(Cat(count, Const(0, width - 1)) for count in self.counts[w * lanes :][:lanes])
             for w in range(len(words))

@@ -1,4 +1,4 @@
-"""The largest of several exponents."""
+"""Largest of several unsigned exponents."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -6,11 +6,11 @@ from amaranth.lib.wiring import In, Out
 
 
 class MaxExponent(wiring.Component):
-    """``o = max(i)`` of unsigned exponents, as a balanced tree. Combinational.
+    """Combinational ``o = max(i)`` of unsigned exponents, as a balanced tree of comparators.
 
     Parameters
     ----------
-    terms, width : how many exponents, and their bits.
+    terms, width : number of exponents, and bits of each.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""Unpacked numbers to their exact product."""
+"""Exact product of two unpacked numbers."""
 
 from amaranth import Module
 from amaranth.lib import data, wiring
@@ -8,9 +8,9 @@ from bitpath.rtl.common.arithmetic.raw import raw_float
 
 
 class Multiply(wiring.Component):
-    """``o = a * b``, exactly: significands multiplied, exponents added, offsets added with them. Combinational.
+    """Combinational exact product ``o = a * b``: significands multiply; exponents and offsets add.
 
-    NaN comes from a NaN operand and from infinity times zero.
+    A NaN operand and infinity times zero give NaN.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Multiply(wiring.Component):
     clocked = False
 
     def __init__(self, operand: data.StructLayout):
-        exponent_width = operand["exponent"].shape.width + 1  # the sum of two
+        exponent_width = operand["exponent"].shape.width + 1  # the sum of two exponents
         significand_width = 2 * operand["significand"].shape.width
         super().__init__({"a": In(operand), "b": In(operand), "o": Out(raw_float(exponent_width, significand_width))})
 

@@ -1,4 +1,4 @@
-"""A sum to its leading bits."""
+"""Normalisation of a sum: leading-zero count and shift in one."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -9,9 +9,13 @@ from bitpath.rtl.common.arithmetic.raw import normal_sum
 
 
 class Normalize(wiring.Component):
-    """The ``precision`` leading bits of a sum, the bit after them, and the OR of the rest. Combinational.
+    """Combinational shift of a sum to its leading bit, split into significand, guard and sticky::
 
-    One level for each bit of the shift, from the largest down: where the upper part is zero, the lower part moves up.
+        magnitude   0001xxxxxxxxxxxxxxxx      exponent: weight of the lowest bit
+        shifted     1xxxxxxxxxxxxxxxx000
+                    |precision|g| OR -> sticky
+
+    One level for each bit of the shift, from the largest down: if the upper part is zero, the lower part moves up.
 
     Parameters
     ----------
@@ -29,7 +33,7 @@ class Normalize(wiring.Component):
     def __init__(self, i: data.StructLayout, precision: int):
         self.precision = precision
         self.in_width = i["magnitude"].shape.width
-        # Room for guard and sticky below the significand, whatever the sum's own width.
+        # At least significand, guard and sticky.
         self.width = max(self.in_width, precision + 2)
         exponent_width = i["exponent"].shape.width + 1  # the leading bit's weight is above the lowest bit's
         super().__init__({"i": In(i), "o": Out(normal_sum(precision, exponent_width))})

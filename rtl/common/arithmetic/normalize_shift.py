@@ -1,4 +1,4 @@
-"""Two's complement sums moved up to their leading bits, none of them above a smallest exponent."""
+"""Normalisation shift of two's complement sums that stops at the smallest exponent."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -7,27 +7,26 @@ from amaranth.lib.wiring import In, Out
 from bitpath.rtl.common.arithmetic.raw import moving_sum
 
 LEVELS_AT_ONCE = 3
-"""Levels of the shifter that one look at the sum decides: eight chunks of it, seven of which are tested."""
+"""Levels decided together, from tests of seven of the sum's eight leading chunks."""
 
 
 class NormalizeShift(wiring.Component):
-    """Levels of a shifter that moves a sum up while its highest digits equal its sign. Combinational.
+    """Combinational levels of a left shifter; a level shifts by ``2**level`` while the leading digits equal the sign.
 
-    A sum moves only as far as its exponent stays 1 or more: what is too small for that is a subnormal number, in place.
-    So nothing has to be moved down again when it is rounded. What is below the guard bit wherever the lower levels move
-    it goes into ``sticky``.
+    The shift ends where the exponent becomes 1, so a subnormal result is in place and rounding shifts nothing back. Bits
+    that stay below the guard bit for any later shift go into ``sticky``.
 
-    The shift is the smaller one of two numbers, what the sum needs and what the exponent allows, and is found from the
-    highest level down like any comparison: as long as both agree in all levels above, a level is taken where both have
-    it; below the first level in which they differ, the smaller one decides. Where that is the allowed shift, the sum
-    looks empty at every level, for it has not moved as far as it needs.
+    The shift is the smaller of the needed and the allowed one, found from the highest level down like a comparison.
+    While both agree in all higher levels, a level shifts if both have its bit; below the first difference the smaller
+    one decides. If that is the allowed shift, the sum has not shifted as far as needed, so every level finds its leading
+    digits equal to the sign.
 
     Parameters
     ----------
     i : layout of the sum, as made by ``moving_sum``.
-    low : the lowest level of these; the highest is the highest that the sum's width, or its ``allowed`` bits, ask for.
-    precision : bits of the significand that is wanted.
-    inverted : whether the digits are already the ones' complement where the sum is negative; in ``o`` they are.
+    low : lowest level; the highest is that of the layout's ``allowed``.
+    precision : bits of the significand.
+    inverted : True if the digits of a negative sum are already inverted; in ``o`` they are.
 
     Members
     -------
@@ -40,21 +39,21 @@ class NormalizeShift(wiring.Component):
     def __init__(self, i: data.StructLayout, low: int, precision: int, *, inverted: bool):
         self.low, self.precision, self.inverted = low, precision, inverted
         self.high = i["allowed"].shape.width
-        # Significand and guard bit, and as far as the levels below move.
+        # Significand and guard bit, and the reach of the levels below.
         width = precision + (1 << low)
         super().__init__({"i": In(i), "o": Out(moving_sum(width, i["exponent"].shape.width, low))})
 
     def elaborate(self, platform):
         m = Module()
         value, sign, allowed = self.i.digits, self.i.sign, self.i.allowed
-        # What comes in from below is 0, and inverted with the digits.
+        # Zeros enter from below, inverted with the digits.
         zero = sign if self.inverted else Const(0)
         value = Cat(zero.replicate(max(0, len(self.o.digits) - len(value))), value)
         free, sticky, shift = self.i.free, self.i.sticky, []
         for high in range(self.high, self.low, -LEVELS_AT_ONCE):
             low = max(self.low, high - LEVELS_AT_ONCE)
             size, count = 1 << low, (1 << high - low) - 1
-            # At least as many digits as are tested: those below the lowest show where a sum of -1 ends.
+            # At least the tested digits: zeros below the lowest one end a sum of -1.
             value = Cat(zero.replicate(max(0, size * count - len(value))), value)
             chunks = [value[len(value) - size * (k + 1) :][:size] for k in range(count)]
             empty = [~chunk.any() if self.inverted else Mux(sign, chunk.all(), ~chunk.any()) for chunk in chunks]

@@ -1,4 +1,4 @@
-"""Unpacked numbers, as they travel between the operators.
+"""Layouts of unpacked numbers between the arithmetic operators.
 
 Precedence of the fields, the same everywhere: ``nan`` overrides ``inf``, ``inf`` overrides the significand, and a zero
 significand means zero whatever the exponent says.
@@ -24,7 +24,7 @@ def raw_float(exponent_width: int, significand_width: int) -> data.StructLayout:
 def raw_sum(width: int, exponent_width: int) -> data.StructLayout:
     """An exact sum before normalisation: ``(-1)**sign * magnitude * 2**exponent``.
 
-    A unit that had to drop bits below the magnitude has put their OR into its lowest bit.
+    The lowest bit of the magnitude includes the OR of discarded bits, if a unit had to discard any.
     """
     return data.StructLayout({"magnitude": unsigned(width), "exponent": signed(exponent_width), "sign": 1})
 
@@ -44,12 +44,12 @@ def normal_sum(precision: int, exponent_width: int) -> data.StructLayout:
 
 
 def moving_sum(width: int, exponent_width: int, levels: int) -> data.StructLayout:
-    """A two's complement sum on its way up to its leading bits, for a format of FP32's exponent field.
+    """A two's complement sum between the levels of its normalisation shift, for formats with FP32's exponent field.
 
-    Its ``sign`` stands by itself; a negative sum's digits may be inverted, which makes them its magnitude's less one
-    unit. ``exponent`` is FP32's biased exponent of the highest digit, 1 or more. ``sticky`` is the OR of bits below the
-    digits, not inverted. Where there are levels of shifting to come, they may move it as far as ``allowed`` says and the
-    exponent stays so, or as far as they reach where ``free``.
+    ``sign`` is separate; the digits of a negative sum may be inverted, which makes them its magnitude less one unit in
+    the last place. ``exponent`` is FP32's biased exponent of the highest digit, 1 or more. ``sticky`` is the OR of bits
+    below the digits, not inverted. The ``levels`` levels to come may shift by up to ``allowed``, or without limit if
+    ``free``.
     """
     fields = {"digits": unsigned(width), "sticky": 1, "sign": 1, "exponent": unsigned(exponent_width)}
     limit = {"free": 1, "allowed": unsigned(levels)} if levels else {}
@@ -57,4 +57,4 @@ def moving_sum(width: int, exponent_width: int, levels: int) -> data.StructLayou
 
 
 SPECIAL = data.StructLayout({"sign": 1, "inf": 1, "nan": 1})
-"""What overrides a numeric result; ``sign`` is that of the infinity, and of a zero result."""
+"""Special value that overrides a numeric result; ``sign`` is that of an infinity or of a zero result."""

@@ -1,4 +1,4 @@
-"""What overrides a sum: infinities, NaN, and the sign of zero."""
+"""Special value of a sum: infinity, NaN, or the sign of zero."""
 
 from collections.abc import Iterable
 
@@ -11,14 +11,14 @@ from bitpath.rtl.common.arithmetic.raw import SPECIAL
 def sum_special(m: Module, terms: Iterable[data.View], *, nan: Value | None = None) -> data.View:
     """The special value of the sum of unpacked numbers.
 
-    NaN comes from a NaN term and from infinities of both signs. A zero sum is negative only where every term is, as
-    IEEE 754 has it for rounding to nearest.
+    A NaN term and infinities of both signs give NaN. A zero sum is negative only if every term is negative, as in IEEE
+    754 for round to nearest.
 
     Parameters
     ----------
-    m : the module in which it stands.
-    terms : decoded numbers, or products, as ``raw_float``.
-    nan : something else that makes the sum NaN.
+    m : module that takes the logic.
+    terms : decoded numbers or products, as ``raw_float``.
+    nan : further condition for NaN, or None.
     """
     plus, minus, negative = Const(0), Const(0), Const(1)
     any_nan = Const(0) if nan is None else nan

@@ -1,4 +1,4 @@
-"""A BF16 number within limits."""
+"""Clamp of a BF16 number to symmetric FP32 limits."""
 
 from amaranth import Cat, Const, Module, Mux
 from amaranth.lib import wiring
@@ -10,14 +10,14 @@ BELOW = FP32.width - BF16.width
 
 
 class Bf16Clamp(wiring.Component):
-    """``o = max(min(i, limit), -limit)``; NaN stays as it is. Combinational.
+    """Combinational ``o = max(min(i, limit), -limit)``; a NaN passes unchanged.
 
-    A BF16 number is above a limit of FP32 where it is above the limit's upper half.
+    A BF16 number exceeds an FP32 limit if it exceeds the limit's upper half.
 
     Members
     -------
     i : In(16), BF16
-    limit : In(31), the magnitude of an FP32 number
+    limit : In(31), an FP32 code without its sign
     o : Out(32), FP32
     """
 

@@ -1,15 +1,18 @@
-"""What FP32 reciprocal, square root and reciprocal square root share: a bit of the result a cycle, then one rounding.
+"""Digit recurrence of FP32 reciprocal, square root and reciprocal square root: one digit a cycle, then one rounding.
 
-Each finds the largest ``Y`` on a grid of ``2**-j``, bit after bit, that leaves no negative residue:
+Each finds, digit by digit, the largest ``Y`` on a grid of ``2**-j`` whose residue is not negative:
 
     reciprocal of m                 1 - m * Y
     square root of m                m - Y * Y
     reciprocal square root of m     1 - m * Y * Y
 
-The residue is kept times ``2**j``. A bit more on ``Y`` then takes ``2 * total + step`` from twice the residue, where
-``step`` and ``total`` are what the function says: for the reciprocal ``m`` and nothing; for the square root ``2**-j`` and
-``Y``; for the reciprocal square root ``m * 2**-j`` and ``m * Y``. Nothing is ever dropped, so that what is left at the end
-says exactly whether bits below the last one are missing.
+The residue is kept times ``2**j``. A digit of 1 subtracts ``2 * total + step`` from twice the residue:
+
+    reciprocal of m                 step = m            total = 0
+    square root of m                step = 2**-j        total = Y
+    reciprocal square root of m     step = m * 2**-j    total = m * Y
+
+No bit is discarded, so the last residue is nonzero exactly if the result is inexact: it is the sticky bit.
 """
 
 from abc import abstractmethod
@@ -29,26 +32,25 @@ from bitpath.rtl.common.fp32.fp32_result import Fp32Result
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 DIGITS = FP32.precision + 2
-"""Bits of a result, from weight 1 down: it may start at weight 1/2, and has a guard bit."""
+"""Bits of a result, from weight 1 down: precision, one because the leading bit may have weight 1/2, and a guard bit."""
 INTEGER_BITS = 3
-"""Of residue, total and step: the step is at most ``m``, less than 4, the total at most the root of ``m``, less than 2, and
-the residue less than ``2 * total + step``."""
+"""Integer bits of residue, total and step: step <= m < 4, total <= sqrt(m) < 2, and residue < 2 * total + step < 8."""
 OFFSET = FP32.bias + FP32.fraction_bits
 """A decoded number is ``significand * 2**(exponent - OFFSET)``."""
 EXPONENT_WIDTH = bits_for(OFFSET + FP32.precision) + 1
-"""Of an operand's leading bit: its magnitude is at most that of the smallest subnormal's; and a sign."""
+"""Bits of the signed exponent of an operand's leading bit, whose magnitude is largest for the smallest subnormal."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a recurrence starts, and what becomes of its result.
+    """Initial state of a recurrence, and the sign, scale and special value of its result.
 
     Attributes
     ----------
-    residue, step : fixed-point numbers with the function's ``fraction_bits``; a residue of 0 gives a zero.
-    exponent : of the result's bit of weight 1.
-    sign : of the result, an infinity or a zero too.
-    inf, nan : whether the result is one.
+    residue, step : fixed-point numbers with the function's ``fraction_bits``; a residue of 0 gives zero.
+    exponent : exponent of the result's digit of weight 1.
+    sign : sign of the result, also of an infinity or zero.
+    inf, nan : 1 if the result is infinite or NaN.
     """
 
     residue: Value
@@ -62,29 +64,29 @@ class Start:
 class DigitRecurrence(wiring.Component):
     """A correctly rounded FP32 function of one operand, subnormals included.
 
-    A result appears LATENCY cycles after its operand, whatever it is; the next operand may come in the cycle in which the
-    result is taken.
+    One digit a cycle, then one rounding to nearest even. Latency is LATENCY cycles for every operand. The unit holds one
+    operand; the next may enter in the cycle in which the result leaves.
 
     Members
     -------
-    i : In(stream of FP32 codes)
-    o : Out(stream of FP32 codes)
+    i : In(stream of 32 bits), an FP32 code
+    o : Out(stream of 32 bits), an FP32 code
     """
 
     LATENCY = DIGITS + 1
-    """Cycles from an operand to its result: one to unpack it, one for each bit."""
+    """Cycles from an operand to its result: one to unpack it, one for each digit."""
 
     fraction_bits: int
-    """Of residue, total and step, so that nothing is dropped."""
+    """Fraction bits of residue, total and step; the recurrence is exact with these."""
     accumulates: bool
-    """Whether the step is halved with each bit, and added to the total with each bit that is 1."""
+    """True if each digit halves the step, and a digit of 1 adds it to the total."""
 
     def __init__(self):
         super().__init__({"i": In(stream.Signature(FP32.width)), "o": Out(stream.Signature(FP32.width))})
 
     @abstractmethod
     def start(self, significand: Value, exponent: Value, special: Value) -> Start:
-        """The start for the operand ``significand * 2**(exponent - fraction_bits)``.
+        """Initial state for the operand ``significand * 2**(exponent - fraction_bits)``.
 
         The significand has FP32's precision, its leading bit set, or is 0. ``special`` (SPECIAL) has the operand's sign.
         """
@@ -99,7 +101,7 @@ class DigitRecurrence(wiring.Component):
         busy = Signal()
         left = Signal(range(DIGITS + 1), reset_less=True)
 
-        # Twice the residue, and a sign.
+        # One bit for the doubled residue, one for the sign.
         remainder = Signal(signed(width + 2))
         fits = ~remainder[-1]
         m.d.comb += remainder.eq((residue << 1) - (total << 1) - step)
@@ -126,8 +128,8 @@ class DigitRecurrence(wiring.Component):
         with m.Elif(self.o.valid & self.o.ready):
             m.d.sync += busy.eq(0)
 
-        # The sticky bit stands below the last digit, and so does the result's lowest exponent. While digits are missing
-        # nothing goes there, so that what stands behind rests.
+        # The lowest bit is sticky, below the last digit. The magnitude is 0 until all digits are there, so that the
+        # rounder does not switch.
         exact = Signal(raw_sum(DIGITS + 1, EXPONENT_WIDTH + 1))
         result = instantiate(m, platform, "result", Fp32Result, exact.shape())
         m.d.comb += [
@@ -143,7 +145,7 @@ class DigitRecurrence(wiring.Component):
         return m
 
     def _unpack(self, m: Module, platform: Any) -> Start:
-        """The start for the operand at ``i``."""
+        """Initial state for the operand at ``i``."""
         decode = instantiate(m, platform, "decode", Decode, (FP32,))
         number = Signal(raw_sum(FP32.precision, EXPONENT_WIDTH))
         normalize = instantiate(m, platform, "normalize", Normalize, number.shape(), FP32.precision)

@@ -1,4 +1,4 @@
-"""The sum of two FP32 numbers."""
+"""Sum of two FP32 numbers."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -11,7 +11,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class Fp32Add(wiring.Component):
-    """``o = a + b``, rounded once to nearest even. Combinational.
+    """Combinational FP32 sum ``o = a + b``, rounded once to nearest even.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""FP32 codes to a narrower format."""
+"""Conversion of FP32 codes to a narrower format."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -13,15 +13,15 @@ from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 EXPONENT_WIDTH = bits_for(FP32.bias + 1) + 1
-"""Of an FP32 exponent without its bias, infinity's included; and a sign."""
+"""Bits of a signed unbiased FP32 exponent, infinity's included."""
 
 
 class Fp32Cast(wiring.Component):
-    """A number rounded once to nearest even; subnormals are kept, what is too large becomes infinity. Combinational.
+    """Combinational conversion, rounded once to nearest even; subnormals are kept, and overflow gives infinity.
 
     Parameters
     ----------
-    fmt : an IEEE-like format of fewer fraction bits, and of a smaller range, than FP32.
+    fmt : IEEE-like format with fewer fraction bits and a smaller range than FP32.
 
     Members
     -------
@@ -32,9 +32,9 @@ class Fp32Cast(wiring.Component):
     clocked = False
 
     def __init__(self, fmt: FloatFormat):
-        # FP32's subnormals, which have no leading bit, must lie below half of the smallest number, and round to zero.
+        # FP32's subnormals have no leading bit; they must be below half of fmt's smallest number and round to zero.
         if fmt.emin - fmt.precision <= FP32.emin or fmt.infinity_code is None:
-            raise ValueError(f"cast: FP32 does not go to {fmt.name} here")
+            raise ValueError(f"cast: fmt must have an infinity and a smaller range than FP32, not be {fmt.name}")
         self.fmt = fmt
         super().__init__({"i": In(FP32.width), "o": Out(fmt.width)})
 
@@ -64,7 +64,7 @@ class Fp32Cast(wiring.Component):
             normal.sticky.eq(number.significand[: dropped - 1].any()),
             normal.exponent.eq(number.exponent - FP32.bias),
             normal.sign.eq(number.sign),
-            # Of FP32's subnormals too, which come to the same.
+            # FP32's subnormals count as zero, to which they round.
             normal.zero.eq(~number.significand[-1]),
             rounder.i.eq(normal),
             rounder.special.sign.eq(number.sign),

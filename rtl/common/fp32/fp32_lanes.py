@@ -1,4 +1,4 @@
-"""An FP32 function of one operand, several times side by side."""
+"""Parallel lanes of an FP32 function."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 @dataclass(frozen=True, kw_only=True)
 class Fp32LanesConfig:
-    """An FP32 function of one operand, several times side by side.
+    """Configuration of the lanes of an FP32 function.
 
     Attributes
     ----------
-    lanes : operands that are worked on in step.
+    lanes : operands of one beat, 1 to 128.
     """
 
     lanes: int = 4
@@ -28,12 +28,14 @@ class Fp32LanesConfig:
 
 
 class Fp32Lanes(wiring.Component):
-    """Lanes that work in step: they take their operands, and give their results, at the same time.
+    """Lanes in lockstep: one beat of operands enters all lanes together, and its results leave together.
+
+    Latency and throughput are those of the function: one beat every LATENCY cycles.
 
     Parameters
     ----------
-    function : the component that each lane is.
-    config : how many lanes.
+    function : component of a lane.
+    config : number of lanes.
 
     Members
     -------
@@ -55,6 +57,6 @@ class Fp32Lanes(wiring.Component):
                 lane.o.ready.eq(self.o.ready),
                 self.o.p[k].eq(lane.o.p),
             ]
-            if k == 0:  # what it says of itself holds for all
+            if k == 0:  # all lanes have the same handshake
                 m.d.comb += [self.i.ready.eq(lane.i.ready), self.o.valid.eq(lane.o.valid)]
         return m

@@ -1,4 +1,4 @@
-"""The product of two FP32 numbers."""
+"""Product of two FP32 numbers."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -15,11 +15,11 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 OFFSET = 2 * (FP32.bias + FP32.fraction_bits)
 """The product of two decoded numbers is ``significand * 2**(exponent - OFFSET)``."""
 EXPONENT_WIDTH = bits_for(OFFSET) + 1
-"""Biased exponents add up to less than twice OFFSET, so that what is left has no larger magnitude; and a sign."""
+"""Bits of a product's signed exponent: the biased sum less OFFSET lies between -OFFSET and OFFSET."""
 
 
 class Fp32Multiply(wiring.Component):
-    """``o = a * b``, rounded once to nearest even. Combinational.
+    """Combinational FP32 product ``o = a * b``, rounded once to nearest even.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""Exact values to FP32 codes: the last two steps of every FP32 operation."""
+"""Normalisation and rounding of exact values to FP32, the last two steps of every FP32 operation."""
 
 from amaranth import Module
 from amaranth.lib import data, wiring
@@ -13,7 +13,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class Fp32Result(wiring.Component):
-    """A value, or the special one that overrides it, rounded once to nearest even; subnormals are kept. Combinational.
+    """Combinational FP32 code of a value, or of its special value, rounded once to nearest even; subnormals are kept.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Fp32Result(wiring.Component):
     Members
     -------
     i : In(raw_sum)
-    special : In(SPECIAL); where neither ``nan`` nor ``inf`` is set, its sign is that of a zero
+    special : In(SPECIAL); overrides the value if ``nan`` or ``inf`` is set, else has the sign of a zero
     o : Out(32), FP32
     """
 

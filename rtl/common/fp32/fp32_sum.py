@@ -1,4 +1,4 @@
-"""The sum of two unpacked numbers as FP32."""
+"""FP32 sum of two unpacked numbers."""
 
 from amaranth import Module, Mux
 from amaranth.lib import wiring
@@ -14,11 +14,11 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 OFFSET = FP32.bias + FP32.fraction_bits
 """A decoded number is ``significand * 2**(exponent - OFFSET)``."""
 UNPACKED = raw_float(FP32.exponent_bits, FP32.precision)
-"""As ``Decode`` makes it of FP32, and of a narrower format with FP32's bias once its significand is padded with zeros."""
+"""Layout of a decoded FP32 number, or of a narrower one with FP32's bias and its significand padded with zeros."""
 
 
 class Fp32Sum(wiring.Component):
-    """``o = a + b``, rounded once to nearest even. Combinational.
+    """Combinational FP32 sum ``o = a + b`` of unpacked numbers, rounded once to nearest even.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""FP32 codes to BF16, to nearest or stochastically."""
+"""FP32 to BF16, rounded to nearest even or stochastically."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -7,19 +7,22 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import BF16, FP32
 
 DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
-"""Fraction bits that BF16 lacks, and random bits that stochastic rounding takes."""
+"""Discarded fraction bits, and random bits that stochastic rounding takes."""
 
 
 class Fp32ToBf16(wiring.Component):
-    """An FP32 code rounded to BF16, in place: the low 16 bits are 0. Combinational.
+    """Combinational rounding of an FP32 code to BF16 in its upper half; the low 16 bits become 0::
 
-    The formats share their exponent field, so rounding is an addition to the code and its carry is right up to infinity.
-    Stochastic rounding adds the random bits below BF16's last place and truncates; infinity and NaN pass.
+        nearest even    o = (i + 0x7FFF + i[16]) & 0xFFFF0000
+        stochastic      o = (i + random) & 0xFFFF0000
+
+    The formats share their exponent field, so a carry into it is correct up to infinity. Infinity passes, and NaN becomes
+    the canonical NaN.
 
     Members
     -------
     i : In(32), FP32
-    stochastic : In(1), else to nearest even
+    stochastic : In(1), 0 rounds to nearest even
     random : In(16), bits for stochastic rounding
     o : Out(32), BF16 above 16 zeros
     """
@@ -39,7 +42,7 @@ class Fp32ToBf16(wiring.Component):
         rounded = Signal(FP32.width)
         m.d.comb += [
             rounded.eq(self.i + Mux(finite, Mux(self.stochastic, self.random, half_below + last_place), 0)),
-            # A NaN whose payload lies in the dropped bits must not turn into infinity.
+            # A NaN whose payload lies in the discarded bits must not become infinity.
             self.o.eq(Mux(nan, FP32.nan_code, Cat(Const(0, DROPPED_BITS), rounded[DROPPED_BITS:]))),
         ]
         return m

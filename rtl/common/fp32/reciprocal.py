@@ -1,4 +1,4 @@
-"""FP32 reciprocal, a bit a cycle."""
+"""FP32 reciprocal, one digit a cycle."""
 
 from amaranth import Const, Mux, Value
 
@@ -7,9 +7,9 @@ from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence, Start
 
 
 class Reciprocal(DigitRecurrence):
-    """``o = 1 / i``: infinity of the sign for a zero, zero of the sign for an infinity."""
+    """``o = 1 / i``, rounded once; a zero gives infinity and an infinity zero, with the operand's sign."""
 
-    # The operand's own: twice a residue less the operand needs no more.
+    # The operand's own fraction bits: a doubled residue less the operand needs no more.
     fraction_bits = FP32.fraction_bits
     accumulates = False
 
@@ -19,7 +19,7 @@ class Reciprocal(DigitRecurrence):
             step=significand,
             exponent=-exponent,
             sign=special.sign,
-            # A zero's exponent is below every other one: all its digits are 1, and beyond the largest number.
+            # A zero has the lowest exponent: all digits are 1, and the result overflows.
             inf=Const(0),
             nan=special.nan,
         )

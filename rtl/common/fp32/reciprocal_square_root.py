@@ -1,4 +1,4 @@
-"""FP32 reciprocal square root, a bit a cycle."""
+"""FP32 reciprocal square root, one digit a cycle."""
 
 from amaranth import Mux, Value
 
@@ -7,7 +7,7 @@ from bitpath.rtl.common.fp32.digit_recurrence import DIGITS, DigitRecurrence, St
 
 
 class ReciprocalSquareRoot(DigitRecurrence):
-    """``o = 1 / sqrt(i)``, rounded once: infinity of the sign for a zero, +0 for infinity, NaN below zero."""
+    """``o = 1 / sqrt(i)``, rounded once; a zero gives infinity of its sign, +infinity +0, and negative numbers NaN."""
 
     # The last step is the operand halved for every digit but the first.
     fraction_bits = FP32.fraction_bits + DIGITS - 1
@@ -17,7 +17,7 @@ class ReciprocalSquareRoot(DigitRecurrence):
         step = significand << DIGITS - 1
         return Start(
             residue=Mux(special.inf, 0, 1 << self.fraction_bits - 1),
-            # An odd exponent leaves a power of two in the operand.
+            # An odd exponent leaves a factor of two in the operand.
             step=Mux(exponent[0], step << 1, step),
             exponent=-(exponent >> 1),
             sign=special.sign,

@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit records of the FP32 functions."""
 
 from functools import partial
 

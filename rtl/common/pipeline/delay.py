@@ -1,4 +1,4 @@
-"""A word some cycles later."""
+"""Delay line of a word."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -6,18 +6,18 @@ from amaranth.lib.wiring import In, Out
 
 
 class Delay(wiring.Component):
-    """``o`` is ``i`` as it was ``cycles`` cycles of ``advance`` ago; reset clears it.
+    """``o`` is ``i`` delayed by ``cycles`` cycles of ``advance``; reset clears it.
 
-    One register that moves by a word a cycle, so that its Verilog does not grow with its depth.
+    One wide shift register, so its Verilog does not grow with its depth.
 
     Parameters
     ----------
     width : bits of the word.
-    cycles : 0 is a wire.
+    cycles : latency; 0 is a wire.
 
     Members
     -------
-    advance : In(1), without it the register holds
+    advance : In(1), clock enable
     i : In(width)
     o : Out(width)
     """

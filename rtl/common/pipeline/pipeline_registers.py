@@ -1,4 +1,4 @@
-"""Register ranks of a pipeline that stands still as a whole while its result waits."""
+"""Pipeline registers with one stall: all of them hold while the result waits."""
 
 from collections.abc import Collection
 
@@ -6,18 +6,21 @@ from amaranth import Module, Signal, Value
 
 
 class PipelineRegisters:
-    """The ranks of one pipeline, made in the order in which data passes them.
+    """Pipeline registers of one datapath, created in the order in which data passes them.
+
+    Data registers have no reset; valid bits do. ``advance = ready | ~valid`` of the last stage, so throughput is one beat
+    a cycle, and a stall holds the whole pipeline.
 
     Parameters
     ----------
-    m : the module in which they stand.
-    steps : names of the steps that a rank follows; other steps pass on by wire.
-    valid, ready : whether there is something at the pipeline's start, and whether its end is taken.
+    m : module that takes the registers.
+    steps : names of the steps that end in a register; other steps are wires.
+    valid, ready : valid of the pipeline's input, ready of its output.
 
     Attributes
     ----------
-    valid : whether there is something behind the ranks made so far.
-    advance : whether the ranks move; driven by :meth:`finish`.
+    valid : valid behind the registers created so far.
+    advance : clock enable of all registers; :meth:`finish` drives it.
     """
 
     def __init__(self, m: Module, steps: Collection[str], *, valid: Value, ready: Value):
@@ -26,7 +29,7 @@ class PipelineRegisters:
         self.advance = Signal()
 
     def hold(self, step: str, **values: Value) -> list[Value]:
-        """The values behind the step's rank, or the values where it has none."""
+        """Return the values behind the step's register, or the values themselves if the step has none."""
         if step not in self._steps:
             return list(values.values())
         held_valid = Signal(name=f"{step}_valid")
@@ -37,6 +40,6 @@ class PipelineRegisters:
         return list(held.values())
 
     def finish(self) -> Value:
-        """Drive ``advance``, after the last rank; whether the start is ready."""
+        """Drive ``advance`` after the last register; return ready of the pipeline's input."""
         self._m.d.comb += self.advance.eq(self._ready | ~self.valid)
         return self.advance if self._steps else self._ready

@@ -1,7 +1,7 @@
-"""Many components of one kind side by side, in groups of groups.
+"""Many instances of one component, in nested groups.
 
-A module with as many instances as an array has columns would make the Verilog grow with them. Here a module holds a few
-groups, each of them one module again, so that the Verilog grows with the logarithm of their number.
+One module with an instance for each column would make the Verilog grow with the columns. Here each group is a module of a
+few smaller groups, so the Verilog grows with the logarithm of the columns.
 """
 
 from collections.abc import Mapping
@@ -29,8 +29,7 @@ def repeat(
     spread: tuple[str, ...],
     chained: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Place ``count`` components as :class:`Repeat` has them, or the one, on ``values`` as
-    :func:`bitpath.rtl.common.pipeline.shared_instances.instantiate_on` does."""
+    """Instantiate ``count`` components, through :class:`Repeat` if there are several, with their members on ``values``."""
     if count == 1:
         instantiate_on(m, platform, name, values, cls, *args)
     else:
@@ -38,22 +37,22 @@ def repeat(
 
 
 class Repeat(wiring.Component):
-    """``count`` components ``cls(*args)``, the first one's words lowest.
+    """``count`` components ``cls(*args)`` side by side; the first one's words are lowest.
 
     Parameters
     ----------
-    cls, args : the component, whose ``ports(*args)`` are the members of ``cls(*args)``.
-    count : of components; each level of groups divides it by :data:`FAN_OUT` as long as that goes.
-    spread : members that each component has for itself.
-    chained : pairs of an input and an output; a component's input is the output of the one before it.
+    cls, args : component; ``cls.ports(*args)`` are the members of ``cls(*args)``.
+    count : number of components; each level of groups divides it by :data:`FAN_OUT` while it is a multiple.
+    spread : members that have a word for each component.
+    chained : pairs (input, output); a component's input is the output of its predecessor.
 
     Members
     -------
-    As the component's, those in ``spread`` ``count`` words wide; an input in neither goes to all.
+    Those of the component. Members in ``spread`` have ``count`` words; other inputs outside ``chained`` go to all.
     """
 
     apart = False
-    """Nothing but wires: a simulator does better without a function for it."""
+    """A module of wires alone simulates faster inlined."""
 
     def __init__(
         self,
@@ -95,6 +94,6 @@ class Repeat(wiring.Component):
         return m
 
     def _part(self, name: str, first: int, size: int) -> Value:
-        """The words of a member that ``size`` components from the ``first`` on have for themselves."""
+        """The words of a spread member that belong to ``size`` components from ``first`` on."""
         width = self._width(name)
         return getattr(self, name)[first * width : (first + size) * width]

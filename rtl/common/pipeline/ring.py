@@ -1,4 +1,4 @@
-"""A ring of words between a writer and a reader that see time shifted."""
+"""Ring buffer between a writer and a reader that are skewed in time."""
 
 from amaranth import Module
 from amaranth.lib import memory, wiring
@@ -7,17 +7,17 @@ from amaranth.utils import ceil_log2
 
 
 class Ring(wiring.Component):
-    """``o`` is, a cycle later, the word last written at ``read``, one written in the same cycle included.
+    """``o`` is the word last written at ``read``, one cycle later; a write in the same cycle is included.
 
-    A word is stored in every cycle: what is at ``write`` while nothing advances is stored again, or replaced, when it does.
+    A word is stored in every cycle. While ``advance`` is 0, the word at ``write`` may be stored again or replaced.
 
     Parameters
     ----------
-    width, depth : of the words, and their number.
+    width, depth : bits of a word, and number of words.
 
     Members
     -------
-    advance : In(1), without it ``o`` holds, and ``write`` must
+    advance : In(1), without it ``o`` holds, and ``write`` must hold too
     i : In(width), stored at ``write``
     write, read : In(ceil_log2(depth))
     o : Out(width)

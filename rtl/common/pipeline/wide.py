@@ -1,4 +1,4 @@
-"""Arrays of which the wide ones are one word in Verilog and in waves."""
+"""Arrays that are one word in Verilog and in waves if they are long."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from amaranth import Format, Value
 from amaranth.lib import data
 
 NAMED_ELEMENTS = 16
-"""Elements of an array whose names are written out: each is a wire of its own, which a wave shows in its number format."""
+"""Longest array whose elements are separate wires, which a wave shows in their number format."""
 
 
 class _Unnamed(data.ArrayLayout):
-    """An array whose elements Verilog does not name. Of 128 columns by 128 rows their names would be most of it."""
+    """An array without named elements in Verilog, where 128 by 128 names would outweigh the logic."""
 
     def format(self, value: Any, format_spec: str) -> Format:
         return Format("{}", Value.cast(value))
 
 
 def wide_array(shape: Any, length: int) -> data.ArrayLayout:
-    """``ArrayLayout(shape, length)``; Verilog names its elements where they are few."""
+    """Return ``ArrayLayout(shape, length)`` whose elements have names in Verilog up to NAMED_ELEMENTS."""
     return (data.ArrayLayout if length <= NAMED_ELEMENTS else _Unnamed)(shape, length)

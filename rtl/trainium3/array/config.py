@@ -7,18 +7,18 @@ from bitpath.rtl.common.config import require_power_of_two, require_range
 from bitpath.rtl.trainium3.dot.config import DotConfig
 
 MAX_LANES = 4
-"""Row groups of an array, each with a result stream of its own."""
+"""Largest number of row groups; each has its own result stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayConfig:
-    """A systolic array of quad-MX PEs, with the operand memory that feeds its rows.
+    """Configuration of the systolic array of quad-MX PEs and of its operand memory.
 
     Attributes
     ----------
     rows, cols : PEs down and across; powers of two from 2 to 128.
     operand_depth : words in each row's operand memory; a power of two. A word is one x4 element word and its scale.
-    dot : of every PE.
+    dot : configuration of each PE.
     """
 
     rows: int = 4
@@ -33,7 +33,7 @@ class ArrayConfig:
 
     @property
     def groups(self) -> int:
-        """Row groups that can work on tiles of their own: four quarters, or two halves of two rows."""
+        """Row groups that can be separate tiles: four quarters, or two halves of an array with two rows."""
         return min(MAX_LANES, self.rows)
 
     @property
@@ -42,19 +42,19 @@ class ArrayConfig:
 
     @property
     def row_latency(self) -> int:
-        """Cycles from a partial sum above a PE to the one below it: its output register and the ranks in its dot."""
+        """Cycles from a partial sum above a PE to the one below it: its input register and the stages of its dot product."""
         return self.dot.pipeline.stages + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class PsumConfig:
-    """PSUM below an array.
+    """Configuration of PSUM below an array.
 
     Attributes
     ----------
-    cols : partitions, one under each array column.
-    lanes : result streams that may write at once, each to a bank of its own.
-    banks, bank_depth : banks, and results that one holds for each partition; powers of two.
+    cols : partitions, one below each array column.
+    lanes : result streams that may write in the same cycle, each to another bank.
+    banks, bank_depth : number of banks, and results of each partition in a bank; powers of two.
     """
 
     cols: int = 4

@@ -1,4 +1,4 @@
-"""A column's partial sums at the edges of a row group."""
+"""Skew and deskew of one column's partial sums at the edges of a row group."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -11,17 +11,17 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class EdgeColumn(wiring.Component):
-    """One column's words on their way in and out, each in a ring.
+    """Two ring buffers of one column: skew of incoming, deskew of outgoing partial sums.
 
     Parameters
     ----------
-    cols : of the array.
+    cols : columns of the array, and words of a ring.
 
     Members
     -------
-    advance : In(1), without it the count stands still, and with it the words
-    count : In(ceil_log2(cols)), the time in column 0
-    count_west : In, the time in this column; count_east : Out, a cycle later
+    advance : In(1), without it ``count`` must hold, and the words hold
+    count : In(ceil_log2(cols)), cycle count of column 0
+    count_west : In, cycle count of this column; count_east : Out, one cycle later
     partial : In(32), top : Out(32)
     bottom : In(32), result : Out(32)
     """
@@ -32,7 +32,7 @@ class EdgeColumn(wiring.Component):
 
     @staticmethod
     def ports(cols: int) -> dict[str, wiring.Member]:
-        """The members of one."""
+        """Return the members of one column."""
         count = ceil_log2(cols)
         return {
             "advance": In(1),
@@ -58,7 +58,7 @@ class EdgeColumn(wiring.Component):
             deskew.advance.eq(self.advance),
             deskew.i.eq(self.bottom),
             deskew.write.eq(self.count_west),
-            # The word that column 0 wrote cols - 1 cycles ago, and the last column writes now.
+            # The word of the vector that column 0 wrote cols - 1 cycles ago and the last column writes now.
             deskew.read.eq(self.count + 1),
             self.result.eq(deskew.o),
         ]

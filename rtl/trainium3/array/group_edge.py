@@ -1,4 +1,4 @@
-"""Partial sums at the top and the bottom of a row group: skewed on the way in, de-skewed on the way out."""
+"""Skew and deskew of a row group's partial sums: skewed on the way in, deskewed on the way out."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -12,18 +12,18 @@ from bitpath.rtl.trainium3.array.edge_column import EdgeColumn
 
 
 class GroupEdge(wiring.Component):
-    """Column c's word leaves ``top`` c + 1 cycles after it came, and ``result`` ``cols - c`` cycles after it came.
+    """Column c delays its word by ``c + 1`` cycles to ``top``, and by ``cols - c`` cycles to ``result``.
 
-    Each column's words wait in a ring. What the skewed side writes or reads at is a count that travels east with the
-    operands, a column a cycle.
+    Each column keeps its words in a ring buffer. The address of the skewed side is a count that travels east with the
+    operands, one column a cycle.
 
     Parameters
     ----------
-    config : of the array.
+    config : configuration of the array.
 
     Members
     -------
-    advance : In(1), without it the counts stand still, and with them the words
+    advance : In(1), clock enable of the counts and thus of the words
     partial : In(cols * 32), top : Out(cols * 32)
     bottom : In(cols * 32), result : Out(cols * 32)
     """
@@ -51,7 +51,7 @@ class GroupEdge(wiring.Component):
             "advance": self.advance,
             "count": count,
             "count_west": count,
-            # Nothing stands east of the last column.
+            # Open output of the last column.
             "count_east": Signal.like(count, name="count_east"),
             "partial": self.partial,
             "top": self.top,

@@ -1,4 +1,4 @@
-"""One row of the systolic array with its SBUF partition."""
+"""Row of the systolic array with its SBUF partition."""
 
 from amaranth import Module, Signal
 from amaranth.lib import data, memory, wiring
@@ -15,14 +15,14 @@ from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, Map
 from bitpath.rtl.trainium3.dot.quad_mx_pe import QuadMxPe
 
 PE_CHAINS = (("stationary_west", "stationary_east"), ("moving_west", "moving_east"), ("swap_west", "swap_east"))
-"""What a PE passes on to its neighbour in the east."""
+"""Ports that chain a PE to its eastern neighbour."""
 
 
 def control_layout(config: ArrayConfig) -> data.StructLayout:
-    """What a row does in a cycle.
+    """Layout of a row's control in one cycle.
 
     ``valid``: multiply the word at ``moving_address``. ``swap``: after this cycle's word, the loaded stationary operands
-    replace the held ones. ``load``: shift in the word at ``stationary_address``; the last column's comes first.
+    replace the held ones. ``load``: shift in the word at ``stationary_address``, the last column's first.
     """
     address = ceil_log2(config.operand_depth)
     return data.StructLayout(
@@ -39,18 +39,18 @@ def control_layout(config: ArrayConfig) -> data.StructLayout:
 
 
 class OperandRow(wiring.Component):
-    """Operand memory, element maps and ``cols`` PEs; control passes on to the row below as its partial sums do.
+    """Operand memory, element maps and ``cols`` PEs; control moves to the row below together with the partial sums.
 
-    Operands enter the PEs in the west a cycle after their control, and move east a column a cycle; partial sums pass
-    from north to south in ``row_latency`` cycles.
+    Operands enter the first PE a cycle after their control and move east one column a cycle. Partial sums move south in
+    ``row_latency`` cycles.
 
     Parameters
     ----------
-    config : of the array.
+    config : configuration of the array.
 
     Members
     -------
-    advance : In(1), without it every register holds
+    advance : In(1), clock enable of every register but the operand memory
     write_address : In, write_word : In(OperandWord), write : In(1)
     fp4_table : In(MapTable)
     control : In(control_layout), control_south : Out(control_layout), ``row_latency`` cycles later
@@ -63,7 +63,7 @@ class OperandRow(wiring.Component):
 
     @staticmethod
     def ports(config: ArrayConfig) -> dict[str, wiring.Member]:
-        """The members of one."""
+        """Return the members of one row."""
         control = control_layout(config)
         partials = FP32.width * config.cols
         return {
@@ -89,7 +89,7 @@ class OperandRow(wiring.Component):
             write.en.eq(self.write),
         ]
 
-        # What memory shows now was asked for a cycle ago.
+        # Control of the word that memory shows now, read a cycle ago.
         control = Signal.like(self.control)
         with m.If(self.advance):
             m.d.sync += control.eq(self.control)
@@ -115,7 +115,7 @@ class OperandRow(wiring.Component):
             "partial_north": self.partial_north,
             "partial_south": self.partial_south,
         }
-        # Nothing stands east of the last column.
+        # Open outputs of the last column.
         values |= {east: Signal.like(values[west], name=east) for west, east in PE_CHAINS}
         repeat(
             m,

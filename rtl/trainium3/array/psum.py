@@ -1,4 +1,4 @@
-"""PSUM: the accumulation memory under the array.
+"""PSUM: the accumulation memory below the array.
 
 Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM; ``nki.isa.nc_matmul_mx``, psum_accumulate_flag.
 """
@@ -17,12 +17,12 @@ from bitpath.rtl.trainium3.array.psum_column import PsumColumn, PsumMode
 
 
 def psum_address(config: PsumConfig) -> data.StructLayout:
-    """Where a result lies; the address inside a bank is lowest."""
+    """Layout of a result's address: index in the bank lowest, then the bank."""
     return data.StructLayout({"index": ceil_log2(config.bank_depth), "bank": max(1, ceil_log2(config.banks))})
 
 
 def write_layout(config: PsumConfig) -> data.StructLayout:
-    """One result for each column, to be written or accumulated."""
+    """Layout of a write: one result for each column, stored or accumulated by its mode."""
     return data.StructLayout(
         {
             "values": wide_array(FP32.width, config.cols),
@@ -34,14 +34,14 @@ def write_layout(config: PsumConfig) -> data.StructLayout:
 
 
 def host_layout(config: PsumConfig) -> data.StructLayout:
-    """A host access: ``values`` are stored as they are where ``write`` is set, else the place is read."""
+    """Layout of a host access: ``write`` stores ``values`` unchanged, else the address is read."""
     return data.StructLayout(
         {"values": wide_array(FP32.width, config.cols), "address": psum_address(config), "write": 1}
     )
 
 
 def psum_members(config: PsumConfig) -> dict[str, wiring.Member]:
-    """The ports of :class:`Psum`."""
+    """Return the members of :class:`Psum`."""
     columns = wide_array(FP32.width, config.cols)
     random = wide_array(DROPPED_BITS, config.cols)
     return {
@@ -53,25 +53,25 @@ def psum_members(config: PsumConfig) -> dict[str, wiring.Member]:
 
 
 class Psum(wiring.Component):
-    """Banks of accumulators; a place holds an FP32 code, or a BF16 code above 16 zeros, for each column.
+    """Banks of accumulators; a word holds an FP32 code, or a BF16 code above 16 zeros, for each column.
 
-    A result overwrites where flag bit 0 is set and bit 2 is not, else it is added to what is there, in FP32 with RNE;
-    a BF16 destination rounds once more, RNE or stochastic, just before the write.
+    A result overwrites the word if flag bit 0 is set and bit 2 is not; else it is added in FP32 with RNE. A BF16
+    destination rounds once more, RNE or stochastic, just before the write.
 
-    A lane may write every cycle, and the same place again in the next; two lanes may not use one bank in the same
-    cycle (the engine sees to that). The host is served where no lane uses the bank. A result is in place two cycles
-    after it was given.
+    Latency: a write takes effect after two cycles; a read of the same word in the next cycle sees it. Throughput: one
+    write a cycle for each lane, also to the same word. Two lanes must not use one bank in the same cycle; the engine
+    ensures it. The host waits while a lane uses its bank.
 
     Parameters
     ----------
-    config : columns, lanes, banks.
+    config : numbers of columns, lanes and banks.
 
     Members
     -------
     write : In(write_layout), one for each lane
-    random : In(stream of 16 bits for each column, always valid), one for each lane; taken with a
-        stochastic write
-    host : In(stream of host_layout), data : Out(stream of 32 bits for each column), an answer for each read
+    random : In(stream of 16 bits for each column, always valid), one for each lane; ready with a stochastic write
+    host : In(stream of host_layout)
+    data : Out(stream of 32 bits for each column), one beat for each read of the host
     """
 
     def __init__(self, config: PsumConfig):
@@ -126,7 +126,7 @@ class Psum(wiring.Component):
         return m
 
     def _answer(self, m: Module, answers) -> None:
-        """A bank's read data, for as long as the host takes to accept it."""
+        """Offer a bank's read data on ``data`` until the host accepts it."""
         held = Signal(self.data.payload.shape())
         waiting = Signal()
         arriving = Signal()

@@ -20,11 +20,11 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 OVERWRITING_FLAGS = [
     flag for flag in range(8) if flag & AccumulateFlag.FIRST_OVERWRITE and not flag & AccumulateFlag.FIRST_ACCUMULATE
 ]
-"""Values of psum_accumulate_flag that overwrite; every other accumulates."""
+"""Values of psum_accumulate_flag that overwrite; all others accumulate."""
 
 
 class PsumMode(data.Struct):
-    """How a result is written: the bits of psum_accumulate_flag, and the destination's format and rounding."""
+    """Write mode: the bits of psum_accumulate_flag, and the destination's format and rounding."""
 
     flag: 3
     bf16: 1
@@ -32,14 +32,14 @@ class PsumMode(data.Struct):
 
 
 class PsumColumn(wiring.Component):
-    """A column of a bank: the place at ``index`` becomes ``value``, or itself plus ``value`` in FP32 with RNE.
+    """A column of a bank: ``cells[index] = value`` or ``cells[index] + value``, in FP32 with RNE.
 
-    For a BF16 destination the result is rounded once more. The place is read in the cycle in which ``index`` is given
-    and written in the next; one that was just written is read with its new content.
+    A BF16 destination rounds the result once more. Pipeline: read in the cycle of ``index``, add, round and write in the
+    next. A read forwards a write of the same cycle, so the same index may follow at once.
 
     Parameters
     ----------
-    depth : places.
+    depth : words of the bank.
 
     Members
     -------
@@ -47,9 +47,9 @@ class PsumColumn(wiring.Component):
     value : In(32), FP32
     mode : In(PsumMode)
     random : In(16), for stochastic rounding
-    write : In(1), the place is written
-    store : In(1), ... with ``value`` as it is
-    present : Out(32), what the place held, in the next cycle
+    write : In(1), write enable
+    store : In(1), write ``value`` unchanged
+    present : Out(32), the word before the write, one cycle after ``index``
     """
 
     def __init__(self, depth: int):
@@ -58,7 +58,7 @@ class PsumColumn(wiring.Component):
 
     @staticmethod
     def ports(depth: int) -> dict[str, wiring.Member]:
-        """The members of one."""
+        """Return the members of one column."""
         return {
             "index": In(range(depth)),
             "value": In(FP32.width),
@@ -130,7 +130,7 @@ class PsumColumn(wiring.Component):
         narrow = instantiate(m, platform, "narrow", Fp32ToBf16)
         m.d.comb += [
             overwrite.eq(mode.flag.matches(*OVERWRITING_FLAGS)),
-            # A NaN takes the adder's way also where it overwrites: it leaves as the one NaN that results carry.
+            # A NaN passes the adder even if it overwrites, and becomes the canonical NaN.
             total.eq(Mux(overwrite & ~left.o.nan, value, rounder.o)),
             narrow.i.eq(total),
             narrow.stochastic.eq(mode.stochastic),

@@ -1,7 +1,7 @@
-"""PSUM with the generators of its stochastic rounding.
+"""PSUM with the random number generators of its stochastic rounding.
 
-Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM; which generator feeds which column is a choice
-of this project.
+Ref: "Trainium3 Architecture Guide for NKI", BF16 Matmul Results in PSUM. The assignment of generators to columns is a
+choice of this project.
 """
 
 from amaranth import Array, Module
@@ -18,34 +18,35 @@ from bitpath.rtl.trainium3.vector.xorwow import Xorwow, lane_bits
 from bitpath.rtl.trainium3.vector.xorwow_lane import LaneNumbers, LaneStates
 
 LANE_COLUMNS = LaneNumbers.size // DROPPED_BITS
-"""Columns that a XORWOW lane's four words serve."""
+"""Columns of one XORWOW lane: four words of two half-words."""
 
 
 def generators(config: PsumConfig) -> XorwowConfig:
-    """The XORWOW lanes of one of PSUM's lanes."""
+    """Configuration of the XORWOW lanes of one PSUM lane."""
     return XorwowConfig(lanes=-(-config.cols // LANE_COLUMNS))
 
 
 def generator_address(config: PsumConfig) -> data.StructLayout:
-    """One XORWOW lane: among those of a PSUM lane, and which PSUM lane."""
+    """Layout of a generator's address: the XORWOW lane lowest, then the PSUM lane."""
     return data.StructLayout({"lane": lane_bits(generators(config)), "psum_lane": max(1, ceil_log2(config.lanes))})
 
 
 class StochasticPsum(wiring.Component):
-    """PSUM whose lanes have XORWOW lanes of their own, one for every 8 columns.
+    """PSUM with XORWOW lanes for each PSUM lane, one for every 8 columns.
 
-    Column c takes half-word c mod 8 of XORWOW lane c div 8: of word (c mod 8) div 2, the low half first. All generators
-    of a PSUM lane step once with each of its stochastic writes to BF16, and with nothing else.
+    Column c takes half-word ``c % 8`` of XORWOW lane ``c // 8``, counted from the low half of word 0. All generators of a
+    PSUM lane step once with each of its stochastic writes to BF16.
 
     Parameters
     ----------
-    config : of PSUM.
+    config : configuration of PSUM.
 
     Members
     -------
-    write, host, data : as :class:`Psum`'s
+    write, host, data : those of :class:`Psum`
     load : In(stream of a generator's address and states, always ready)
-    shown : In(generator_address), states : Out(LaneStates), those of that generator as they are now
+    shown : In(generator_address)
+    states : Out(LaneStates), present states of the generator ``shown``
     """
 
     def __init__(self, config: PsumConfig):
@@ -77,7 +78,7 @@ class StochasticPsum(wiring.Component):
                 source.load.p.lane.eq(self.load.p.address.lane),
                 source.load.p.states.eq(self.load.p.states),
                 source.lane.eq(self.shown.lane),
-                # In both, half-word c is the c-th from the bottom.
+                # Half-word c is the c-th from the bottom in both layouts.
                 psum.random[lane].payload.eq(source.random.payload),
                 source.random.ready.eq(psum.random[lane].ready),
             ]

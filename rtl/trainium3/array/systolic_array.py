@@ -1,4 +1,4 @@
-"""The systolic array of quad-MX PEs.
+"""Systolic array of quad-MX PEs.
 
 Ref: "Trainium3 Architecture Guide for NKI", LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul_mx``, Tiling Mode.
 """
@@ -22,7 +22,7 @@ from bitpath.rtl.trainium3.dot.element_map import MapTable, OperandWord
 
 
 class Tiling(enum.Enum, shape=2):
-    """How many tiles the rows are divided into."""
+    """Division of the rows into tiles."""
 
     FULL = 0
     HALVES = 1
@@ -30,22 +30,22 @@ class Tiling(enum.Enum, shape=2):
 
 
 def tilings(config: ArrayConfig) -> list[Tiling]:
-    """The tilings that the number of row groups allows."""
+    """Return the tilings that the number of row groups permits."""
     return [tiling for tiling in Tiling if config.groups >> tiling.value]
 
 
 def tile_groups(config: ArrayConfig, tiling: Tiling) -> int:
-    """Row groups in a tile."""
+    """Number of row groups in a tile."""
     return config.groups >> tiling.value
 
 
 def leader(config: ArrayConfig, group: int, tiling: Tiling) -> int:
-    """The first group of the tile that ``group`` belongs to: it controls the tile and gets its results."""
+    """First group of the tile of ``group``; it controls the tile and receives its results."""
     return group // tile_groups(config, tiling) * tile_groups(config, tiling)
 
 
 def operand_write_layout(config: ArrayConfig) -> data.StructLayout:
-    """One word for each row, and which row groups store theirs."""
+    """Layout of an operand write: one word for each row, and a write enable for each row group."""
     return data.StructLayout(
         {
             "words": wide_array(OperandWord, config.rows),
@@ -56,25 +56,31 @@ def operand_write_layout(config: ArrayConfig) -> data.StructLayout:
 
 
 class SystolicArray(wiring.Component):
-    """``result[c] = partial[c] + sum over rows of dot(stationary[row][c], moving[row])``, each PE rounding as it adds.
+    """``result[c] = partial[c] + sum over rows of dot(stationary[row][c], moving[row])``, rounded in each PE::
 
-    Rows form groups, and groups form tiles as ``tiling`` says; each tile has its leading group's control, partial sums
-    and results. Operands lie in the rows' memories, and control reaches a row when the partial sums from above do. Whole
-    vectors go in and come out: skew and de-skew of the columns are inside. ``tiling`` may change while nothing is in
-    flight.
+                 partial -> skew    top
+        control -> row 0:  memory -> map -> PE -> PE -> PE     operands move east
+                     |                       |     |     |
+                   row 1:  memory -> map -> PE -> PE -> PE     control and partial sums move south
+                                             |     |     |
+                                 bottom -> deskew -> result
 
-    Stationary words are shifted in over ``cols`` cycles while moving words pass. A new load may begin ``cols``
-    cycles after a swap: by then the swap has passed the last column.
+    Rows form groups, and ``tiling`` joins groups to tiles; a tile has the control, partial sums and results of its first
+    group. Control reaches a row together with the partial sums from above. Vectors enter and leave whole: skew and deskew
+    of the columns are inside. ``tiling`` may change only while nothing is in flight.
 
-    Latency: ``tile_rows * row_latency + cols + 1`` cycles, one moving word a cycle for each tile.
+    Stationary words shift in over ``cols`` cycles while moving words pass. A load may start ``cols`` cycles after a swap,
+    when the swap has passed the last column.
+
+    Latency: ``tile_rows * row_latency + cols + 1`` cycles. Throughput: one moving word a cycle for each tile.
 
     Parameters
     ----------
-    config : rows, cols, operand memory and the PE.
+    config : rows, columns, operand memory and PE.
 
     Members
     -------
-    advance : In(1), without it everything but the writing of operands stands still
+    advance : In(1), clock enable of all but the operand writes
     tiling : In(Tiling)
     fp4_table : In(MapTable), for E2M1 operands
     write : In(operand_write_layout)
@@ -130,14 +136,14 @@ class SystolicArray(wiring.Component):
         return m
 
     def _select(self, m: Module, target: Value, choices: dict[Tiling, Value]) -> None:
-        """``target`` gets the choice for the present tiling."""
+        """Drive ``target`` with the choice of the present tiling."""
         with m.Switch(self.tiling):
             for tiling, choice in choices.items():
                 with m.Case(tiling):
                     m.d.comb += target.eq(choice)
 
     def _rows(self, m: Module, platform: Any, group: int, control: Value, partial: Value) -> tuple[Value, Value]:
-        """The rows of a group below ``control`` and ``partial``; what they pass on at the bottom."""
+        """Instantiate a group's rows below ``control`` and ``partial``; return control and partial sums at their bottom."""
         config = self.config
         words = self.write.words.as_value()
         control_south = Signal.like(control, name=f"control_south_{group}")
@@ -167,14 +173,14 @@ class SystolicArray(wiring.Component):
         return control_south, partial_south
 
     def _leave(self, m: Module, platform: Any, group: int, bottom: Value, passed: list[tuple[Value, Value]]) -> None:
-        """Results of the tile that a group leads, from the bottom of the tile's last group."""
+        """Connect a leading group's results to the bottom of its tile's last group."""
         config = self.config
         leads = [tiling for tiling in tilings(config) if leader(config, group, tiling) == group]
         last = {tiling: passed[group + tile_groups(config, tiling) - 1] for tiling in leads}
         valid = Signal(name=f"valid_{group}")
         self._select(m, bottom, {tiling: partial for tiling, (_, partial) in last.items()})
         self._select(m, valid, {tiling: control.valid for tiling, (control, _) in last.items()})
-        # The bottom's control is a cycle ahead of its partial sums, and these wait for the last column.
+        # Control is a cycle ahead of its partial sums, which wait for the last column.
         delay = instantiate(m, platform, f"valid_delay_{group}", Delay, 1, config.cols + 1)
         m.d.comb += [
             delay.advance.eq(self.advance),

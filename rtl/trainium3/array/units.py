@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit records of the systolic array and PSUM."""
 
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.array.config import ArrayConfig, PsumConfig
@@ -52,4 +52,4 @@ CONTROL = (
     "psum",
     "stochastic_psum",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

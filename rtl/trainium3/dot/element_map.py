@@ -35,7 +35,7 @@ class OperandWord(data.Struct):
 
 
 class ElementMap(wiring.Component):
-    """Combinational map of E2M1 elements e, ``o.elements[k] = fp4_table.codes[e[k]]``; FP8 elements pass unchanged.
+    """Combinational map of E2M1 elements e, ``o.elements[k] = fp4_table.codes[e[k]]``; elements in FP8 pass unchanged.
 
     Parameters
     ----------

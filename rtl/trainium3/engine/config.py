@@ -9,14 +9,14 @@ from bitpath.rtl.trainium3.array.config import ArrayConfig, PsumConfig
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig:
-    """The tensor engine: an array, PSUM and sequencers.
+    """Configuration of the tensor engine: array, PSUM and sequencers.
 
     Attributes
     ----------
-    array : the PEs and their operand memory.
-    psum_banks, psum_bank_depth : PSUM behind the array; see :class:`PsumConfig`.
-    chain_depth : moving words whose partial sums can wait between two passes over the rows; the moving size of a
-        contraction that needs more than one pass is limited to it.
+    array : PEs and operand memory.
+    psum_banks, psum_bank_depth : banks of PSUM and words of each; see :class:`PsumConfig`.
+    chain_depth : moving words whose partial sums fit the chain memory between two passes over the rows; it limits the
+        moving size of a contraction of several passes.
     """
 
     array: ArrayConfig = field(default_factory=ArrayConfig)

@@ -1,4 +1,4 @@
-"""Instructions to the row tiles, in order."""
+"""In-order dispatch of instructions to the row tiles."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -10,27 +10,26 @@ from bitpath.rtl.trainium3.engine.instruction import Opcode, destination_layout,
 from bitpath.rtl.trainium3.engine.sequencer import load_layout, multiply_layout
 
 IN_FLIGHT = 8
-"""Multiplications of one tile between their dispatch and their last result."""
+"""Largest number of multiplications of one tile in flight, from dispatch to last result."""
 
 
 class Dispatch(wiring.Component):
-    """Hands each instruction to its tile's sequencer, and a multiplication's destination to its write-back.
+    """Sends each instruction to its tile's sequencer, and a multiplication's destination to the tile's write-back.
 
-    Tiles work side by side. An instruction waits while its queue is full, while rows are still at work under another
-    tiling, and while another tile has results on the way to the PSUM bank that it writes: so accumulation into a bank
-    happens in the order of the instructions.
+    Tiles work in parallel. Dispatch stalls on three hazards: the queue is full; rows are busy under another tiling;
+    another tile has results in flight to the same PSUM bank. So a bank accumulates in the order of the instructions.
 
     Parameters
     ----------
-    config : of the engine.
+    config : configuration of the engine.
 
     Members
     -------
     i : In(stream of instruction_layout)
     load, multiply, destination : Out(streams), one for each row group
     tiling : Out(Tiling)
-    idle : In(groups), nothing is queued or on the way in the tile
-    done : In(groups), a tile's multiplication has given its last result to PSUM bank done_bank of the group
+    idle : In(groups), the tile has nothing queued or in flight
+    done : In(groups), a multiplication of the tile writes its last result to PSUM, bank ``done_bank``
     done_bank_0, ... : In(bank), one for each row group
     """
 
@@ -78,8 +77,7 @@ class Dispatch(wiring.Component):
                 multiply.p.chain_in.eq(p.chain_in),
                 multiply.p.swap.eq(unused_load),
                 destination.p.eq(p.destination),
-                # Both queues take a multiplication in the same cycle or neither does. They are queues, whose readiness
-                # does not wait for validity.
+                # Both queues take a multiplication in the same cycle. Their ready does not depend on valid.
                 multiply.valid.eq(here & ~is_load & bank_free & destination.ready),
                 destination.valid.eq(here & ~is_load & bank_free & multiply.ready),
             ]
@@ -90,7 +88,7 @@ class Dispatch(wiring.Component):
         return m
 
     def _banks(self, m: Module):
-        """Whether the instruction's tile may write its bank; counts what is on the way to each."""
+        """Return 1 if the instruction's tile may write its bank; count the multiplications in flight to each bank."""
         config = self.config
         p = self.i.p
         groups = config.array.groups

@@ -1,4 +1,4 @@
-"""The tensor engine's instructions: one pass of one tile over the array each.
+"""Instructions of the tensor engine, each a pass of one tile over the array.
 
 Ref: "Trainium3 Architecture Guide for NKI", LoadStationary and MultiplyMoving; ``nki.isa.nc_matmul_mx``.
 """
@@ -16,19 +16,19 @@ from bitpath.rtl.trainium3.engine.config import EngineConfig
 
 
 class Opcode(enum.Enum, shape=1):
-    """What an instruction does."""
+    """Operation codes of the instructions."""
 
     LOAD_STATIONARY = 0
     MULTIPLY_MOVING = 1
 
 
 def count_width(config: EngineConfig) -> int:
-    """Bits of a number of moving words, from 0 to all that operand memory holds."""
+    """Bits of a count of moving words, 0 to ``operand_depth``."""
     return ceil_log2(config.array.operand_depth) + 1
 
 
 def destination_layout(config: EngineConfig) -> data.StructLayout:
-    """Where the ``count`` results of a multiplication go: to PSUM, or with ``chain_out`` to the next pass over the rows."""
+    """Layout of a multiplication's destination: ``count`` results to PSUM, or with ``chain_out`` to the next pass."""
     return data.StructLayout(
         {
             "count": count_width(config),
@@ -39,15 +39,15 @@ def destination_layout(config: EngineConfig) -> data.StructLayout:
     )
 
 
-# Amaranth takes milliseconds for a layout, and a host asks for it with every instruction.
+# Cached: a host uses the layout with every instruction, and Amaranth takes milliseconds to create it.
 @cache
 def instruction_layout(config: EngineConfig) -> data.StructLayout:
-    """One instruction.
+    """Layout of one instruction and its destination.
 
     ``group`` is the first row group of its tile. LOAD_STATIONARY reads ``cols`` words from ``operand_address`` on, the
-    first for column 0; the operands are held from the next multiplication on. MULTIPLY_MOVING reads
-    ``destination.count`` words, at least one, and adds their products to the partial sums that the pass before left,
-    where ``chain_in`` is set, else to +0. A chained count is at most ``chain_depth``.
+    first for column 0; the next multiplication uses them. MULTIPLY_MOVING reads ``destination.count`` words, 1 or more,
+    and adds their products to the previous pass's partial sums if ``chain_in`` is set, else to +0. With ``chain_in`` or
+    ``chain_out`` the count must be at most ``chain_depth``.
     """
     return data.StructLayout(
         {

@@ -1,4 +1,4 @@
-"""One row tile's sequencer: loads stationary operands behind the multiplication that goes on."""
+"""Sequencer of a row tile: loads stationary operands during a multiplication."""
 
 from amaranth import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -12,13 +12,13 @@ from bitpath.rtl.trainium3.engine.instruction import count_width
 
 
 def load_layout(config: EngineConfig) -> data.StructLayout:
-    """A load; ``replace`` says that the operands loaded before were never used."""
+    """Layout of a load, whose ``replace`` is set if no multiplication used the previous load."""
     address = ceil_log2(config.array.operand_depth)
     return data.StructLayout({"address": address, "format": ElementFormat, "replace": 1})
 
 
 def multiply_layout(config: EngineConfig) -> data.StructLayout:
-    """A multiplication; ``swap`` says that it uses operands loaded since the one before."""
+    """Layout of a multiplication, whose ``swap`` is set if operands were loaded since the previous one."""
     address = ceil_log2(config.array.operand_depth)
     return data.StructLayout(
         {"address": address, "format": ElementFormat, "count": count_width(config), "chain_in": 1, "swap": 1}
@@ -26,21 +26,21 @@ def multiply_layout(config: EngineConfig) -> data.StructLayout:
 
 
 class Sequencer(wiring.Component):
-    """Turns loads and multiplications into the control of a tile's rows, cycle by cycle.
+    """Issues the row control of loads and multiplications, cycle by cycle.
 
-    A load takes ``cols`` cycles and begins once the second copies are free: when the swap before it has passed the last
-    column. A multiplication takes a cycle for its swap, if it has one, and one for each word; it waits for its load, and
-    word by word for the partial sums that it continues.
+    A load takes ``cols`` cycles and starts when the second copies are free: the previous swap has passed the last column.
+    A multiplication takes one cycle for its swap, if any, and one for each word. It stalls for its load, and for each
+    chained word until its partial sums are valid.
 
     Parameters
     ----------
-    config : of the engine.
+    config : configuration of the engine.
 
     Members
     -------
     load : In(stream of load_layout), multiply : In(stream of multiply_layout)
-    chain_valid : In(1), a vector of partial sums waits; chain_take : Out(1), it is used in this cycle
-    loading : Out(1), a load that no multiplication uses yet is on its way down the rows, which read operand memory for it
+    chain_valid : In(1), chain_take : Out(1), handshake of the chained partial sums
+    loading : Out(1), an unused load is in flight: rows still read operand memory for it
     control : Out(control_layout)
     """
 
@@ -62,7 +62,7 @@ class Sequencer(wiring.Component):
         cols = self.config.array.cols
         control, load, multiply = self.control, self.load, self.multiply
 
-        loaded = Signal()  # the second copies hold operands that no multiplication uses yet
+        loaded = Signal()  # the second copies hold operands of an unused load
         since_swap = Signal(range(cols + 1), init=cols)
         with m.If(since_swap != cols):
             m.d.sync += since_swap.eq(since_swap + 1)
@@ -77,7 +77,7 @@ class Sequencer(wiring.Component):
             m.d.comb += [control.load.eq(1), load.ready.eq(column == cols - 1)]
             m.d.sync += [column.eq(column + 1), loaded.eq(column == cols - 1)]
 
-        # A load in use needs no such count: its multiplication's results come later than it has passed.
+        # A used load needs no count: its multiplication's results come after it has passed all rows.
         down = self.config.array.rows * self.config.array.row_latency
         rows_left = Signal(range(down + 1))
         m.d.comb += self.loading.eq(rows_left.any())
@@ -96,7 +96,7 @@ class Sequencer(wiring.Component):
         ]
         with m.If(multiply.valid):
             with m.If(multiply.p.swap & ~swapped):
-                # A load that still waits to replace what is loaded was sent before this multiplication, and is its own.
+                # A pending load that replaces the present one was issued before this multiplication and belongs to it.
                 with m.If(loaded & ~(load.valid & load.p.replace)):
                     m.d.comb += control.swap.eq(1)
                     m.d.sync += [swapped.eq(1), loaded.eq(0), since_swap.eq(0)]

@@ -1,4 +1,4 @@
-"""The tensor engine: instructions in, PSUM out.
+"""Tensor engine: instructions in, PSUM out.
 
 Ref: "Trainium3 Architecture Guide for NKI", Tensor Engine; ``nki.isa.nc_matmul_mx``.
 """
@@ -24,18 +24,22 @@ from bitpath.rtl.trainium3.engine.sequencer import Sequencer
 from bitpath.rtl.trainium3.engine.write_back import WriteBack
 
 QUEUE_DEPTH = 4
-"""Instructions of each kind that wait in a tile."""
+"""Depth of a tile's queues of loads and of multiplications."""
 
 
 class TensorEngine(wiring.Component):
-    """An array with its operand memory, PSUM, and a sequencer for each row tile.
+    """Systolic array with operand memory, PSUM, and a sequencer for each row tile::
 
-    The host writes operands and the FP4 map, streams instructions in, waits until ``busy`` is low, and reads PSUM. What
-    an instruction computes depends on the operands alone: neither on the array's shape nor on its pipelining, since a
-    contraction of more rows than the array has is continued, pass after pass, from where the one before ended.
+        instruction -> dispatch -> queues -> sequencer -> array -> write-back -> PSUM <-> host
+                                                ^                      |
+                                                +---- chain memory <---+
 
-    Throughput: a moving word a cycle for each tile, less a cycle for each swap; loads are hidden behind multiplications
-    of ``2 * cols`` words and more.
+    The host writes operands and the FP4 map, streams instructions in, waits until ``busy`` is low, and reads PSUM.
+    Results do not depend on the array's shape or pipelining: a contraction of more rows than the array has continues in
+    further passes from the chained partial sums.
+
+    Throughput: one moving word a cycle for each tile, and one cycle for each swap. Multiplications of ``2 * cols`` words
+    and more hide the loads.
 
     Parameters
     ----------
@@ -45,10 +49,10 @@ class TensorEngine(wiring.Component):
     -------
     instruction : In(stream of instruction_layout)
     write : In(stream of operand_write_layout, always ready)
-    table : In(stream of MapTable, always ready); all zero after reset, so set it before E2M1 operands are used
+    table : In(stream of MapTable, always ready); zero after reset, so write it before E2M1 operands are used
     random : In(stream of 16 bits for each column, always valid), one for each row group; for stochastic rounding
     host : In(stream of host_layout), data : Out(stream of 32 bits for each column), access to PSUM
-    busy : Out(1), an instruction has come and is not done: results are not all in PSUM, or a load is on its way
+    busy : Out(1), an instruction is pending or in flight
     retired : Out(32), multiplications completed since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was high
     """
@@ -103,7 +107,7 @@ class TensorEngine(wiring.Component):
         return m
 
     def _tile(self, m: Module, platform: Any, group: int, array: SystolicArray, psum: Psum, dispatch: Dispatch):
-        """What works when ``group`` leads a tile; returns the pulse of a multiplication completed."""
+        """Connect the tile that ``group`` leads; return a pulse for each completed multiplication."""
         config = self.config
         sequencer = instantiate(m, platform, f"sequencer_{group}", Sequencer, config)
         write_back = instantiate(m, platform, f"write_back_{group}", WriteBack, config)
@@ -137,7 +141,7 @@ class TensorEngine(wiring.Component):
             write_back.result.eq(array.result[group]),
             write_back.result_valid.eq(array.result_valid[group]),
             psum.write[group].eq(write_back.write),
-            # A multiplication leaves its queue of destinations with its last result.
+            # A destination stays queued until the last result of its multiplication.
             dispatch.idle[group].eq(~(Cat(queue.r_rdy for queue in queues).any() | sequencer.loading)),
             dispatch.done[group].eq(write_back.done),
             dispatch.done_bank[group].eq(write_back.write.address.bank),

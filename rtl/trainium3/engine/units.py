@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit record of the tensor engine."""
 
 from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.trainium3.engine.config import EngineConfig
@@ -22,4 +22,4 @@ CONTROL = (
     "write_back",
     "instruction",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

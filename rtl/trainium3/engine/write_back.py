@@ -1,4 +1,4 @@
-"""A row tile's results to PSUM, or to the next pass over the rows."""
+"""Write-back of a row tile's results to PSUM or to the next pass over the rows."""
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
@@ -12,20 +12,20 @@ from bitpath.rtl.trainium3.engine.instruction import count_width, destination_la
 
 
 class WriteBack(wiring.Component):
-    """Gives each result its place: the destinations come in the order of the results.
+    """Assigns destinations to results; both arrive in the same order.
 
     Parameters
     ----------
-    config : of the engine.
+    config : configuration of the engine.
 
     Members
     -------
-    destination : In(stream of destination_layout), taken with the last of its results
+    destination : In(stream of destination_layout), ready with its last result
     result : In(ArrayLayout(32, cols)), result_valid : In(1)
     write : Out(write_layout), to PSUM
     chain : Out(ArrayLayout(32, cols)), chain_valid : Out(1), to the next pass
-    done : Out(1), the last result of a multiplication goes to PSUM
-    retired : Out(1), the last result of a multiplication is here
+    done : Out(1), the last result of a multiplication is written to PSUM
+    retired : Out(1), the last result of a multiplication, written or chained
     """
 
     def __init__(self, config: EngineConfig):

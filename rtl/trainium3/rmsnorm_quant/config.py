@@ -1,4 +1,4 @@
-"""Configuration of RMSNorm-Quant."""
+"""Configuration of the RMSNorm-Quant row unit."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from bitpath.rtl.common.config import require_range
 
 @dataclass(frozen=True, kw_only=True)
 class RmsNormQuantConfig:
-    """The RMSNorm-Quant row unit.
+    """Configuration of the RMSNorm-Quant row unit.
 
     Attributes
     ----------
-    lanes : rows that are worked on in step, one a lane.
-    max_row_length : elements that a lane's row memory holds.
+    lanes : rows in parallel, one for each lane.
+    max_row_length : elements of a lane's row memory.
     """
 
     lanes: int = 2

@@ -1,4 +1,4 @@
-"""One lane of the RMSNorm-Quant row unit: a row's memory, and all that is computed of it."""
+"""Lane of the RMSNorm-Quant row unit: row memory and datapath."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, wiring
@@ -15,23 +15,30 @@ from bitpath.rtl.trainium3.rmsnorm_quant.statistics import Statistics
 
 
 class RmsNormQuantLane(wiring.Component):
-    """A row in BF16; what is done with it in each cycle comes from outside, for all lanes alike.
+    """Memory and datapath of one BF16 row; the sequencer's ``control`` drives all lanes alike::
+
+        hidden ---> square sum -------------> statistics: 1 / RMS, scale, 1 / scale
+           |                                    |
+           +-> row memory --> normalise -+      v
+                  ^    |                 |   quantise --> o
+                  +----|-----------------+      ^
+                       +------------------------+
 
     Parameters
     ----------
-    config : of the row unit.
+    config : configuration of the row unit.
 
     Members
     -------
     control : In(lane_control)
-    options : In(OPTIONS), in_scale : In(32), as the row's command says
+    options : In(OPTIONS), in_scale : In(32), fields of the row's command
     hidden : In(16), BF16
-    gamma : In(32), FP32, GAMMA_LATENCY cycles after its element was read
-    o : Out(8), OUTPUT_LATENCY cycles of ``control.advance`` after its element was read
+    gamma : In(32), FP32, GAMMA_LATENCY cycles after the read of its element
+    o : Out(8), OUTPUT_LATENCY cycles of ``control.advance`` after the read of its element
     """
 
     PUT_LATENCY = 1 + NormalizePass.LATENCY
-    """Cycles from an element's reading to its normalised value."""
+    """Cycles from the read of an element to its normalised value."""
     GAMMA_LATENCY = 1 + NormalizePass.GAMMA_LATENCY
     OUTPUT_LATENCY = 1 + QuantizePass.LATENCY
 
@@ -80,8 +87,8 @@ class RmsNormQuantLane(wiring.Component):
             ),
         ]
 
-        # The largest absolute value of what is quantised: the elements as they come, or as they are written back. As integers
-        # their codes are in order, NaN last.
+        # Largest magnitude of the elements to quantise, as they arrive or as pass 2 writes them back. Codes without sign
+        # compare as integers, with NaN above all.
         largest, magnitude = Signal(BF16.width - 1, reset_less=True), stored[:-1]
         m.d.comb += [
             statistics.phase.eq(control.phase),

@@ -1,4 +1,4 @@
-"""What travels in the RMSNorm-Quant row unit: its command, its phases, the control of its lanes, its output.
+"""Layouts of the RMSNorm-Quant row unit: command, phases, lane control and output.
 
 Ref: "RMSNorm-Quant Kernel Design Specification", and the kernel that it describes (SPEC and RQ of
 :mod:`bitpath.golden.trainium3.declarations.vector`).
@@ -13,13 +13,13 @@ from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 
 NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
-"""The row unit computes with these; rows are summed serially."""
+"""Numerics of the row unit, which sums the squares of a row serially."""
 LANE_BYTE = NUMERICS.output.width
-"""Bits that a lane gives a cycle: one element, or one byte of the scale."""
+"""Output bits of a lane in a cycle: one element or one byte of the scale."""
 
 
 class Phase(enum.Enum, shape=5):
-    """What all lanes do; each phase but the passes over the row takes a fixed number of cycles."""
+    """Phase of all lanes; all but the passes over the row take a fixed number of cycles."""
 
     IDLE = 0
     # Pass 1, and the time until its last square is added.
@@ -41,7 +41,7 @@ class Phase(enum.Enum, shape=5):
     FLOOR = 13
     TAKE_IN_SCALE = 14
     RECIPROCAL_SCALE = 15
-    # Pass 3.
+    # Pass 3, with the scale bytes behind it.
     QUANTIZE = 16
 
 
@@ -57,27 +57,27 @@ OPTIONS = data.StructLayout(
         "reciprocal_length": FP32.width,
     }
 )
-"""What a command says to all lanes alike.
+"""Command fields that all lanes share.
 
-``static`` takes the scale from ``in_scale`` and gives no scale bytes, else it is the row's. ``quant_only`` leaves the
-normalisation out, and takes no gamma. ``eps_after_root`` adds eps to the root (``EpsPlacement.GOLDEN``), else to the mean.
-``reciprocal_length`` is one over the row's length in FP32. ``has_lower_bound`` is set where the bound exceeds
-``min_dequant_scale``, and then the bound is positive; without a scale of the row's own it has no effect.
+``static`` takes the scale from ``in_scale`` and outputs no scale bytes; else each row has its own. ``quant_only`` skips
+the normalisation and takes no gamma. ``eps_after_root`` adds eps to the root (``EpsPlacement.GOLDEN``), else to the mean.
+``reciprocal_length`` is 1 / row length in FP32. ``has_lower_bound`` must be set if and only if the bound exceeds
+``min_dequant_scale``, so the bound is positive; it has no effect with ``static``.
 """
 
 
 def length_width(config: RmsNormQuantConfig) -> int:
-    """Bits of a number of elements, from 0 to all that row memory holds."""
+    """Bits of a count of elements, 0 to ``max_row_length``."""
     return bits_for(config.max_row_length)
 
 
 def address_width(config: RmsNormQuantConfig) -> int:
-    """Bits of an address of row memory."""
+    """Bits of a row memory address."""
     return max(1, ceil_log2(config.max_row_length))
 
 
 def command_layout(config: RmsNormQuantConfig) -> data.StructLayout:
-    """One row in each lane. The host gives no command of 0 elements, or of more than row memory holds."""
+    """Layout of a command, one row in each lane; ``row_length`` must be 1 to ``max_row_length``."""
     return data.StructLayout(
         {
             "row_length": length_width(config),
@@ -88,12 +88,12 @@ def command_layout(config: RmsNormQuantConfig) -> data.StructLayout:
 
 
 def lane_control(config: RmsNormQuantConfig) -> data.StructLayout:
-    """What all lanes do in a cycle.
+    """Layout of the control of all lanes in one cycle.
 
-    ``start`` is set in the first cycle of a phase. ``begin`` clears what pass 1 sums up. ``store`` puts the element at
-    ``hidden`` to ``write_address``, and squares it; ``add`` adds the square of the cycle before. ``read`` reads
-    ``read_address``. ``put`` writes the normalised element back, to ``write_address``. ``advance`` moves pass 3 on;
-    ``scale_bytes`` says that byte ``scale_byte`` of the scale stands at its end, else an element.
+    ``start`` marks the first cycle of a phase. ``begin`` clears the sums of pass 1. ``store`` writes ``hidden`` to
+    ``write_address`` and squares it; ``add`` adds the previous cycle's square. ``read`` reads ``read_address``. ``put``
+    writes the normalised element back to ``write_address``. ``advance`` is the clock enable of pass 3; ``scale_bytes``
+    outputs byte ``scale_byte`` of the scale instead of an element.
     """
     return data.StructLayout(
         {
@@ -114,10 +114,10 @@ def lane_control(config: RmsNormQuantConfig) -> data.StructLayout:
 
 
 def output_layout(config: RmsNormQuantConfig) -> data.StructLayout:
-    """A byte of every lane's row; ``last`` with the last one."""
+    """Layout of an output beat: one byte of each lane, and ``last`` with the final one."""
     return data.StructLayout({"bytes": data.ArrayLayout(LANE_BYTE, config.lanes), "last": 1})
 
 
 def to_fp32(code: Value) -> Value:
-    """The FP32 code of a BF16 number."""
+    """Return the FP32 code of a BF16 number."""
     return Cat(Const(0, FP32.width - BF16.width), code)

@@ -1,4 +1,4 @@
-"""Pass 2 of RMSNorm-Quant in a lane: elements normalised, and weighted with gamma.
+"""Pass 2 of RMSNorm-Quant in a lane: normalises elements and multiplies them by gamma.
 
 Ref: ``nki.isa.scalar_tensor_tensor``: two multiplications in FP32, then BF16.
 """
@@ -14,14 +14,14 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class NormalizePass(wiring.Component):
-    """``o = bf16(fp32(i * inverse) * gamma)``, an element a cycle.
+    """``o = bf16(fp32(fp32(i * inverse) * gamma))``, rounded to nearest even at each step.
 
-    LATENCY cycles after an element comes its result; gamma comes GAMMA_LATENCY cycles after it.
+    Latency is LATENCY cycles; throughput is one element a cycle. Gamma arrives GAMMA_LATENCY cycles after its element.
 
     Members
     -------
     i : In(32), FP32
-    inverse : In(32), FP32, one over the root mean square
+    inverse : In(32), FP32, reciprocal of the root mean square
     gamma : In(32), FP32
     o : Out(16), BF16
     """

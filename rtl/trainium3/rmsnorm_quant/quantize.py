@@ -1,4 +1,4 @@
-"""Pass 3 of RMSNorm-Quant in a lane: elements to FP8.
+"""Pass 3 of RMSNorm-Quant in a lane: converts elements to FP8.
 
 Ref: RQ of :mod:`bitpath.golden.trainium3.declarations.vector`: tensor_scalar, by the row's scale or a static one.
 """
@@ -24,17 +24,19 @@ RANGE = fp32_constant(Fraction(NUMERICS.output_range))
 
 
 class QuantizePass(wiring.Component):
-    """``o = fp8(i * factor)``, an element a cycle, LATENCY cycles behind it.
+    """``o = fp8(i * factor)``, with a clamp before or after the product::
 
-    With a scale of the row's own, elements are brought within the lower bound first, where there is one, and rounded to
-    BF16. With a static scale the product plus 0 is rounded to BF16 and brought within the range of the output.
+        row's own scale   o = fp8(bf16(clamp(i, lower_bound)) * factor)    clamp only with ``has_lower_bound``
+        static scale      o = fp8(clamp(bf16(i * factor + 0), output_range))
+
+    Latency is LATENCY cycles of ``advance``; throughput is one element a cycle.
 
     Members
     -------
-    advance : In(1), without it nothing moves
+    advance : In(1), clock enable
     options : In(OPTIONS)
     i : In(16), BF16
-    factor : In(32), FP32, one over the scale
+    factor : In(32), FP32, reciprocal of the scale
     o : Out(8)
     """
 
@@ -59,7 +61,7 @@ class QuantizePass(wiring.Component):
         with m.If(self.advance):
             m.d.sync += [element.eq(Mux(applies, bounded, self.i)), product.eq(multiply.o)]
 
-        # With a static scale 0 is added, which turns -0 to +0.
+        # A static scale adds +0, which turns -0 to +0.
         add = instantiate(m, platform, "add", Fp32Add)
         m.d.comb += [add.a.eq(product), add.b.eq(0)]
         total = self._to_bf16(m, platform, "sum", add.o)
@@ -69,13 +71,13 @@ class QuantizePass(wiring.Component):
         return m
 
     def _within(self, m: Module, platform: Any, name: str, number: Value, limit: Value) -> Value:
-        """``max(min(number, limit), -limit)`` in FP32, of a BF16 number."""
+        """Clamp a BF16 number: ``max(min(number, limit), -limit)`` in FP32."""
         clamp = instantiate(m, platform, name, Bf16Clamp)
         m.d.comb += [clamp.i.eq(number), clamp.limit.eq(limit)]
         return clamp.o
 
     def _to_bf16(self, m: Module, platform: Any, name: str, number: Value) -> Value:
-        """The number rounded to BF16."""
+        """Round an FP32 number to BF16."""
         narrow = instantiate(m, platform, f"{name}_to_bf16", Fp32ToBf16)
         m.d.comb += narrow.i.eq(number)
         return narrow.o[FP32.width - BF16.width :]

@@ -1,4 +1,4 @@
-"""The RMSNorm-Quant row unit: rows in BF16 to FP8 rows and their scales.
+"""RMSNorm-Quant row unit: BF16 rows to FP8 rows and their scales.
 
 Ref: "RMSNorm-Quant Kernel Design Specification", and the kernel that it describes (SPEC and RQ of
 :mod:`bitpath.golden.trainium3.declarations.vector`).
@@ -18,36 +18,39 @@ from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout, output_l
 from bitpath.rtl.trainium3.rmsnorm_quant.row_sequencer import RmsNormQuantSequencer
 
 BROADCAST = MultiplyAddConfig()
-"""The PE that gamma passes. It has no ranks but the one at its inputs: gamma is one cycle in it, and one in a register."""
+"""PE that multiplies gamma by 1. It has only its input registers: gamma takes one cycle in it, and one in ``weight``."""
 ONE = BF16.bias << BF16.fraction_bits
 
 
 class RmsNormQuant(wiring.Component):
-    """A row in each lane: sum of squares, one over the root mean square, gamma, absolute maximum, scale, FP8.
+    """One row in each lane, in three passes of one element of each lane a cycle::
 
-    Three passes, an element of every lane a cycle: the row comes in and its squares are summed, one after the other; the
-    row is normalised, weighted, rounded to BF16 and searched for its largest absolute value; the row goes out, and the
-    four bytes of its scale behind it, lowest first. Gamma is given with every command, an element a cycle for all lanes;
-    as in the kernel, it is multiplied by 1 in a PE.
+        1  load: store the row, sum its squares serially
+           1 / RMS
+        2  normalise: multiply by 1 / RMS and gamma, round to BF16, write back, find the largest magnitude
+           scale = largest / output range, 1 / scale
+        3  quantise: multiply by 1 / scale, convert to FP8; then the four bytes of the scale, lowest first
 
-    A command of rows of H elements, from where it is taken to where the next can be, takes without gaps and stalls
+    Each command takes gamma anew, one element a cycle for all lanes; as in the kernel, a PE multiplies it by 1.
 
-        3 H + 74 cycles     with a scale of the rows' own, eps inside the root
-        3 H + 102           ... eps added to the root
-        3 H + 68, 3 H + 96  with a static scale: no scale bytes
-        2 H + 39, 2 H + 33  without normalisation, by either scale
+    Cycles of a command with rows of H elements, without gaps and stalls, until the next command can start:
+
+        3 H + 74            row's own scale, eps inside the root
+        3 H + 102           row's own scale, eps added to the root
+        3 H + 68, 3 H + 96  static scale, eps inside and added
+        2 H + 39, 2 H + 33  without normalisation, row's own and static scale
 
     Parameters
     ----------
-    config : lanes, and the longest row.
+    config : number of lanes and longest row.
 
     Members
     -------
     command : In(stream of command_layout)
-    hidden : In(stream of ArrayLayout(16, lanes)), BF16, element after element
-    gamma : In(stream of 16), BF16 or FP16 as the command says
+    hidden : In(stream of ArrayLayout(16, lanes)), BF16, one element of each row a beat
+    gamma : In(stream of 16), BF16 or FP16, by the command's ``gamma_fp16``
     o : Out(stream of output_layout)
-    busy : Out(1), a command has come and its bytes are not all taken
+    busy : Out(1), a command is pending or its output is not complete
     retired : Out(32), commands completed since reset
     busy_cycles : Out(32), cycles since reset in which ``busy`` was high
     """
@@ -79,7 +82,7 @@ class RmsNormQuant(wiring.Component):
             self.hidden.ready.eq(sequencer.hidden_ready),
             sequencer.gamma_valid.eq(self.gamma.valid),
             self.gamma.ready.eq(sequencer.gamma_ready),
-            # The one of the matmul by ones is loaded and swapped in with each command.
+            # Each command loads and swaps in the stationary 1.
             broadcast.advance.eq(1),
             broadcast.load.eq(begin),
             broadcast.swap_west.eq(begin),

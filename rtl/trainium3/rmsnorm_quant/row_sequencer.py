@@ -1,4 +1,4 @@
-"""The RMSNorm-Quant row unit's sequencer: a command to three passes over the rows, and what is computed between them."""
+"""Sequencer of the RMSNorm-Quant row unit: three passes over the rows, with the statistics between them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import OPTIONS, Phase, address_width, command_layout, lane_control
 
 FUNCTION_CYCLES = DigitRecurrence.LATENCY + 1
-"""Of a phase that computes a function: its result is held at the end of the last one."""
+"""Cycles of a phase with a digit recurrence; its result is registered in the last one."""
 CYCLES = {
     Phase.LOADED: 1,
     Phase.TAKE_SUM: 1,
@@ -33,25 +33,25 @@ CYCLES = {
     Phase.TAKE_IN_SCALE: 1,
     Phase.RECIPROCAL_SCALE: FUNCTION_CYCLES,
 }
-"""How long the phases between the passes take."""
+"""Cycles of each phase between the passes."""
 
 
 class RmsNormQuantSequencer(wiring.Component):
-    """Commands, one after the other, to the control of the lanes.
+    """Executes commands one at a time and drives the control of all lanes.
 
     Parameters
     ----------
-    config : of the row unit.
+    config : configuration of the row unit.
 
     Members
     -------
     command : In(stream of command_layout)
-    hidden_valid : In(1), hidden_ready : Out(1), of the elements
-    gamma_valid : In(1), gamma_ready : Out(1), of gamma
-    o_valid : Out(1), o_ready : In(1), last : Out(1), of the output
+    hidden_valid : In(1), hidden_ready : Out(1), handshake of the elements
+    gamma_valid : In(1), gamma_ready : Out(1), handshake of gamma
+    o_valid : Out(1), o_ready : In(1), last : Out(1), handshake of the output
     control : Out(lane_control)
-    options : Out(OPTIONS), in_scale : Out(ArrayLayout(32, lanes)), of the command
-    idle : Out(1), no command is worked on
+    options : Out(OPTIONS), in_scale : Out(ArrayLayout(32, lanes)), fields of the command
+    idle : Out(1), no command is in progress
     """
 
     def __init__(self, config: RmsNormQuantConfig):
@@ -80,7 +80,7 @@ class RmsNormQuantSequencer(wiring.Component):
         following = Signal(Phase)
         leaves = Signal()
         command = Signal(command_layout(self.config), reset_less=True)
-        # Of an element, or of a byte of the output.
+        # Index of an element or output byte.
         index = Signal(bits_for(self.config.max_row_length + SCALE_BYTES), reset_less=True)
         waited = Signal(range(max(CYCLES.values())), reset_less=True)
         m.d.comb += [
@@ -143,7 +143,7 @@ class RmsNormQuantSequencer(wiring.Component):
         return m
 
     def _write(self, m: Module, platform: Any, index: Value, normalizing: Value) -> None:
-        """Pass 1 stores elements as they come; pass 2 writes them back as far behind their reading as they take."""
+        """Write addresses: pass 1 stores arriving elements; pass 2 writes back PUT_LATENCY cycles after the read."""
         width = address_width(self.config)
         behind = instantiate(m, platform, "put", Delay, 1 + width, RmsNormQuantLane.PUT_LATENCY)
         put, address = behind.o[0], behind.o[1:]
@@ -155,11 +155,11 @@ class RmsNormQuantSequencer(wiring.Component):
         ]
 
     def _quantize(self, m: Module, platform: Any, phase: Value, index: Value, command: Value) -> tuple[Value, Value]:
-        """Pass 3, held up by the output: whether an element is read, and whether the last byte is taken."""
+        """Control of pass 3, which stalls with the output; return read enable and the end of the pass."""
         control, static = self.control, command.options.static
         count = Mux(static, 0, SCALE_BYTES) + command.row_length
         more = (phase == Phase.QUANTIZE) & (index != count)
-        # Elements before the scale bytes; what is read with these is not used.
+        # The scale bytes follow the elements; their reads are not used.
         is_scale = index >= command.row_length
         scale_byte = (index - command.row_length)[: len(control.scale_byte)]
         tags = Cat(more, index + 1 == count, is_scale, scale_byte)

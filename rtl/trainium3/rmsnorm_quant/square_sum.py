@@ -1,6 +1,6 @@
-"""Pass 1 of RMSNorm-Quant in a lane: the sum of the squares.
+"""Pass 1 of RMSNorm-Quant in a lane: sum of squares.
 
-Ref: ``nki.isa.activation_reduce``: squares and their sum in FP32, element after element.
+Ref: ``nki.isa.activation_reduce``: squares and their sum in FP32, element by element.
 """
 
 from amaranth import Module, Signal
@@ -14,14 +14,14 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class SquareSum(wiring.Component):
-    """``o`` is the sum, each square and each sum rounded to FP32, in the order in which the elements come.
+    """``o = fp32(o + fp32(i * i))`` in the order of the elements; one element a cycle.
 
     Members
     -------
-    clear : In(1), the sum becomes +0
-    i : In(32), FP32; its square is held in the next cycle
-    add : In(1), what is held is added
-    o : Out(31), FP32 without its sign: squares have none
+    clear : In(1), sets the sum to +0
+    i : In(32), FP32; its square is registered
+    add : In(1), adds the registered square, one cycle after its element
+    o : Out(31), FP32 without its sign, which is always plus
     """
 
     clear: In(1)
@@ -44,7 +44,7 @@ class SquareSum(wiring.Component):
         ]
         m.d.sync += square.eq(multiply.o)
         with m.If(self.clear):
-            # Squares have no -0: +0 and the first is the first.
+            # Adding the first square to +0 is exact, as squares are never -0.
             m.d.sync += total.eq(0)
         with m.Elif(self.add):
             m.d.sync += total.eq(add.o)

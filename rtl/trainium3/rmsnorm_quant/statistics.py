@@ -1,4 +1,4 @@
-"""What RMSNorm-Quant computes once for a row: one over the root mean square, the scale, and one over the scale.
+"""Statistics of a row in RMSNorm-Quant: reciprocal root mean square, scale, and reciprocal of the scale.
 
 Ref: RQ of :mod:`bitpath.golden.trainium3.declarations.vector`: activation with scale and bias, tensor_scalar, reciprocal.
 """
@@ -22,12 +22,17 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import NUMERICS, OPTIONS, Phase, to_fp32
 
 RECIPROCAL_RANGE = fp32_constant(Fraction(1, NUMERICS.output_range))
-"""Scales are multiplied by it, not divided by the range."""
+"""Factor from largest magnitude to scale, in place of a division by the output range."""
 MIN_SCALE = fp32_constant(NUMERICS.min_dequant_scale)
 
 
 class Statistics(wiring.Component):
-    """A number, and what each phase makes of it; a function of :class:`DigitRecurrence` begins with the phase.
+    """One register ``number`` that each phase updates; a phase's :class:`DigitRecurrence` starts with the phase::
+
+        1 / RMS      TAKE_SUM, MEAN (* 1 / H), ADD_EPS, RECIPROCAL_SQUARE_ROOT
+                     or TAKE_SUM, MEAN, SQUARE_ROOT, ADD_EPS, RECIPROCAL_RMS
+        1 / scale    TAKE_LARGEST, SCALE (* 1 / range), FLOOR, RECIPROCAL_SCALE
+                     or TAKE_IN_SCALE, RECIPROCAL_SCALE
 
     Members
     -------
@@ -35,10 +40,10 @@ class Statistics(wiring.Component):
     start : In(1), the first cycle of the phase
     options : In(OPTIONS)
     in_scale : In(32), FP32
-    sum : In(31), the sum of the squares, FP32 without its sign
-    largest : In(15), the largest magnitude, of BF16
-    o : Out(32), FP32: one over the root mean square in pass 2, one over the scale in pass 3
-    scale : Out(32), FP32, the scale of the row
+    sum : In(31), sum of squares, FP32 without its sign
+    largest : In(15), largest magnitude, BF16 without its sign
+    o : Out(32), FP32, 1 / RMS in pass 2, 1 / scale in pass 3
+    scale : Out(32), FP32, the row's own scale
     """
 
     phase: In(Phase)
@@ -65,7 +70,7 @@ class Statistics(wiring.Component):
             add.b.eq(to_fp32(self.options.eps)),
             bound.i.eq(self.largest),
             bound.limit.eq(self.options.lower_bound[:-1]),
-            # Never negative; NaN stays.
+            # The number is not negative, and NaN compares above all.
             floor.eq(Mux(number < MIN_SCALE, MIN_SCALE, number)),
             self.o.eq(number),
             self.scale.eq(scale),
@@ -91,7 +96,7 @@ class Statistics(wiring.Component):
         return m
 
     def _function(self, m: Module, platform: Any, name: str, cls: type, number: Signal, *phases: Phase) -> None:
-        """The function of the number becomes the number, in these phases."""
+        """Replace the number by its function in these phases."""
         function = instantiate(m, platform, name, cls)
         here = Value.cast(self.phase).matches(*phases)
         m.d.comb += [

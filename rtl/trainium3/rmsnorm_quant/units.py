@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit record of the RMSNorm-Quant row unit."""
 
 from bitpath.rtl.common.unit import CLOCK, OUTPUT, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -36,4 +36,4 @@ CONTROL = (
     "row_sequencer",
     "rmsnorm_quant",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic: sequencers, register files, memories and wiring. They have no mutants."""

@@ -1,4 +1,4 @@
-"""Configurations of Trainium3's vector side."""
+"""Configurations of Trainium3's vector units."""
 
 from dataclasses import dataclass, field
 
@@ -13,11 +13,11 @@ from bitpath.rtl.common.config import PipelineConfig, require_range
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizeMxConfig:
-    """The lanes of a QuantizeMX block.
+    """Configuration of a QuantizeMX block.
 
     Attributes
     ----------
-    pipeline : register ranks inside.
+    pipeline : pipeline stages, 0 to 4.
     """
 
     pipeline: PipelineConfig = field(default_factory=lambda: PipelineConfig(stages=2))
@@ -25,11 +25,11 @@ class QuantizeMxConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class XorwowConfig:
-    """XORWOW lanes of four states each.
+    """Configuration of XORWOW lanes, four states each.
 
     Attributes
     ----------
-    lanes : that step together.
+    lanes : lanes that step together.
     """
 
     lanes: int = 2
@@ -40,13 +40,13 @@ class XorwowConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialConfig:
-    """A lane of VectorE's exponential.
+    """Configuration of a lane of VectorE's exponential.
 
     Attributes
     ----------
     width : elements a cycle; the machine's lanes take four.
-    numerics : what is computed; the result is FP32.
-    pipeline : register ranks before the running sum's.
+    numerics : precision of table and constants; the result is FP32.
+    pipeline : pipeline stages before the running sum.
     """
 
     width: int = 4
@@ -57,7 +57,7 @@ class ExponentialConfig:
         require_range("exponential", "width", self.width, 1, 8)
         numerics = self.numerics
         if numerics.result != FP32:
-            raise ValueError(f"exponential: result is {numerics.result.name}, allowed is FP32")
+            raise ValueError(f"exponential: result must be FP32, not {numerics.result.name}")
         require_range("exponential", "table_bits", numerics.table_bits, 1, 10)
         require_range("exponential", "fraction_bits", numerics.fraction_bits, 2 * numerics.table_bits, 40)
         require_range("exponential", "log2e_bits", numerics.log2e_bits, numerics.fraction_bits, 48)

@@ -1,7 +1,13 @@
-"""VectorE's exponential: exp(src - max_value), several elements a cycle, with their running sum.
+"""VectorE's exponential: exp(src - max_value) of several elements a cycle, with their running sum.
 
-Ref: ``nki.isa.exponential`` reference page, NKI 0.5; "Trainium3 Architecture Guide for NKI". The algorithm is that of
-``ExponentialNumerics``.
+    difference   t = element - max_value, rounded to FP32
+    argument     u = floor(|t| * log2(e)) on a fixed-point grid, inverted if t is negative
+    power        y = 2**n * floor(T[i] * p(f)), with u = n + i * 2**-table_bits + f
+    result       FP32, or BF16 above 16 zeros
+    sum          accumulator + result, in the order of the elements
+
+Ref: ``nki.isa.exponential`` reference page, NKI 0.5; "Trainium3 Architecture Guide for NKI". ``ExponentialNumerics``
+defines the algorithm.
 """
 
 from amaranth import Cat, Module, Mux, Signal
@@ -26,28 +32,28 @@ STEPS = {
     3: ("difference", "argument", "power"),
     4: ("difference", "argument", "power", "result"),
 }
-"""After which steps before the sum the register ranks stand, by their number."""
+"""Steps that end in a pipeline register, by ``stages``; ``sum`` always does."""
 
 
 class Reduce(enum.Enum, shape=2):
-    """What a beat does to the accumulator."""
+    """Effect of a beat on the accumulator."""
 
-    IDLE = 0  # nothing; the instruction leaves it undefined
-    RESET_REDUCE = 1  # its elements are added onto 0
-    REDUCE = 2  # onto what is there
-    LOAD_REDUCE = 3  # onto ``init``
+    IDLE = 0  # no addition; the instruction leaves the accumulator undefined
+    RESET_REDUCE = 1  # add the elements to 0
+    REDUCE = 2  # add the elements to the accumulator
+    LOAD_REDUCE = 3  # add the elements to ``init``
 
 
 def control_layout(config: ExponentialConfig) -> data.StructLayout:
-    """What a beat is to become: ``bf16`` is the destination's format, else FP32; elements from ``count`` on are not
-    added; ``last`` goes through."""
+    """Layout of a beat's control: ``bf16`` chooses the destination's format, else FP32. The first ``count`` elements are
+    added. ``last`` passes to the result."""
     return data.StructLayout(
         {"reduce": Reduce, "init": FP32.width, "count": range(config.width + 1), "bf16": 1, "last": 1}
     )
 
 
 def beat_layout(config: ExponentialConfig) -> data.StructLayout:
-    """Elements of a row, and its maximum."""
+    """Layout of a beat: elements of a row, and the row's maximum."""
     return data.StructLayout(
         {
             "elements": data.ArrayLayout(FP32.width, config.width),
@@ -59,18 +65,17 @@ def beat_layout(config: ExponentialConfig) -> data.StructLayout:
 
 
 def result_layout(config: ExponentialConfig) -> data.StructLayout:
-    """Powers, FP32 or BF16 above 16 zeros; and the accumulator with this beat in it."""
+    """Layout of a result: powers, FP32 or BF16 above 16 zeros, and the accumulator after this beat."""
     return data.StructLayout({"powers": data.ArrayLayout(FP32.width, config.width), "sum": FP32.width, "last": 1})
 
 
 class Exponential(wiring.Component):
-    """A lane: a beat of ``width`` elements a cycle, added in order to the accumulator, each addition rounded to FP32.
+    """A lane that adds the ``width`` elements of each beat to the accumulator in order, each sum rounded to FP32.
 
-    A row of several beats begins with RESET_REDUCE or LOAD_REDUCE, or with REDUCE where it goes on with what is there,
-    and its other beats are REDUCE. The row's sum is that of its last beat.
+    A row's first beat is RESET_REDUCE or LOAD_REDUCE, or REDUCE to continue the present sum; its other beats are REDUCE.
+    The row's sum is that of its last beat.
 
-    Steps: difference, argument, power, result, sum; the sum always has a rank. With ``stages`` ranks before it a result
-    appears ``stages + 1`` cycles after its beat, one a cycle; all ranks stand still while a result waits.
+    Latency is ``stages + 1`` cycles; throughput is one beat a cycle. A stall of ``o`` holds the whole pipeline.
 
     Parameters
     ----------
@@ -99,7 +104,7 @@ class Exponential(wiring.Component):
         registers = PipelineRegisters(
             m, (*STEPS[self.config.pipeline.stages], "sum"), valid=self.i.valid, ready=self.o.ready
         )
-        # Every element has signals of its own: as one wide word, each of them would wake all others in a simulator.
+        # Separate signals for each element: a change in one wide word would make a simulator evaluate all elements.
         differences = {}
         for k in range(width):
             difference = instantiate(m, platform, f"difference_{k}", ExponentialDifference)
@@ -128,7 +133,7 @@ class Exponential(wiring.Component):
         results = {}
         for k in range(width):
             result = instantiate(m, platform, f"result_{k}", Fp32Result, powers[2 * k].shape())
-            # Overflow is the rounder's to find.
+            # The rounder detects overflow by itself.
             m.d.comb += [result.i.eq(powers[2 * k]), result.special.nan.eq(powers[2 * k + 1])]
             results[f"result_{k}"] = result.o
         control, *results = registers.hold("result", control=control, **results)
@@ -152,7 +157,7 @@ class Exponential(wiring.Component):
         return m
 
     def _add(self, m: Module, platform, control, accumulator: Signal, terms: list) -> Signal:
-        """The accumulator after a beat: a chain of as many additions as there are elements."""
+        """Return the accumulator after a beat: a chain of ``width`` FP32 additions."""
         total = Signal(FP32.width, name="start")
         with m.Switch(control.reduce):
             with m.Case(Reduce.RESET_REDUCE):

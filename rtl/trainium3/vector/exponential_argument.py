@@ -1,6 +1,6 @@
-"""The exponential's argument on the scale of powers of two.
+"""Argument of the exponential in powers of two: ``t * log2(e)`` in fixed point.
 
-Ref: the algorithm is that of ``ExponentialNumerics``, step 1.
+Ref: step 1 of ``ExponentialNumerics``.
 """
 
 from amaranth import Cat, Module, Mux, Signal, signed
@@ -15,25 +15,25 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.exponential_constants import log2e
 
 FAR = 8
-"""From ``2**FAR`` on exp is beyond FP32's range, and that of its negative is less than half of the smallest number."""
+"""From ``|t| = 2**FAR`` on, exp(t) overflows FP32 or is less than half of the smallest number."""
 INTEGER_BITS = FAR + 2
-"""Of the argument below that, times log2(e), which is less than 2; and a sign."""
+"""Integer bits of ``t * log2(e)`` for ``|t| < 2**FAR``: one for log2(e) < 2, one for the sign."""
 
 
 class ExponentialArgument(wiring.Component):
-    """``o = floor(|t| * log2(e))`` on the grid of ``2**-fraction_bits``, inverted where t has a minus sign. Combinational.
+    """Combinational ``o = floor(|t| * log2(e))`` on the grid of ``2**-fraction_bits``, inverted if t is negative.
 
-    Of a t of 128 or more, infinities too, ``o`` is that of another one whose exp is infinite or zero as well.
+    For ``|t| >= 128``, infinities included, ``o`` is the argument of another t whose exp is infinite or zero too.
 
     Parameters
     ----------
-    numerics : of which ``fraction_bits`` and ``log2e_bits`` are used.
+    numerics : ``fraction_bits`` and ``log2e_bits``.
 
     Members
     -------
     t : In(32), FP32
     o : Out(signed(INTEGER_BITS + fraction_bits))
-    nan : Out(1), t is NaN
+    nan : Out(1), 1 if t is NaN
     """
 
     clocked = False
@@ -56,8 +56,8 @@ class ExponentialArgument(wiring.Component):
         number = decode.o
 
         factor = log2e(numerics)
-        # The product's lowest bit has weight 2**(exponent - bias - FP32's fraction bits - log2e_bits). Of arguments below 128
-        # it ends this many places below the grid, where none has a use for them.
+        # The product's lowest bit has weight 2**(exponent - bias - FP32's fraction bits - log2e_bits). The lowest ``below``
+        # bits lie below the grid for every exponent up to ``largest``.
         largest = FP32.bias + FAR - 1
         below = FP32.fraction_bits + numerics.log2e_bits - numerics.fraction_bits - (FAR - 2)
         product = Signal(FP32.precision + factor.bit_length() - below)
@@ -65,10 +65,10 @@ class ExponentialArgument(wiring.Component):
         m.d.comb += [
             decode.code.eq(self.t),
             product.eq((number.significand * factor)[below:]),
-            # What leaves below the grid is lost either way, so that it may be inverted before.
+            # Discarded bits do not affect the kept ones, so the inversion may come before the shift.
             shifted.eq(Cat(product ^ number.sign.replicate(len(product)), number.sign)),
         ]
-        # Beyond the grid every shift is the same: it leaves the sign.
+        # A shift by the whole grid leaves the sign alone.
         shift_bits = len(self.o).bit_length()
         align = instantiate(
             m,
@@ -84,7 +84,7 @@ class ExponentialArgument(wiring.Component):
         far = number.exponent > largest
         distance = Signal(FP32.exponent_bits + 1)
         m.d.comb += [
-            # That of the largest exponent below FAR: 128 or more is far enough.
+            # A far t gets the largest exponent below FAR: its exp overflows or underflows too.
             distance.eq(Mux(far, 0, largest - number.exponent)),
             align.i.eq(shifted),
             align.shift.eq(shift_of(distance, shift_bits)),

@@ -1,22 +1,22 @@
-"""The constants of VectorE's exponential, from integers at elaboration."""
+"""Constants of VectorE's exponential, computed in integers at elaboration."""
 
 from math import isqrt
 
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
 
 GUARD_BITS = 128
-"""Bits below every constant's last place that its computation carries: no constant is so near half a place."""
+"""Guard bits of the computation; no constant is within them of half a unit in the last place."""
 LN2_TERMS = ((18, 26), (-2, 4801), (8, 8749))
 """ln 2 is the sum of ``a * artanh(1 / b)`` over these pairs (a, b)."""
 
 
 def _rounded(value: int) -> int:
-    """To nearest, without the guard bits."""
+    """Round to nearest and remove the guard bits."""
     return (value + (1 << GUARD_BITS - 1)) >> GUARD_BITS
 
 
 def _ln2(bits: int) -> int:
-    """In units of ``2**-bits``, a few too small."""
+    """ln 2 in units of ``2**-bits``, a few units too small."""
     total = 0
     for factor, inverse in LN2_TERMS:
         power, odd = (1 << bits) // inverse, 1
@@ -40,7 +40,7 @@ def log2e(numerics: ExponentialNumerics) -> int:
 def power_table(numerics: ExponentialNumerics) -> tuple[int, ...]:
     """``2**(i * 2**-table_bits)`` to nearest for every i, in units of ``2**-fraction_bits``.
 
-    The square root of 2, the root of that, and so on, one for each bit of i, multiplied together.
+    The product of repeated square roots of 2, one for each bit set in i.
     """
     bits = numerics.fraction_bits + GUARD_BITS
     root, roots = 2 << bits, []

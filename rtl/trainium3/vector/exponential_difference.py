@@ -1,4 +1,4 @@
-"""The exponential's argument: an element less the row's maximum.
+"""Difference of the exponential: an element minus the row's maximum.
 
 Ref: ``nki.isa.exponential`` reference page, NKI 0.5.
 """
@@ -13,12 +13,12 @@ from bitpath.rtl.common.fp32.fp32_sum import UNPACKED, Fp32Sum
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 NARROW = (BF16, FP16)
-"""Formats of 16 bits, above 16 zeros; decoded together they have FP32's bias."""
+"""16-bit formats, above 16 zeros; one decoder for both has FP32's bias."""
 SIGN = UNPACKED.const({"sign": 1}).as_bits()
 
 
 class Source(enum.Enum, shape=2):
-    """Format of elements; those of 16 bits stand above 16 zeros. Code 3 is BF16 too."""
+    """Format of elements; 16-bit codes take the upper half, above 16 zeros. Code 3 is BF16 too."""
 
     BF16 = 0
     FP16 = 1
@@ -26,7 +26,7 @@ class Source(enum.Enum, shape=2):
 
 
 class ExponentialDifference(wiring.Component):
-    """``o = i - max_value``, rounded once to nearest even. Combinational.
+    """Combinational FP32 difference ``o = i - max_value``, rounded once to nearest even.
 
     Members
     -------

@@ -1,6 +1,6 @@
-"""Powers of two, from a table and a polynomial.
+"""Powers of two from a table and a polynomial.
 
-Ref: the algorithm is that of ``ExponentialNumerics``, steps 2 to 4.
+Ref: steps 2 to 4 of ``ExponentialNumerics``.
 """
 
 from amaranth import Cat, Const, Module, Signal, signed
@@ -14,16 +14,17 @@ from bitpath.rtl.trainium3.vector.exponential_constants import ln2, power_table
 
 
 class ExponentialPower(wiring.Component):
-    """``o = 2**n * floor(T[i] * p)``: n is the argument's integer part, i the upper bits of its fraction, and p a polynomial of
-    the rest. Combinational.
+    """Combinational ``o = 2**n * floor(T[index] * p)``, where ``p = 1 + x + x**2 / 2`` with ``x = low * ln 2``::
+
+        argument   | n, INTEGER_BITS | index, table_bits | low, fraction_bits - table_bits |
 
     Parameters
     ----------
-    numerics : of which ``fraction_bits``, ``table_bits`` and ``power_bits`` are used.
+    numerics : ``fraction_bits``, ``table_bits`` and ``power_bits``.
 
     Members
     -------
-    i : In(signed), as the argument gives it
+    i : In(signed(INTEGER_BITS + fraction_bits)), from :class:`ExponentialArgument`
     o : Out(raw_sum)
     """
 
@@ -33,7 +34,7 @@ class ExponentialPower(wiring.Component):
     def __init__(self, numerics: ExponentialNumerics):
         self.numerics = numerics
         bits = numerics.fraction_bits
-        # T and p are below 2; their product has 2 * bits fraction bits.
+        # T and p are less than 2; their product has 2 * bits fraction bits.
         self.dropped = max(0, 2 * bits - numerics.power_bits)
         power = raw_sum(2 * (bits + 1) - self.dropped, INTEGER_BITS + 1)
         super().__init__({"i": In(signed(INTEGER_BITS + bits)), "o": Out(power)})
@@ -49,8 +50,8 @@ class ExponentialPower(wiring.Component):
         )
         read = table.read_port(domain="comb")
         entry = read.data
-        linear = Signal(low_bits)  # ln 2 is less than 1
-        # p without its 1: linear + linear**2 / 2 is less than twice linear.
+        linear = Signal(low_bits)  # as wide as ``low``, since ln 2 < 1
+        # p - 1: linear + linear**2 / 2 is less than twice linear, one bit more.
         past_one = Signal(low_bits + 1)
         m.d.comb += [
             read.addr.eq(index),

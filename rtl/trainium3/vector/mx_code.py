@@ -1,4 +1,4 @@
-"""Normalised elements and their block's scale to FP8 codes.
+"""FP8 code of a normalised element and its block's scale.
 
 Ref: ``nki.isa.quantize_mx`` reference page; OCP 8-bit Floating Point Specification (OFP8) 1.0.
 """
@@ -15,16 +15,16 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.vector.mx_source import EXPONENT_WIDTH, MX_NUMBER
 
 ELEMENTS = (E4M3FN, E5M2)
-"""Formats of codes, by the index that chooses them."""
+"""Formats of the codes, in the order of their index."""
 BEYOND = 1 << (EXPONENT_WIDTH - 1)
-"""An exponent that no format has: of an infinity, which saturates as any number beyond the range does."""
+"""Exponent of an infinity, above every format's range, so that it saturates."""
 
 
 class MxCode(wiring.Component):
-    """An element divided by its block's scale, rounded once to nearest even, and saturated. Combinational.
+    """Combinational ``o = fp8(i / 2**(scale - 127))``, rounded once to nearest even and saturated.
 
-    Infinity saturates too; NaN becomes the format's NaN. Dividing by a power of two leaves the significand as it is, so
-    that nothing is rounded before the code.
+    Infinity saturates too; NaN becomes the format's NaN. Division by a power of two keeps the significand, so only the
+    code is rounded.
 
     Members
     -------
@@ -44,7 +44,7 @@ class MxCode(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         number = self.i.normal
-        # With both biases the same: of the quotient, without bias; a sign bit more than a difference of exponents needs.
+        # Unbiased exponent of the quotient, since both biases are equal; one bit more than EXPONENT_WIDTH for BEYOND.
         exponent = Signal(signed(EXPONENT_WIDTH + 1))
         m.d.comb += exponent.eq(Mux(self.i.special.inf, BEYOND, number.exponent - self.scale))
         codes = []
@@ -66,7 +66,7 @@ class MxCode(wiring.Component):
             m.d.comb += [
                 normal.significand.eq(number.significand[discarded:]),
                 normal.guard.eq(number.significand[discarded - 1]),
-                # An element's own guard and sticky bits are 0: it has no more bits than a number.
+                # The element's own guard and sticky bits are 0: its significand is exact.
                 normal.sticky.eq(number.significand[: discarded - 1].any()),
                 normal.exponent.eq(exponent),
                 normal.sign.eq(number.sign),

@@ -1,4 +1,4 @@
-"""Elements on their way to a block: BF16 or FP16 codes, normalised."""
+"""Normalisation of BF16 and FP16 elements for a block."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -12,20 +12,21 @@ from bitpath.rtl.common.arithmetic.raw import SPECIAL, normal_sum, raw_sum
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 SOURCES = (BF16, FP16)
-"""Formats of elements, by the index that chooses them."""
+"""Formats of the elements, in the order of their index."""
 PRECISION = max(fmt.precision for fmt in SOURCES)
-"""Bits of a normalised element."""
+"""Significand bits of a normalised element."""
 EXPONENT_WIDTH = bits_for(FP32.exponent_mask) + 1
-"""Of an exponent with FP32's bias: BF16's subnormals, normalised, are a few below 0, which the sign bit allows."""
+"""Bits of a signed exponent with FP32's bias; normalised BF16 subnormals have a few below 0."""
 
 MX_NUMBER = data.StructLayout({"normal": normal_sum(PRECISION, EXPONENT_WIDTH + 1), "special": SPECIAL})
-"""An element: normalised, its exponent biased as FP32's, and infinity and NaN."""
+"""Layout of an element: normalised with FP32's bias, and its special value."""
 
 
 class MxSource(wiring.Component):
-    """A code as a normalised number, and the exponent field that its value has in FP32. Combinational.
+    """Combinational normalisation of a code, with the exponent field of its value in FP32.
 
-    FP16's subnormals are normal in FP32, BF16's are not: their field is 0, as zero's is. Infinity and NaN have 255.
+    FP16's subnormals are normal in FP32. BF16's are subnormal, so their field is 0 like that of zero. Infinity and NaN
+    have 255.
 
     Members
     -------
@@ -54,7 +55,7 @@ class MxSource(wiring.Component):
             decode.code.eq(self.code),
             decode.format.eq(self.source),
             total.magnitude.eq(number.significand),
-            # The lowest bit's weight; the decoder's bias is FP32's.
+            # Exponent of the lowest bit; the decoder's bias is FP32's.
             total.exponent.eq(number.exponent - (PRECISION - 1)),
             total.sign.eq(number.sign),
             normalize.i.eq(total),

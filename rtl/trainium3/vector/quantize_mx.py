@@ -1,4 +1,7 @@
-"""A group of VectorE's lanes as QuantizeMX uses them: a block of 8 partitions by 4 elements a cycle.
+"""QuantizeMX on a group of VectorE's lanes: one block of 8 partitions by 4 elements a cycle.
+
+    scale   = max(E - offset, 0)                   E: largest biased FP32 exponent of the block
+    code[k] = fp8(element[k] / 2**(scale - 127))   offset: emax of the element format, less 1 with NKI05
 
 Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule "nki05"); OCP Microscaling Formats (MX)
 1.0, section 6.3.
@@ -24,20 +27,20 @@ STEPS = {
     3: ("numbers", "scale", "codes"),
     4: ("numbers", "largest", "scale", "codes"),
 }
-"""After which steps the register ranks stand, by their number."""
+"""Steps that end in a pipeline register, by ``stages``."""
 BLOCK = SCALE_PARTITIONS * X4
-"""Elements that share a scale."""
+"""Elements that share one scale."""
 
 
 class Rule(enum.Enum, shape=1):
-    """How a block's scale follows from its largest exponent; see ``golden.spec.trainium3.ScaleRule``."""
+    """Rule that derives a block's scale from its largest exponent; see ``ScaleRule`` of the declarations."""
 
     OCP = 0
     NKI05 = 1
 
 
 class MxControl(data.Struct):
-    """What is to become of a block; ``source`` and ``element`` are indices into ``SOURCES`` and ``ELEMENTS``."""
+    """Control of a block, whose ``source`` and ``element`` index ``SOURCES`` and ``ELEMENTS``."""
 
     source: 1
     element: 1
@@ -45,25 +48,23 @@ class MxControl(data.Struct):
 
 
 class MxBeat(data.Struct):
-    """A block, element i of partition p at ``elements[4 * p + i]``, and what is to become of it."""
+    """A block with element i of partition p at ``elements[4 * p + i]``, and its control."""
 
     elements: data.ArrayLayout(BF16.width, BLOCK)
     control: MxControl
 
 
 class MxQuantized(data.Struct):
-    """The block's codes, those of partition p as the x4 word at 4 * p, element 0 lowest; and their scale."""
+    """Codes of a block and their scale; partition p has the x4 word at ``4 * p``, element 0 lowest."""
 
     codes: data.ArrayLayout(E4M3FN.width, BLOCK)
     scale: E8M0.width
 
 
 class QuantizeMx(wiring.Component):
-    """Scale code ``max(E - offset, 0)``, with E the largest biased FP32 exponent of the block and offset the element's
-    largest exponent, one less under NKI05; every element is divided by the scale that is stored.
+    """Quantises a block to MXFP8: normalise, find the largest exponent, derive the scale, divide and round.
 
-    Steps: numbers, largest exponent, scale, codes. With ``stages`` register ranks a block appears that many cycles after
-    its beat, one a cycle; all ranks stand still while it waits.
+    Latency is ``stages`` cycles, 0 to 4; throughput is one block a cycle. A stall of ``o`` holds the whole pipeline.
 
     Parameters
     ----------
@@ -81,14 +82,14 @@ class QuantizeMx(wiring.Component):
 
     @property
     def clocked(self) -> bool:
-        """Whether there is a register in it."""
+        """True if the component has registers."""
         return self.config.pipeline.stages > 0
 
     def elaborate(self, platform):
         m = Module()
         registers = PipelineRegisters(m, STEPS[self.config.pipeline.stages], valid=self.i.valid, ready=self.o.ready)
 
-        # Every element has signals of its own: as one wide word, each of them would wake all others in a simulator.
+        # Separate signals for each element: a change in one wide word would make a simulator evaluate all elements.
         numbers, fields = {}, {}
         for k in range(BLOCK):
             source = instantiate(m, platform, f"source_{k}", MxSource)

@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit records of Trainium3's vector units."""
 
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup, registered
 from bitpath.rtl.trainium3.vector.config import ExponentialConfig, QuantizeMxConfig, XorwowConfig

@@ -1,4 +1,4 @@
-"""XORWOW: the random numbers of VectorE's lanes, their states loaded and stored.
+"""XORWOW random number generators of VectorE's lanes, with load and store of their states.
 
 Ref: "Trainium3 Architecture Guide for NKI"; the ``nki.isa.rand_*`` reference pages, NKI 0.5.
 """
@@ -14,32 +14,32 @@ from bitpath.rtl.trainium3.vector.xorwow_lane import LaneNumbers, LaneStates, Xo
 
 
 def lane_bits(config: XorwowConfig) -> int:
-    """Of a lane's index."""
+    """Bits of a lane's index."""
     return max(1, ceil_log2(config.lanes))
 
 
 def load_layout(config: XorwowConfig) -> data.StructLayout:
-    """A lane's states, and which lane's."""
+    """Layout of a load: the states of one lane, and the lane's index."""
     return data.StructLayout({"states": LaneStates, "lane": lane_bits(config)})
 
 
 class Xorwow(wiring.Component):
-    """Lanes that step together: 4 numbers of 32 bits for each lane and cycle, word j from state j.
+    """Lanes that step together: four 32-bit numbers for each lane and cycle, word j from state j.
 
-    ``random`` always has the next numbers of the present states. They stay until they are taken, with one exception to the
-    rule of streams: after a load of a lane its numbers are those of the states loaded, taken or not; other lanes' stay. A
-    load takes a cycle. Numbers taken in that cycle are those of the states before it.
+    ``random`` offers the next numbers of the present states until they are taken. One exception to the stream rules: a
+    load of a lane replaces its offer in the next cycle, taken or not; the other lanes keep theirs. Numbers taken in the
+    cycle of the load are those of the states before it.
 
     Parameters
     ----------
-    config : lanes.
+    config : number of lanes.
 
     Members
     -------
     load : In(stream of load_layout, always ready)
-    lane : In, which lane's states are shown
-    states : Out(LaneStates), as they are now
-    random : Out(stream of LaneNumbers for each lane, always valid); a load changes an offer, as new states mean new numbers
+    lane : In(lane_bits), index of the lane whose states are shown
+    states : Out(LaneStates), present states of that lane
+    random : Out(stream of LaneNumbers for each lane, always valid)
     """
 
     def __init__(self, config: XorwowConfig):

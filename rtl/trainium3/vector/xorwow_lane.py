@@ -1,4 +1,7 @@
-"""XORWOW's states of one VectorE lane.
+"""XORWOW generators of one VectorE lane: four states that step together.
+
+    t = x ^ (x >> 2);  new = v ^ (v << 4) ^ t ^ (t << 1);  d = d + 362437;  number = new + d
+    (x, y, z, w, v) = (y, z, w, v, new)
 
 Ref: G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003, sections 3.1 and 4; "Trainium3
 Architecture Guide for NKI" for the four states of a lane.
@@ -12,19 +15,19 @@ from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWO
 
 WORD_BITS = 32
 LaneStates = data.ArrayLayout(data.ArrayLayout(WORD_BITS, XORWOW_WORDS), XORWOW_STATES)
-"""The words x, y, z, w, v, d of each state, x lowest."""
+"""Words x, y, z, w, v, d of each state, x lowest."""
 LaneNumbers = data.ArrayLayout(WORD_BITS, XORWOW_STATES)
-"""A number of each state."""
+"""One 32-bit number from each state."""
 
 
 class XorwowLane(wiring.Component):
-    """Four states; ``numbers`` are what each gives next, and the states step where they are taken.
+    """Four states and the next number of each; the states step when the numbers are taken.
 
     Members
     -------
-    load : In(1), the states become ``loaded``, whatever is taken in that cycle
+    load : In(1), sets the states to ``loaded``; overrides ``take``
     loaded : In(LaneStates)
-    take : In(1)
+    take : In(1), steps the states
     states : Out(LaneStates), cleared by reset
     numbers : Out(LaneNumbers), combinational from the states
     """
@@ -43,7 +46,7 @@ class XorwowLane(wiring.Component):
             new = Signal(WORD_BITS, name=f"new_{j}")
             counter = Signal(WORD_BITS, name=f"counter_{j}")
             t = x ^ (x >> 2)
-            # Shifts to the left and sums lose what leaves the word.
+            # Left shifts and sums are modulo 2**32.
             m.d.comb += [new.eq(v ^ (v << 4) ^ t ^ (t << 1)), counter.eq(d + XORWOW_INCREMENT)]
             after += [y, z, w, v, new, counter]
             numbers.append((new + counter)[:WORD_BITS])

@@ -105,7 +105,7 @@ def test_a_dot_product_refuses_such_terms(terms):
         ("accumulator", FP16, "accumulator must have FP32's exponents"),
         ("accumulator", replace(FP32, specials=Specials.FINITE, nan_code=None), "and an infinity, not be FP32"),
         ("accumulator", replace(FP32, fraction_bits=24), "at most its fraction bits"),
-        ("accumulator", replace(FP32, bias=126), "with FP32's exponents"),
+        ("accumulator", replace(FP32, bias=126), "have FP32's exponents"),
     ],
 )
 def test_numerics_that_no_width_is_proved_for_are_refused(field, value, says):

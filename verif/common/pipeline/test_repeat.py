@@ -96,6 +96,6 @@ class OutputOnConstant(wiring.Component):
 # What was refused is never elaborated, which Amaranth warns of when it is collected.
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_an_output_on_a_constant_is_refused():
-    with pytest.raises(ValueError, match="link: the output sum_out would drive a constant"):
+    with pytest.raises(ValueError, match="link: output sum_out must drive a signal, not a constant"):
         verilog_text(OutputOnConstant(), "top")
     gc.collect()
