@@ -86,7 +86,7 @@ def bench_key(host: Host) -> dict[str, Any]:
     settings and those of the shell, the libraries."""
     own = Path(__file__)
     return {
-        "files": cache.hash_files([*_bench_files(host), Path(runner.__file__), Path(programs.__file__), own, REPLAY]),
+        "files": cache.hash_files([*_bench_files(host), Path(runner.__file__), Path(programs.__file__), programs.HEADER, own, REPLAY]),
         "settings": bench_settings(host),
         "tests": UNITS[host.unit].covered.tests,
         "shell": settings_of_the_shell(),
@@ -188,7 +188,8 @@ def ports_table(traffic: Traffic) -> str:
             "const Output KINDS[] = {",
             *kinds,
             "};",
-            f"#define CLOCK(level) {'top->clk = level' if clocked else '(void)0'}",
+            "uint8_t unclocked = 0;",
+            f"uint8_t& CLK = {'top->clk' if clocked else 'unclocked'};",
             "",
         ]
     )

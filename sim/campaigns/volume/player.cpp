@@ -7,25 +7,11 @@
 // A vector is the parts' rows, each from its word `first` on, put together by OR. Its words are those of the ports in turn,
 // for a lane those of its beats one after another and then the accumulators'.
 
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
-#include "Vtop.h"
-#include "verilated.h"
+#include "model.h"
 
 enum Kind { COMBINATIONAL, STREAM, LANE };
-
-struct Port {
-    void* at;
-    uint32_t bytes;  // of the model's variable
-    uint32_t first;  // word
-};
 
 struct Part {
     uint32_t words, first;
@@ -40,21 +26,6 @@ static uint8_t ABSENT = 1;                // stands for a handshake that a desig
 static Vtop* const top = new Vtop("");
 #include "ports.inc"
 
-static const uint32_t* at;
-static const uint32_t* end;
-
-static uint32_t next() {
-    if (at >= end) _exit(4);
-    return *at++;
-}
-
-static const uint32_t* take(uint64_t words) {
-    if (words > static_cast<uint64_t>(end - at)) _exit(4);
-    const uint32_t* const here = at;
-    at += words;
-    return here;
-}
-
 static inline void compose(const std::vector<Part>& parts, uint64_t number, uint32_t* words, uint32_t size) {
     std::memset(words, 0, size * 4);
     for (const Part& part : parts) {
@@ -65,54 +36,45 @@ static inline void compose(const std::vector<Part>& parts, uint64_t number, uint
 
 template <std::size_t N>
 static inline void drive(const Port (&ports)[N], const uint32_t* words) {
-    for (const Port& port : ports) std::memcpy(port.at, words + port.first, port.bytes);
+    for (const Port& port : ports) {
+        port.set(words);
+        words += port.words;
+    }
 }
 
 static inline void answer(uint32_t* to) {
     std::memcpy(to, ANSWER_AT, ANSWER_BYTES);
 }
 
-static void cycle() {
-    CLK = 0;
-    top->eval();
-    CLK = 1;
-    top->eval();
-}
-
 int main(int argc, char** argv) {
-    if (argc != 3) return 2;
-    const int file = open(argv[1], O_RDONLY);
-    struct stat about;
-    if (file < 0 || fstat(file, &about)) return 2;
-    void* const mapped = mmap(nullptr, about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (argc != 3) return USAGE;
+    Words vectors(argv[1]);
     std::FILE* const out = std::fopen(argv[2], "wb");
-    if (mapped == MAP_FAILED || !out) return 2;
-    at = static_cast<const uint32_t*>(mapped);
-    end = at + about.st_size / 4;
+    if (!out) return USAGE;
     if (KIND != COMBINATIONAL) {
         RST = 1;
-        for (int k = 0; k < 4; ++k) cycle();
+        for (int k = 0; k < 8; ++k) half_cycle(*top, CLK, k % 2);
         RST = 0;
     }
     std::vector<uint32_t> answers;
-    while (at < end) {
-        const uint64_t count = next();
-        const uint32_t beats = next(), latency = next(), lead = next();
-        std::vector<Part> parts(next());
+    while (vectors.left()) {
+        const uint64_t count = vectors.next();
+        const uint32_t beats = vectors.next(), latency = vectors.next(), lead = vectors.next();
+        std::vector<Part> parts(vectors.next());
         uint32_t size = 0;
         for (Part& part : parts) {
-            const uint64_t rows = next();
-            part.words = next();
-            part.first = next();
-            const bool indexed = next();
-            part.table = take(rows * part.words);
-            part.index = indexed ? take(count) : nullptr;
-            if (!indexed && rows != count) return 4;
+            const uint64_t rows = vectors.next();
+            part.words = vectors.next();
+            part.first = vectors.next();
+            const bool indexed = vectors.next();
+            part.table = vectors.take(rows * part.words);
+            part.index = indexed ? vectors.take(count) : nullptr;
+            if (!indexed && rows != count) return MALFORMED;
             for (uint64_t k = 0; indexed && k < count; ++k)
-                if (part.index[k] >= rows) return 4;
+                if (part.index[k] >= rows) return MALFORMED;
             if (part.first + part.words > size) size = part.first + part.words;
         }
-        if (size != beats * BEAT_WORDS + LATE_WORDS) return 4;
+        if (size != beats * BEAT_WORDS + LATE_WORDS) return MALFORMED;
         answers.assign(count * ANSWER_WORDS, 0);
         uint64_t sent = 0, got = 0;
         std::vector<uint32_t> words(size + 1);
@@ -135,10 +97,9 @@ int main(int argc, char** argv) {
                     shown = true;
                 }
                 IN_VALID = shown;
-                CLK = 0;
-                top->eval();
+                half_cycle(*top, CLK, 0);
                 if (OUT_VALID) {
-                    if (got >= sent + shown) return 5;
+                    if (got >= sent + shown) return STRAY;
                     answer(&answers[got++ * ANSWER_WORDS]);
                     silent = 0;
                 }
@@ -146,8 +107,7 @@ int main(int argc, char** argv) {
                     shown = false;
                     ++sent;
                 }
-                CLK = 1;
-                top->eval();
+                half_cycle(*top, CLK, 1);
             }
         } else {
             // One vector in as many cycles as it has beats; its accumulators come `lead` cycles before its answer.
@@ -166,23 +126,19 @@ int main(int argc, char** argv) {
                 const uint64_t begun = now + lead - latency;
                 const bool taken = now + lead >= latency && begun % beats == 0 && begun / beats < count;
                 drive(LATE_PORTS, taken ? &waiting[begun / beats % (latency + 1) * LATE_WORDS] : junk.data());
-                CLK = 0;
-                top->eval();
+                half_cycle(*top, CLK, 0);
                 if (now >= latency && (now - latency) % beats == 0) answer(&answers[got++ * ANSWER_WORDS]);
-                CLK = 1;
-                top->eval();
+                half_cycle(*top, CLK, 1);
             }
         }
-        if (std::fwrite(answers.data(), 4, got * ANSWER_WORDS, out) != got * ANSWER_WORDS) return 6;
-        if (got != count) return 3;
+        if (std::fwrite(answers.data(), 4, got * ANSWER_WORDS, out) != got * ANSWER_WORDS) return UNWRITTEN;
+        if (got != count) return SILENT;
     }
     for (uint32_t k = 0; KIND == STREAM && k < QUIET; ++k) {
         IN_VALID = 0;
-        CLK = 0;
-        top->eval();
-        if (OUT_VALID) return 5;
-        CLK = 1;
-        top->eval();
+        half_cycle(*top, CLK, 0);
+        if (OUT_VALID) return STRAY;
+        half_cycle(*top, CLK, 1);
     }
-    return std::fclose(out) ? 6 : 0;
+    return std::fclose(out) ? UNWRITTEN : 0;
 }

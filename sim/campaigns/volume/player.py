@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from bitpath.sim.engine import cache, process, tools
 from bitpath.sim.engine.build import Built, build
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.model_program import OPTIONS, model_program, port_table, variable
+from bitpath.sim.engine.model_program import HEADER, OPTIONS, model_program, port_table, variable
 from bitpath.sim.engine.ports import module_ports
 from bitpath.verif.kit.batches import Batch, words_of
 
@@ -74,10 +73,8 @@ class Interface:
         def given(name: str | None) -> str:
             return "ABSENT" if name is None else variable(name)
 
-        def from_word(ports: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-            # A model's variable has 8 bytes or more where a value has more than one word.
-            first = accumulate((words_of(bits) for _, bits in ports), initial=0)
-            return zip((name for name, _ in ports), first, strict=False)
+        def table(name: str, ports: Sequence[tuple[str, int]]) -> str:
+            return port_table(name, ((port, words_of(bits)) for port, bits in ports))
 
         clocks = (given(None if self.kind == "COMBINATIONAL" else name) for name in ("clk", "rst"))
         names = zip(
@@ -92,9 +89,9 @@ class Interface:
             f"static const uint32_t LATE_WORDS = {sum(words_of(bits) for _, bits in self.late)};",
             f"static const uint32_t ANSWER_WORDS = {self.answer_words}, ANSWER_BYTES = sizeof {answer};",
             f"static const void* const ANSWER_AT = &{answer};",
-            port_table("PORTS", from_word(self.ports)),
+            table("PORTS", self.ports),
             # No array of none: what never is driven.
-            port_table("LATE_PORTS", from_word(self.late or self.ports[:1])),
+            table("LATE_PORTS", self.late or self.ports[:1]),
             *(f"static uint8_t& {name} = {port};" for name, port in names),
         ]
         return "\n".join(lines) + "\n"
@@ -119,7 +116,7 @@ class Player:
         """What its answers depend on."""
         return {
             "verilog": cache.hash_files(self.built.verilog),
-            "source": cache.hash_files([SOURCE]),
+            "source": cache.hash_files([SOURCE, HEADER]),
             "ports": self.interface.text(),
             "options": OPTIONS,
             "make": tools.MAKE_SETTINGS,

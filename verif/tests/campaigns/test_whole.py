@@ -95,7 +95,7 @@ def test_a_recording_that_is_cut_judges_nothing(tmp_path):
     for content in (b"", whole[:-4]):
         cut = replace(traffic, file=tmp_path / "cut.bin")
         cut.file.write_bytes(content)
-        with pytest.raises(SimulationError, match=r"has no test|ends in the middle of a test"):
+        with pytest.raises(SimulationError, match=r"has no test|ends in the middle of a record"):
             list(replay(program, cut, [0]))
     assert [own.kind for _, own in replay(program, traffic, [0])] == ["same"]
 
