@@ -1,8 +1,29 @@
-"""The share of a run that is done, in its file."""
+"""Files between a flow's process and the simulator's: programs survive, and the share that is done is written."""
 
 import json
 
-from bitpath.verif.kit.exchange import EVERY_SECONDS, write_share
+import numpy as np
+import pytest
+
+from bitpath.golden import aie_ml_v2, tensix, trainium3
+from bitpath.verif.kit.exchange import EVERY_SECONDS, read_input, write_input, write_share
+
+
+@pytest.mark.parametrize(
+    ("machine", "options"),
+    [
+        (trainium3, {"b_format": "mxfp4"}),
+        (tensix, {"fmt": "bfp8"}),
+        (aie_ml_v2, {"fmt": "mx4"}),
+        (aie_ml_v2, {"fmt": "fp8_e5m2fnuz"}),
+    ],
+)
+def test_golden_executes_the_program_that_the_bench_reads(machine, options, tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    matrices = (rng.standard_normal(shape, dtype=np.float32) for shape in ((40, 70), (70, 33)))
+    program = machine.matmul_program(*matrices, **options)
+    monkeypatch.setenv("BITPATH_INPUT", str(write_input(tmp_path, program)["BITPATH_INPUT"]))
+    assert np.array_equal(machine.run_program(read_input()), machine.run_plan(program))
 
 
 def test_the_last_share_is_written_however_soon_it_comes(tmp_path, monkeypatch):
