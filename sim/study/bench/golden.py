@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
-from bitpath.golden.aie_ml_v2 import exact as aie_exact
+from bitpath.golden.aie_ml_v2 import exact as aie_ml_v2_exact
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays import backend
@@ -31,7 +31,7 @@ ELEMENTS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "fp4
 def items(quick: bool) -> list[Item]:
     """Return all items; with small sizes if ``quick``."""
     rng = np.random.default_rng(0)
-    return [*_yardsticks(rng, quick), *_trainium3(rng, quick), *_tensix(rng, quick), *_aie(rng, quick)]
+    return [*_yardsticks(rng, quick), *_trainium3(rng, quick), *_tensix(rng, quick), *_aie_ml_v2(rng, quick)]
 
 
 def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -178,16 +178,18 @@ def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
     )
 
 
-def _aie(rng: np.random.Generator, quick: bool) -> list[Item]:
+def _aie_ml_v2(rng: np.random.Generator, quick: bool) -> list[Item]:
     numerics = AIE_ML_V2.numerics
     size = 64 if quick else 512
     a, b = _normal(rng, size, size), _normal(rng, size, size)
     row, column = (each[:16].view(np.uint32).tolist() for each in (a[0], np.ascontiguousarray(b[:, 0])))
-    blocks = [aie_exact.to_mx(numerics, each, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN) for each in (row, column)]
+    blocks = [
+        aie_ml_v2_exact.to_mx(numerics, each, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN) for each in (row, column)
+    ]
     lanes = [[(each >> 16, BF16) for each in side[:8]] for side in (row, column)]
     scalars = {
-        "mx9": (lambda: aie_exact.trace_mx_lane(numerics, *blocks, 0), 16),
-        "bf16": (lambda: aie_exact.trace_float_lane(numerics, *lanes, 0), 8),
+        "mx9": (lambda: aie_ml_v2_exact.trace_mx_lane(numerics, *blocks, 0), 16),
+        "bf16": (lambda: aie_ml_v2_exact.trace_float_lane(numerics, *lanes, 0), 8),
     }
     found = []
     for fmt, (scalar, count) in scalars.items():
@@ -208,7 +210,7 @@ def _aie(rng: np.random.Generator, quick: bool) -> list[Item]:
         "to_mx mx9",
         lambda rows: lambda: aie_ml_v2.to_mx(large[:rows], "mx9"),
         sizes=(len(large), 64),
-        scalar=lambda: aie_exact.to_mx(numerics, row, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN),
+        scalar=lambda: aie_ml_v2_exact.to_mx(numerics, row, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN),
         scalar_count=16,
         machine="aie_ml_v2",
         config=lambda rows: {"shape": [rows, size], "format": "float32"},
