@@ -12,7 +12,8 @@ A matmul's journey, the same on all machines:
 - **player** (`verif.kit.player`): plays segments on an engine in the simulator and reads its results.
 - **run** (`MatmulRun`): one matmul in one format on one engine and simulator; its **outcome** has both results.
 
-In the engines' benches, a **session** is a player with a model beside it: it queues random commands and compares all results.
+The engines' benches also play random programs, sequences of commands. Their **session** queues commands on a player and on a
+model of the engine, and compares all results.
 """
 
 import time
