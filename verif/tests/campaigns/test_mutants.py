@@ -230,5 +230,5 @@ def test_the_replay_knows_streams_from_other_outputs():
         "{VALUE, nullptr, nullptr}",
         "{VALUE, nullptr, nullptr}",
     ]
-    assert "#define CLOCK(level) top->clk = level" in table
+    assert "uint8_t& CLK = top->clk;" in table
     assert "{&top->i___05Fpayload, sizeof top->i___05Fpayload, 2}" in table
