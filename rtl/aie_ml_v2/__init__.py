@@ -1,1 +1,1 @@
-"""AMD AIE-ML v2: the vector unit's multiply-accumulate, the conversions beside it, the cascade, and an engine around them."""
+"""AMD AIE-ML v2: vector multiply-accumulate, conversions, cascade, and an engine that runs matrix products on them."""

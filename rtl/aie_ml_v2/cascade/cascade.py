@@ -1,4 +1,10 @@
-"""A chain of multiply-accumulates, each of which adds to what the one before it has sent.
+"""Cascade: a chain of multiply-accumulates that splits K; each stage adds its products to the partial sums before it.
+
+::
+
+     before --> stage_0 --> link_0 --> stage_1 --> ... --> stage_n --> o       512 bits: 16 lanes of FP32 or INT32
+                   ^                      ^                   ^
+                  i_0                    i_1                 i_n
 
 Ref: AM027, Register Move Functionality.
 """
@@ -15,17 +21,19 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class Cascade(wiring.Component):
-    """Stages with a link between each two; sums along K go from the first to the last.
+    """Stages in order of K with a link between neighbours.
+
+    A word takes two cycles through a link; a link moves one word a cycle. Back-pressure on ``o`` stalls the stages.
 
     Parameters
     ----------
-    config : the number of stages, and the multiply-accumulate of each.
+    config : CascadeConfig, the number of stages and the multiply-accumulate of each.
 
     Members
     -------
-    i_0, i_1, ... : In(stream of stage_beat), of each stage
-    before : In(stream of 512), what the first stage receives
-    o : Out(stream of 512), what the last one sends
+    i_0, i_1, ... : In(stream of stage_beat), the beats of each stage
+    before : In(stream of 512), partial sums for the first stage
+    o : Out(stream of 512), results of the last stage
     """
 
     def __init__(self, config: CascadeConfig):

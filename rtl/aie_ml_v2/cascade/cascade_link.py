@@ -1,4 +1,4 @@
-"""The cascade stream between two neighbours.
+"""Cascade stream between two neighbours: a FIFO of two words at the sender and one at the receiver.
 
 Ref: AM027, Register Move Functionality: 512 bits wide, two deep on both sides, so that four values are in flight.
 """
@@ -13,12 +13,11 @@ from bitpath.rtl.aie_ml_v2.cascade.config import CascadeLinkConfig
 
 
 class CascadeLink(wiring.Component):
-    """A FIFO at the sender and one at the receiver; each cycle moves a word from the one to the other if it had a word
-    and the other a free place at the cycle's start. So a word takes two cycles, and the link moves one a cycle.
+    """Two FIFOs in series. Latency: two cycles; throughput: one word a cycle; capacity: four words.
 
     Parameters
     ----------
-    config : leaves nothing to choose.
+    config : CascadeLinkConfig, which has no fields.
 
     Members
     -------

@@ -1,7 +1,6 @@
-"""One link of a chain: a multiply-accumulate between the neighbour before it and the one after it.
+"""Cascade stage: a multiply-accumulate between the neighbour before it and the one after it.
 
-Ref: AM027, Register Move Functionality: an accumulator register is what the cascade moves, and who finds its FIFO full or
-empty stalls.
+Ref: AM027, Register Move Functionality: the cascade moves accumulator registers; a full or an empty FIFO stalls the stage.
 """
 
 from amaranth import Module, Signal, Value
@@ -17,28 +16,29 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 def stage_beat(config: VectorMacConfig) -> data.StructLayout:
-    """A beat of the multiply-accumulate, and what it has to do with the neighbours.
+    """Return the layout of a beat with its cascade controls.
 
-    With ``receives`` a word from the neighbour before becomes the accumulator acc2 of the beat's part before the beat
-    issues; with ``sends`` the instruction's result goes to the neighbour after. Of the two beats of an MX9 instruction the
-    first receives and the second sends.
+    ``receives``: before the beat issues, a word from the neighbour before is written to acc2 of the beat's part.
+    ``sends``: the result goes to the neighbour after. In an MX9 instruction the first beat receives, the second sends.
     """
     return data.StructLayout({"beat": beat_layout(config), "receives": 1, "sends": 1})
 
 
 class CascadeStage(wiring.Component):
-    """Beats issue in order; each waits for the word that it receives, and while an earlier result of its destination has
-    still to be sent. Results are sent in the order of their instructions; while one waits for the neighbour, beats with
-    other destinations go on.
+    """In-order issue with cascade input and output.
+
+    A beat stalls until its word from ``before`` has arrived, and while an unsent result occupies its destination. Results
+    leave in instruction order; while one waits for ``after.ready``, beats with other destinations still issue.
 
     Parameters
     ----------
-    config : of the multiply-accumulate, whose word of accumulators is as wide as the cascade.
+    config : VectorMacConfig, whose accumulator word must be as wide as the cascade, 512 bits.
 
     Members
     -------
     i : In(stream of stage_beat)
-    before : In(stream of 512), after : Out(stream of 512)
+    before : In(stream of 512)
+    after : Out(stream of 512)
     """
 
     def __init__(self, config: VectorMacConfig):
@@ -54,7 +54,7 @@ class CascadeStage(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         places = self.config.accumulators * self.config.parts
-        # As deep as there are places, of which each is asked for once at most: it is never full.
+        # One entry for each accumulator word; each is requested at most once at a time, so the FIFO never fills.
         m.submodules.asked = asked = SyncFIFO(width=place_layout(self.config).size, depth=places)
         mac = instantiate(m, platform, "mac", VectorMac, self.config)
         beat = self.i.p.beat
@@ -83,7 +83,7 @@ class CascadeStage(wiring.Component):
             m.d.sync += received.eq(1)
         with m.If(issues & mac.i.ready):
             m.d.sync += received.eq(0)
-        # A word that has been read stands in the multiply-accumulate's output register.
+        # After the read request the word is in the multiply-accumulate's output register.
         with m.If(asked.r_rdy & asked.r_en):
             m.d.sync += unsent.bit_select(asked.r_data, 1).eq(0)
         with m.If(asked.w_en):
@@ -92,7 +92,7 @@ class CascadeStage(wiring.Component):
         return m
 
     def _place(self, m: Module, name: str, index: Value) -> Value:
-        """The number of a place: that group of lanes of a register which the beat is for."""
+        """Return the address of the beat's part of an accumulator register."""
         where = Signal(place_layout(self.config), name=name)
         m.d.comb += [where.index.eq(index), where.part.eq(self.i.p.beat.part)]
         return where.as_value()

@@ -8,24 +8,24 @@ from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.common.config import require_range
 
 CASCADE_LANES = CASCADE_BITS // FP32.width
-"""Accumulator lanes of a word of the cascade."""
+"""Accumulator lanes of 32 bits in a cascade word."""
 MAX_CASCADE_STAGES = 64
-"""More than a row of the machine's array has."""
+"""Limit of this model; a row of the machine's array has fewer tiles."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeLinkConfig:
-    """The link between two neighbours; its width and depth leave nothing to choose."""
+    """Configuration of the link between two neighbours, whose width and depth are fixed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeConfig:
-    """A chain of multiply-accumulates.
+    """Configuration of a chain of multiply-accumulates.
 
     Attributes
     ----------
-    stages : of the chain, 2 to 64.
-    mac : each one's multiply-accumulate; its lanes are those of an accumulator register that the cascade moves.
+    stages : number of stages, 2 to 64.
+    mac : multiply-accumulate of each stage; it must have 16 lanes, one cascade word.
     """
 
     stages: int = 2
@@ -34,6 +34,4 @@ class CascadeConfig:
     def __post_init__(self) -> None:
         require_range("cascade", "stages", self.stages, 2, MAX_CASCADE_STAGES)
         if self.mac.lanes != CASCADE_LANES:
-            raise ValueError(
-                f"cascade: the multiply-accumulate has {self.mac.lanes} lanes, {CASCADE_LANES} are allowed"
-            )
+            raise ValueError(f"cascade: mac.lanes must be {CASCADE_LANES}, not {self.mac.lanes}")

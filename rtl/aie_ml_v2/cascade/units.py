@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Units of rtl/aie_ml_v2/cascade: the chain of multiply-accumulates and the link between two."""
 
 from bitpath.rtl.aie_ml_v2.cascade.cascade import Cascade
 from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
@@ -11,7 +11,7 @@ UNITS = (
         room="aie_ml_v2/cascade",
         config_type=CascadeConfig,
         build=Cascade,
-        summary="AIE-ML v2: multiply-accumulates in a chain, K split over them",
+        summary="AIE-ML v2: chain of multiply-accumulates that splits K",
         covered=Covered(CascadeConfig(), 100),
         waves=(
             CLOCK,
@@ -28,7 +28,7 @@ UNITS = (
         room="aie_ml_v2/cascade",
         config_type=CascadeLinkConfig,
         build=CascadeLink,
-        summary="AIE-ML v2: the cascade's two FIFOs between two neighbours",
+        summary="AIE-ML v2: cascade stream between two neighbours, two FIFOs",
         covered=Covered(CascadeLinkConfig(), 2000),
         waves=(CLOCK, INPUTS, WaveGroup("sender", r"sender\."), WaveGroup("receiver", r"receiver\."), OUTPUT),
     ),
@@ -39,4 +39,4 @@ CONTROL = (
     "cascade_link",
     "cascade_stage",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

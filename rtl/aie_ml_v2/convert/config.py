@@ -1,4 +1,4 @@
-"""Configurations of the conversions."""
+"""Configurations of the conversion units."""
 
 from dataclasses import dataclass
 
@@ -6,16 +6,16 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumeric
 from bitpath.rtl.common.config import require_power_of_two
 
 MAX_INTEGER_LANES = 64
-"""Accumulator lanes of 32 bits that one conversion of the machine takes at most."""
+"""Largest number of 32-bit accumulator lanes in one conversion of the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MxConvertConfig:
-    """FP32 to MX.
+    """Configuration of the conversion from FP32 to MX.
 
     Attributes
     ----------
-    numerics : what is computed.
+    numerics : choices where the documents leave the result open.
     """
 
     numerics: AieNumerics = AIE_ML_V2.numerics
@@ -23,11 +23,11 @@ class MxConvertConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class IntegerLanesConfig:
-    """SRS or UPS.
+    """Configuration of the conversions SRS and UPS.
 
     Attributes
     ----------
-    lanes : accumulator lanes of 32 bits, half as many of 64; a power of two from 2 to 64.
+    lanes : accumulator lanes of 32 bits, or half that number of 64 bits; a power of two from 2 to 64.
     """
 
     lanes: int = 4

@@ -1,6 +1,6 @@
-"""What travels to and from the conversion units.
+"""Layouts of requests and results of the conversion units.
 
-Rounding and saturation codes are the control registers' own: ``golden.spec.aie_ml_v2``.
+Rounding and saturation codes are those of the control registers: ``golden.aie_ml_v2.declarations.codes``.
 """
 
 from amaranth import signed, unsigned
@@ -19,23 +19,23 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 from bitpath.golden.formats.catalogue import FP32
 
 ROUNDING_BITS = 4
-"""Of a code of crRnd."""
+"""Bits of a rounding code of crRnd."""
 SATURATION_BITS = 2
-"""Of a code of crSat."""
+"""Bits of a saturation code of crSat."""
 MX_EXPONENT_BITS = 8
-"""Of the exponent that a block shares, as wide as FP32's."""
+"""Bits of a block's shared exponent, the same as FP32's."""
 CODE_BITS = MX9.width
-"""Of an element at its widest; the shorter ones are sign-extended."""
+"""Bits of the widest element; shorter ones are sign-extended."""
 IMAGE_BITS = 8 * MX9.block_bytes
-"""Of a block in memory at its widest."""
+"""Bits of the largest block in memory."""
 SHORT_LANE_BITS = 16
-"""Of a vector at its widest for each 32-bit accumulator lane."""
+"""Bits of the widest vector element for a 32-bit accumulator lane."""
 ACC_LANE_BITS = 32
-"""Of an accumulator lane; two make one of 64 bits."""
+"""Bits of an accumulator lane; two lanes form one of 64 bits."""
 
 
 class MxCode(enum.Enum, shape=2):
-    """The block formats."""
+    """Codes of the MX block formats."""
 
     MX9 = 0
     MX6 = 1
@@ -43,35 +43,35 @@ class MxCode(enum.Enum, shape=2):
 
     @property
     def fmt(self) -> MxFormat:
-        """The declaration of it."""
+        """Return the declared format."""
         return {MxCode.MX9: MX9, MxCode.MX6: MX6, MxCode.MX4: MX4}[self]
 
     @classmethod
     def of(cls, fmt: MxFormat) -> "MxCode":
-        """The code of a format."""
+        """Return the code of a declared format."""
         return cls[fmt.name.upper()]
 
 
 Lanes16 = data.ArrayLayout(FP32.width, MX_BLOCK)
-"""FP32 codes of a block, or of an accumulator register."""
+"""16 FP32 codes: the elements of a block, or an accumulator register."""
 
 
 class MxControl(data.Struct):
-    """What a conversion to MX makes."""
+    """Block format and rounding code of a conversion to MX."""
 
     block_format: MxCode
     rounding: ROUNDING_BITS
 
 
 class MxRequest(data.Struct):
-    """A block's elements in FP32."""
+    """The 16 FP32 elements of a block and their control."""
 
     lanes: Lanes16
     control: MxControl
 
 
 class MxBlock(data.Struct):
-    """A block: exponent, shift bits (bit j for elements 2j and 2j + 1), signed codes."""
+    """An MX block: exponent, shift bits (bit j for elements 2j and 2j + 1), signed codes."""
 
     exponent: MX_EXPONENT_BITS
     shift: MX_PAIRS
@@ -79,15 +79,15 @@ class MxBlock(data.Struct):
 
 
 class MxResult(data.Struct):
-    """A block, and its bytes in memory: exponent, shift byte, codes as a little-endian bit stream, zeros above the last."""
+    """A block and its bytes in memory: exponent, shift byte, codes as a little-endian bit stream, zeros above."""
 
     block: MxBlock
     image: IMAGE_BITS
 
 
 class SrsControl(data.Struct):
-    """What SRS makes of accumulators: from lanes of 32 bits, or 64 with ``acc64``, to the shorter or, with ``wide``, the
-    longer of what ``golden.spec.aie_ml_v2.SRS_MODES`` has for them."""
+    """Control of SRS: accumulator lanes of 32 bits, or 64 with ``acc64``; output elements of the shorter or, with ``wide``,
+    the longer width in ``SRS_MODES``."""
 
     acc64: 1
     wide: 1
@@ -98,8 +98,8 @@ class SrsControl(data.Struct):
 
 
 class UpsControl(data.Struct):
-    """What UPS makes of vectors: to lanes of 32 bits, or 64 with ``acc64``, from the shorter or, with ``wide``, the longer
-    of what ``golden.spec.aie_ml_v2.UPS_MODES`` has for them."""
+    """Control of UPS: accumulator lanes of 32 bits, or 64 with ``acc64``; input elements of the shorter or, with ``wide``,
+    the longer width in ``UPS_MODES``."""
 
     acc64: 1
     wide: 1
@@ -109,10 +109,10 @@ class UpsControl(data.Struct):
 
 
 def acc_bits(lanes: int) -> int:
-    """Bits of so many accumulator lanes of 32 bits."""
+    """Return the bits of ``lanes`` accumulator lanes of 32 bits."""
     return lanes * ACC_LANE_BITS
 
 
 def vector_bits(lanes: int) -> int:
-    """Bits of the vector that belongs to so many accumulator lanes, at its widest."""
+    """Return the bits of the widest vector for ``lanes`` accumulator lanes of 32 bits."""
     return lanes * SHORT_LANE_BITS

@@ -1,4 +1,17 @@
-"""FP32 accumulators to MX9, MX6 and MX4: a block of 16 a cycle.
+"""Conversion of 16 FP32 accumulators to one MX9, MX6 or MX4 block.
+
+``pair[j] = max(e[2j], e[2j + 1])``, ``exponent = max(pair)``, ``shift[j] = pair[j] < exponent``,
+``code[k] = round(x[k] / 2**(exponent - shift - 127 - m + 1))`` with m magnitude bits, saturated::
+
+     lanes (16 FP32)
+       |            pair maxima                      [register "pairs"]
+       |            block maximum and shift bits     [register "shared"]
+       |            trial codes and bumped pairs     [register "leaves"]      mx_bump only
+       |            block maximum and shift bits     [register "bumped"]      mx_bump only
+       |            element codes                    [register "codes"]
+     block, memory image
+
+Latency: 3 cycles, 5 with ``mx_bump``. Throughput: one block a cycle.
 
 Ref: amd-quark 0.13, both implementations; llvm-aie: the conversion reads crRnd, and no saturation code.
 """
@@ -21,22 +34,20 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 PairExponents = data.ArrayLayout(MX_EXPONENT_BITS, MX_PAIRS)
 LARGEST_EXPONENT = MX_NAN_EXPONENT - 1
-"""A pair that has it is not bumped."""
+"""Largest exponent of a number; a pair that has it is not bumped."""
 
 
 class MxConvert(wiring.Component):
-    """The larger exponent of each pair; the largest of them, which the block shares, and a shift bit for each pair below
-    it; then the codes. An exponent of 255 makes a NaN block: exponent 255, all else 0.
+    """FP32 to MX, one block a cycle.
 
-    With the knob ``mx_bump`` the codes are made once only to see which pairs leave the range; the exponents of these grow
-    by one, and shared exponent, shift bits and codes are made from them again.
+    With ``mx_nan_block`` an element of exponent 255 makes a NaN block: exponent 255, all else 0. With ``mx_bump`` trial codes
+    show which pairs overflow; the exponents of these grow by one, and exponent, shift bits and codes are computed again.
 
-    A register rank stands behind each of these steps. A block appears ``latency`` cycles after its request, one a cycle;
-    all ranks stand still while a block waits.
+    Back-pressure: all stages stall while a block waits for ``o.ready``.
 
     Parameters
     ----------
-    config : numerics, of which ``mx_flush``, ``mx_bump``, ``mx_min_code`` and ``mx_nan_block`` are used.
+    config : MxConvertConfig; uses ``mx_flush``, ``mx_bump``, ``mx_min_code`` and ``mx_nan_block`` of the numerics.
 
     Members
     -------
@@ -50,7 +61,7 @@ class MxConvert(wiring.Component):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """After which a rank stands."""
+        """The steps that pipeline registers follow."""
         bump = ("leaves", "bumped") if self.config.numerics.mx_bump else ()
         return ("pairs", "shared", *bump, "codes")
 
@@ -101,7 +112,7 @@ class MxConvert(wiring.Component):
     def _share(
         self, m: Module, platform: Any, registers: PipelineRegisters, step: str, request: Value, pairs: Value
     ) -> tuple[Value, Value, Value]:
-        """Request, pairs' exponents and a block without codes, behind the step's rank."""
+        """Return request, pair exponents and a block without codes from the step's registers."""
         largest = instantiate(m, platform, f"{step}_exponent", MaxExponent, MX_PAIRS, MX_EXPONENT_BITS)
         block = Signal(MxBlock, name=f"{step}_block")
         shift = Cat(pairs[j] < largest.o for j in range(MX_PAIRS))
@@ -109,7 +120,7 @@ class MxConvert(wiring.Component):
         return tuple(registers.hold(step, request=request, pairs=pairs, block=block))
 
     def _elements(self, m: Module, platform: Any, name: str, request: Value, block: Value) -> tuple[Value, Value]:
-        """The codes under a block's exponent and shift bits, and which of them left the range."""
+        """Return the codes for a block's exponent and shift bits, and a bit for each that overflowed."""
         numerics = self.config.numerics
         elements = []
         for k in range(MX_BLOCK):

@@ -1,4 +1,7 @@
-"""A block's bytes in memory.
+"""Memory image of an MX block::
+
+     bit 0        8        16                16 + 16 * width
+         exponent | shifts | code 0 | code 1 | ... | code 15 | zeros
 
 Ref: UG1639 for the order of exponent, shifts and codes; the bit stream is this project's choice.
 """
@@ -12,7 +15,7 @@ from bitpath.rtl.aie_ml_v2.convert.layouts import IMAGE_BITS, MxBlock, MxCode
 
 
 class MxImage(wiring.Component):
-    """Exponent byte, shift byte, then the codes with as many bits as the format has, element 0 lowest. Combinational.
+    """Pack exponent byte, shift byte and the codes in the format's width, element 0 lowest; combinational.
 
     Members
     -------

@@ -1,4 +1,6 @@
-"""SRS, shift, round, saturate: accumulator lanes to a vector, one register a cycle.
+"""SRS (shift, round, saturate): ``vector[k] = saturate(round(acc[k] / 2**shift))``.
+
+Latency: 2 cycles, pipeline registers before and after the lanes. Throughput: one accumulator register a cycle.
 
 Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1583; llvm-aie for the flag srSRS_of.
 """
@@ -18,36 +20,36 @@ from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 STEPS = ("request", "result")
-"""After which steps a register rank stands."""
+"""The steps that pipeline registers follow."""
 
 
 def srs_request(lanes: int) -> data.StructLayout:
-    """Accumulator lanes, lane 0 lowest."""
+    """Return the layout of accumulator lanes, lane 0 lowest, and their control."""
     return data.StructLayout({"acc": acc_bits(lanes), "control": SrsControl})
 
 
 def srs_result(lanes: int) -> data.StructLayout:
-    """A vector of as many lanes of their own width, lane 0 lowest, zeros above the last; ``overflow`` where any lane is not
-    the rounded number."""
+    """Return the layout of a vector, lane 0 lowest, zeros above the last; ``overflow`` is 1 if any lane is not the rounded
+    number."""
     return data.StructLayout({"vector": vector_bits(lanes), "overflow": 1})
 
 
 class Srs(wiring.Component):
-    """Each second lane's hardware is 64 bits wide, and takes two lanes' bits then, or one lane's of 32.
+    """Accumulators to a vector, one accumulator register a cycle.
 
-    A vector appears LATENCY cycles after its request, one a cycle; register ranks stand before and behind the lanes, and
-    stand still while a vector waits.
+    Even lanes are 64 bits wide and convert one 64-bit or one 32-bit accumulator; odd lanes are 32 bits wide. Back-pressure:
+    all stages stall while a vector waits for ``o.ready``.
 
     Parameters
     ----------
-    config : the number of lanes.
+    config : IntegerLanesConfig, the number of lanes.
 
     Members
     -------
     i : In(stream of srs_request)
     o : Out(stream of srs_result)
-    clear_overflow : In(1)
-    overflow : Out(1), srSRS_of: set a cycle after a vector was taken that had ``overflow``, until it is cleared
+    clear_overflow : In(1), clears the flag
+    overflow : Out(1), the sticky flag srSRS_of: set one cycle after a vector with ``overflow`` is taken
     """
 
     LATENCY = len(STEPS)
@@ -95,7 +97,7 @@ class Srs(wiring.Component):
         return m
 
     def _lane(self, m: Module, platform: Any, k: int, request: Value) -> SrsLane:
-        """Lane k's hardware; every second is as wide as two."""
+        """Instantiate lane k: 64 bits wide if k is even, else 32."""
         own = request.acc.word_select(k, ACC_LANE_BITS).as_signed()
         if k % 2:
             lane = instantiate(m, platform, f"lane_{k}", SrsLane, ACC_LANE_BITS)

@@ -1,4 +1,4 @@
-"""A flag that stays."""
+"""Sticky status flag with set priority over clear."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class StickyFlag(wiring.Component):
-    """Set a cycle after ``occurs``, and cleared by ``clear``; the former wins.
+    """Flag ``o`` is set one cycle after ``occurs`` and cleared one cycle after ``clear``; set has priority. Reset value: 0.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Units of rtl/aie_ml_v2/convert: FP32 to MX, and the fixed-point conversions SRS and UPS."""
 
 from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
@@ -37,7 +37,7 @@ UNITS = (
         room="aie_ml_v2/convert",
         config_type=IntegerLanesConfig,
         build=Srs,
-        summary="AIE-ML v2: accumulator lanes, shifted, rounded, saturated, to a vector",
+        summary="AIE-ML v2: accumulators shifted, rounded and saturated to a vector",
         covered=Covered(IntegerLanesConfig(), 1024, {"BITPATH_SHIFTS": "4 9"}),
         judges=(Judge(10, IntegerLanesConfig()),),
         waves=(CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),
@@ -47,7 +47,7 @@ UNITS = (
         room="aie_ml_v2/convert",
         config_type=IntegerLanesConfig,
         build=Ups,
-        summary="AIE-ML v2: a vector, saturated and shifted, to accumulator lanes",
+        summary="AIE-ML v2: vector shifted left and saturated to accumulators",
         covered=Covered(IntegerLanesConfig(), 2048, {"BITPATH_SHIFTS": "4 9"}),
         judges=(Judge(3, IntegerLanesConfig()),),
         waves=(CLOCK, INPUTS, *AIE_LANE_GROUPS, OUTPUT),

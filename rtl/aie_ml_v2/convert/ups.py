@@ -1,4 +1,6 @@
-"""UPS, upshift: a vector's lanes to accumulator lanes, one register a cycle.
+"""UPS (upshift): ``acc[k] = saturate(vector[k] * 2**shift)``.
+
+Latency: 2 cycles, pipeline registers before and after the lanes. Throughput: one accumulator register a cycle.
 
 Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1639; llvm-aie for the flag srUPS_of.
 """
@@ -18,35 +20,35 @@ from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 STEPS = ("request", "result")
-"""After which steps a register rank stands."""
+"""The steps that pipeline registers follow."""
 
 
 def ups_request(lanes: int) -> data.StructLayout:
-    """A vector for so many accumulator lanes of 32 bits, its lane 0 lowest; bits above its last lane are not read."""
+    """Return the layout of a vector, lane 0 lowest, and its control; bits above the last lane are ignored."""
     return data.StructLayout({"vector": vector_bits(lanes), "control": UpsControl})
 
 
 def ups_result(lanes: int) -> data.StructLayout:
-    """Accumulator lanes, lane 0 lowest; ``overflow`` where any is another number than its lane times ``2**shift``."""
+    """Return the layout of accumulators, lane 0 lowest; ``overflow`` is 1 if any is not its lane times ``2**shift``."""
     return data.StructLayout({"acc": acc_bits(lanes), "overflow": 1})
 
 
 class Ups(wiring.Component):
-    """Each second lane's hardware is 64 bits wide, for one lane of 64 or, in its upper half, one of 32.
+    """Vector to accumulators, one accumulator register a cycle.
 
-    Accumulators appear LATENCY cycles after their request, one register a cycle; register ranks stand before and behind
-    the lanes, and stand still while accumulators wait.
+    Even lanes are 64 bits wide and convert to one 64-bit accumulator or, in the upper half, to one of 32 bits; odd lanes
+    are 32 bits wide. Back-pressure: all stages stall while a result waits for ``o.ready``.
 
     Parameters
     ----------
-    config : the number of lanes.
+    config : IntegerLanesConfig, the number of lanes.
 
     Members
     -------
     i : In(stream of ups_request)
     o : Out(stream of ups_result)
-    clear_overflow : In(1)
-    overflow : Out(1), srUPS_of: set a cycle after accumulators were taken that had ``overflow``, until it is cleared
+    clear_overflow : In(1), clears the flag
+    overflow : Out(1), the sticky flag srUPS_of: set one cycle after a result with ``overflow`` is taken
     """
 
     LATENCY = len(STEPS)
@@ -95,7 +97,7 @@ class Ups(wiring.Component):
         return m
 
     def _lane(self, m: Module, platform: Any, k: int, request: Value) -> UpsLane:
-        """Lane k's hardware; every second is as wide as two."""
+        """Instantiate lane k: 64 bits wide if k is even, else 32."""
         control = request.control
         width = ACC_LANE_BITS if k % 2 else 2 * ACC_LANE_BITS
         lane = instantiate(m, platform, f"lane_{k}", UpsLane, width)
@@ -107,7 +109,7 @@ class Ups(wiring.Component):
                     with m.Case(acc64 << 1 | wide):
                         number = request.vector.word_select(k >> acc64, bits)
                         m.d.comb += lane.i.eq(Cat(number, number[-1] & control.is_signed).as_signed())
-        # A lane of 32 bits in the upper half of 64 starts that much higher.
+        # A 32-bit accumulator uses the upper half of a 64-bit lane: shift it left by 32 more.
         higher = 0 if k % 2 else Mux(control.acc64, 0, width - ACC_LANE_BITS)
         m.d.comb += [lane.shift.eq(control.shift + higher), lane.saturation.eq(control.saturation)]
         return lane

@@ -1,4 +1,4 @@
-"""One vector lane as an accumulator lane.
+"""UPS lane: ``o = saturate(i * 2**shift)`` for one accumulator lane.
 
 Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1639 for shifts of 32 and more; UG1583 for the saturation codes.
 """
@@ -12,23 +12,22 @@ from bitpath.rtl.aie_ml_v2.convert.layouts import SATURATION_BITS
 
 
 class UpsLane(wiring.Component):
-    """``i * 2**shift`` in an accumulator lane. Combinational.
+    """Left shift with saturation; combinational.
 
-    What does not fit is saturated, to a multiple of ``2**shift``, or loses its high bits. ``overflow`` says that ``o`` is
-    another number than the product.
+    A product that does not fit saturates to a multiple of ``2**shift``; without saturation it loses its high bits.
 
     Parameters
     ----------
-    width : bits of the accumulator lane, 32 or 64. A lane of 64 makes one of 32 too, in its upper half, of a shift that is
-        larger by 32.
+    width : bits of the accumulator lane, 32 or 64. A lane of 64 bits also serves one of 32 bits in its upper half, with a
+        shift larger by 32.
 
     Members
     -------
-    i : In(signed(17)), or In(signed(33)) of a lane of 64: a bit more than the longest vector lane, for unsigned ones
-    shift : In(range(64)), or In(range(96)) of a lane of 64
-    saturation : In(2), of Saturation
+    i : In(signed(17)), In(signed(33)) if width is 64; one bit more than the widest element, for unsigned ones
+    shift : In(range(64)), In(range(96)) if width is 64
+    saturation : In(2), a code of Saturation
     o : Out(width)
-    overflow : Out(1)
+    overflow : Out(1), 1 if ``o`` is not the product
     """
 
     clocked = False
@@ -50,7 +49,7 @@ class UpsLane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         width = self.width
-        # Nothing is left in the lane from a shift of its width on, which leaves room for every bit above it.
+        # From a shift of ``width`` on the lane holds 0, so larger shifts saturate there; the product keeps all bits above.
         shift = Signal(range(width + 1))
         product = Signal(signed(len(self.i) + width))
         places = Signal(width)

@@ -1,4 +1,9 @@
-"""The engine: rows of native products from its own memories to its own memory.
+"""Matrix engine: a row sequencer that runs native products from operand memories to a result memory.
+
+::
+
+     command --> queue --> RowSequencer --> X, Y memories --> VectorMac --> RowStorer --> results --> data
+     write   ------------------------------>^------------------>^                           read ---^
 
 Ref: AM027, chapter 4; llvm-aie, AIE2PSGenSchedule.td, for the pace of chained instructions.
 """
@@ -17,11 +22,11 @@ from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
 
 QUEUE_DEPTH = 4
-"""Commands that wait."""
+"""Capacity of the command queue."""
 
 
 class AieMemory(enum.Enum, shape=2):
-    """What the host writes to: the operand memories, and the accumulators."""
+    """Targets of the host's writes: the operand memories and the accumulators."""
 
     X = 0
     Y = 1
@@ -29,7 +34,7 @@ class AieMemory(enum.Enum, shape=2):
 
 
 def host_write_layout(config: AieEngineConfig) -> data.StructLayout:
-    """A word for one of the memories; an accumulator's address is its `place_layout`."""
+    """Return the layout of a host write; the address of an accumulator word is its `place_layout`."""
     places = config.unit.accumulators * config.unit.parts
     return data.StructLayout(
         {
@@ -41,30 +46,32 @@ def host_write_layout(config: AieEngineConfig) -> data.StructLayout:
 
 
 class AieEngine(wiring.Component):
-    """Memories of X and Y, the multiply-accumulate, and a storer with the result memory.
+    """Operand memories, multiply-accumulate, storer and result memory.
 
-    The host writes tiles, streams commands in, waits until ``busy`` is low, and reads results. Operands are read a cycle
-    ahead of their beat, and stores run behind the products of the commands that follow. What a command computes depends on
-    the operands alone, not on the number of lanes.
+    The host writes tiles, sends commands, waits until ``busy`` is 0, and reads results. The results do not depend on the
+    number of lanes.
 
-    Throughput: a beat a cycle from two cycles after a command came to an engine at rest, without a gap between commands. A
-    native product is a beat for each group of lanes, two with MX9. Beats onto one accumulator are 4 cycles apart (3 with
-    integers), so that a command of one group of lanes needs 4 tiles for that pace. A store begins with the cycle after its
-    command's last beat, reads a word a cycle from the write of the first tile's result on, and takes a cycle more; a command
-    into its accumulators waits for them, and so does the last beat of a command that stores, for the store before.
+    Latency: the first beat issues two cycles after a command reaches an idle engine. Throughput: one beat a cycle, without a
+    gap between commands; a native product takes one beat for each group of lanes, two in MX9. Beats onto one accumulator are
+    at least 4 cycles apart (3 for integers), so with a single group of lanes full throughput needs 4 tiles a command.
+
+    Stores overlap the products of later commands. A store starts in the cycle after its command's last beat and reads one
+    word a cycle from the write of the first tile's result on. Beats into accumulators that are being stored stall; so does
+    the last beat of a storing command until the previous store is complete.
 
     Parameters
     ----------
-    config : multiply-accumulate and memories.
+    config : AieEngineConfig, the multiply-accumulate and the memories.
 
     Members
     -------
     command : In(stream of command_layout)
-    write : In(stream of host_write_layout); a word for accumulators waits for results that are due there
-    read : In(stream of result addresses), data : Out(stream of words), an answer for each
-    busy : Out(1), a command has come and its results are not all stored
+    write : In(stream of host_write_layout); a write to an accumulator stalls while a result for it is in flight
+    read : In(stream of result addresses)
+    data : Out(stream of words), one answer for each read
+    busy : Out(1), 1 from the arrival of a command until all results are stored
     retired : Out(32), native products issued since reset
-    busy_cycles : Out(32), cycles since reset in which ``busy`` was high
+    busy_cycles : Out(32), cycles since reset in which ``busy`` was 1
     """
 
     def __init__(self, config: AieEngineConfig):
@@ -115,7 +122,7 @@ class AieEngine(wiring.Component):
             beat.y.eq(y.tile),
             beat.y_exponents.eq(y.exponents),
             beat.y_shifts.eq(y.shifts),
-            # The readiness of a store does not depend on this one's validity.
+            # No combinational loop: store.ready does not depend on store.valid.
             unit.i.valid.eq(held_valid & (~held.stores | storer.store.ready)),
             issues.eq(unit.i.valid & unit.i.ready),
             storer.store.valid.eq(issues & held.stores),
@@ -134,7 +141,7 @@ class AieEngine(wiring.Component):
         return m
 
     def _operands(self, m: Module, unit: VectorMac, sequencer: RowSequencer, free: Signal) -> list[data.View]:
-        """The operand memories' words for the beat that is held, and the host's words to memories and accumulators."""
+        """Return the operand words of the held beat; connect the host's writes to memories and accumulators."""
         write = self.write.p
         words = []
         for name, layout, depth, at in (
@@ -162,12 +169,12 @@ class AieEngine(wiring.Component):
         return words
 
     def _results(self, m: Module, storer: RowStorer) -> None:
-        """The result memory: the storer writes, the host reads."""
+        """Instantiate the result memory, which the storer writes and the host reads."""
         m.submodules.results = results = memory.Memory(
             shape=word_bits(self.config.unit), depth=self.config.result_depth, init=[]
         )
         write, answer = results.write_port(), results.read_port()
-        # The read port holds its word while it does not move on.
+        # The read port holds its word while ``data`` stalls.
         free = ~self.data.valid | self.data.ready
         m.d.comb += [
             write.addr.eq(storer.write.address),

@@ -1,4 +1,4 @@
-"""What travels through the engine: words of its operand memories, commands, beats on their way to operands, stores."""
+"""Layouts of the engine: operand memory words, commands, beats without operands, and stores."""
 
 from functools import cache
 
@@ -14,11 +14,11 @@ from bitpath.rtl.aie_ml_v2.vector.layouts import X_BITS, X_BLOCKS, Y_BITS, Y_BLO
 
 X_WORD = data.StructLayout({"tile": X_BITS, "exponents": X_BLOCKS * BYTE, "shifts": X_BLOCKS * BYTE})
 Y_WORD = data.StructLayout({"tile": Y_BITS, "exponents": Y_BLOCKS * BYTE, "shifts": Y_BLOCKS * BYTE})
-"""What a beat of the multiply-accumulate takes of either tile; an MX9 tile is two words."""
+"""Operand memory words: the part of a tile for one beat; an MX9 tile is two words."""
 
 
 def is_last_part(config: AieEngineConfig, mode: Value, part: Value) -> Value:
-    """Whether ``part`` is the last group of lanes that a mode has; those with fewer lanes have fewer groups."""
+    """Return 1 if ``part`` is the mode's last group of lanes; FLOAT16 has 32 lanes and so half as many groups."""
     if config.unit.parts == 1:
         return Value.cast(1)
     few = max(1, config.unit.parts * FLOAT16.lanes // INT8.lanes)
@@ -26,22 +26,22 @@ def is_last_part(config: AieEngineConfig, mode: Value, part: Value) -> Value:
 
 
 def store_layout(config: AieEngineConfig) -> data.StructLayout:
-    """Accumulators, from ``accumulator`` to the ``last_tile``-th after it, and the result word at which they begin."""
+    """Return the layout of a store: ``last_tile + 1`` accumulators from ``accumulator`` on, to result word ``address``."""
     index = ceil_log2(config.unit.accumulators)
     return data.StructLayout(
         {"mode": MacMode, "accumulator": index, "last_tile": index, "address": ceil_log2(config.result_depth)}
     )
 
 
-# Amaranth takes milliseconds for a layout, and a host asks for it with every command.
+# Cached: Amaranth takes milliseconds to build a layout, and a host uses it for every command.
 @cache
 def command_layout(config: AieEngineConfig) -> data.StructLayout:
-    """One command: ``acc[t] +-= sum over k of X[k] @ Y[k, t]`` for tiles t from 0 to ``store.last_tile``.
+    """Return the layout of a command: ``acc[t] +-= sum over k of X[k] @ Y[k, t]`` for tiles t = 0 to ``store.last_tile``.
 
-    ``acc[t]`` is register ``store.accumulator + t``, modulo their number, and step k goes from 0 to ``last_step``. X tiles
-    lie one after the other from word ``x`` on, Y[k, t] t tiles after word ``y + k * y_stride``. With ``negate`` the products
-    are subtracted. With ``clear`` the first step has no accumulator to read; with ``stores`` the accumulators go to the
-    result memory afterwards, tile by tile and each group of lanes by group.
+    ``acc[t]`` is register ``store.accumulator + t``, modulo the number of registers; step k runs from 0 to ``last_step``.
+    X tiles are consecutive from word ``x`` on; Y[k, t] is t tiles after word ``y + k * y_stride``. ``negate`` subtracts the
+    products, ``clear`` starts from 0 instead of acc, and ``stores`` copies the accumulators to the result memory
+    afterwards, tile by tile, in order of their groups of lanes.
     """
     formats = ceil_log2(len(FLOAT8_FORMATS))
     y_address = ceil_log2(config.y_depth)
@@ -50,7 +50,7 @@ def command_layout(config: AieEngineConfig) -> data.StructLayout:
             "x": ceil_log2(config.x_depth),
             "y": y_address,
             "y_stride": y_address,
-            # Each step takes a word of X.
+            # Each step takes at least one word of X.
             "last_step": ceil_log2(config.x_depth),
             "x_format": formats,
             "y_format": formats,
@@ -65,7 +65,7 @@ def command_layout(config: AieEngineConfig) -> data.StructLayout:
 
 
 def beat_step_layout(config: AieEngineConfig) -> data.StructLayout:
-    """A beat without its operands: where these lie, and what it ends.
+    """Return the layout of a beat with the addresses of its operands.
 
     ``completes`` marks the last beat of a native product, ``stores`` the last one of a command that stores.
     """

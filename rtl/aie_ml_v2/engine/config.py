@@ -1,4 +1,4 @@
-"""Configuration of the engine."""
+"""Configuration of the matrix engine."""
 
 from dataclasses import dataclass, field
 
@@ -8,14 +8,14 @@ from bitpath.rtl.common.config import require_power_of_two
 
 @dataclass(frozen=True, kw_only=True)
 class AieEngineConfig:
-    """The engine: a multiply-accumulate with memories of its own, each a power of two of words deep.
+    """Configuration of the engine; the depth of each memory must be a power of two.
 
     Attributes
     ----------
     unit : the multiply-accumulate.
-    x_depth : words of the memory of X, each an X tile, or half of one with MX9.
-    y_depth : words of the memory of Y.
-    result_depth : words of the result memory, each a group of ``unit.lanes`` lanes.
+    x_depth : words of the X memory; a word is an X tile, or half of one in MX9.
+    y_depth : words of the Y memory; a word is a Y tile, or half of one in MX9.
+    result_depth : words of the result memory; a word is a group of ``unit.lanes`` lanes.
     """
 
     unit: VectorMacConfig = field(default_factory=VectorMacConfig)
@@ -25,6 +25,6 @@ class AieEngineConfig:
 
     def __post_init__(self) -> None:
         for name in ("x_depth", "y_depth", "result_depth"):
-            # An output tile, and one step of K on as many tiles as there are accumulators.
+            # Results: one output tile. Operands: one step of K for as many tiles as there are accumulators.
             least = self.unit.parts if name == "result_depth" else 2 * self.unit.accumulators
             require_power_of_two("aie_engine", name, getattr(self, name), max(16, least), 1 << 16)

@@ -1,4 +1,4 @@
-"""Commands to the beats of native products."""
+"""Row sequencer: expands a command into the beats of its native products."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -11,25 +11,25 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 
 
 def released_layout(config: AieEngineConfig) -> data.StructLayout:
-    """An accumulator that has been read to its last group of lanes."""
+    """Return the layout of the notice that an accumulator has been read to its last group of lanes."""
     return data.StructLayout({"valid": 1, "accumulator": ceil_log2(config.unit.accumulators)})
 
 
 class RowSequencer(wiring.Component):
-    """Steps of K, in each the tiles, in each the groups of lanes, in each the beats; a beat a cycle.
+    """Loop nest: steps of K, tiles, groups of lanes, beats (innermost); one beat a cycle.
 
-    Tiles are inside, so that additions onto one accumulator lie as far apart as there are tiles. A beat waits while its
-    accumulator is to be stored for an earlier command.
+    Tiles are inside the steps, which spaces the additions onto one accumulator. A beat stalls while an earlier command has
+    yet to store its accumulator.
 
     Parameters
     ----------
-    config : of the engine.
+    config : AieEngineConfig, the sizes of the memories and of the multiply-accumulate.
 
     Members
     -------
     command : In(stream of command_layout), taken with its last beat
     o : Out(stream of beat_step_layout)
-    released : In(released_layout)
+    released : In(released_layout), an accumulator that has been stored
     """
 
     def __init__(self, config: AieEngineConfig):
@@ -53,7 +53,7 @@ class RowSequencer(wiring.Component):
         part = Signal.like(o.place.part)
         tile = Signal.like(p.store.last_tile)
         step = Signal.like(p.last_step)
-        # Words between those of step 0 and those of this step.
+        # Word offsets of this step from step 0.
         x_offset, y_offset = Signal.like(o.x), Signal.like(o.y)
 
         halved = Signal()
@@ -105,7 +105,7 @@ class RowSequencer(wiring.Component):
         with m.If(self.released.valid):
             m.d.sync += storing.bit_select(self.released.accumulator, 1).eq(0)
         with m.If(advance & o.stores):
-            # None of them is being released: each has had a beat in this command, which waited for that.
+            # No conflict with a release: each accumulator has had a beat in this command, which waited for its release.
             for index in range(accumulators):
                 behind = Signal.like(accumulator, name=f"behind_{index}")
                 m.d.comb += behind.eq(index - p.store.accumulator)

@@ -1,4 +1,4 @@
-"""Accumulators to the result memory."""
+"""Row storer: copies the accumulators of a command to the result memory."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -12,24 +12,27 @@ from bitpath.rtl.aie_ml_v2.vector.layouts import place_layout, word_bits
 
 
 def result_write_layout(config: AieEngineConfig) -> data.StructLayout:
-    """A word for the result memory."""
+    """Return the layout of a write to the result memory."""
     return data.StructLayout({"valid": 1, "address": ceil_log2(config.result_depth), "data": word_bits(config.unit)})
 
 
 class RowStorer(wiring.Component):
-    """Reads a command's accumulators, tile by tile and group by group, and writes them to consecutive words.
+    """Read a command's accumulators, tile by tile and group by group, and write them to consecutive words.
+
+    Throughput: one word a cycle. One store at a time: ``store.ready`` is 0 until the previous store is complete.
 
     Parameters
     ----------
-    config : of the engine.
+    config : AieEngineConfig, the sizes of the memories and of the multiply-accumulate.
 
     Members
     -------
     store : In(stream of store_layout)
-    read : Out(stream of place_layout), word : In(stream of words), what the accumulators answer; taken at once
+    read : Out(stream of place_layout), read requests to the accumulators
+    word : In(stream of words), their answers, always ready
     write : Out(result_write_layout)
-    released : Out(released_layout), with the request for an accumulator's last group
-    busy : Out(1), a store is not complete
+    released : Out(released_layout), valid with the request for an accumulator's last group
+    busy : Out(1), 1 until the store is complete
     """
 
     def __init__(self, config: AieEngineConfig):
@@ -48,10 +51,10 @@ class RowStorer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         held = Signal.like(self.store.p, reset_less=True)
-        asks = Signal()  # requests are left
+        asks = Signal()  # 1 while read requests remain
         tile = Signal.like(held.last_tile, reset_less=True)
         part = Signal.like(self.read.p.part, reset_less=True)
-        # Up to all groups of all accumulators wait for their answers.
+        # Read requests in flight: at most all groups of all accumulators.
         waiting = Signal(range(self.config.unit.accumulators * self.config.unit.parts + 1))
         address = Signal.like(held.address, reset_less=True)
 

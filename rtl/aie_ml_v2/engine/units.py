@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit of rtl/aie_ml_v2/engine: the matrix-product engine."""
 
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
@@ -20,7 +20,7 @@ UNITS = (
             WaveGroup("host", r"(write|read|data)__"),
             WaveGroup("sequencer", r"sequencer\."),
             WaveGroup("beat and its operands", r"(held|free|issues|i__|operand__|memory_[xy])"),
-            WaveGroup("issue and what is on its way", r"unit\.issue\."),
+            WaveGroup("issue and instructions in flight", r"unit\.issue\."),
             WaveGroup("accumulators", r"unit\.(file\.|written|(read|o|write)__)"),
             WaveGroup("first lane", r"unit\.lane_0\."),
             WaveGroup("storer and results", r"(storer\.|store__|released|write\.|word__|answer__|results)"),
@@ -34,4 +34,4 @@ CONTROL = (
     "aie_engine",
     "row_storer",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

@@ -1,4 +1,8 @@
-"""The final adder of a lane: aligned floating-point terms, or integers."""
+"""Final adder of a lane: aligned floating-point terms, or integers (cycle 5, floats 6).
+
+``total = sum((-1)**negative[k] * (magnitude[k] + up[k]))``, exact in ``TermPlan.total_bits``;
+``integer_total = +-product_sum +- (acc1 << 16 if shift16 else acc1) +- acc2`` modulo 2**32; combinational.
+"""
 
 from amaranth import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
@@ -12,22 +16,23 @@ from bitpath.rtl.aie_ml_v2.mac.term_plan import TermPlan
 from bitpath.rtl.common.arithmetic.add_tree import AddTree
 
 SHIFT16 = 16
+"""Left shift of acc1 that ``MacControl.shift16`` selects."""
 
 
 class Accumulate(wiring.Component):
-    """Sums, exact: of aligned terms; of integer products and accumulators, in 32 bits, where they wrap. Combinational.
+    """Sum of the aligned terms, and sum of integer products and accumulators; combinational.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the supported modes.
 
     Members
     -------
     wide, narrow : In(aligned_layout)
     product_sum, acc1, acc2 : In(32), integers
     control : In(MacControl)
-    total : Out(signed(total_bits)), of terms
-    integer_total : Out(32)
+    total : Out(signed(total_bits)), the exact sum of the terms
+    integer_total : Out(32), the integer sum, which wraps
     """
 
     clocked = False
@@ -66,7 +71,7 @@ class Accumulate(wiring.Component):
 
 
 def _signed_by(m: Module, name: str, value: Value, negative: Value) -> Value:
-    """The number or its negative, modulo 2**32."""
+    """Return ``-value`` modulo 2**32 if ``negative``, else ``value``."""
     out = Signal(LANE_BITS, name=name)
     m.d.comb += out.eq((value ^ negative.replicate(LANE_BITS)) + negative)
     return out

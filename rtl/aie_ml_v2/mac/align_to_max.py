@@ -1,4 +1,13 @@
-"""Terms and accumulators to the largest exponent.
+"""Alignment shifters: each term and accumulator shifted right by its distance to the largest exponent, and rounded.
+
+``magnitude + up = round(value * 2**(F - fraction_bits - shift))`` with F = ``align_fraction_bits``. One AlignRound per slot;
+the adder that follows applies ``up``::
+
+     wide slots      TermPlan.wide_bits   -> wide_aligned      MX terms and, in float modes, products
+     narrow slots    TermPlan.narrow_bits -> narrow_aligned    the other float products
+     accumulators    24-bit significands  -> narrow_aligned
+
+Combinational (cycle 5, floats 6).
 
 Ref: AM027, chapter 4, which calls it BFSHIFT; the rounding is measured on first-generation silicon.
 """
@@ -19,25 +28,25 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 def aligned_layout(width: int, terms: int) -> data.StructLayout:
-    """Summands ``(-1)**negative[k] * (magnitude[k] + up[k])`` on the common grid."""
+    """Return the layout of summands ``(-1)**negative[k] * (magnitude[k] + up[k])`` on the common grid."""
     return data.StructLayout({"magnitude": data.ArrayLayout(width, terms), "up": terms, "negative": terms})
 
 
 class AlignToMax(wiring.Component):
-    """Every term and accumulator shifted by its own distance and rounded, but for the addition. Combinational.
+    """Aligned magnitudes and rounding increments of all terms and accumulators; combinational.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the supported modes.
 
     Members
     -------
-    terms : In(TermPlan.terms), whose exponents are not looked at
-    acc1, acc2 : In(32), FP32 codes, finite
+    terms : In(TermPlan.terms); the exponents are ignored
+    acc1, acc2 : In(32), finite FP32 codes
     control : In(MacControl)
-    shifts : In(ArrayLayout(shift_bits, 8)), those of the wide slots after the eighth being the first's
+    shifts : In(ArrayLayout(shift_bits, 8)); wide slots 8 to 15 use shift 0, the block pair's
     acc_shifts : In(ArrayLayout(shift_bits, 2))
-    wide, narrow : Out(aligned_layout), the latter with the accumulators at its end
+    wide, narrow : Out(aligned_layout); the two accumulators are the last of ``narrow``
     """
 
     clocked = False
@@ -85,7 +94,7 @@ class AlignToMax(wiring.Component):
         used = used_accumulators(self.control)
         negate = (self.control.negate_acc1, self.control.negate_acc2)
         for k, acc in enumerate((self.acc1, self.acc2)):
-            # An accumulator is below 2, one integer bit less than a product.
+            # An accumulator is below 2, a product below 4: one integer bit less.
             width = self.plan.narrow_aligned - 1
             align = instantiate(
                 m, platform, f"align_acc{k + 1}", AlignRound, FP32.precision, width, self.plan.shift_bits, code
@@ -100,6 +109,6 @@ class AlignToMax(wiring.Component):
 
 
 def _significand(code: Value) -> Value:
-    """A subnormal has no hidden bit, and the exponent of the smallest normal number."""
+    """Return the significand; a subnormal has no hidden bit and the exponent of the smallest normal number."""
     normal = code[FP32.fraction_bits : FP32.width - 1].any()
     return normal << FP32.fraction_bits | code[: FP32.fraction_bits]

@@ -1,4 +1,9 @@
-"""Sums of block pairs as terms: where the fourth stage ends for MX."""
+"""MX products or sums of one block pair as terms of the addition (cycle 4).
+
+The terms are, by ``AieNumerics``: the pair's sum (1 term), the sums of MX9's two beats (``mx9_split_round``, 2 terms), or
+all 16 products (``mx_post_add_first`` False). All terms of a pair share its exponent code ``ex + ey + 1``. Combinational;
+the lane registers ``to_hold`` of MX9's first beat and returns it as ``held`` with the second.
+"""
 
 from amaranth import Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -14,32 +19,33 @@ from bitpath.rtl.aie_ml_v2.mac.products import ProductWords
 from bitpath.rtl.aie_ml_v2.mac.term_plan import FLOAT_FRACTION_BITS, MX_FRACTION_BITS, TermPlan
 
 MX_SUM_BITS = 22
-"""Of a block pair's sum, at most 2**20 units of 2**-14, signed."""
+"""22 bits hold a block pair's sum: at most ``16 * 2**14 * 2**2 = 2**20`` units of 2**-14, and a sign."""
 
 
 def held_layout(numerics: AieNumerics) -> data.ArrayLayout:
-    """What is held of MX9's first beat for the second: its sum, or its products."""
+    """Return the layout of the values held from MX9's first beat: its sum, or its 8 products."""
     if numerics.mx_post_add_first:
         return data.ArrayLayout(signed(MX_SUM_BITS), 1)
     return data.ArrayLayout(signed(TERM_BITS), DEPTH)
 
 
 class BlockTerms(wiring.Component):
-    """The sum of a block pair, of its halves, or its products into the wide slots. Combinational.
+    """Terms of one MX block pair for the wide slots; combinational.
 
-    All have the exponent that the pair's exponents give. It counts where a term is not 0, and else where neither of these
-    is 0, as ``AieNumerics.mx_zero_term`` says. Of integers, whose sum does not come from terms, these mean nothing.
+    The exponent code is 0, and takes no part in the maximum, if all terms are 0; with ``mx_zero_term`` a zero pair takes part
+    too, unless one of its exponents is 0. The outputs are meaningless for integers, which bypass the alignment.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the supported modes.
 
     Members
     -------
-    i : In(ProductWords), of the beat, or MX9's second one
-    products : In(ArrayLayout(signed(18), 16)), sum : In(signed(22)), of the same beat, as the post-adder gives them
-    held : In(held_layout), of MX9's first beat
-    to_hold : Out(held_layout), the same of this one
+    i : In(ProductWords), the products of the beat, for MX9 the second one
+    products : In(ArrayLayout(signed(18), 16)), PostAdd's terms of the same beat
+    sum : In(signed(22)), PostAdd's sum of the same beat
+    held : In(held_layout), the value of MX9's first beat
+    to_hold : Out(held_layout), the value of this beat
     o : Out(TermPlan.terms)
     """
 
@@ -66,15 +72,15 @@ class BlockTerms(wiring.Component):
         is_mx9 = is_one_of(i.control.mode, (MacMode.MX9,), self.config.modes)
         values = self._values(m, is_mx9)
         negative = Signal(plan.slots)
-        unequal = Signal(plan.mx_terms)  # to 0
+        nonzero = Signal(plan.mx_terms)
         for k, value in enumerate(values):
             m.d.comb += [
-                unequal[k].eq(value.any()),
-                # With the sign bit, which -2**n sets.
+                nonzero[k].eq(value.any()),
+                # The magnitude keeps the sign bit's place, which -2**n needs.
                 o.wide[k].eq(abs(value) << FLOAT_FRACTION_BITS - MX_FRACTION_BITS),
                 negative[k].eq(value[-1] ^ i.control.negate_products),
             ]
-        counts = unequal.any()
+        counts = nonzero.any()
         if self.numerics.mx_zero_term:
             counts = counts | i.ordinary
         for k in range(DEPTH):
@@ -91,7 +97,7 @@ class BlockTerms(wiring.Component):
         return m
 
     def _values(self, m: Module, is_mx9: Value) -> list[Value]:
-        """The signed terms; what there is to hold."""
+        """Return the signed terms and drive ``to_hold``."""
         products, held = self.products, self.held
         if not self.numerics.mx_post_add_first:
             m.d.comb += [self.to_hold[k].eq(products[k]) for k in range(DEPTH)]

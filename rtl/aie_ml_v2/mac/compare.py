@@ -1,4 +1,8 @@
-"""The exponent compare: the largest exponent code of a lane, and how far everything is shifted to stand there.
+"""Exponent compare: the largest exponent code of terms and accumulators, and each one's distance to it.
+
+``exponent = max(codes)``, ``shifts[k] = min(exponent - code[k], 2**shift_bits - 1)``. Code p weighs ``2**(p - 255)``:
+``ea + eb + 1`` for a product, ``e + 128`` for an accumulator of biased exponent e, 0 for a term that takes no part.
+Combinational (cycle 4, floats 5).
 
 Ref: AM027, chapter 4, which calls it BFCOMP.
 """
@@ -16,32 +20,34 @@ from bitpath.rtl.common.arithmetic.raw import SPECIAL
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 ACCUMULATORS = 2
+"""Accumulators that one instruction adds."""
 ACCUMULATOR_OFFSET = FP32.bias + 1
-"""What makes an accumulator's biased exponent its code."""
+"""Exponent code of an accumulator less its biased exponent."""
 
 
 def used_accumulators(control: data.View) -> tuple[Value, Value]:
-    """Whether acc1 and acc2 are added."""
+    """Return the bits that enable acc1 and acc2."""
     return ~control.zero_acc1, control.use_acc2
 
 
 class Compare(wiring.Component):
-    """The largest exponent among terms and accumulators; their shifts; NaN and infinity of the sum. Combinational.
+    """Largest exponent, alignment shifts, and NaN and infinity of the sum; combinational.
 
-    What is 0 or not there takes no part, and may be shifted by anything.
+    Zeros and unused accumulators take no part in the maximum; their shifts are don't-cares.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the supported modes.
 
     Members
     -------
     terms : In(TermPlan.terms)
     acc1, acc2 : In(32), FP32 codes
     control : In(MacControl)
-    exponent : Out(9), 0 where nothing takes part
-    shifts : Out(ArrayLayout(shift_bits, 8)), acc_shifts : Out(ArrayLayout(shift_bits, 2))
-    special : Out(SPECIAL)
+    exponent : Out(9), 0 if no term takes part
+    shifts : Out(ArrayLayout(shift_bits, 8)), of the terms
+    acc_shifts : Out(ArrayLayout(shift_bits, 2)), of the accumulators
+    special : Out(SPECIAL), NaN or signed infinity of the sum
     """
 
     clocked = False
@@ -80,7 +86,7 @@ class Compare(wiring.Component):
                 special.eq(used[k] & biased.all()),
             ]
             exponents.append(exponent)
-            # A NaN may count as an infinity too, which it overrides.
+            # A NaN also raises an infinity flag here; NaN takes precedence over infinity.
             nan.append(special & acc[: FP32.fraction_bits].any())
             plus.append(special & ~sign)
             minus.append(special & sign)

@@ -8,11 +8,11 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 
 @dataclass(frozen=True, kw_only=True)
 class PostAddConfig:
-    """The products of a block pair and their sum.
+    """Configuration of ProductSum, the unit post_add.
 
     Attributes
     ----------
-    numerics : what is computed.
+    numerics : choices where the documents leave the result open.
     """
 
     numerics: AieNumerics = AIE_ML_V2.numerics
@@ -20,13 +20,13 @@ class PostAddConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class MacLaneConfig:
-    """One lane of the multiply-accumulate.
+    """Configuration of one multiply-accumulate lane.
 
     Attributes
     ----------
-    modes : what it can multiply, in the order of `MacMode`; control words ask for nothing else. What no mode needs falls
-        away.
-    numerics : what is computed.
+    modes : supported modes, in the order of `MacMode`; control words must use no other. Hardware that no mode needs is
+        left out.
+    numerics : choices where the documents leave the result open.
     """
 
     modes: tuple[MacMode, ...] = tuple(MacMode)
@@ -34,14 +34,12 @@ class MacLaneConfig:
 
     def __post_init__(self) -> None:
         if not self.modes or self.modes != tuple(mode for mode in MacMode if mode in self.modes):
-            raise ValueError(
-                f"mac_lane: modes is {self.modes!r}, allowed are some of the modes, each once, in their order"
-            )
+            raise ValueError(f"mac_lane: modes must be distinct MacMode members in their order, not {self.modes!r}")
 
     def has(self, *modes: MacMode) -> bool:
-        """Whether it can multiply any of these."""
+        """Return True if the lane supports any of ``modes``."""
         return any(mode in self.modes for mode in modes)
 
 
 MX9_LANE = MacLaneConfig(modes=(MacMode.MX9,))
-"""A lane that multiplies blocks of MX9 and nothing else."""
+"""A lane that supports MX9 only."""

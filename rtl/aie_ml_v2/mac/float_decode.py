@@ -1,4 +1,4 @@
-"""16-bit and 8-bit floats to one common form."""
+"""Decoder of 16-bit and 8-bit floats to sign, 8-bit exponent and 11-bit significand."""
 
 from amaranth import Cat, Const, Module
 from amaranth.lib import wiring
@@ -12,22 +12,22 @@ from bitpath.rtl.common.arithmetic.decode import Decode
 from bitpath.rtl.common.arithmetic.raw import raw_float
 
 FLOAT = raw_float(FP32.exponent_bits, SIGNIFICAND_BITS)
-"""A number with FP32's bias and 10 fraction bits; subnormals have the exponent of the smallest normal number."""
+"""A float with bias 127 and 10 fraction bits; subnormals have the exponent of the smallest normal number."""
 
 
 class FloatDecode(wiring.Component):
-    """A code of one of the formats of FLOAT16 or FLOAT8. Combinational.
+    """Decode one code of a FLOAT16 or FLOAT8 format; fractions are padded with zeros at the bottom; combinational.
 
     Members
     -------
-    code : In(16), an 8-bit one in the low half
+    code : In(16); an 8-bit code is in the low half
     is_fp8 : In(1)
     format : In(3), index into the mode's formats
     o : Out(FLOAT)
     """
 
     clocked = False
-    apart = True  # 16 in a lane, which would be 16 copies of its text
+    apart = True  # a lane has 16 instances, which share one Verilog module
 
     code: In(WORD_BITS)
     is_fp8: In(1)

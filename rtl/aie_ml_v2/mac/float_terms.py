@@ -1,4 +1,8 @@
-"""Products of floats as terms: the fourth stage, for floats."""
+"""Float products as terms of the addition (cycle 4 of floats).
+
+Slot k takes ``|product[k]|`` in units of 2**-20 and the exponent code ``ea + eb + 1``. A zero product takes no part in the
+maximum: its code keeps only the 3 lowest bits; combinational.
+"""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -10,19 +14,19 @@ from bitpath.rtl.aie_ml_v2.mac.products import ProductWords
 from bitpath.rtl.aie_ml_v2.mac.term_plan import TermPlan
 
 KEPT_BITS = 3
-"""Lowest bits of its exponent code that the product of a zero keeps.
+"""Exponent bits that are not cleared for a zero product, which saves gates.
 
-They matter where all codes are below 8: of BF16's products without an accumulator. Those are multiples of 2**-14 with codes of
-3 or more: moved down by 4 places at most, beside 7 instead of 3, they lose nothing on a grid of 20 fraction bits.
+A code of at most 7 can be the maximum only if all codes are below 8: BF16 products without an accumulator. These have codes
+of 3 or more and are multiples of 2**-14, so a shift of at most 4 discards no bit on a grid of 20 fraction bits.
 """
 
 
 class FloatTerms(wiring.Component):
-    """Products of floats into the slots; a product of a zero takes no part in the maximum. Combinational.
+    """Terms of eight float products for the slots; combinational.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the supported modes.
 
     Members
     -------
@@ -43,10 +47,10 @@ class FloatTerms(wiring.Component):
         slots = [*(o.wide[k] for k in range(plan.mx_terms)), *(o.narrow[k] for k in range(plan.narrow))]
         counts = Signal(DEPTH)
         for k in range(DEPTH):
-            # Never negative, and so without its sign bit.
+            # Float products are magnitudes, so the sign bit is 0 and is dropped.
             magnitude = i.wide[k][: plan.narrow_bits]
             low, high = i.exponents[k][:KEPT_BITS], i.exponents[k][KEPT_BITS:]
-            # Its highest bit is never alone: two significands of 11 bits do not make 2**21.
+            # Bit 21 alone would be 2**21, which is no product of two 11-bit significands, so it need not be tested.
             m.d.comb += [
                 counts[k].eq(i.control.multiplies if self.numerics.float_zero_term else magnitude[:-1].any()),
                 slots[k].eq(magnitude),

@@ -1,4 +1,4 @@
-"""Control and operands of a multiply-accumulate lane."""
+"""Control word and operands of a multiply-accumulate lane."""
 
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
@@ -8,27 +8,27 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, INT8
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 
 LANE_BITS = INT8.lane_bits
-"""Of an accumulator lane, FP32 or INT32; those of 64 bits are not computed here."""
+"""Bits of an accumulator lane, FP32 or INT32; 64-bit accumulators are not modelled."""
 BYTE = 8
-"""Bits of a block's exponent, and of its shifts."""
+"""Bits of a block's exponent, and of its shift bits."""
 DEPTH = 8
-"""Products of a lane that one beat brings, but for MX6's 16 and INT16's 2."""
+"""Products of a lane in one beat; MX6 has 16, INT16 has 2."""
 WORD_BITS = 16
-"""Of an element at its widest."""
+"""Bits of the widest element."""
 LANE_OPERAND_BITS = DEPTH * WORD_BITS
-"""Of what a lane takes from either tile, at its widest."""
+"""Bits of a lane's operand from one tile: 8 elements of 16 bits, the widest mode."""
 FORMAT_BITS = ceil_log2(len(FLOAT8_FORMATS))
-"""Of the index of a float format."""
+"""Bits of the index of a float format within its mode."""
 ELEMENT_BITS = {"int8": 8, "int16": 16, "float16": 16, "float8": 8, "mx6": MX6.width, "mx9": MX9.width}
-"""Of an element of either tile, by the name of the mode."""
+"""Bits of an element by the name of its mode."""
 
 
 class MacControl(data.Struct):
-    """What an instruction computes: ``+-X @ Y +- acc1 +- acc2``, the bits of the control word.
+    """Control word of an instruction: ``+-X @ Y +- acc1 +- acc2``.
 
-    ``x_format`` and ``y_format`` count in the ``formats`` of the mode; ``x_signed`` and ``y_signed`` are about integers, as
-    is ``shift16``, which multiplies acc1 by 2**16. ``zero_acc1`` leaves acc1 out. Without ``multiplies`` the operands do
-    nothing: accumulators are added.
+    ``x_format`` and ``y_format`` index the ``formats`` of the mode. ``x_signed``, ``y_signed`` and ``shift16`` (acc1 times
+    2**16) apply to integers. ``zero_acc1`` replaces acc1 by 0. Without ``multiplies`` the products are 0 and the
+    instruction only adds accumulators.
     """
 
     mode: MacMode
@@ -46,10 +46,10 @@ class MacControl(data.Struct):
 
 
 class LaneOperands(data.Struct):
-    """What a lane takes: elements of a row of X and of a column of Y from bit 0 up, and their blocks' bytes."""
+    """Operands of a lane: a row of X and a column of Y, element 0 at bit 0, and the bytes of their MX blocks."""
 
     control: MacControl
-    high: 1  # MX9's second beat
+    high: 1  # set in the second beat of MX9
     x: LANE_OPERAND_BITS
     y: LANE_OPERAND_BITS
     x_exponent: BYTE

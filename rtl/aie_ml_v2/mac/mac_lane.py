@@ -1,4 +1,39 @@
-"""One lane of the multiply-accumulate, from operands to a result for its accumulator.
+"""Multiply-accumulate lane: products of one beat, summed with two accumulators in one fused, once-rounded addition.
+
+``o = round(+-sum(x[k] * y[k]) +- acc1 +- acc2)`` for floats and MX; integers wrap modulo 2**32::
+
+     operands                                         cycle
+        |  [register "permuted"]                        2
+     Products          multiply; add exponents          3
+        |  [register "multiplied"]
+        +------------------------+
+     PostAdd, BlockTerms     FloatTerms                 4
+     (integers, MX)              |  [register "float"]
+        +------------------------+
+     Compare  <-- acc1, acc2     largest exponent       4, floats 5
+        |  [register "compared"]
+     AlignToMax        shift to the largest exponent    5, floats 6
+     Accumulate        add
+        |  [register "added"]
+     NormalizeFp32     FP32; integers bypass it         6, floats 7
+        |
+        o
+
+The window of the addition, with F = ``align_fraction_bits`` (20 to 26; 23 in the reference preset), whose bit 0 weighs
+``2**(exponent - 255 - F)`` for the largest exponent code::
+
+      F+7 | F+6 ... F+2  F+1  F | F-1 ... F-14 ... F-20 ...  0 | G S
+     -----+---------------------+------------------------------+-----
+     sign |     integer bits    |        fraction bits         | guard and sticky of each summand
+          |<------------- MX block pair ------>|               | magnitude at most 64, 14 fraction bits
+          |                |<- float product ------->|         | below 4, 20 fraction bits
+          |                     |<- accumulator -------------->| below 2, 23 fraction bits
+
+Each summand is shifted right by its distance to the largest exponent and rounded at bit 0; the sum is exact, and
+``NormalizeFp32`` rounds it once more.
+
+Latency: 4 cycles for integers and MX (from MX9's second beat), 5 for floats. Throughput: one beat a cycle; an MX9
+instruction takes two beats.
 
 Ref: AM027, chapter 4, for the stages; llvm-aie, AIE2PSGenSchedule.td, for the cycles.
 """
@@ -25,31 +60,32 @@ from bitpath.rtl.aie_ml_v2.mac.term_plan import TermPlan
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 OPERAND_CYCLE = 2
-"""In which cycle of an instruction its lanes take operands, the issue being 1; for MX9, of its second beat."""
+"""The cycle in which a lane takes its operands, where the issue is cycle 1; for MX9, counted from its second beat."""
 FLOAT_LATENCY = TIMINGS[Datapath.FLOAT].write - OPERAND_CYCLE
+"""Cycles from a float beat's operands to its result."""
 LATENCY = TIMINGS[Datapath.MX6].write - OPERAND_CYCLE
-"""Cycles from operands, MX9's second beat, to the result: of floats, and of all else."""
+"""Cycles from the operands of an integer or MX beat, MX9's second, to its result."""
 ACC_LEAD = 2
 """Cycles from an instruction's accumulators to its result."""
 
 
 class MacLane(wiring.Component):
-    """``o = +-sum(x[k] * y[k]) +- acc1 +- acc2`` in one of six modes, a beat a cycle; MX9 takes two beats.
+    """``o = round(+-sum(x[k] * y[k]) +- acc1 +- acc2)`` in one of six modes.
 
-    Register ranks stand where the cycles of the timing table end: after permute (2), multiply (3), for floats one more (4),
-    compare (the cycle of the post-add, for floats 5) and add. A float's result appears 5 cycles after its operands, any
-    other 4. Two that would appear together do not work: a beat that is no float must not follow a float's at once.
-    Operands without ``valid`` do nothing.
+    Handshake: ``valid`` qualifies ``operands``; there is no ready and no stall. The result appears LATENCY or FLOAT_LATENCY
+    cycles later. Structural hazard: do not issue an MX or integer beat in the cycle after a float beat; both results would
+    appear in the same cycle. No other valid beat may come between the two beats of an MX9 instruction.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the modes that the hardware supports.
 
     Members
     -------
-    valid : In(1), operands : In(LaneOperands)
-    acc1, acc2 : In(32), two cycles before the result
-    o : Out(32)
+    valid : In(1)
+    operands : In(LaneOperands)
+    acc1, acc2 : In(32), FP32 or INT32, sampled two cycles before the result
+    o : Out(32), FP32 or INT32
     """
 
     def __init__(self, config: MacLaneConfig):
@@ -77,7 +113,7 @@ class MacLane(wiring.Component):
             compare.acc2.eq(self.acc2),
             compare.control.eq(control),
         ]
-        held = _rank(
+        held = _register(
             m,
             "compared",
             terms=terms,
@@ -94,6 +130,7 @@ class MacLane(wiring.Component):
         align = instantiate(m, platform, "align", AlignToMax, self.config)
         accumulate = instantiate(m, platform, "accumulate", Accumulate, self.config)
         is_integer = is_one_of(held["control"].mode, INTEGER_MODES, self.config.modes)
+        # Holds the window of the addition or a 32-bit integer sum.
         total = Signal(signed(max(self.plan.total_bits, LANE_BITS)))
         m.d.comb += [
             *(
@@ -105,7 +142,7 @@ class MacLane(wiring.Component):
             accumulate.narrow.eq(align.narrow),
             total.eq(Mux(is_integer, accumulate.integer_total, accumulate.total)),
         ]
-        summed = _rank(
+        summed = _register(
             m, "added", total=total, is_integer=is_integer, exponent=held["exponent"], special=held["special"]
         )
 
@@ -119,18 +156,18 @@ class MacLane(wiring.Component):
         return m
 
     def _multiply(self, m: Module, platform: Any) -> tuple[data.View, Value]:
-        """The third stage: products, and whether there are any."""
-        valid, operands = Signal(name="permuted_valid"), _rank(m, "permuted", operands=self.operands)["operands"]
+        """Return the registered products and their valid bit."""
+        valid, operands = Signal(name="permuted_valid"), _register(m, "permuted", operands=self.operands)["operands"]
         multiply = instantiate(m, platform, "multiply", Products, self.config)
-        # Whatever was here at a reset is gone before what comes behind it could meet it.
+        # Needs no reset: a stale bit leaves the pipeline before a beat issued after reset reaches this stage.
         multiplied_valid = Signal(reset_less=True)
-        products = _rank(m, "multiplied", products=multiply.o)["products"]
+        products = _register(m, "multiplied", products=multiply.o)["products"]
         m.d.comb += multiply.i.eq(operands)
         m.d.sync += [valid.eq(self.valid), multiplied_valid.eq(valid)]
         return products, multiplied_valid
 
     def _terms(self, m: Module, platform: Any, multiplied: tuple[data.View, Value]) -> tuple[Value, Value, Value]:
-        """The fourth stage: what is compared, its control, and a sum of integers. Floats go through one rank more."""
+        """Return the terms to compare, their control, and the sum of integer products; floats take one more register."""
         products, valid = multiplied
         modes, mode = self.config.modes, products.control.mode
         post_add = instantiate(m, platform, "post_add", PostAdd, self.config)
@@ -143,7 +180,7 @@ class MacLane(wiring.Component):
             blocks.sum.eq(post_add.o),
             blocks.held.eq(held),
         ]
-        # Of every beat: the one behind MX9's first is its second, and no other reads what is held.
+        # Every valid beat overwrites it; only MX9's second beat, the next valid one after the first, reads it.
         with m.If(valid):
             m.d.sync += held.eq(blocks.to_hold)
 
@@ -153,7 +190,7 @@ class MacLane(wiring.Component):
         is_float = Signal(name="float_valid", reset_less=True)
         m.d.comb += floats.i.eq(products)
         m.d.sync += is_float.eq(valid & is_one_of(mode, FLOAT_MODES, modes))
-        late = _rank(m, "float", terms=floats.o, control=products.control)
+        late = _register(m, "float", terms=floats.o, control=products.control)
         terms = Signal(self.plan.terms)
         control = Signal(MacControl)
         m.d.comb += [
@@ -163,8 +200,8 @@ class MacLane(wiring.Component):
         return terms, control, post_add.o
 
 
-def _rank(m: Module, name: str, **values: Value) -> dict[str, Any]:
-    """A register rank."""
+def _register(m: Module, name: str, **values: Value) -> dict[str, Any]:
+    """Return the values one cycle later, by name."""
     held = {key: Signal.like(value, name=f"{name}_{key}", reset_less=True) for key, value in values.items()}
     m.d.sync += [held[key].eq(value) for key, value in values.items()]
     return held

@@ -1,4 +1,4 @@
-"""The modes of the multiply-accumulate, and what is left to decide in a lane that has only some of them."""
+"""Modes of the multiply-accumulate, and the decoding of a mode in a lane that supports only some of them."""
 
 from amaranth import Cat, Const, Value
 from amaranth.lib import enum
@@ -7,7 +7,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import Mode
 
 
 class MacMode(enum.Enum, shape=3):
-    """The rows of Table 7 that are computed."""
+    """Modelled rows of AM027's Table 7, as the control word's mode code."""
 
     INT8 = 0
     INT16 = 1
@@ -18,7 +18,7 @@ class MacMode(enum.Enum, shape=3):
 
     @classmethod
     def of(cls, mode: Mode) -> "MacMode":
-        """The code of a row."""
+        """Return the code of a declared mode."""
         return cls[mode.name.upper()]
 
 
@@ -28,7 +28,7 @@ MX_MODES = (MacMode.MX6, MacMode.MX9)
 
 
 def is_one_of(mode: Value, asked: tuple[MacMode, ...], modes: tuple[MacMode, ...]) -> Value:
-    """Whether a mode, which is one of ``modes``, is one of those that are asked for: a constant where that says it."""
+    """Return 1 if ``mode`` is in ``asked``; a constant if the supported ``modes`` decide it."""
     possible = [each for each in asked if each in modes]
     if len(possible) == len(modes):
         return Const(1)

@@ -1,4 +1,4 @@
-"""MX codes and shift bits to what is multiplied."""
+"""MX9 and MX6 codes of one operand as signed factors; MX6's first 8 codes are shifted left by 3 to MX9's unit of 2**-6."""
 
 from amaranth import Module, Mux, signed
 from amaranth.lib import data, wiring
@@ -8,18 +8,18 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX6, MX9, MX_BLOCK
 from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH, LANE_OPERAND_BITS
 
 MX6_IN_MX9 = MX9.magnitude_bits - MX6.magnitude_bits
-"""Places by which an MX6 code goes up to have MX9's last place."""
+"""Left shift that brings an MX6 code to MX9's unit in the last place."""
 
 
 class MxDecode(wiring.Component):
-    """One operand's codes of a beat: MX9's 8, or MX6's 16, of which the first 8 are brought to MX9's place. Combinational.
+    """Select the codes of one operand's beat: 8 of MX9 or 16 of MX6; combinational.
 
     Members
     -------
     i : In(128), codes from bit 0 up
-    is_mx6 : In(1), else MX9
-    wide : Out(ArrayLayout(signed(8), 8)), elements 0 to 7, for the multipliers that all modes use
-    narrow : Out(ArrayLayout(signed(5), 8)), elements 8 to 15 of MX6; 0 in MX9
+    is_mx6 : In(1), 1 for MX6, 0 for MX9
+    wide : Out(ArrayLayout(signed(8), 8)), elements 0 to 7 for the shared multipliers
+    narrow : Out(ArrayLayout(signed(5), 8)), elements 8 to 15 of MX6; 0 for MX9
     """
 
     clocked = False

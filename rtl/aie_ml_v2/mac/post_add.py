@@ -1,4 +1,15 @@
-"""Products of MX and of integers to their sum: what stands between multipliers and adder."""
+"""Post-adder (cycle 4): applies MX shift bits to the products and sums MX or integer products.
+
+``o = sum(product[k] * 2**-(x_shift + y_shift))`` for MX, where shift bit j belongs to elements 2j and 2j + 1::
+
+     bit     17  16 | 15 ............ 2 | 1  0
+            +-------+-------------------+------
+     shift 0|  s    |  MX9 product      | 0  0     units of 2**-14
+     shift 1|  s s  |    MX9 product       | 0     one of the two shift bits set
+     shift 2|  s s s |     MX9 product         |   both set
+
+For INT16 it adds the four partial products of either 16-bit product at bits 0, 8, 8 and 16; combinational.
+"""
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -12,27 +23,27 @@ from bitpath.rtl.aie_ml_v2.mac.mx_decode import MX6_IN_MX9
 from bitpath.rtl.aie_ml_v2.mac.products import ProductWords
 
 SHIFTS = 2
-"""The largest sum of two shift bits: so many places stand below a product's last one."""
+"""Extra low bits of a term: a shift bit of x and one of y move a product right by at most 2."""
 MX_PRODUCT_BITS = 16
-"""Of a product of MX9 codes, at most 2**14, signed; as the pieces of integers it is in the low bits of a wide one."""
+"""16 bits hold a product of MX9 codes: at most ``128**2 = 2**14``, and a sign."""
 TERM_BITS = MX_PRODUCT_BITS + SHIFTS
-"""Of a product with its places for shifts, and of a product of bytes, at most 255**2, signed."""
+"""18 bits hold an MX product with its shift bits, or a product of bytes: at most ``255**2 < 2**16``, and a sign."""
 SUM_BITS = LANE_BITS
-"""Of the sum: integers wrap there; MX's is at most 2**20."""
+"""32 bits hold an MX sum, at most 2**20; integer sums wrap at this width."""
 
 
 class PostAdd(wiring.Component):
-    """16 MX products, moved by their shift bits, or the products of integers, added up. Combinational.
+    """Sum of 16 shifted MX products or of the integer products of one beat; combinational.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the supported modes.
 
     Members
     -------
     i : In(ProductWords)
-    terms : Out(ArrayLayout(signed(18), 16)), MX products in units of 2**-14; elements 8 to 15 are 0 in MX9
-    o : Out(signed(32)), the sum; of MX in units of 2**-14
+    terms : Out(ArrayLayout(signed(18), 16)), shifted MX products in units of 2**-14; elements 8 to 15 are 0 in MX9
+    o : Out(signed(32)), the sum, in units of 2**-14 for MX
     """
 
     clocked = False
@@ -56,36 +67,36 @@ class PostAdd(wiring.Component):
         terms, narrow = [], []
         for k in range(DEPTH):
             product = self.i.wide[k]
-            moved = self._shifted(m, f"wide_{k}", product[:MX_PRODUCT_BITS].as_signed(), k // 2, is_mx6)
+            shifted = self._shifted(m, f"wide_{k}", product[:MX_PRODUCT_BITS].as_signed(), k // 2, is_mx6)
             term = Signal(signed(TERM_BITS), name=f"term_{k}")
-            m.d.comb += term.eq(Mux(is_mx, moved, product))
+            m.d.comb += term.eq(Mux(is_mx, shifted, product))
             terms.append(term)
-            # MX6 only, and 0 otherwise; MX6's places below those of MX9 are added after the sum.
+            # Only MX6 uses these; their sum is shifted left to MX9's units below.
             narrow.append(self._shifted(m, f"narrow_{k}", self.i.narrow[k], (DEPTH + k) // 2, Const(0)))
         unit = 2 * MX6_IN_MX9
-        # Where pieces of 16-bit integers stand in their product.
+        # INT16's partial products, by weight: 2**0, 2**8 and 2**16.
         low = terms[0] + terms[4]
         middle = (terms[1] + terms[2]) + (terms[5] + terms[6])
         high = terms[3] + terms[7]
         pairs = [a + b for a, b in zip(narrow[::2], narrow[1::2], strict=True)]
-        rest = ((pairs[0] + pairs[1]) + (pairs[2] + pairs[3])) << unit
+        narrow_sum = ((pairs[0] + pairs[1]) + (pairs[2] + pairs[3])) << unit
         total = Signal(signed(SUM_BITS))
         m.d.comb += [
-            total.eq(low + Mux(is_int16, middle << BYTE, middle) + Mux(is_int16, high << 2 * BYTE, high) + rest),
+            total.eq(low + Mux(is_int16, middle << BYTE, middle) + Mux(is_int16, high << 2 * BYTE, high) + narrow_sum),
             self.o.eq(total),
             self.terms.eq(Cat(*terms, *(Cat(Const(0, unit), each) for each in narrow))),
         ]
         return m
 
     def _shifted(self, m: Module, name: str, product: Value, pair: int, drops_mx6: Value) -> Value:
-        """A product with two more places below, in which its shifts put it, or which they leave 0."""
+        """Return ``(product << 2) >> (x_shift + y_shift)``; without lossless shifts, floored to the product's own unit."""
         x, y = self.i.x_shift[pair], self.i.y_shift[pair]
-        moved = Signal(signed(len(product) + SHIFTS), name=f"moved_{name}")
-        up = product << SHIFTS
-        m.d.comb += moved.eq(Mux(x & y, up >> 2, Mux(x | y, up >> 1, up)))
+        shifted = Signal(signed(len(product) + SHIFTS), name=f"shifted_{name}")
+        extended = product << SHIFTS
+        m.d.comb += shifted.eq(Mux(x & y, extended >> 2, Mux(x | y, extended >> 1, extended)))
         if self.numerics.mx_lossless_shift:
-            return moved
-        floored = Signal.like(moved, name=f"floored_{name}")
-        # In signed constants, whose sign covers the high bits.
-        m.d.comb += floored.eq(moved & Mux(drops_mx6, Const(-1 << SHIFTS + 2 * MX6_IN_MX9), Const(-1 << SHIFTS)))
+            return shifted
+        floored = Signal.like(shifted, name=f"floored_{name}")
+        # The masks are signed constants, so their sign extends over the high bits.
+        m.d.comb += floored.eq(shifted & Mux(drops_mx6, Const(-1 << SHIFTS + 2 * MX6_IN_MX9), Const(-1 << SHIFTS)))
         return floored

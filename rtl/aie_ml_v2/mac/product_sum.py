@@ -1,4 +1,4 @@
-"""Operands of one beat to the sum of their products, in one step."""
+"""Products and post-adder as one combinational unit, ``o = sum(x[k] * y[k])`` of one MX or integer beat."""
 
 from amaranth import Module, signed
 from amaranth.lib import wiring
@@ -12,16 +12,16 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class ProductSum(wiring.Component):
-    """What decoding, multiplication and post-adder make of a beat of MX or integers. Combinational.
+    """Sum of the products of one MX or integer beat; combinational.
 
     Parameters
     ----------
-    config : numerics.
+    config : PostAddConfig, the numerics.
 
     Members
     -------
     i : In(LaneOperands)
-    o : Out(signed(32)); of MX in units of 2**-14 at the block pair's exponent
+    o : Out(signed(32)), in units of 2**-14 at the block pair's exponent for MX
     """
 
     clocked = False

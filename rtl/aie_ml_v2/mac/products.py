@@ -1,4 +1,15 @@
-"""The multipliers of a lane, and the exponents beside them: the third stage."""
+"""Multipliers and exponent adders of a lane (cycle 3).
+
+``wide[k] = a[k] * b[k]``, ``exponents[k] = ea[k] + eb[k] + 1``. The factor of a wide multiplier, by mode::
+
+     INT8     signed or unsigned byte                  bits  7..0
+     INT16    low or high byte of 16-bit element k//4  bits  7..0     4 pieces a product
+     FLOAT    significand with hidden bit              bits 10..0     FP16's 10 fraction bits; others padded with zeros
+     MX9      code, sign and 7 bits                    bits  7..0     in units of 2**-6
+     MX6      code 0 to 7, shifted left by 3           bits  7..0     codes 8 to 15 go to the narrow 5-bit multipliers
+
+Combinational.
+"""
 
 from typing import Any
 
@@ -17,19 +28,21 @@ from bitpath.rtl.aie_ml_v2.mac.term_plan import EXPONENT_BITS, SIGNIFICAND_BITS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 FACTOR = factor_layout(SIGNIFICAND_BITS)
-"""What is multiplied: a significand, which is never negative, or 8 bits of an integer or code, signed or not."""
+"""A factor: an unsigned significand of 11 bits, or a byte or code of 8 bits, signed or unsigned."""
 SIGN_PLACE = BYTE - 1
+"""The sign of a byte or code weighs ``-2**7``."""
 WIDE_BITS = 2 * SIGNIFICAND_BITS + 1
-"""Of a product: at most 2047**2, so that the sign bit needs one more."""
+"""23 bits hold a wide product: at most ``2047**2 < 2**22``, and a sign."""
 NARROW_BITS = 2 * MX6.width
+"""10 bits hold a narrow product: at most ``16 * 16 = 2**8``, and a sign."""
 
 
 class ProductWords(data.Struct):
-    """Products of a beat.
+    """Products of one beat, with their control word, exponents and flags.
 
-    ``wide[k]`` is an MX product in units of 2**-12, a float one of significands in 2**-20, an integer one, or a piece of
-    one: of 16-bit product j the pieces low x low, low x high, high x low, high x high are at 4j and up. ``narrow`` are
-    products 8 to 15 of MX6. ``negative`` are signs of float products, negation applied.
+    ``wide[k]`` is in units of 2**-12 for MX, 2**-20 for floats (magnitude only), and 1 for integers. In INT16,
+    ``wide[4j : 4j + 4]`` are the partial products low x low, low x high, high x low and high x high of product j.
+    ``narrow[k]`` is product 8 + k of MX6. ``negative`` holds the signs of float products after negation.
     """
 
     control: MacControl
@@ -47,15 +60,14 @@ class ProductWords(data.Struct):
 
 
 class Products(wiring.Component):
-    """A lane's products of one beat, exactly; exponent codes; NaN and infinities. Combinational.
+    """Exact products of one beat, their exponent codes, and NaN and infinity flags; combinational.
 
-    Eight multipliers of 11 by 11 bits are shared: by MX9's 8 codes, MX6's first 8, significands of floats, bytes, and pieces
-    of 16-bit integers. Eight of 5 by 5 bits, signed, have MX6's other codes. Adders of exponents are shared by floats and,
-    the first of them, MX.
+    All modes share eight 11 x 11-bit multipliers; MX6 also uses eight signed 5 x 5-bit ones. Floats use eight exponent
+    adders, of which MX uses the first.
 
     Parameters
     ----------
-    config : numerics and modes.
+    config : MacLaneConfig, the numerics and the supported modes.
 
     Members
     -------
@@ -79,7 +91,7 @@ class Products(wiring.Component):
         m.d.comb += [
             is_mx.eq(self._is(*MX_MODES)),
             is_float.eq(self._is(*FLOAT_MODES)),
-            # Zeros add nothing, and are no NaN.
+            # Without ``multiplies`` the operands read as zeros, whose products are 0 and never NaN.
             x.eq(self.i.x & gate.replicate(len(x))),
             y.eq(self.i.y & gate.replicate(len(y))),
         ]
@@ -153,7 +165,7 @@ class Products(wiring.Component):
     def _factor(
         self, m: Module, name: str, code: Value, number: data.View, operand: Value, k: int, high: int, is_signed: Value
     ) -> Value:
-        """What a wide multiplier takes from one side, as a ``FACTOR``."""
+        """Select one side's factor of wide multiplier k by mode."""
         factor = Signal(FACTOR, name=name)
         byte = operand.word_select(k, BYTE)
         piece = operand.word_select(k // 4 * (WORD_BITS // BYTE) + high, BYTE)
@@ -173,7 +185,7 @@ class Products(wiring.Component):
         return factor
 
     def _signs(self, m: Module, xs: list[data.View], ys: list[data.View]) -> tuple[Value, Value, Value, Value]:
-        """Signs of products; whether one is NaN, and an infinity of either sign."""
+        """Return the signs of the float products, and the flags NaN, plus infinity and minus infinity of any of them."""
         negative, nan, inf = (Signal(DEPTH, name=name) for name in ("negative", "nan", "inf"))
         for k, (a, b) in enumerate(zip(xs, ys, strict=True)):
             m.d.comb += [
@@ -185,6 +197,6 @@ class Products(wiring.Component):
 
 
 def _factor_bits(byte: Value, is_signed: Value) -> Value:
-    """Eight bits, signed or not, as the bits of a ``FACTOR``."""
+    """Encode a signed or unsigned byte as a ``FACTOR``."""
     padding = Const(0, SIGNIFICAND_BITS - BYTE)
     return Cat(byte[:-1], byte[-1] & ~is_signed, padding, byte[-1] & is_signed)

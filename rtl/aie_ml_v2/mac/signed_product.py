@@ -1,4 +1,9 @@
-"""Products of unsigned significands, and of short two's complement numbers, in one multiplier."""
+"""Multiplier shared by unsigned significands and short two's complement numbers.
+
+A factor is ``magnitude - sign * 2**place``, so
+``a * b = |a| * |b| + (sa & sb) * 2**(2 * place) - (sa * |b| + sb * |a|) * 2**place``. The two correction rows are smaller than
+the partial products of sign-extended factors; combinational.
+"""
 
 from amaranth import Module, signed
 from amaranth.lib import data, wiring
@@ -6,19 +11,17 @@ from amaranth.lib.wiring import In, Out
 
 
 def factor_layout(width: int) -> data.StructLayout:
-    """A number ``magnitude - (sign << place)``: of two's complement the sign bit, and the others as magnitude."""
+    """Return the layout of a number ``magnitude - (sign << place)``: two's complement with the sign bit kept apart."""
     return data.StructLayout({"magnitude": width, "sign": 1})
 
 
 class SignedProduct(wiring.Component):
-    """``o = a * b``, exactly: the magnitudes' product, and what the signs take from it. Combinational.
-
-    The two rows that a sign adds to the multiplier are smaller than partial products of sign extended factors.
+    """Exact product ``o = a * b``; combinational.
 
     Parameters
     ----------
     width : bits of a magnitude.
-    place : of a sign. Where either factor has one, both magnitudes are below ``2**(place + 1)``.
+    place : bit position of a sign. If either factor has a sign, both magnitudes must be below ``2**(place + 1)``.
 
     Members
     -------
@@ -30,7 +33,7 @@ class SignedProduct(wiring.Component):
 
     def __init__(self, width: int, place: int):
         self.place = place
-        # Of a magnitude beside a sign; such factors are -2**place at least, whose product needs 2 * place + 2 bits.
+        # Bits of a magnitude that a sign multiplies. Signed factors are at least -2**place: products of 2 * place + 2 bits.
         self.short = min(width, place + 1)
         factor = factor_layout(width)
         super().__init__({"a": In(factor), "b": In(factor), "o": Out(signed(2 * max(width, place + 1) + 1))})

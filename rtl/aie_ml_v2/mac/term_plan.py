@@ -1,4 +1,11 @@
-"""How wide the terms of a lane are, and how many: what ``AieNumerics`` makes of the adder that all terms share."""
+"""Number and widths of the terms of a lane's addition, derived from ``AieNumerics`` and the supported modes.
+
+Slots before and after alignment, with F = ``align_fraction_bits``::
+
+     wide     | mx_integer_bits . 20 fraction bits |  ->  | mx_integer_bits . F |     MX terms, float products
+     narrow   |               2 . 20 fraction bits |  ->  |               2 . F |     float products
+     total    | sign, 7 . F |
+"""
 
 from dataclasses import dataclass
 
@@ -11,42 +18,43 @@ from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import FLOAT_MODES
 
 SIGNIFICAND_BITS = 11
-"""Of a float operand at its widest, FP16, whose fraction the others' fractions are extended to."""
+"""Bits of FP16's significand, the widest; fractions of other formats are padded to it."""
 FLOAT_FRACTION_BITS = 2 * (SIGNIFICAND_BITS - 1)
-"""Of a product of floats, which is below 4."""
+"""Fraction bits of a float product: 10 of each factor."""
 FLOAT_INTEGER_BITS = 2
+"""Integer bits of a float product, which is below 4."""
 MX_FRACTION_BITS = 14
-"""Of an MX term: 6 of either MX9 operand, and 2 for the shifts. MX6's are brought there."""
+"""Fraction bits of an MX term: 6 of each MX9 factor, and 2 for the shift bits."""
 EXPONENT_BITS = 9
-"""Of a term's exponent code, at most 255 + 255 + 1; 0 where a term takes no part in the maximum."""
+"""9 bits hold an exponent code: at most ``255 + 255 + 1 = 511``; 0 for a term that takes no part in the maximum."""
 
 
 @dataclass(frozen=True)
 class TermPlan:
-    """The slots in which terms are aligned: first wide ones, for MX terms and products of floats, then floats' alone.
+    """Slots of the alignment: wide ones for MX terms and float products, then narrow ones for float products only.
 
     Attributes
     ----------
-    config : numerics and modes of the lane.
+    config : MacLaneConfig, the numerics and the supported modes of the lane.
     """
 
     config: MacLaneConfig
 
     @property
     def mx_terms(self) -> int:
-        """Terms of a block pair: its sum, the sums of MX9's halves, or every product."""
+        """Terms of a block pair: its sum, the sums of MX9's two beats, or all 16 products."""
         if not self.config.numerics.mx_post_add_first:
             return MX_BLOCK
         return 2 if self.config.numerics.mx9_split_round else 1
 
     @property
     def mx_integer_bits(self) -> int:
-        """Of an MX term: a product reaches 4 and a block pair's sum 64, both included."""
+        """Integer bits of an MX term: a product is at most 4, a block pair's sum at most 64, both inclusive."""
         return 3 if self.mx_terms == MX_BLOCK else 3 + ceil_log2(MX_BLOCK)
 
     @property
     def narrow(self) -> int:
-        """Slots for products of floats alone."""
+        """Number of slots for float products only."""
         return max(0, DEPTH - self.mx_terms) if self.config.has(*FLOAT_MODES) else 0
 
     @property
@@ -55,42 +63,42 @@ class TermPlan:
 
     @property
     def wide_bits(self) -> int:
-        """Of a magnitude in a wide slot, on the grid of products of floats."""
+        """Bits of a wide magnitude in units of 2**-20, a float product's unit."""
         return self.mx_integer_bits + FLOAT_FRACTION_BITS
 
     @property
     def narrow_bits(self) -> int:
-        """Of a magnitude in a narrow slot."""
+        """Bits of a narrow magnitude in units of 2**-20."""
         return FLOAT_INTEGER_BITS + FLOAT_FRACTION_BITS
 
     @property
     def wide_aligned(self) -> int:
-        """Of a wide slot's magnitude on the common grid."""
+        """Bits of an aligned wide magnitude, without its guard and sticky bits."""
         return self.mx_integer_bits + self.config.numerics.align_fraction_bits
 
     @property
     def narrow_aligned(self) -> int:
-        """Of a narrow slot's magnitude on the common grid; of an accumulator's, which is below 2, too."""
+        """Bits of an aligned narrow magnitude; an accumulator, below 2, also fits."""
         return FLOAT_INTEGER_BITS + self.config.numerics.align_fraction_bits
 
     @property
     def shift_bits(self) -> int:
-        """Of a shift that leaves nothing of a wide slot but what says that something was there."""
-        # One place below the grid tells how the rest compares with half a unit.
+        """Bits of a shift that moves a whole wide magnitude into the sticky bit."""
+        # All kept bits, the guard bit, and one more.
         return ceil_log2(self.wide_aligned + 2)
 
     @property
     def total_bits(self) -> int:
-        """Of the sum, signed: below 64 + 2 + 2 of MX and two accumulators, or 8 * 4 + 2 + 2."""
+        """Bits of the sum: at most 64 + 2 + 2 for MX or 8 * 4 + 2 + 2 for floats, so 7 integer bits, and a sign."""
         return 1 + 7 + self.config.numerics.align_fraction_bits
 
     @property
     def terms(self) -> data.StructLayout:
-        """The terms of a lane but for its accumulators.
+        """Layout of a lane's terms without the accumulators.
 
-        Magnitudes are in units of 2**-20. In MX the wide slots share the first exponent; exponent 0 is that of no term.
+        Magnitudes are in units of 2**-20. For MX all wide slots use exponent 0 of the array; code 0 means no term.
         """
-        # Verilog has no wires of no bits.
+        # Verilog cannot express zero-width wires.
         narrow = {"narrow": data.ArrayLayout(self.narrow_bits, self.narrow)} if self.narrow else {}
         return data.StructLayout(
             {

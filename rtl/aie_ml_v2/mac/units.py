@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Units of rtl/aie_ml_v2/mac: the multiply-accumulate lane and its post-adder."""
 
 from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE, MacLaneConfig, PostAddConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import MacLane
@@ -25,7 +25,7 @@ UNITS = (
         room="aie_ml_v2/mac",
         config_type=MacLaneConfig,
         build=MacLane,
-        summary="AIE-ML v2: a lane's products and two accumulators, in six modes",
+        summary="AIE-ML v2: multiply-accumulate lane, six modes, two accumulators",
         covered=Covered(MacLaneConfig(), 300),
         judges=(Judge(22, MacLaneConfig()),),
         synthesised=(
@@ -44,7 +44,7 @@ UNITS = (
         room="aie_ml_v2/mac",
         config_type=PostAddConfig,
         build=ProductSum,
-        summary="AIE-ML v2: 16 MX products with their shifts, or integer ones, summed",
+        summary="AIE-ML v2: sum of 16 shifted MX products or of integer products",
         covered=Covered(PostAddConfig(), 500),
         waves=(
             WaveGroup("inputs", r"i\b"),

@@ -1,4 +1,4 @@
-"""The accumulator registers, in words of as many lanes as compute at a time."""
+"""Accumulator register file, in words of ``lanes`` accumulator lanes: one write port, three read ports."""
 
 from amaranth import Module
 from amaranth.lib import memory, wiring
@@ -11,19 +11,22 @@ from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
 
 
 class AccumulatorFile(wiring.Component):
-    """One write port and three read ports, whose words are there in the next cycle.
+    """Register file with synchronous, write-transparent read ports.
 
-    A word read in the cycle of its write is the new one.
+    Read latency: 1 cycle. A read in the cycle of a write to the same address returns the new word.
 
     Parameters
     ----------
-    config : of the vector unit.
+    config : VectorMacConfig, the lanes and the number of accumulators.
 
     Members
     -------
-    write : In, write_word : In(word), write_enable : In(1)
-    half : In(1), only lanes 0 to 31 of a word of 64 are written
-    acc1, acc2, outside : In, addresses; outside_enable : In(1), without it ``outside_word`` holds
+    write : In, the write address
+    write_word : In(word)
+    write_enable : In(1)
+    half : In(1), 1 to write only lanes 0 to 31 of a word of 64
+    acc1, acc2, outside : In, the read addresses
+    outside_enable : In(1); at 0 ``outside_word`` holds its value
     acc1_word, acc2_word, outside_word : Out(word)
     """
 

@@ -9,14 +9,13 @@ from bitpath.rtl.common.config import require_power_of_two
 
 @dataclass(frozen=True, kw_only=True)
 class VectorMacConfig:
-    """The vector unit's multiply-accumulate with its accumulators.
+    """Configuration of the vector unit's multiply-accumulate with its accumulators.
 
     Attributes
     ----------
-    lanes : of the machine's 64, as many as compute in one cycle; a power of two. A unit with fewer takes as many more
-        instructions, each for a part of the result.
-    accumulators : registers of 64 lanes; a power of two.
-    numerics : what is computed.
+    lanes : lanes that compute in one cycle; a power of two from 1 to 64. An instruction takes 64 / lanes beats (parts).
+    accumulators : accumulator registers of 64 lanes; a power of two from 2 to 64.
+    numerics : choices where the documents leave the result open.
     """
 
     lanes: int = 4
@@ -29,5 +28,5 @@ class VectorMacConfig:
 
     @property
     def parts(self) -> int:
-        """Groups of lanes that an accumulator has."""
+        """Groups of ``lanes`` lanes in an accumulator of 64."""
         return INT8.lanes // self.lanes

@@ -1,6 +1,12 @@
-"""When instructions of the multiply-accumulate issue, and where they are on their way.
+"""Issue logic of the multiply-accumulate: interlock, and a shift register of the instructions in flight.
 
-Ref: llvm-aie, AIE2PSGenSchedule.td, as ``golden.spec.aie_ml_v2_modes.TIMINGS`` has it.
+::
+
+     cycle         1       2        3         4          5       6        7
+     MX, integer   issue   permute  multiply  compare    add     write
+     float         issue   permute  multiply  terms      compare add      write
+
+Ref: llvm-aie, AIE2PSGenSchedule.td, in ``golden.aie_ml_v2.declarations.modes.TIMINGS``.
 """
 
 from itertools import pairwise
@@ -16,15 +22,15 @@ from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout, place_layout
 
 LATE, EARLY = TIMINGS[Datapath.FLOAT].write, TIMINGS[Datapath.MX6].write
-"""In which cycle results are written: of floats; of all else, for MX9 counted from its second beat."""
+"""Cycles in which floats, and integers and MX, write their results; MX9 counts from its second beat."""
 FLIGHTS = LATE - 1
-"""Cycles before the write in which an instruction can be found on its way, the write's included."""
+"""Cycles that an instruction spends in flight, the write cycle included."""
 READ = 3
-"""Cycles before the write in which accumulators are addressed; they are there in the next."""
+"""Cycles from the accumulator address to the write; the word arrives one cycle after its address."""
 
 
 def flight_layout(config: VectorMacConfig) -> data.StructLayout:
-    """An instruction on its way: where its result goes, and what it reads there."""
+    """Return the layout of an instruction in flight: its destination and the accumulators that it reads."""
     index = place_layout(config)["index"].shape
     return data.StructLayout(
         {
@@ -34,26 +40,29 @@ def flight_layout(config: VectorMacConfig) -> data.StructLayout:
             "acc2": index,
             "reads_acc1": 1,
             "reads_acc2": 1,
-            "half": 1,  # has 32 lanes
+            "half": 1,  # set for modes of 32 lanes
         }
     )
 
 
 class Issue(wiring.Component):
-    """Lets beats pass that may, and keeps what has passed; ``flights[c]`` is the instruction that writes in c cycles.
+    """Interlock; ``flights[c]`` is the instruction that writes its result in c cycles.
 
-    A beat waits while its result would be written together with that of an earlier instruction, or, at the first of an
-    instruction, while an accumulator that it reads is due in the cycle of that read or later.
+    A beat stalls on a structural hazard (its result would be written in the cycle of an earlier instruction's result). The
+    first beat of an instruction stalls on a data hazard (an accumulator that it reads will not be written before its read).
+    The second beat of MX9 never stalls. Throughput: one beat a cycle.
 
     Parameters
     ----------
-    config : of the vector unit.
+    config : VectorMacConfig, the lanes and the number of accumulators.
 
     Members
     -------
-    valid : In(1), beat : In(beat_layout), ready : Out(1)
-    second : Out(1), the next beat is MX9's second
-    flights : array of Out(flight_layout)
+    valid : In(1)
+    beat : In(beat_layout)
+    ready : Out(1), 0 to stall the beat
+    second : Out(1), 1 if the next beat is MX9's second
+    flights : array of Out(flight_layout), the instructions in flight
     """
 
     def __init__(self, config: VectorMacConfig):
@@ -76,7 +85,7 @@ class Issue(wiring.Component):
         is_mx9 = mode == MacMode.MX9
         reads_acc1, reads_acc2 = used_accumulators(control)
 
-        # MX9 reads as late as a float does, though it enters the last part of the way with its second beat.
+        # Counted from its first beat, MX9 reads its accumulators as late as a float does.
         reads_late = mode != MacMode.MX6
         due = Signal(FLIGHTS)
         for c, flight in enumerate(flights):
@@ -84,7 +93,7 @@ class Issue(wiring.Component):
                 used & (flight.dst.index == index) for used, index in ((reads_acc1, beat.acc1), (reads_acc2, beat.acc2))
             )
             m.d.comb += due[c].eq(flight.valid & (flight.dst.part == beat.part) & (same1 | same2))
-        # What is written in c cycles is there in c + 1; the issue is cycle 1 of a timing.
+        # A result written in c cycles can be read in cycle c + 1; TIMINGS counts the issue as cycle 1.
         first_late, first_early = (TIMINGS[each].accumulator_read - 1 for each in (Datapath.FLOAT, Datapath.MX6))
         hazard = Mux(reads_late, due[first_late:].any(), due[first_early:].any())
         conflict = ~is_float & ~is_mx9 & flights[LATE - 2].valid
@@ -105,7 +114,7 @@ class Issue(wiring.Component):
         with m.If(fire & is_mx9):
             m.d.sync += self.second.eq(~self.second)
 
-        # A beat that issues is in cycle 1; in the next one its result is two cycles nearer than its latency says.
+        # The issue is cycle 1 and the register is read in cycle 2, so the index is the write cycle less 2.
         late, early = LATE - 2, EARLY - 2
         none = data.Const(flight_layout(self.config), 0)
         m.d.sync += flights[late].eq(Mux(is_float, starting, none))
@@ -117,11 +126,11 @@ class Issue(wiring.Component):
         return m
 
     def writes(self, place: Value, cycles: range) -> Value:
-        """Whether a result for a place is due in so many cycles."""
+        """Return 1 if an instruction in flight writes ``place`` in one of ``cycles`` from now."""
         return Cat(self.flights[c].valid & _same(self.flights[c].dst, place) for c in cycles).any()
 
     def reads(self, place: Value, cycles: range) -> Value:
-        """Whether an instruction that writes in so many cycles takes an accumulator from a place."""
+        """Return 1 if an instruction that writes in one of ``cycles`` from now reads an accumulator from ``place``."""
         return Cat(
             self.flights[c].valid
             & (self.flights[c].dst.part == place.part)

@@ -1,7 +1,7 @@
-"""What travels to, inside and from the vector unit's multiply-accumulate.
+"""Layouts of the vector unit's multiply-accumulate: beats, accumulator words and their addresses.
 
-A native instruction multiplies a tile X [m, k] by a tile Y [k, n]; lane ``n * row + column`` is an element of the result,
-and the shapes are the first ones of ``golden.spec.aie_ml_v2_modes``. Elements lie in ``x`` and ``y`` from bit 0 up:
+A native instruction multiplies a tile X [m, k] by a tile Y [k, n]; lane ``n * row + column`` is an element of the result.
+The shapes are the first ones of ``golden.aie_ml_v2.declarations.modes``. Element 0 of ``x`` and ``y`` is at bit 0:
 
 ========= ================= =========================== ============================
 mode      element           ``x``                       ``y``
@@ -14,8 +14,8 @@ MX6       5 bits            4 blocks of 16              16 blocks of 16, by colu
 MX9       8 bits            4 half blocks of 8          16 half blocks of 8
 ========= ================= =========================== ============================
 
-An MX9 instruction is two beats: the elements k 0 to 7 of all blocks, then k 8 to 15. MX4 is MX6 with its codes times four,
-or MX9 with its codes times 32, as ``AieNumerics.mx4_path`` says; whoever loads it pads it.
+An MX9 instruction is two beats: elements k = 0 to 7 of all blocks, then k = 8 to 15. The host loads MX4 as MX6 (codes times
+4) or as MX9 (codes times 32), according to ``AieNumerics.mx4_path``.
 """
 
 from amaranth import unsigned
@@ -32,29 +32,28 @@ from bitpath.rtl.aie_ml_v2.mac.layouts import (
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 
 X_BITS = VECTOR_BITS
-"""Of the X tile at its widest, 8 x 8 bytes or 4 x 8 words of 16 bits."""
+"""Bits of the widest X tile, 8 x 8 bytes or 4 x 8 elements of 16 bits."""
 X_BLOCKS, Y_BLOCKS = MX9_MODE.shapes[0].m, MX9_MODE.shapes[0].n
-"""Blocks of an MX instruction: rows of X, columns of Y."""
+"""MX blocks of an instruction: the rows of X, and the columns of Y."""
 Y_BITS = Y_BLOCKS * MX_BLOCK * MX6.width
-"""Of the Y tile at its widest, which is MX6's."""
+"""Bits of the widest Y tile, MX6's: 16 blocks of 16 codes."""
 
 
 def place_layout(config: VectorMacConfig) -> data.StructLayout:
-    """Where a word of accumulators is: the register, and which group of lanes of it (no bits where there is one)."""
+    """Return the address of an accumulator word: the register and the group of lanes (0 bits if there is one group)."""
     return data.StructLayout({"part": ceil_log2(config.parts), "index": ceil_log2(config.accumulators)})
 
 
 def word_bits(config: VectorMacConfig) -> int:
-    """Bits of a word of accumulators: lane 0 of its group lowest."""
+    """Return the bits of an accumulator word; lane 0 of its group is lowest."""
     return config.lanes * LANE_BITS
 
 
 def beat_layout(config: VectorMacConfig) -> data.StructLayout:
-    """One cycle of an instruction for the lanes of ``part``.
+    """Return the layout of a beat: one cycle of an instruction for the lanes of ``part``.
 
-    Both beats of an MX9 instruction have the same fields but for data and shifts. The exponents are one byte a block. The
-    shift bytes are MX6's shift bits, bit j for elements 2j and 2j + 1; an MX9 beat's have in their low nibbles the four
-    bits of the half blocks.
+    The two beats of an MX9 instruction differ only in data and shifts. Each block has one exponent byte and one shift byte:
+    bit j for elements 2j and 2j + 1 in MX6; the low nibble has the four bits of the half block in an MX9 beat.
     """
     index = unsigned(ceil_log2(config.accumulators))
     return data.StructLayout(
@@ -75,10 +74,10 @@ def beat_layout(config: VectorMacConfig) -> data.StructLayout:
 
 
 def write_layout(config: VectorMacConfig) -> data.StructLayout:
-    """A word of accumulators from outside."""
+    """Return the layout of an accumulator word written by the host."""
     return data.StructLayout({"place": place_layout(config), "word": word_bits(config)})
 
 
 def written_layout(config: VectorMacConfig) -> data.StructLayout:
-    """Which result is written in this cycle."""
+    """Return the layout of the notice that a result is written in this cycle."""
     return data.StructLayout({"valid": 1, "place": place_layout(config)})

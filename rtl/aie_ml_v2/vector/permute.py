@@ -1,4 +1,7 @@
-"""Tiles to the operands of lanes: the second stage."""
+"""Permute network: rows of the X tile and columns of the Y tile to the operands of the lanes (cycle 2).
+
+``lane_x[l] = X[(part * lanes + l) // n]``, ``lane_y[l] = Y[:, (part * lanes + l) % n]`` for the mode's shape [m, k] @ [k, n].
+"""
 
 from amaranth import Array, Cat, Module, Signal, Value
 from amaranth.lib import wiring
@@ -13,20 +16,21 @@ from bitpath.rtl.aie_ml_v2.vector.layouts import X_BITS, X_BLOCKS, Y_BITS, Y_BLO
 
 
 class Permute(wiring.Component):
-    """A row of X and a column of Y for every lane of a part. Combinational.
+    """Select a row of X and a column of Y for every lane of a part; combinational.
 
-    Lanes of a mode that the part does not have take what is there.
+    Lanes beyond the mode's tile get don't-care operands.
 
     Parameters
     ----------
-    config : of the vector unit.
+    config : VectorMacConfig, the number of lanes.
 
     Members
     -------
     mode : In(MacMode)
-    part : In
+    part : In, the group of lanes
     x, x_exponents, x_shifts, y, y_exponents, y_shifts : In, as in ``beat_layout``
-    lane_x, lane_y, lane_x_exponent, lane_y_exponent, lane_x_shift, lane_y_shift : arrays of Out, a lane each
+    lane_x, lane_y : arrays of Out(128), one a lane
+    lane_x_exponent, lane_y_exponent, lane_x_shift, lane_y_shift : arrays of Out(8), one a lane
     """
 
     clocked = False
@@ -46,7 +50,7 @@ class Permute(wiring.Component):
         selected: dict[tuple, tuple[Value, Value, Value]] = {}
         for lane in range(self.config.lanes):
             for side in "xy":
-                # Many lanes have the same row, or the same column: they share what selects it.
+                # Lanes with the same row or column share its multiplexer.
                 places = tuple(self._places(side, code, lane) for code in MacMode)
                 if (side, places) not in selected:
                     selected[side, places] = self._select(m, f"{side}_{lane}", side, places)
@@ -55,12 +59,12 @@ class Permute(wiring.Component):
         return m
 
     def _places(self, side: str, code: MacMode, lane: int) -> tuple[range, range]:
-        """Rows or columns of a mode's tile that a lane may have, and the bits of the part that choose among them."""
+        """Return the rows or columns that a lane takes in the parts of a mode, and the bits of ``part`` that select one."""
         shape, lanes = _row_of(code).shapes[0], self.config.lanes
         if lanes >= shape.n:
             if side == "y":
                 return range(lane % shape.n, lane % shape.n + 1), range(0)
-            # Lanes beyond the tile have its first row.
+            # Lanes beyond the tile take row 0.
             rows = range(lane // shape.n, shape.m, lanes // shape.n) or range(1)
             return rows, range(ceil_log2(len(rows)))
         low = ceil_log2(shape.n // lanes)
@@ -71,7 +75,7 @@ class Permute(wiring.Component):
     def _select(
         self, m: Module, name: str, side: str, places: tuple[tuple[range, range], ...]
     ) -> tuple[Value, Value, Value]:
-        """A row or a column by mode and part, and its block's exponent and shifts."""
+        """Return a row or a column selected by mode and part, and the exponent and shifts of its block."""
         element = _row if side == "x" else _column
         tile = getattr(self, side)
         operand = Signal(LANE_OPERAND_BITS, name=f"operand_{name}")
@@ -95,14 +99,14 @@ def _row_of(code: MacMode) -> Mode:
 
 
 def _row(tile: Value, code: MacMode, place: int) -> Value:
-    """A row of elements one after the other; of MX9 half of one."""
+    """Return a row of consecutive elements; half a row in MX9."""
     mode = _row_of(code)
     depth = mode.shapes[0].k // TIMINGS[mode.datapath].issue_interval
     return tile.word_select(place, depth * ELEMENT_BITS[mode.name])
 
 
 def _column(tile: Value, code: MacMode, place: int) -> Value:
-    """A column of Y; MX's lie one after the other."""
+    """Return a column of Y; the columns of MX are consecutive elements."""
     shape = _row_of(code).shapes[0]
     if shape.transposed:
         return _row(tile, code, place)

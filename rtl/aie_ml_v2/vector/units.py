@@ -1,4 +1,4 @@
-"""The units of this room."""
+"""Unit of rtl/aie_ml_v2/vector: the vector multiply-accumulate with its accumulators."""
 
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
@@ -10,13 +10,13 @@ UNITS = (
         room="aie_ml_v2/vector",
         config_type=VectorMacConfig,
         build=VectorMac,
-        summary="AIE-ML v2: lanes with their accumulators, permute and interlock",
+        summary="AIE-ML v2: lanes with accumulators, permute network and interlock",
         covered=Covered(VectorMacConfig(), 200),
         waves=(
             CLOCK,
             WaveGroup("beats", r"i__"),
-            WaveGroup("accumulators from and to outside", r"(write|read|o|written|busy)\b|(write|read|o)__"),
-            WaveGroup("issue and what is on its way", r"issue\."),
+            WaveGroup("external accumulator access", r"(write|read|o|written|busy)\b|(write|read|o)__"),
+            WaveGroup("issue and instructions in flight", r"issue\."),
             WaveGroup("accumulators", r"file\."),
             WaveGroup("first lane", r"lane_0\."),
             WaveGroup("operands", r"(permute\.|operands|taken|high)"),
@@ -30,4 +30,4 @@ CONTROL = (
     "vector_mac",
     "permute",
 )
-"""Files that compute nothing: sequencers, register files, memories and wiring. They have no mutants."""
+"""Files without arithmetic (sequencers, register files, memories, wiring), which are not mutated."""

@@ -1,4 +1,11 @@
-"""The multiply-accumulate of AIE-ML v2's vector unit, with its accumulators.
+"""Vector multiply-accumulate: ``acc[dst] = +-X @ Y +- acc1 +- acc2`` on ``lanes`` lanes with an accumulator register file.
+
+::
+
+     i --> Issue --> [register] --> Permute --> MacLane x lanes --> written
+                                                  ^         |
+                                                  |         v
+                        write ------------> AccumulatorFile --> o <-- read
 
 Ref: AM027, chapter 4, for the units; llvm-aie, AIE2PSGenSchedule.td, for the cycles.
 """
@@ -21,25 +28,25 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 
 class VectorMac(wiring.Component):
-    """``lanes`` lanes of native instructions, one beat a cycle.
+    """Native instructions on ``lanes`` lanes, one beat a cycle.
 
-    An instruction issues in the cycle in which its first beat is taken, counted as 1. Its result is written in cycle 6
-    (integers, MX6) or 7 (floats, MX9, if the second beat follows at once; else later by as much), as
-    ``golden.spec.aie_ml_v2_modes.TIMINGS`` has it. A beat waits while its result would be written together with that of
-    an earlier instruction, or while an accumulator that it reads is due to be written in or after the cycle of that read.
+    Latency: with the first beat taken in cycle 1, the result is written in cycle 6 (integers, MX6) or 7 (floats; MX9 if its
+    beats are adjacent). Hazards: see :class:`Issue`; a beat stalls until its write slot is free and its accumulators are
+    written.
 
     Parameters
     ----------
-    config : size and numerics.
+    config : VectorMacConfig, size and numerics.
 
     Members
     -------
     i : In(stream of beat_layout)
-    write : In(stream of write_layout), accumulators from outside; waits for instructions that have to read or write there.
-        An instruction whose last beat is taken in the same cycle or later finds it.
-    read : In(stream of place_layout), o : Out(stream of words), an answer for each; waits for a result that is due there
-    written : Out(written_layout), in the cycle of the write; ``read`` finds it in this cycle
-    busy : Out(1), an instruction is waiting or on the way
+    write : In(stream of write_layout), accumulator words from the host; stalls while an instruction in flight reads or
+        writes the same word. An instruction whose last beat is taken in the same cycle or later reads the new word.
+    read : In(stream of place_layout), read requests; stalls while a result for that word is in flight
+    o : Out(stream of words), one answer for each read request
+    written : Out(written_layout), valid in the cycle of a result's write; ``read`` returns the result from this cycle on
+    busy : Out(1), 1 while an instruction waits or is in flight
     """
 
     def __init__(self, config: VectorMacConfig):
@@ -69,7 +76,7 @@ class VectorMac(wiring.Component):
         return m
 
     def _lanes(self, m: Module, platform: Any, issue: Issue, file: AccumulatorFile) -> list[Value]:
-        """Operands to the lanes, through a register; their results."""
+        """Register the beat, connect the lanes, and return their results."""
         config = self.config
         taken, high = Signal(), Signal()
         operands = Signal(beat_layout(config), reset_less=True)
@@ -107,7 +114,7 @@ class VectorMac(wiring.Component):
         return results
 
     def _write(self, m: Module, issue: Issue, file: AccumulatorFile, results: list[Value]) -> None:
-        """Results to the accumulators; words from outside where no result is due."""
+        """Write results, and words of the host in cycles without a result."""
         landing, outside = issue.flights[0], self.write
         needed = issue.writes(outside.p.place, range(FLIGHTS)) | issue.reads(outside.p.place, range(READ, FLIGHTS))
         m.d.comb += [
@@ -121,9 +128,9 @@ class VectorMac(wiring.Component):
         ]
 
     def _read(self, m: Module, issue: Issue, file: AccumulatorFile) -> None:
-        """Words to the outside; one that is offered stays in the file's output register."""
+        """Answer read requests; a word waits for ``o.ready`` in the register file's output register."""
         free = Signal()
-        # A result that is written in this cycle is read with it.
+        # A result written in this cycle is bypassed to the read port.
         clear = ~issue.writes(self.read.p, range(1, FLIGHTS))
         m.d.comb += [
             free.eq(~self.o.valid | self.o.ready),

@@ -1,6 +1,6 @@
-"""Matrix products whose K is split over the stages of a chain, and what golden makes of them.
+"""Matrix products whose K is split over the stages of a chain, with golden's results.
 
-Golden runs all steps of K in order through one accumulator, which is what the chain does over its links.
+Golden runs all steps of K in order through one accumulator; the chain passes the same partial sums over its links.
 """
 
 from collections.abc import Iterator
@@ -21,19 +21,19 @@ from bitpath.verif.aie_ml_v2.engine.images import OperandWords, operand_words
 from bitpath.verif.kit.packing import pack
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz", "int8", "int16")
-"""A chain's, as `matmul` names them."""
+"""Formats of a chain's operands, as `matmul` names them."""
 
 
 @dataclass(frozen=True)
 class Chained:
-    """One product of a chain.
+    """One matrix product of a chain.
 
     Attributes
     ----------
-    fmt : of its operands.
+    fmt : format of both operands.
     stages : beats of each stage.
-    before : words that the first stage receives, none where K begins there.
-    words : that the last stage sends.
+    before : partial sums that the first stage receives; empty if K starts there.
+    words : results that the last stage sends.
     """
 
     fmt: str
@@ -45,8 +45,7 @@ class Chained:
 def chained(
     config: CascadeConfig, fmt: str, steps: int, source: Random, *, before: int = 0, tiles: tuple[int, int] = (1, 2)
 ) -> Chained:
-    """A random product of so many tiles down and across; each stage does so many steps of K, a sum of ``before`` steps
-    comes from outside."""
+    """Return a random product of ``tiles`` (rows, columns): ``steps`` steps of K in each stage after ``before`` external ones."""
     program = _random_program(config, fmt, before + config.stages * steps, tiles, source)
     operands = operand_words(program)
     register = source.randrange(config.mac.accumulators)
@@ -60,7 +59,7 @@ def chained(
 
 
 def _random_program(config: CascadeConfig, fmt: str, steps: int, tiles: tuple[int, int], source: Random) -> Program:
-    """Numbers of a few binades, or integers of the whole range."""
+    """Return a program on floats of a few binades, or on integers of the whole range."""
     rng = np.random.default_rng(source.getrandbits(32))
     shape = matmul_program(*_numbers(rng, fmt, (1, 1, 1)), fmt=fmt, numerics=config.mac.numerics).tile
     m, n = (each * size for each, size in zip(tiles, (shape.m, shape.n), strict=True))
@@ -77,16 +76,16 @@ def _numbers(rng: np.random.Generator, fmt: str, shape: tuple[int, int, int]) ->
 
 
 def _words(program: Program) -> tuple[int, ...]:
-    """A program's results as words of the cascade, the parts of a tile in order."""
+    """Return a program's results as cascade words, the parts of a tile in order."""
     lanes = run_program(program).reshape(-1, CASCADE_LANES)
     codes = lanes.astype(np.int32) if lanes.dtype == np.int64 else lanes.view(np.uint32)
     return tuple(array_bits(row) for row in codes)
 
 
 def _stage(config: CascadeConfig, operands: OperandWords, start: int, stop: int, register: int) -> Iterator[int]:
-    """The beats of a stage that does these steps of K: tile by tile, step by step, part by part.
+    """Yield the beats of a stage for steps ``start`` to ``stop`` of K: tile by tile, step by step, part by part.
 
-    Tiles take turns at all registers, from a given one on; what they receive goes where the tile half a round before was.
+    Tiles use the registers in turn, from ``register`` on; received words go to the register half a round away.
     """
     layout, mac = stage_beat(config.mac), beat_layout(config.mac)
     registers = config.mac.accumulators
@@ -136,7 +135,7 @@ def _stage(config: CascadeConfig, operands: OperandWords, start: int, stop: int,
 
 
 def _operands(side: str, layout, word: np.ndarray) -> dict[str, int]:
-    """A memory word as the fields of a beat."""
+    """Return a memory word as the fields of a beat."""
     bits = array_bits(word)
     names = {"tile": side, "exponents": f"{side}_exponents", "shifts": f"{side}_shifts"}
     return {name: bits >> layout[field].offset & (1 << layout[field].width) - 1 for field, name in names.items()}

@@ -1,4 +1,4 @@
-"""Cascade link: words in flight."""
+"""Formal property of the cascade link: the count of words in flight."""
 
 from amaranth import Signal
 
@@ -10,7 +10,7 @@ from bitpath.verif.formal.specification import stays
 
 
 def link(claim: Claim) -> None:
-    """As many words are under way as came and have not left; what is offered stays."""
+    """The FIFO levels equal the words in flight; an offered word stays until it is taken."""
     dut = claim.place("dut", CascadeLink(CascadeLinkConfig()))
     under_way = Signal(4, name="under_way")
     arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready

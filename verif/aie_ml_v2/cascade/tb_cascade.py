@@ -1,7 +1,7 @@
-"""Bench of a chain of multiply-accumulates: products whose K is split over the stages, in every format, at every pace.
+"""Bench of the cascade: products whose K is split over the stages, in every format, at every pace.
 
-Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the words of a test, which are
-those of one product of each format at least.
+Golden computes the expected values first. ``BITPATH_CASES`` sets the words of a test; it plays at least one product of each
+format.
 """
 
 import os
@@ -22,15 +22,14 @@ CONFIG = config_from_environment(CascadeConfig)
 SIGNATURE = Cascade(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "100"))
 WORDS = 8
-"""Of most products."""
+"""Words of a typical product."""
 LATENESS = 60
 """Cycles that a stage adds: its latency, the link's, and waits for a free write of the accumulators."""
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
 
 
 def play(frame: Bench, products: list[Chained], pace: str) -> None:
-    """Send the products' beats and what comes from outside, each stage and end with pauses of its own, and expect the
-    words."""
+    """Drive beats and external partial sums, each stream with its own pauses, and expect the results."""
     gaps, stalls = PACES[pace]
     drivers = [frame.driver(f"i_{stage}", gaps()) for stage in range(CONFIG.stages)]
     before = frame.driver("before", gaps())
@@ -48,7 +47,7 @@ def play(frame: Bench, products: list[Chained], pace: str) -> None:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def split_products(dut, pace):
-    """Every format, with one to three steps of K a stage, and with none, one or two that come from outside."""
+    """Every format, with one to three steps of K in each stage and a partial sum of none, one or two steps from outside."""
     rng = pauses.rng("products")
     formats = [*FORMATS, *rng.choices(FORMATS, k=max(0, CASES // WORDS - len(FORMATS)))]
     rng.shuffle(formats)
@@ -63,10 +62,12 @@ async def split_products(dut, pace):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(stage=list(range(CONFIG.stages)))
 async def one_late_stage(dut, stage):
-    """All but one stage have their beats: the links before it fill, those behind it are empty, and nothing is lost."""
+    """One stage gets its beats last: the links before it fill, those after it run empty, and no word is lost."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "mx6", 1, rng, tiles=(2, 2))
-    assert len(product.words) > 2 * CASCADE_DEPTH + CONFIG.mac.parts, "the words fit the link and the accumulators"
+    assert len(product.words) > 2 * CASCADE_DEPTH + CONFIG.mac.parts, (
+        "too few words to fill the link and the accumulators"
+    )
     async with bench(dut, SIGNATURE) as frame:
         drivers = [frame.driver(f"i_{each}") for each in range(CONFIG.stages)]
         board = frame.check_stream("o")
@@ -85,7 +86,7 @@ async def one_late_stage(dut, stage):
 
 @cocotb.test(**LIMIT)
 async def full_speed(dut):
-    """The chain as a whole takes little longer than one stage by itself would: stages work at the same time."""
+    """The stages work in parallel: the chain takes at most LATENESS cycles per stage longer than one stage alone."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "mx9", 4, rng, tiles=(2, 3))
     beats = len(product.stages[0])
@@ -102,7 +103,7 @@ async def full_speed(dut):
 
 @cocotb.test(**LIMIT)
 async def back_pressure(dut):
-    """With nothing taken at the end, what the last stage has sent stays, and all else comes after."""
+    """Without ``o.ready`` the first result stays valid and unchanged; all others follow once it is taken."""
     rng = pauses.rng("products")
     product = chained(CONFIG, "int8", 1, rng)
     async with bench(dut, SIGNATURE) as frame:

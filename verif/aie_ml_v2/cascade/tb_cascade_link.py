@@ -26,17 +26,17 @@ SIGNATURE = CascadeLink(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
 IN_FLIGHT = 2 * CASCADE_DEPTH
-"""Words that both FIFOs hold."""
+"""Capacity of both FIFOs in words."""
 MET = ("not taken", "nothing offered", "stalled", "in and out at once")
-"""What can happen at the two streams in a cycle."""
+"""Events at the two streams in a cycle."""
 
 
 class Neighbours:
-    """The ends of the link, and golden beside it.
+    """Both ends of the link, with golden in lockstep.
 
     Parameters
     ----------
-    frame : of the test.
+    frame : the test's bench.
     """
 
     def __init__(self, frame):
@@ -51,7 +51,7 @@ class Neighbours:
         return np.array([self.rng.getrandbits(32) for _ in range(CASCADE_WORDS)], np.uint32)
 
     async def cycle(self, write: bool, read: bool) -> tuple[bool, bool]:
-        """One cycle, after which link and golden hold the same; whether a word was taken, and whether one came."""
+        """Run one cycle of link and golden; return whether a word was taken, and whether one arrived."""
         dut = self.dut
         ready, valid = self.golden.can_write, self.golden.can_read
         taken, value = self.golden.cycle(self.word if write else None, read=read)
@@ -69,7 +69,7 @@ class Neighbours:
         return taken, value is not None
 
     async def empty(self) -> None:
-        """Read until nothing is left; every word written has come by then."""
+        """Read until the link is empty; every word written must have arrived."""
         while self.golden.in_flight:
             await self.cycle(False, True)
         await self.cycle(False, True)
@@ -99,7 +99,7 @@ async def random_traffic(dut, pace):
 
 @cocotb.test(**LIMIT)
 async def four_words_in_flight(dut):
-    """A receiver that takes nothing lets in exactly four words; each that it takes makes room for one, a cycle later."""
+    """A stalled receiver admits exactly four words; each word taken frees one entry a cycle later."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         link = Neighbours(frame)
         for _ in range(3 * IN_FLIGHT):
@@ -115,7 +115,7 @@ async def four_words_in_flight(dut):
 
 @cocotb.test(**LIMIT)
 async def a_word_a_cycle(dut):
-    """The first word comes two cycles after it was written, then one a cycle."""
+    """The first word arrives two cycles after its write, then one arrives each cycle."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         link = Neighbours(frame)
         for cycle in range(CASES):

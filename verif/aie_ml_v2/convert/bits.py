@@ -1,4 +1,4 @@
-"""Arrays as integers."""
+"""Conversion of arrays to the integers that ports carry."""
 
 import numpy as np
 

@@ -17,7 +17,7 @@ from bitpath.verif.kit.pipeline import Request
 
 @dataclass(frozen=True)
 class Conversion:
-    """One request: 16 FP32 codes, and what is to become of them."""
+    """One request: 16 FP32 codes, the block format and the rounding code."""
 
     lanes: tuple[int, ...]
     fmt: MxFormat
@@ -25,7 +25,6 @@ class Conversion:
 
     @property
     def bin(self) -> str:
-        """As coverage names it."""
         return f"{self.fmt.name}/{self.rounding.name}"
 
     @property
@@ -66,7 +65,7 @@ def results_of(blocks: aie.MxBlocks) -> list[Converted]:
 
 
 def expected(requests: Sequence[Conversion], numerics: AieNumerics) -> list[Converted]:
-    """What each request becomes; golden converts all that are to be converted alike at once."""
+    """Return the expected block of each request; golden converts all with the same control at once."""
     groups: dict[tuple[MxFormat, RoundingCode], list[int]] = defaultdict(list)
     for index, request in enumerate(requests):
         groups[request.fmt, request.rounding].append(index)

@@ -1,6 +1,6 @@
-"""Directed corners of the conversion to MX: a block, and what the rules say of it.
+"""Directed corners of the conversion to MX: a block and its expected properties, derived from the rules.
 
-A bin counts as hit only where golden says the same, so that a corner stated wrongly shows up as a bin not hit.
+A bin counts as hit only if golden agrees, so a wrongly stated corner leaves its bin unhit.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class MxCorner:
     codes: dict[int, int] = field(default_factory=dict)
 
     def agrees(self, block: Converted) -> bool:
-        """Whether a block is what the corner says."""
+        """Return True if a block has the corner's expected properties."""
         same = all(block.codes[place] == code for place, code in self.codes.items())
         return (block.exponent, block.shift) == (self.exponent, self.shift) and same
 
@@ -67,13 +67,12 @@ def block(
 
 
 def corners(numerics: AieNumerics) -> list[MxCorner]:
-    """All corners."""
     makers = (_ties, _masks, _distances, _zeros, _subnormals, _exponents, _specials, _carries)
     return [each for maker in makers for fmt in MX_FORMATS.values() for each in maker(numerics, fmt)]
 
 
 def _goes_away(rounding: RoundingCode, side: str, sign: str, odd: str) -> bool:
-    """Whether a magnitude grows."""
+    """Return True if rounding increases the magnitude."""
     if side == "exact":
         return False
     where, which = AWAY[rounding]
@@ -118,7 +117,7 @@ def _masks(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
         lanes, codes = {}, {}
         for pair in range(MX_PAIRS):
             shifted = mask >> pair & 1
-            # The larger exponent stands in either place of its pair; the code of a power of two is the same with the shift.
+            # The larger exponent alternates between the elements of its pair; the shift does not change a power of two's code.
             place = 2 * pair + (mask + pair) % 2
             lanes[place], codes[place] = word(100 - shifted), one
         yield block(f"{fmt.name}/mask {mask:#04x}", fmt, lanes, 100, mask, codes)
@@ -203,7 +202,7 @@ def _specials(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
 
 
 def _carries(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
-    """What rounds up to the next power of two: it saturates, takes the next exponent, or is the most negative code."""
+    """Numbers that round up to the next power of two: saturated, bumped to the next exponent, or the most negative code."""
     ones, half = FP32.fraction_mask, 1 << fmt.magnitude_bits - 1
     for sign, name in PLUS_MINUS:
         lowest = sign and numerics.mx_min_code

@@ -41,7 +41,7 @@ def _tie(source: Random, fmt: MxFormat) -> int:
 
 
 def _ones(source: Random, fmt: MxFormat) -> int:
-    """What rounds up to the next power of two."""
+    """Return numbers that round up to the next power of two."""
     return _word(source, source.randint(125, 127), FP32.fraction_mask)
 
 
@@ -89,7 +89,7 @@ def every_place(fmt: MxFormat) -> np.ndarray:
 
 
 def _rows(numbers: np.ndarray, width: int) -> np.ndarray:
-    """Rows of so many numbers, the last one filled with zeros."""
+    """Split into rows of equal length, the last one padded with zeros."""
     rows = np.zeros(-(-len(numbers) // width) * width)
     rows[: len(numbers)] = numbers
     return rows.reshape(-1, width)

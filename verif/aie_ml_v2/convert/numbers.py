@@ -1,4 +1,4 @@
-"""All integers of a width, or as many as there is time for."""
+"""Integers of a given width: all of them, or a sample."""
 
 from random import Random
 
@@ -6,13 +6,13 @@ import numpy as np
 
 
 def numbers_of(bits: int, most: int, source: Random) -> np.ndarray:
-    """The signed integers of so many bits in order, or some of them where these are more than ``most``: int64."""
+    """Return the signed integers of ``bits`` bits in order, or a sample if there are more than ``most``; int64."""
     every = range(-(1 << bits - 1), 1 << bits - 1)
     return np.array(every if len(every) <= most else sorted(source.sample(every, most)), np.int64)
 
 
 def single_bits(bits: int) -> np.ndarray:
-    """The signed integers of so many bits that have a single bit, and those that have all but one: int64."""
+    """Return the signed integers of ``bits`` bits with a single bit set, and those with all bits but one; int64."""
     ones = [1 << k for k in range(bits - 1)]
     top = -(1 << bits - 1)
     return np.array([*ones, top, *(~one for one in ones), ~top], np.int64)

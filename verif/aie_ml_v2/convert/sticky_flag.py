@@ -1,4 +1,4 @@
-"""What the benches of SRS and UPS check of their sticky overflow flag."""
+"""Check of the sticky overflow flag, shared by the benches of SRS and UPS."""
 
 from typing import Any
 
@@ -12,9 +12,10 @@ EVENTS = ("set", "kept", "cleared", "quiet", "waiting", "set over clear", "left 
 
 
 async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency: int) -> None:
-    """The flag rises a cycle after a result with overflow was taken, stays until it is cleared, and a result that is taken
-    in the cycle of the clear sets it; one that was taken before
-    does not, and a reset clears it too."""
+    """Check set, clear and reset: the flag is set one cycle after a result with overflow is taken and stays until cleared.
+
+    A result taken in the cycle of the clear sets it; one taken before does not.
+    """
     dut, coverage = frame.dut, frame.coverage(EVENTS)
     board, flags = frame.scoreboard("o", frame.payload_shape("o")), frame.scoreboard("overflow", 1)
 

@@ -39,7 +39,7 @@ MX, MX_ANSWER = places(MxRequest), places(MxResult)
 
 
 def numbers(bits: int, signed: bool) -> np.ndarray:
-    """Every integer of so many bits."""
+    """Return every integer of ``bits`` bits."""
     return np.arange(1 << bits) - (1 << bits - 1 if signed else 0)
 
 

@@ -24,13 +24,12 @@ LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
 
 
 def archive() -> dict[str, np.ndarray]:
-    """The known answers."""
     with np.load(Path(os.environ["BITPATH_KAT_DIR"]) / "aie_mx_blocks.npz") as answers:
         return dict(answers)
 
 
 async def convert(dut, words: np.ndarray, blocks: aie.MxBlocks) -> None:
-    """Convert FP32 codes [n, 16], of which these blocks [n, 1] must come."""
+    """Convert FP32 codes [n, 16] and expect these blocks [n, 1]."""
     given = conversions(words, blocks.fmt, RoundingCode.CONV_EVEN)
     requests = [
         Request(each.payload, result.bits, each) for each, result in zip(given, results_of(blocks), strict=True)

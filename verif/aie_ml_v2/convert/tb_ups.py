@@ -33,7 +33,7 @@ SIGNS = {"signed": True, "unsigned": False}
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
 async def every_8_bit_number(dut, saturation, sign):
-    """By every shift."""
+    """Every 8-bit number with every shift."""
     await _every_number(dut, [UpsAsk(32, 8, shift, Saturation[saturation], SIGNS[sign]) for shift in UPS_SHIFTS])
 
 

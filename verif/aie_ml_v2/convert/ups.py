@@ -23,7 +23,7 @@ MODES = [(acc, vector) for acc, vectors in UPS_MODES.items() for vector in vecto
 
 @dataclass(frozen=True)
 class UpsAsk:
-    """What a request asks for."""
+    """Control of a request, in golden's terms."""
 
     acc_bits: int
     vector_bits: int
@@ -52,7 +52,7 @@ class UpsAsk:
         )
 
     def count(self, lanes: int) -> int:
-        """Accumulators in so many lanes of 32 bits."""
+        """Return the accumulators that ``lanes`` lanes of 32 bits hold."""
         return lanes * 32 // self.acc_bits
 
 
@@ -128,13 +128,12 @@ class UpsCorner:
 
     @property
     def holds(self) -> bool:
-        """Whether golden says the same."""
+        """Return True if golden agrees with the corner."""
         results, overflow = ups_golden(self.ask, np.array([self.x], np.int64))
         return (int(results[0]), bool(overflow[0])) == (self.result, self.overflow)
 
 
 def ups_corners() -> list[UpsCorner]:
-    """All corners."""
     return [each for maker in (_limits, _signs, _beyond) for mode in MODES for each in maker(*mode)]
 
 
@@ -142,7 +141,7 @@ def _limits(acc_bits: int, vector: int) -> Iterator[UpsCorner]:
     """The largest and smallest numbers that fit after a shift, and one beyond each, in every saturation."""
     top = 1 << acc_bits - 1
     for shift in sorted({acc_bits - vector + 1, acc_bits - 4, acc_bits - 2, acc_bits - 1}):
-        fits = top >> shift  # so many steps of 2**shift from 0 to the lowest accumulator
+        fits = top >> shift  # multiples of 2**shift up to the magnitude of the lowest accumulator
         step = 1 << shift
         rows = [
             # Number, results of NONE, SATURATE and SYMMETRIC.

@@ -57,7 +57,7 @@ def filling_program(
 
 
 def places_of(config: AieEngineConfig, command: RowCommand, bits: int) -> Iterator[str]:
-    """Those of the places that a command's tiles have, by its bits."""
+    """Return the coverage places of a command's tiles."""
     fields = command_layout(config).from_bits(bits)
     gaps, beats = command.steps - 1, TIMINGS[command.kind.mode.datapath].issue_interval
     x_end = fields.x + command.steps * beats
@@ -69,7 +69,7 @@ def places_of(config: AieEngineConfig, command: RowCommand, bits: int) -> Iterat
 
 
 def numbers_of(codes: np.ndarray) -> Iterator[str]:
-    """Those of the kinds of numbers that there are among FP32 codes."""
+    """Return the kinds of numbers among FP32 codes."""
     exponent, fraction = codes >> FP32.fraction_bits & FP32.exponent_mask, codes & FP32.fraction_mask
     top = exponent == FP32.exponent_mask
     met = (top & (fraction != 0), top & (fraction == 0), codes == FP32.sign_mask)

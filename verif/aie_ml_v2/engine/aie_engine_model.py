@@ -18,16 +18,16 @@ from bitpath.verif.kit.packing import pack
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowCommand:
-    """One command.
+    """One command with its operands.
 
     Attributes
     ----------
-    kind : formats.
+    kind : formats of the operands.
     x : tiles [steps, m, k], or blocks [steps, m, 1].
     y : tiles [steps, tiles, n, k], or blocks [steps, tiles, n, 1].
-    accumulator : the first one.
-    negate, clear : as the command has them.
-    address : of the first result word; None where nothing is stored.
+    accumulator : index of the first accumulator.
+    negate, clear : the command's flags.
+    address : first result word; None if the command does not store.
     """
 
     kind: RowKind
@@ -54,13 +54,13 @@ class RowCommand:
 
 
 class EngineModel:
-    """Executes commands in order.
+    """Reference model that executes commands in order.
 
     Parameters
     ----------
-    config : of the engine.
-    accumulators : uint32 [registers, 64], what they hold; changed in place.
-    results : uint32 [words, lanes], what the result memory holds; changed in place.
+    config : the engine's configuration.
+    accumulators : contents, uint32 [registers, 64]; changed in place.
+    results : contents of the result memory, uint32 [words, lanes]; changed in place.
     """
 
     def __init__(self, config: AieEngineConfig, accumulators: np.ndarray, results: np.ndarray):
@@ -118,7 +118,7 @@ def register_words(config: AieEngineConfig) -> int:
 def command_bits(
     config: AieEngineConfig, command: RowCommand, x: int, y: int, y_stride: int, junk: np.random.Generator
 ) -> int:
-    """A command as the port takes it, its operands at these words. What is not read is junk."""
+    """A command as the port takes it, its operands at these words. Ignored bits are random."""
     (x_format, y_format), (x_signed, y_signed) = command.kind.format_codes, command.kind.signed
     if not command.kind.mode.formats:
         x_format, y_format = (int(code) for code in junk.integers(0, 8, 2))

@@ -25,13 +25,13 @@ def random_command(
     special: float = SPECIAL_SHARE,
     **fields: object,
 ) -> RowCommand:
-    """A command on random tiles, a share of which has any code."""
+    """Return a command on random tiles; some tiles have arbitrary codes."""
     x, y = (random_tiles(source, kind, side, shape, special) for side, shape in enumerate(((steps,), (steps, tiles))))
     return RowCommand(kind=kind, x=x, y=y, **fields)
 
 
 def any_address(config: AieEngineConfig, kind: RowKind, tiles: int, source: np.random.Generator) -> int:
-    """Any word at which there is room for so many tiles."""
+    """Return a random word address with room for ``tiles`` tiles."""
     return int(source.integers(0, config.result_depth - tiles * tile_words(config, kind) + 1))
 
 

@@ -63,11 +63,11 @@ class Session:
         return self.model.products
 
     def contents(self) -> np.ndarray:
-        """A copy of what the result memory holds once all that is queued has run, uint8."""
+        """Return the expected result memory after all queued commands, uint8."""
         return np.frombuffer(self.model.results.tobytes(), np.uint8)
 
     async def begin_on(self, results: np.ndarray) -> None:
-        """Begin with nothing queued, on what the result memory holds, uint8, and random accumulators near 1."""
+        """Start with an empty queue, the given result memory, uint8, and random accumulators near 1."""
         self._begin()
         unit = self.config.unit
         lanes = self._junk.standard_normal((unit.accumulators, INT8.lanes), dtype=np.float32).view(np.uint32)
@@ -88,13 +88,13 @@ class Session:
         await self.player.play([Segment(writes=self.accumulator_writes(0, lanes))])
 
     async def run(self, commands: Iterable[RowCommand]) -> None:
-        """Queue commands, then run what is queued and compare."""
+        """Queue commands, run the queue and compare."""
         for command in commands:
             await self.queue(command)
         await self.flush()
 
     async def queue(self, command: RowCommand) -> int:
-        """Place the tiles and queue the command; what was queued before runs first where there is no room. Returns its bits."""
+        """Place the tiles, queue the command and return its bits; if the memories are full, run the queue first."""
         config = self.config
         x, y = (
             image.reshape(command.steps, -1, image.shape[-1])
@@ -126,7 +126,7 @@ class Session:
             self._segment.writes += write_payloads(self._writes, memory, at, part)
 
     def take_segment(self) -> Segment:
-        """What is queued, for a test that drives it itself."""
+        """Return the queued segment for a test that drives it by hand."""
         segment = self._segment
         self._begin()
         return segment
@@ -140,7 +140,7 @@ class Session:
         )
 
     async def flush(self) -> np.ndarray:
-        """Run what is queued and compare the result memory, which is returned, uint32 [words, lanes]."""
+        """Run the queue, compare and return the result memory, uint32 [words, lanes]."""
         await self.player.play([self.take_segment()])
         retired = resolved(self.dut.retired)
         assert retired == self.model.products, f"{retired} products are counted, {self.model.products} were sent"
@@ -158,14 +158,14 @@ class Session:
         return received.view("<u4").reshape(len(addresses), -1)
 
     def forget(self) -> None:
-        """What a reset forgets: what is queued, and the count of products."""
+        """Model a reset: clear the queue and the count of products."""
         self._begin()
         self.model.products = 0
 
 
 @asynccontextmanager
 async def engine(dut: Any, config: AieEngineConfig, **how: object) -> AsyncIterator[tuple[Bench, Session]]:
-    """The frame of a bench around an engine at rest, whose accumulators hold random numbers; ``how`` is the session's."""
+    """Run a bench around an idle engine with random accumulators; ``how`` are keyword arguments of the session."""
     async with bench(dut, AieEngine(config).signature, patience=ENGINE_PATIENCE_CYCLES) as frame:
         await expect_rest(dut)
         session = Session(frame, config, **how)

@@ -21,15 +21,15 @@ EDGE_SHARE = 1 / 16
 
 @dataclass(frozen=True, kw_only=True)
 class RowKind:
-    """What a row of products multiplies.
+    """Formats of the operands of a row of products.
 
     Attributes
     ----------
-    name : in tests.
-    mode : row of Table 7.
-    formats : of floats X and Y.
-    mx : of both, for blocks.
-    signed : whether the integers of X and of Y are.
+    name : name in tests.
+    mode : its row of Table 7.
+    formats : formats of X and Y, for floats.
+    mx : format of both operands, for blocks.
+    signed : True for each of X and Y with signed integers.
     """
 
     name: str
@@ -44,7 +44,7 @@ class RowKind:
 
     @property
     def format_codes(self) -> tuple[int, int]:
-        """Of X and Y, counted in the mode's formats."""
+        """Format indices of X and Y within the mode."""
         return tuple(self.mode.formats.index(each) for each in self.formats) if self.formats else (0, 0)
 
 

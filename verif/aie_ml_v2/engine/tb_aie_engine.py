@@ -211,7 +211,7 @@ async def host_traffic(dut):
             session.model.accumulators[half:] = lanes
             session.player.send(Segment(writes=session.accumulator_writes(half, lanes)))
             await session.compare(range(words, CONFIG.result_depth))
-        # Settles what is still to be written, before the accumulators are added to.
+        # Let pending writes finish before commands add to the accumulators.
         await session.player.play([Segment()])
         await session.flush()
         fields = {"steps": 2, "tiles": half, "accumulator": half, "clear": False, "address": 0}

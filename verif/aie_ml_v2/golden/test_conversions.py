@@ -28,7 +28,7 @@ def narrow(bits, fmt, code, saturate=False, shift=0):
 
 
 def near_codes(fmt):
-    """FP32 codes at numbers of the format and at midpoints, one above and below each; FP32's own edges."""
+    """FP32 codes at numbers of the format and at midpoints, with their neighbours; and the edges of FP32."""
     step = max(1, (1 << fmt.width) // 300)
     with np.errstate(invalid="ignore"):
         numbers = decode_array(fmt, np.arange(0, fmt.max_code + 1, step))
@@ -67,7 +67,7 @@ def test_any_code_and_shift(bits, fmt, code, saturate, shift):
 
 @pytest.mark.parametrize("fmt", NARROW, **by_name)
 def test_nearest_even_is_numpy(fmt):
-    """Where nothing overflows: ml_dtypes and numpy round to nearest even too."""
+    """Without overflow the results equal those of ml_dtypes and numpy, which round to nearest even."""
     rng = np.random.default_rng(10)
     values = (rng.standard_normal(20_000) * np.exp2(rng.integers(-20, 6, 20_000))).astype(np.float32)
     values = np.clip(values, -float(fmt.max), float(fmt.max)).astype(np.float32)

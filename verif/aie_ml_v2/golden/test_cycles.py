@@ -28,7 +28,7 @@ FORWARDING = {Datapath.INTEGER: 3, Datapath.MX6: 4, Datapath.FLOAT: 4, Datapath.
 
 
 def chain(mode, count, accumulators):
-    """So many instructions that take turns with so many accumulators."""
+    """Return ``count`` instructions that use ``accumulators`` accumulators in turn."""
     turns = (i % accumulators for i in range(count))
     return [aie.MacInstruction(mode=mode, destination=each, accumulators=(each,)) for each in turns]
 
@@ -71,7 +71,7 @@ def test_no_two_results_are_written_in_one_cycle(first, second):
     least = [aie.timing(name).issue_interval for name in names[:-1]]
     assert all(gap >= interval for gap, interval in zip(gaps, least, strict=True))
     for i, (gap, interval) in enumerate(zip(gaps, least, strict=True), 1):
-        # Each cycle waited for is one whose write was taken.
+        # Each cycle of waiting has another instruction's write.
         assert all(writes[i] - waited in writes[:i] for waited in range(1, gap - interval + 1))
 
 

@@ -1,4 +1,4 @@
-"""Every wrong argument is one sentence: "NAME must be ..., not ..."."""
+"""Every wrong argument raises an error of one sentence: "NAME must be ..., not ..."."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What went wrong in the field on these machines, by number."""
+"""Regression tests of bugs reported in the field, named by issue number."""
 
 import ml_dtypes
 import numpy as np

@@ -157,7 +157,7 @@ def test_any_bf16_lane(data):
 
 @pytest.mark.parametrize(("x", "y"), list(product(FLOAT8_FORMATS, repeat=2)), ids=lambda fmt: fmt.name)
 def test_every_pair_of_8_bit_floats(x, y):
-    """ucb-bar/saturn-vectors#101. A single product has at most 8 significand bits: it is exact in FP32."""
+    """See ucb-bar/saturn-vectors#101: a single product has at most 8 significand bits, so it is exact in FP32."""
     a, b = np.meshgrid(*(np.arange(256, dtype=np.uint8),) * 2, indexing="ij")
     lanes = []
     for codes, fmt in ((a, x), (b, y)):
@@ -189,7 +189,7 @@ def test_every_pair_of_mx_codes_under_every_pair_of_shifts(fmt):
 
 
 def test_shifts_take_bits_of_no_mx4_product():
-    """MX4 is multiplied with zeros below its codes; MX6 is not."""
+    """MX4 codes are padded with zeros, so shifts discard nothing; MX6 codes are not padded."""
     lossy = replace(BASE, mx_lossless_shift=False)
     numbers = np.random.default_rng(3).standard_normal((2, 500, 16)).astype(np.float32)
     for fmt, alike in (("mx4", True), ("mx6", False)):

@@ -38,7 +38,7 @@ def test_alignment_rounds_each_term():
     big, one = bf16(4096.0), bf16(4096.0)
     assert aie.fused_dot(big, one, fmt="bf16") == 2.0**24
     a, b = bf16(4096.0, 1.0, 1.0), bf16(4096.0, 1.0, 1.0)
-    # A product's exponent code is that of its operands, so 2**24 stands at 2**24 and the grid is 2.
+    # A product's exponent code comes from its operands: the grid of 2**24 has unit 2.
     assert aie.fused_dot(a, b, fmt="bf16") == 2.0**24
     a, b = bf16(4096.0, 1.0, 1.0, 1.0), bf16(4096.0, 1.5, 1.5, 1.0)
     assert aie.fused_dot(a, b, fmt="bf16") == 2.0**24 + 4
@@ -161,7 +161,7 @@ def test_signs_of_all_operands():
 
 
 def test_leading_axes_broadcast():
-    """Operands and accumulators of different numbers of axes: each lane is what it is alone."""
+    """Operands and accumulators broadcast over leading axes; each lane equals its result computed alone."""
     rng = np.random.default_rng(23)
     a = rng.standard_normal((3, 1, 8)).astype(ml_dtypes.bfloat16)
     b = rng.standard_normal((4, 8)).astype(ml_dtypes.bfloat16)

@@ -86,7 +86,7 @@ def wrong_lanes(archive, numerics):
 
 
 def test_silicon_lanes(kat):
-    """Every lane equal; NaN payloads are datapath-dependent on silicon."""
+    """Every lane must equal silicon; NaN payloads are not compared, they depend on the datapath."""
     archive = kat("aie_silicon.npz")
     assert wrong_lanes(archive, BASE) == 0
     a, b, expected = lanes(archive)

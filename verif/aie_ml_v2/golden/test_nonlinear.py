@@ -71,7 +71,7 @@ def test_tanh_next_to_every_tie():
 
 
 def test_convergents_lie_by_turns_below_and_above():
-    """Of tanh(1): x, x / (1 + x**2 / 3), x / (1 + x**2 / (3 + x**2 / 5)), ..."""
+    """The convergents of tanh(1) are x, x / (1 + x**2 / 3), x / (1 + x**2 / (3 + x**2 / 5)), ..."""
     assert [exact.nonlinear.convergent(Fraction(1), depth) for depth in (1, 2, 3)] == [
         1,
         Fraction(3, 4),

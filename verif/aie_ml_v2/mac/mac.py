@@ -1,4 +1,4 @@
-"""Operands of one lane of AIE-ML v2's multiply-accumulate, and what golden says of them."""
+"""Operands of one multiply-accumulate lane, with golden's results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,29 +30,29 @@ LANE_MASK = (1 << FP32.width) - 1
 HALF = MX_BLOCK // 2
 INTEGERS = {MacMode.INT8: INT8, MacMode.INT16: INT16}
 TAKEN = {MacMode.MX6: MX6, MacMode.MX9: MX9}
-"""The format that a mode's multipliers take."""
+"""Block format that the multipliers of an MX mode read."""
 MX_MODES = tuple(TAKEN)
 FLOATS = (MacMode.FLOAT16, MacMode.FLOAT8)
 
 
 def row_of(mode: MacMode) -> Mode:
-    """The row of Table 7 that a mode is."""
+    """Return the mode's row of Table 7."""
     return MODES[mode.name.lower()]
 
 
 def mode_of(fmt: MxFormat, numerics: AieNumerics) -> MacMode:
-    """The mode that multiplies blocks of a format."""
+    """Return the mode that multiplies blocks of a format."""
     return MacMode[numerics.mx4_path.value.upper() if fmt is MX4 else fmt.name.upper()]
 
 
 def stream_bits(codes: Sequence[int], width: int) -> int:
-    """Codes of so many bits, signed or not, the first lowest."""
+    """Concatenate codes of ``width`` bits, the first lowest."""
     return sum((code & (1 << width) - 1) << k * width for k, code in enumerate(codes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MacOptions:
-    """The bits of the control word that change what is added to what."""
+    """Bits of the control word that select negations, the shift of acc1, and multiplication."""
 
     multiplies: bool = True
     negate_products: bool = False
@@ -62,7 +62,6 @@ class MacOptions:
 
     @property
     def signs(self) -> dict[str, bool]:
-        """Golden's arguments."""
         return {name: getattr(self, name) for name in ("negate_products", "negate_acc1", "negate_acc2")}
 
 
@@ -71,16 +70,16 @@ PLAIN = MacOptions()
 
 @dataclass(frozen=True, kw_only=True)
 class LaneCase:
-    """What one lane takes, of both beats where it is MX9.
+    """Operands of one lane for one instruction; both beats in MX9.
 
     Attributes
     ----------
-    mode : of the multiplier.
-    x, y : codes of floats, numbers of integers; blocks of one format in MX.
-    formats : of x and y, for floats.
-    signed : whether the integers x and y are.
-    acc1, acc2 : 32-bit codes; None where left out.
-    options : the rest of the control word.
+    mode : mode of the multipliers.
+    x, y : codes of floats, values of integers, or blocks of one MX format.
+    formats : formats of x and y, for floats.
+    signed : True for each of x and y that is a signed integer.
+    acc1, acc2 : 32-bit codes; None if not added.
+    options : the other bits of the control word.
     """
 
     mode: MacMode
@@ -98,14 +97,14 @@ class LaneCase:
 
     @property
     def element_bits(self) -> int:
-        """Of a number of x and y."""
+        """Bits of an element of x and y."""
         if self.mode in MX_MODES:
             return TAKEN[self.mode].width
         return INTEGERS[self.mode].a_bits if self.mode in INTEGERS else self.formats[0].width
 
     @property
     def unread_bits(self) -> int:
-        """Those of ``LaneOperands`` of which the mode reads nothing."""
+        """Mask of the bits of ``LaneOperands`` that the mode ignores."""
         block_bytes = () if self.mode in MX_MODES else ("x_exponent", "y_exponent", "x_shift", "y_shift")
         elements = {MacMode.MX6: MX_BLOCK, MacMode.MX9: HALF}.get(self.mode) or len(self.x)
         above = (1 << LANE_OPERAND_BITS) - (1 << elements * self.element_bits)
@@ -118,7 +117,7 @@ class LaneCase:
         )
 
     def trace(self, numerics: AieNumerics) -> LaneTrace | IntegerLaneTrace:
-        """The lane's work by the exact tier."""
+        """Return the exact tier's trace of the lane."""
         options, accumulators = self.options, (self.acc1, self.acc2)
         if self.mode in INTEGERS:
             numbers = (0 if acc is None else wrap(acc, FP32.width) for acc in accumulators)
@@ -132,11 +131,11 @@ class LaneCase:
         return trace_float_lane(numerics, x, y, *accumulators, **options.signs)
 
     def result(self, numerics: AieNumerics) -> int:
-        """The 32-bit code that the exact tier gives."""
+        """Return the exact tier's result, a 32-bit code."""
         return self.trace(numerics).result & LANE_MASK
 
     def control_fields(self) -> dict[str, int]:
-        """The fields of ``MacControl``, 0 where the mode does not read one."""
+        """Return the fields of ``MacControl``; fields that the mode ignores are 0."""
         options = self.options
         formats = row_of(self.mode).formats
         x_format, y_format = (formats.index(each) for each in self.formats) if self.formats else (0, 0)
@@ -155,7 +154,7 @@ class LaneCase:
         }
 
     def operand_fields(self) -> Iterator[dict[str, int]]:
-        """The fields of ``LaneOperands`` beside the control word, a beat each."""
+        """Yield the fields of ``LaneOperands`` other than the control word, one dict a beat."""
         if self.mode not in MX_MODES:
             yield {"x": stream_bits(self.x, self.element_bits), "y": stream_bits(self.y, self.element_bits)}
             return
@@ -172,23 +171,23 @@ class LaneCase:
             yield common | shifts | data_bits | {"high": half}
 
     def beats(self, junk: Random | None = None) -> list[int]:
-        """The payloads of ``LaneOperands``; what no element has in the mode is junk, or 0."""
+        """Return the payloads of ``LaneOperands``; ignored bits are random if ``junk`` is given, else 0."""
         control = pack(CONTROL, self.control_fields()) << LANE["control"].offset
         unread = junk.getrandbits(LANE.size) & self.unread_bits if junk else 0
         return [control | unread | pack(LANE, fields) for fields in self.operand_fields()]
 
 
 def half_shifts(shift: int, half: int) -> int:
-    """The four shift bits of a half block."""
+    """Return the four shift bits of a half block."""
     return shift >> half * HALF // 2 & 0xF
 
 
 def padded(block: Block, mode: MacMode) -> tuple[int, ...]:
-    """A block's codes as the mode takes them, MX4's with zeros below."""
+    """Return a block's codes in the mode's width; MX4's are padded with zeros below."""
     return tuple(code << TAKEN[mode].width - block.fmt.width for code in block.codes)
 
 
 def block_array(blocks: Sequence[Block]) -> MxBlocks:
-    """Blocks of one format as golden's arrays take them, [N, 1]."""
+    """Return blocks of one format as golden's ``MxBlocks`` [N, 1]."""
     exponent, shift = (np.array([[getattr(b, name)] for b in blocks], np.uint8) for name in ("exponent", "shift"))
     return MxBlocks(blocks[0].fmt, exponent, shift, np.array([[b.codes] for b in blocks], np.int8))

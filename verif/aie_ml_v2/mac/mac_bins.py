@@ -1,6 +1,6 @@
-"""Bins of a lane of AIE-ML v2's multiply-accumulate: properties of golden's trace of a case.
+"""Coverage bins of a multiply-accumulate lane: properties of golden's trace of a case.
 
-A corner that misses its mark shows up as a bin not hit.
+A corner that does not reach its target leaves a bin unhit.
 """
 
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, row_of
 
 DISTANCES = 26
-"""Told apart; farther ones are one bin."""
+"""Largest distance with a bin of its own; larger distances share one."""
 SIGNS = "+-"
 ENDS = (0, 1, 254, 255)
-"""Exponent bytes of MX, with 255 as a NaN or an ordinary number."""
+"""MX exponent bytes at both ends; 255 is NaN or an ordinary exponent, by the numerics."""
 
 
 def bins(numerics: AieNumerics, kind: MxFormat | MacMode) -> list[str]:
-    """Every bin of a format of blocks or a mode of floats: what the numerics can reach."""
+    """Return all bins of an MX format or a float mode that are reachable with these numerics."""
     places = ("product", "acc1", "acc2")
     names = [f"distance/{place}/{d}" for place in places for d in range(DISTANCES + 2)]
     names += [f"tie/{place}/{sign}" for place in places for sign in SIGNS]
@@ -33,7 +33,7 @@ def bins(numerics: AieNumerics, kind: MxFormat | MacMode) -> list[str]:
     names += [f"{name}/{sign}" for name in ("overflow", "flush", "infinity") for sign in SIGNS]
     names += ["nan/acc1", "nan/acc2", "nan/acc1 - acc2"]
     if numerics.align_fraction_bits == FP32.fraction_bits:
-        # Where an accumulator's last place is the grid's.
+        # The unit in the last place of the largest accumulator equals that of the grid.
         names += ["total/+1", "total/-1", *(f"tie/final/{sign}" for sign in SIGNS)]
     if isinstance(kind, MxFormat):
         return [*names, *_mx_bins(numerics, kind)]
@@ -63,7 +63,7 @@ def _mx_bins(numerics: AieNumerics, fmt: MxFormat) -> Iterator[str]:
 
 
 def hits(numerics: AieNumerics, case: LaneCase, trace: LaneTrace) -> Iterator[str]:
-    """The bins of a case, of those that there are."""
+    """Return the bins that a case hits."""
     kind = case.x.fmt if case.mode in (MacMode.MX6, MacMode.MX9) else case.mode
     known = set(bins(numerics, kind))
     return (name for name in _hits(numerics, case, trace) if name in known)
@@ -91,7 +91,6 @@ def _hits(numerics: AieNumerics, case: LaneCase, trace: LaneTrace) -> Iterator[s
 
 
 def _sum_hits(numerics: AieNumerics, trace: LaneTrace, names: list[str]) -> Iterator[str]:
-    """Of a finite sum."""
     unit = Fraction(2) ** (trace.exponent - 2 * FP32.bias - 1 - numerics.align_fraction_bits)
     for name, term in zip(names, trace.terms, strict=True):
         if not term.value:
@@ -122,7 +121,7 @@ def _sum_hits(numerics: AieNumerics, trace: LaneTrace, names: list[str]) -> Iter
 
 
 def _special_hits(case: LaneCase, trace: LaneTrace, names: list[str]) -> Iterator[str]:
-    """Of a sum with a NaN or an infinity, if it is one."""
+    """Yield the bins of a sum that is NaN or infinite."""
     magnitude = trace.result & FP32.sign_mask - 1
     if magnitude == FP32.infinity_code and trace.exponent is None:
         yield f"infinity/{SIGNS[trace.result >> 31]}"
@@ -131,7 +130,7 @@ def _special_hits(case: LaneCase, trace: LaneTrace, names: list[str]) -> Iterato
     kinds = [(name, term.kind, term.sign) for name, term in zip(names, trace.terms, strict=True)]
     nans = {name for name, each, _ in kinds if each is Kind.NAN}
     if nans:
-        # One alone shows that it is seen.
+        # A single NaN proves that the lane detects it.
         yield from (f"nan/{name}" for name in nans if len(nans) == 1 and name != "product")
         return
     signs = {name: {sign for each, kind, sign in kinds if each == name and kind is Kind.INFINITY} for name in names}
@@ -180,7 +179,7 @@ def _mx_hits(numerics: AieNumerics, case: LaneCase, trace: LaneTrace) -> Iterato
         yield "most negative codes"
     if not any(trace.products) and case.acc1 is not None and case.acc2 is None and trace.exponent is not None:
         exponents = (case.x.exponent, case.y.exponent)
-        # Not acc1 itself, of which a grid coarser than FP32's takes bits.
+        # Compare with the lane's own result for acc1, which a grid coarser than FP32 rounds.
         kept = trace.result == replace(case, options=replace(case.options, multiplies=False)).result(numerics)
         above = sum(exponents) > (case.acc1 >> FP32.fraction_bits & FP32.exponent_mask) + FP32.bias + FP32.precision
         if 0 in exponents and kept:

@@ -1,4 +1,4 @@
-"""Directed corners of a lane of AIE-ML v2's multiply-accumulate: cases for every bin of :mod:`.aie_mac_bins`."""
+"""Directed corners of a multiply-accumulate lane: cases for every bin of ``mac_bins``."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,17 +16,17 @@ from bitpath.verif.aie_ml_v2.mac.mac_random import random_case
 from bitpath.verif.aie_ml_v2.mac.mac_specials import float_corners, mx_corners
 
 REPEATS = 2
-"""Times that every corner is made, at random in everything else."""
+"""Cases of each corner, random in all other respects."""
 CENTRE = 255
-"""A product's exponent code in the middle, that of 1.0 times 1.0."""
+"""Exponent code of the product 1.0 * 1.0, the middle of the range."""
 FAR = 40
-"""A distance beyond all that are told apart."""
+"""A distance beyond all that have bins of their own."""
 ALONE = MacOptions(multiplies=False)
 Kind = MxFormat | MacMode
 
 
 def corners(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
-    """Cases for every bin of a format of blocks or a mode of floats."""
+    """Yield cases for every bin of an MX format or a float mode."""
     makers = (_distances, _ties, _signs, _totals, _ends, _lone_bits, _absent)
     for _ in range(REPEATS):
         for maker in makers:
@@ -35,13 +35,13 @@ def corners(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase
 
 
 def accumulator(rng: Random, sign: int, code: int, fraction: int | None = None) -> int:
-    """An FP32 number with the exponent code ``code``."""
+    """Return an FP32 number with exponent code ``code``."""
     fraction = rng.getrandbits(FP32.fraction_bits) if fraction is None else fraction
     return sign << 31 | (code - FP32.bias - 1) << FP32.fraction_bits | fraction
 
 
 def lone_product(numerics: AieNumerics, rng: Random, kind: Kind, code: int, sign: int) -> tuple[LaneCase, int]:
-    """One product of odd factors with this exponent code and sign; how many fraction bits it has in ``2**(code - 255)``."""
+    """Return one product of odd factors with this exponent code and sign, and its fraction bits below ``2**(code - 255)``."""
     if isinstance(kind, MxFormat):
         return _lone_block_product(numerics, rng, kind, code, sign)
     x_format, y_format = formats = tuple(rng.choice(row_of(kind).formats) for _ in range(2))
@@ -67,13 +67,13 @@ def _lone_block_product(
         number = rng.randrange(1, fmt.max_code + 1, 2) * (-1) ** minus
         codes = tuple(number if k == place else 0 for k in range(MX_BLOCK))
         blocks.append(Block(fmt, exponent, rng.getrandbits(MX_PAIRS) | 1 << place // 2, codes))
-    # MX4's codes have zeros below, which a shift may take.
+    # MX4's codes are padded with zeros, so a shift discards nothing.
     lost = 0 if numerics.mx_lossless_shift or fmt is MX4 else 2
     return LaneCase(mode=mode_of(fmt, numerics), x=blocks[0], y=blocks[1]), 2 * fmt.magnitude_bits - lost
 
 
 def _distances(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
-    """A product so far below an accumulator, and either accumulator so far below a product."""
+    """A product at every distance below an accumulator, and either accumulator at every distance below a product."""
     for distance in (*range(DISTANCES + 2), FAR):
         code = CENTRE + rng.randint(-8, 8)
         for name in ("acc1", "acc2"):
@@ -83,7 +83,7 @@ def _distances(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneC
 
 
 def _ties(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
-    """Odd numbers so far below that their last bit is half a unit; two accumulators whose sum ends so."""
+    """Odd numbers whose last bit is half a unit of the grid; two accumulators whose sum ends in half a unit."""
     grid = numerics.align_fraction_bits
     for sign, name in product((0, 1), ("acc1", "acc2")):
         code = CENTRE + rng.randint(-8, 8)
@@ -109,21 +109,21 @@ def _signs(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]
 
 
 def _totals(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
-    """Accumulators that cancel to 0 and to one last place, and a product that one cancels."""
+    """Accumulators that cancel to 0 or to one unit in the last place, and an accumulator that cancels a product."""
     for sign, apart in product((0, 1), (0, 1)):
         code = CENTRE + rng.randint(-8, 8)
         case, _ = lone_product(numerics, rng, kind, code, rng.getrandbits(1))
         fraction = rng.getrandbits(FP32.fraction_bits - 1) << 1
         pair = (accumulator(rng, sign, code, fraction | apart), accumulator(rng, 1 - sign, code, fraction))
         yield replace(case, acc1=pair[0], acc2=pair[1], options=ALONE)
-        # Exactly a product: it has fewer bits than an accumulator.
+        # The product is exact in FP32: it has fewer bits than an accumulator.
         back = case.result(numerics) ^ FP32.sign_mask
         yield replace(case, acc1=back)
         yield replace(case, acc2=back + 1 - 2 * rng.getrandbits(1))
 
 
 def _ends(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
-    """Beyond the largest number, below the smallest normal one, infinities and NaNs in accumulators."""
+    """Overflow, underflow, and infinities and NaNs in the accumulators."""
     smallest = 1 << FP32.fraction_bits
     for sign in (0, FP32.sign_mask):
         other = sign ^ FP32.sign_mask
@@ -137,7 +137,7 @@ def _ends(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
             yield replace(case, **{name: FP32.infinity_code | sign})
             yield replace(case, **{name: FP32.infinity_code | sign, "options": MacOptions(**{f"negate_{name}": True})})
         yield replace(case, acc1=FP32.infinity_code | sign, acc2=FP32.infinity_code | other)
-        # As a number an infinity would be 2**128, which these bring below itself.
+        # If an infinity were read as 2**128, these sums would be finite.
         yield replace(case, acc1=FP32.infinity_code | sign, acc2=FP32.max_code | other)
         yield replace(case, acc1=FP32.max_code | other, acc2=FP32.infinity_code | sign)
         yield replace(
@@ -149,7 +149,7 @@ def _ends(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
 
 
 def _lone_bits(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
-    """Accumulators of one bit, NaN by one bit of its fraction, and all ones but one in the exponent."""
+    """Accumulators with a single bit, NaNs with a single fraction bit, and exponents of all ones but one bit."""
     fraction_bits = FP32.fraction_bits
     case = replace(random_case(numerics, rng, kind), acc1=None, acc2=None, options=ALONE)
     for name, sign in product(("acc1", "acc2"), (0, FP32.sign_mask)):
@@ -159,14 +159,14 @@ def _lone_bits(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneC
             exponent = FP32.infinity_code ^ 1 << fraction_bits + bit
             codes += [exponent, exponent | rng.getrandbits(fraction_bits)]
         yield from (replace(case, **{name: sign | code}) for code in codes)
-        # A subnormal of one bit makes the other accumulator the smallest normal number.
+        # A subnormal with a single bit and the other accumulator sum to the smallest normal number.
         other, smallest = "acc2" if name == "acc1" else "acc1", 1 << fraction_bits
         for bit in range(fraction_bits):
             yield replace(case, **{name: sign | 1 << bit, other: sign | smallest - (1 << bit)})
 
 
 def _absent(numerics: AieNumerics, rng: Random, kind: Kind) -> Iterator[LaneCase]:
-    """Products alone, accumulators alone, nothing."""
+    """Products only, accumulators only, and neither."""
     for _ in range(4):
         case = replace(random_case(numerics, rng, kind), acc1=None, acc2=None, options=MacOptions())
         yield case

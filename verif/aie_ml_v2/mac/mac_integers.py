@@ -1,4 +1,4 @@
-"""Directed corners of a lane's integers, and their bins."""
+"""Directed corners of a lane's integer modes, and their bins."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -10,11 +10,10 @@ from bitpath.verif.aie_ml_v2.mac.mac import INTEGERS, LaneCase, MacOptions
 
 HIGHEST, LOWEST = 0x7FFFFFFF, 0x80000000
 FLAGS = tuple(product((0, 1), repeat=4))
-"""Whether products, acc1 and acc2 are negated, and whether acc1 is shifted."""
+"""Flags: negate products, negate acc1, negate acc2, shift acc1 left by 16."""
 
 
 def integer_bins(mode: MacMode) -> list[str]:
-    """Every bin."""
     names = [
         f"ends/{sx}{sy}/{x}/{y}" for sx, sy in product("us", repeat=2) for x, y in product(("low", "high"), repeat=2)
     ]
@@ -29,7 +28,7 @@ def _range(mode: MacMode, is_signed: bool) -> tuple[int, int]:
 
 
 def integer_corners(rng: Random, mode: MacMode) -> Iterator[LaneCase]:
-    """Cases for every bin of a mode."""
+    """Yield cases for every bin of a mode."""
     depth = INTEGERS[mode].depth
 
     def case(x: tuple[int, ...], y: tuple[int, ...], signed: tuple[bool, bool] = (True, True), **more) -> LaneCase:
@@ -42,7 +41,7 @@ def integer_corners(rng: Random, mode: MacMode) -> Iterator[LaneCase]:
         for x, y in product(*(_range(mode, each) for each in signed)):
             yield case((x,) * depth, (y,) * depth, signed, acc1=rng.getrandbits(32))
         for k in range(depth):
-            # One product, whose operands have every bit in turn.
+            # A single product; each operand bit is set in turn.
             for bit in range(INTEGERS[mode].a_bits):
                 value = _range(mode, signed[0])[0] if signed[0] and bit == INTEGERS[mode].a_bits - 1 else 1 << bit
                 other = _range(mode, signed[1])[rng.getrandbits(1)] or 1
@@ -66,7 +65,7 @@ def integer_corners(rng: Random, mode: MacMode) -> Iterator[LaneCase]:
 
 
 def integer_hits(case: LaneCase, trace: IntegerLaneTrace) -> Iterator[str]:
-    """The bins of a case."""
+    """Yield the bins that a case hits."""
     ends = {}
     for side, signed in zip("xy", case.signed, strict=True):
         low, high = _range(case.mode, signed)

@@ -1,4 +1,4 @@
-"""Cases through one lane of the multiply-accumulate, to the cycle: what goes in when, and when the result must be there."""
+"""Cycle-accurate player of one multiply-accumulate lane: drives operands and accumulators, checks results when due."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -14,21 +14,20 @@ from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.streams import resolved
 
 OPERAND_CYCLE = 2
-"""In which cycle of an instruction the lane takes operands."""
+"""Cycle of an instruction in which the lane takes its operands."""
 ACCUMULATOR_LEAD = 2
-"""Cycles from accumulators to the result."""
+"""Cycles from the accumulators to the result."""
 OPERAND_BITS = LaneOperands.as_shape().size
 
 
 def steps(case: LaneCase) -> tuple[int, int]:
-    """Beats of a case, and the cycles from the first to the result."""
+    """Return the number of beats of a case, and the cycles from its first beat to the result."""
     timing = TIMINGS[row_of(case.mode).datapath]
     return len(timing.operand_reads), timing.write - OPERAND_CYCLE
 
 
 async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[bool], junk: Random) -> None:
-    """Start each case as early as the cycle of its result allows, but for gaps, which may come between the beats of MX9 too;
-    what is not looked at is junk."""
+    """Start each case as early as its result slot allows, plus gaps, also between the beats of MX9; ignored inputs are random."""
     dut = frame.dut
     board = frame.scoreboard("o", FP32.width, {"": FP32})
     frame.onlook("operands", "valid")
@@ -52,7 +51,7 @@ async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[b
         dut.operands.value = junk.getrandbits(OPERAND_BITS) if bits is None else bits
         for name, code in zip(("acc1", "acc2"), accumulators.get(now, (None, None)), strict=True):
             getattr(dut, name).value = _unread(junk) if code is None else code
-        # Past the edge that takes them, into the next cycle.
+        # Step past the rising edge that samples the inputs.
         await FallingEdge(dut.clk)
         if now + 1 in results:
             board.expect(*results[now + 1])
@@ -61,6 +60,6 @@ async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[b
 
 
 def _unread(junk: Random) -> int:
-    """What stands at an accumulator that is not added: any bits, often such as would change every sum."""
+    """Return random bits for an unused accumulator, often a code that would change every sum."""
     code = junk.choice((junk.getrandbits(FP32.width), FP32.max_code, FP32.infinity_code, FP32.nan_code))
     return code ^ junk.getrandbits(1) << FP32.width - 1

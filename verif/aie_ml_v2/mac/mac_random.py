@@ -1,4 +1,4 @@
-"""Random operands of AIE-ML v2's multiply-accumulate by class: what alignment, rounding and cancellation find hard."""
+"""Random operands of the multiply-accumulate, by classes that stress alignment, rounding and cancellation."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,29 +14,28 @@ from bitpath.verif.aie_ml_v2.mac.mac import FLOATS, INTEGERS, LaneCase, MacOptio
 from bitpath.verif.common.fp32 import numbers as fp32
 
 KINDS = (MX9, MX6, MX4, *FLOATS, *INTEGERS)
-"""What a lane can be asked to multiply."""
+"""Kinds of operands: MX formats, float modes and integer modes."""
 
 
 def kinds_of(config: MacLaneConfig) -> tuple[MxFormat | MacMode, ...]:
-    """What a lane of this configuration can be asked to multiply."""
+    """Return the kinds of operands that a configuration supports."""
     modes = {kind: mode_of(kind, config.numerics) if isinstance(kind, MxFormat) else kind for kind in KINDS}
     return tuple(kind for kind in KINDS if modes[kind] in config.modes)
 
 
 def kind_name(kind: MxFormat | MacMode) -> str:
-    """A kind's name in tests."""
+    """Return a kind's name in tests."""
     return kind.name.lower()
 
 
 def options(rng: Random, *, integer: bool = False) -> MacOptions:
-    """Signs at random."""
     names = ("negate_products", "negate_acc1", "negate_acc2")
     signs = {name: rng.random() < 0.3 for name in names}
     return MacOptions(multiplies=rng.random() < 0.95, shift16=integer and rng.random() < 0.3, **signs)
 
 
 def random_case(numerics: AieNumerics, rng: Random, kind: MxFormat | MacMode) -> LaneCase:
-    """Operands of any class with accumulators that are near what they give more often than not."""
+    """Return operands of any class, with accumulators that are mostly near the sum of products."""
     case = random_operands(numerics, rng, kind)
     if kind in INTEGERS:
         acc1, acc2 = (
@@ -50,7 +49,7 @@ def random_case(numerics: AieNumerics, rng: Random, kind: MxFormat | MacMode) ->
 def random_operands(
     numerics: AieNumerics, rng: Random, kind: MxFormat | MacMode, like: LaneCase | None = None
 ) -> LaneCase:
-    """Operands alone, of any class; of the formats and signs of another case where it is given."""
+    """Return operands of any class without accumulators, in the formats and signedness of ``like`` if given."""
     if kind in INTEGERS:
         return integer_operands(rng, kind, like.signed if like else tuple(rng.random() < 0.5 for _ in range(2)))
     if isinstance(kind, MxFormat):
@@ -62,7 +61,7 @@ def random_operands(
 
 
 def with_accumulators(numerics: AieNumerics, rng: Random, case: LaneCase) -> LaneCase:
-    """None, one or two accumulators: anything, near the products, or what cancels them."""
+    """Add none, one or two accumulators: any code, near the sum of products, or cancelling it."""
     alone = case.result(numerics)
     finite = alone >> FP32.fraction_bits & FP32.exponent_mask not in (0, FP32.exponent_mask)
 
@@ -99,7 +98,6 @@ def random_block(rng: Random, fmt: MxFormat, exponent: int | None = None) -> Blo
 
 
 def any_code(rng: Random, fmt: FloatFormat) -> int:
-    """Every bit at random."""
     return rng.getrandbits(fmt.width)
 
 

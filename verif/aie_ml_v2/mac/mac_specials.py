@@ -43,7 +43,7 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
         for place in range(depth):
             apart = _with(case, {place: (0, y_format.max_code), (place + 1) % depth: low})
             yield replace(apart, acc1=_near_one(rng) if rng.getrandbits(1) else 0)
-            # Beside the smallest products, whose sign stays where they are flushed, a zero with any of the lower exponent bits.
+            # A zero with any of the lower exponent bits, added to the smallest products, which are flushed to a signed zero.
             for exponent, code in product(TINY_EXPONENTS, ((1, 1), low)):
                 zero = 0, min(exponent, y_format.exponent_mask - 1) << y_format.fraction_bits
                 smallest = code[0] | x_format.sign_mask, code[1]
@@ -88,8 +88,7 @@ def _carries(rng: Random) -> Iterator[LaneCase]:
     for sign in (0, 1):
         pairs = _products(rng, limit - 1, sign)
         yield _with(_EMPTY, dict(enumerate(pairs)))
-        # Two odd multiples of the unit, both of which would be rounded up to the next even one; no zero, product or
-        # accumulator, has an exponent that would move them down.
+        # Two odd multiples of the unit, which a wrong shift would round up to even; no zero term may shift them right.
         pairs = [*_products(rng, limit - 5, sign), *_products(rng, 3, sign)]
         for first in range(DEPTH):
             case = _with(_EMPTY, {(first + k) % DEPTH: pair for k, pair in enumerate(pairs)})
@@ -97,7 +96,7 @@ def _carries(rng: Random) -> Iterator[LaneCase]:
 
 
 def _products(rng: Random, units: int, sign: int) -> list[tuple[int, int]]:
-    """Pairs of BF16 whose products, the first the largest, sum to so many units of 2**-151."""
+    """Return pairs of BF16 whose products sum to ``total`` units of 2**-151, the largest product first."""
     code = 127  # of a product in [1, 4) * 2**-128
     pairs = []
     while units:
@@ -111,7 +110,7 @@ def _products(rng: Random, units: int, sign: int) -> list[tuple[int, int]]:
 
 
 def _largest(left: int) -> tuple[int, int, int, int]:
-    """The largest product of two BF16 significands, so many places down, that leaves no fraction and fits."""
+    """Return the largest product of two BF16 significands that is exact after a right shift and fits."""
     up = FP32.fraction_bits - 2 * BF16.fraction_bits
     significands = range(1 << BF16.fraction_bits, 2 << BF16.fraction_bits)
     candidates = (
@@ -149,7 +148,7 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
     lowest = (fmt.min_code,) * MX_BLOCK
     for shift in (0, (1 << MX_PAIRS) - 1):
         yield case(Block(fmt, 130, shift, lowest), Block(fmt, 125, 0, lowest), _near_one(rng))
-    # One bit of a sum is enough for a pair to count of which an exponent is 0.
+    # A pair with an exponent of 0 takes part if its sum has a single bit set.
     most, all_pairs = fmt.magnitude_bits, (1 << MX_PAIRS) - 1
     for power in range(2 * most + MX_BLOCK.bit_length()):
         left, right = min(power, most), min(max(0, power - most), most)

@@ -42,12 +42,12 @@ MEETING = [kind for kind in (MacMode.FLOAT16, MX6) if kind in KINDS]
 
 
 def named(kinds: tuple) -> list:
-    """Those kinds that the lane has, as parameters of a test."""
+    """Return the supported kinds as parameters of a test."""
     return [cocotb.Param(value=KINDS.index(kind), name=kind_name(kind)) for kind in kinds if kind in KINDS]
 
 
 def answered(cases: list[LaneCase]) -> list[tuple[LaneCase, int]]:
-    """The cases with what the exact tier makes of them."""
+    """Return the cases with the exact tier's results."""
     return [(case, case.result(NUMERICS)) for case in cases]
 
 
@@ -96,8 +96,7 @@ async def integers(dut, mode):
 @cocotb.test(**LIMIT, skip=len(MEETING) < 2)
 @cocotb.parametrize(before=range(4))
 async def what_comes_with_a_reset(dut, before):
-    """A float's operands in the only cycle of a reset, whose result would come with that of the block pair right behind it, or
-    so many cycles before."""
+    """A float beat in the only cycle of a reset must not disturb a block pair issued right after it or some cycles later."""
     rng = pauses.rng("reset")
     lost, (case,) = random_case(NUMERICS, rng, MEETING[0]), answered([random_case(NUMERICS, rng, MEETING[1])])
     async with bench(dut, SIGNATURE, drain=False) as frame:

@@ -64,7 +64,6 @@ def mx_sums(cases: list[LaneCase]) -> list[int]:
 
 
 def sign(value: int) -> str:
-    """As coverage names it."""
     return SIGNS[(value > 0) - (value < 0)]
 
 
@@ -76,7 +75,7 @@ async def exchange(frame: Bench, beats: list[tuple[int, int]]) -> None:
         frame.dut.i.value = bits
         await Timer(1, unit="ns")
         board.got(resolved(frame.dut.o))
-    # What only this test has is given up again: the next one may not touch it.
+    # Restore the input to 0: the next test may not drive it.
     frame.dut.i.value = 0
     await Timer(1, unit="ns")
 
@@ -191,7 +190,7 @@ def finite_code(rng: Random, fmt: FloatFormat) -> int:
 
 
 def significand(fmt: FloatFormat, code: int) -> int:
-    """With ten fraction bits, which is what a multiplier takes."""
+    """Return the significand with ten fraction bits, the width of a multiplier."""
     return decode(fmt, code).significand << FP16.fraction_bits - fmt.fraction_bits
 
 

@@ -38,17 +38,17 @@ GOLDEN_MODES = {MacMode.FLOAT16: "bf16", MacMode.FLOAT8: "fp8"}
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """A batch's operands.
+    """Operands of a batch of pairs.
 
     Attributes
     ----------
-    kind : what is multiplied.
+    kind : MX format or mode.
     x, y : blocks [SIDE, 1], codes of floats or integers [SIDE, K].
-    formats : of x and y, for floats.
-    signed : whether the integers x and y are.
-    acc1, acc2 : FP32 or INT32 codes [SIDE, SIDE], for all pairs; None where left out.
-    signs : golden's three arguments.
-    shift16 : of integers.
+    formats : formats of x and y, for floats.
+    signed : True for each of x and y that is a signed integer.
+    acc1, acc2 : FP32 or INT32 codes [SIDE, SIDE], for all pairs; None if not added.
+    signs : golden's three negation arguments.
+    shift16 : True to shift acc1 left by 16, for integers.
     """
 
     kind: MxFormat | MacMode
@@ -128,7 +128,7 @@ def integers(rng: Generator, bits: int, depth: int, signed: bool) -> np.ndarray:
 
 
 def accumulator(rng: Generator, name: str, alone: np.ndarray | None) -> np.ndarray | None:
-    """Accumulators of a class, codes [SIDE, SIDE]; ``alone`` is what the products give by themselves."""
+    """Return accumulators of a class, codes [SIDE, SIDE]; ``alone`` is the sum of the products only."""
     shape = (SIDE, SIDE)
     sign, fraction = rng.integers(0, 2, shape) << 31, rng.integers(0, 1 << FP32.fraction_bits, shape)
     match name:
@@ -149,7 +149,6 @@ def accumulator(rng: Generator, name: str, alone: np.ndarray | None) -> np.ndarr
 
 
 def operands(rng: Generator, kind: MxFormat | MacMode) -> Lane:
-    """Operands without accumulators."""
     if isinstance(kind, MxFormat):
         return Lane(kind, blocks(rng, kind), blocks(rng, kind))
     row = row_of(kind)
@@ -181,7 +180,7 @@ def with_accumulators(config: MacLaneConfig, rng: Generator, given: Lane, first:
         plain = replace(given, signs=(given.signs[0], False, False))
         alone = plain.answer(config.numerics).astype(np.int64)
         if given.is_integer:
-            # What negates an integer negates its code.
+            # Negating an integer negates its code modulo 2**32.
             alone = -alone & 0xFFFFFFFF
     acc1, acc2 = (accumulator(rng, name, alone) for name in (first, second))
     return replace(given, acc1=acc1, acc2=acc2)
@@ -201,7 +200,7 @@ def lane_batch(numerics: AieNumerics, kind: str, given: Lane) -> Batch:
         tables.append(np.hstack(rows))
     which = np.repeat(np.arange(SIDE, dtype=np.uint32), SIDE), np.tile(np.arange(SIDE, dtype=np.uint32), SIDE)
     parts = [Part(table, index) for table, index in zip(tables, which, strict=True)]
-    # What is left out is anything.
+    # Unused accumulators are random.
     junk = np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B1)
     late = [junk if acc is None else acc.ravel().astype(np.uint32) for acc in (given.acc1, given.acc2)]
     parts.append(Part(np.stack(late, axis=1), None, beats * BEAT_WORDS))
@@ -249,7 +248,7 @@ def _beat(mode: MacMode, side: str, operand: MxBlocks | np.ndarray, beat: int) -
 
 
 def _lane_layout() -> dict[str, tuple[int, int]]:
-    """Of one beat; an MX9 vector's accumulators stand behind its second one."""
+    """Return the places of one beat's fields; an MX9 vector's accumulators follow its second beat."""
     return side_by_side(("", LaneOperands))
 
 

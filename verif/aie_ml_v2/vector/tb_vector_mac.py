@@ -90,7 +90,7 @@ def _parts(kind) -> int:
 
 @cocotb.test(**LIMIT)
 async def waits(dut):
-    """Every mode after every other, one reading what the other writes, 0 to 4 independent ones between; writes that meet."""
+    """Hazards: every mode reads the result of every other, with 0 to 4 independent instructions between; write conflicts."""
     rng = pauses.rng("waits")
     by_mode = {mode: next(kind for kind in KINDS if kind.name.upper() == mode.name) for mode in MacMode}
     names = [mode.name for mode in MacMode]
@@ -123,7 +123,7 @@ def _chain(rng, by_mode: dict, first: MacMode, second: MacMode, fillers: int) ->
 
 @cocotb.test(**LIMIT)
 async def every_lane(dut):
-    """Every part of every mode's tile; what a mode has no lanes for stays as it was."""
+    """Every part of every mode's tile; accumulator lanes that the mode does not use stay unchanged."""
     rng = pauses.rng("lanes")
     names = [f"{kind.name}/{part}" for kind in KINDS for part in range(_parts(kind))]
     program = [random_instruction(CONFIG, rng, kind, part=part) for kind in KINDS for part in range(_parts(kind))]
@@ -141,7 +141,7 @@ async def every_lane(dut):
 
 @cocotb.test(**LIMIT)
 async def outside_traffic(dut):
-    """Words from and to outside beside a program: each sees what was issued before it, and nothing later."""
+    """Host reads and writes during a program: each sees all instructions issued before it and none issued after it."""
     rng = pauses.rng("traffic")
     program = [
         replace(

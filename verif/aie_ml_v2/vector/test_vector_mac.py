@@ -129,7 +129,7 @@ def test_vector_unit_of_64_lanes_on_verilator():
 
 
 def test_silicon_lanes():
-    """All 288 measured lanes."""
+    """Replay all 288 lanes measured on silicon."""
     if "BITPATH_KAT_DIR" not in os.environ:
         pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
     run(

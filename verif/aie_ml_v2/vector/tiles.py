@@ -46,7 +46,7 @@ class Instruction:
         return row_of(self.mode).shapes[0]
 
     def lane(self, lane: int, acc1: int | None = None, acc2: int | None = None) -> LaneCase:
-        """What a lane of the tile computes from its accumulators."""
+        """Return the case of one lane of the tile with its accumulators."""
         row, column = divmod(lane, self.shape.n)
         x, y = self.rows[row], self.columns[column]
         return replace(self.rows[0], x=x.x, y=y.y, acc1=acc1, acc2=acc2, options=self.options)

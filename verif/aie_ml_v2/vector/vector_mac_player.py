@@ -88,7 +88,7 @@ class VectorPlayer:
         dut.read__valid.value = 0
 
     def expected(self, program: Sequence[Instruction]) -> list[int]:
-        """The words that a program writes, one instruction after the other; ``registers`` follow it."""
+        """Return the words that a program writes, instruction by instruction, and update ``registers``."""
         words = []
         for each in program:
             words.append(each.result(self.config, self.registers))
@@ -151,7 +151,7 @@ class VectorPlayer:
         return log
 
     def _landed(self, cycle: int, due: deque, flying: deque, log: Log) -> tuple[Place, int] | None:
-        """The result that is written in this cycle, which must be the one that is due."""
+        """Check that a result written in this cycle is the one that is due."""
         written = self.written()
         expected = bool(due) and due[0][0] == cycle
         assert bool(written.valid) == expected, f"cycle {cycle}: a result {'is missing' if expected else 'too many'}"

@@ -19,10 +19,10 @@ TAIL = 20
 
 
 async def play_traffic(player: VectorPlayer, program: list[Instruction], rng: Random, coverage: Coverage) -> None:
-    """Play a program; ``player.registers`` hold what golden makes of it with the words that are written between.
+    """Play a program with host writes between; ``player.registers`` then holds golden's accumulators.
 
-    A word that is written is seen by an instruction whose last beat is taken in the same cycle; a word that is read is
-    from before it.
+    An instruction whose last beat is taken in the cycle of a host write reads the new word; a host read in that cycle
+    returns the old one.
     """
     dut, registers = player.dut, player.registers
     beats = deque(
