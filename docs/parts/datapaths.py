@@ -1,6 +1,6 @@
 """The datapaths of the three machines as block diagrams.
 
-``python docs/parts/datapaths.py`` writes docs/images/datapaths.svg, which the README shows.
+``python -m parts.datapaths`` in docs writes images/datapaths.svg, which the README shows.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``bitpath formal``: proves properties and detects their sabotages; ``--list`` prints the table of verif/README.md."""
+"""``bitpath formal``: proves properties and detects their sabotages; ``--list`` prints the table of docs/properties.md."""
 
 import time
 

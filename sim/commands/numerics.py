@@ -1,4 +1,4 @@
-"""``bitpath numerics``: prints what each machine computes, with sources, as the tables of the README."""
+"""``bitpath numerics``: prints what each machine computes, with sources, as the tables of docs/machines."""
 
 import click
 

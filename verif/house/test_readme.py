@@ -1,74 +1,124 @@
-"""The READMEs' generated parts are what the commands print."""
+"""README and pages quote records of runs, and cheap figures are those of the code."""
 
 import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from parts import datapaths, readme, records, transcripts
 
-from bitpath.golden import trainium3
-from bitpath.sim.commands import explain, formal, numerics
-from bitpath.sim.flows.machines import RECORDS, TRAINIUM3
+from bitpath.rtl.units import UNITS
+from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.synth import configurations
+from bitpath.verif.properties import PROPERTIES
 
-README = Path(__file__).parents[2] / "README.md"
-VERIFICATION = README.parent / "verif" / "README.md"
-STEP = "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --partial 3f800001"
-QUIRK = "tensix --src-a 1 --src-b 1 --dst 0xbf800001 --phase 0"
-BLOCKS = "aie_ml_v2 --x 7f/02/64,0,-96 --y 84/01/64,0,3 --acc1 0x41000001"
-
-
-@pytest.mark.parametrize(
-    ("file", "part", "command", "arguments"),
-    [
-        (README, "numerics", numerics.command, ""),
-        (README, "explain", explain.command, STEP),
-        (README, "explain tensix", explain.command, QUIRK),
-        (README, "explain aie_ml_v2", explain.command, BLOCKS),
-        (VERIFICATION, "formal", formal.command, "--list"),
-    ],
-)
-def test_part_is_up_to_date(file, part, command, arguments):
-    found = re.search(rf"<!-- {part} -->\n(.*?)\n<!-- /{part} -->", file.read_text(), re.DOTALL)
-    assert found, f"{file} has no part {part}"
-    printed = CliRunner().invoke(command, arguments.split())
-    assert printed.exit_code == 0, printed.output
-    assert found[1].strip().strip("`").strip() == printed.output.strip()
+ROOT = Path(__file__).resolve().parents[2]
+README = readme.README.read_text()
+NAMES = sorted(path.stem for path in records.RECORDS.glob("*.toml"))
+LAYER = 128 * 384
+"""Elements of the layer's activations."""
 
 
-@pytest.mark.parametrize("line", [STEP, QUIRK, BLOCKS])
-def test_the_commands_are_shown(line):
-    assert f"bitpath explain {line}\n" in README.read_text()
+def rows(name, table):
+    return records.record(name)["tables"][table]["rows"]
 
 
-def test_the_latency_table_is_the_models():
-    found = re.search(r"<!-- latency -->\n(.*?)\n<!-- /latency -->", README.read_text(), re.DOTALL)
-    assert found[1] == trainium3.latency_table()
+def units(name, table):
+    return [row[0].strip("`") for row in rows(name, table)]
 
 
-def test_the_table_of_flows_has_every_format_and_no_mismatch():
-    found = re.search(r"<!-- flows -->\n(.*?)\n<!-- /flows -->", README.read_text(), re.DOTALL)
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
-    flows = TRAINIUM3.flows
-    assert [tuple(row[:2]) for row in rows] == [(name, fmt) for name, flow in flows.items() for fmt in flow.FORMATS]
-    assert {row[3] for row in rows} == {"0"}
-    elements = 128 * 384
-    compared = {"row": elements + 128 * 4, "static": elements} | dict.fromkeys(
-        flows["layer"].FORMATS, elements + elements // 32
-    )
-    assert all(row[2].startswith(f"{compared[row[1]]:,} ") for row in rows)
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 150
 
 
-def test_the_run_table_has_every_format_and_no_mismatch():
-    found = re.search(r"<!-- run -->\n(.*?)\n<!-- /run -->", README.read_text(), re.DOTALL)
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].splitlines()[2:]]
-    formats = [(name, each) for name, record in RECORDS.items() for each in record.matmul.FORMATS]
-    assert [tuple(row[:2]) for row in rows] == formats
-    # Every output of the layer, [128, 512].
-    assert all(row[2:4] == [f"{128 * 512:,}", "0"] for row in rows)
+def test_the_readme_quotes_the_records():
+    assert readme.PART.search(README)[0] == readme.lines()
 
 
-def test_the_synthesis_table_has_what_make_synth_does():
-    found = re.search(r"<!-- synth -->\n(.*?)\n<!-- /synth -->", README.read_text(), re.DOTALL)
-    names = [re.sub("[`*]", "", line.split("|")[1].strip()) for line in found[1].splitlines()[2:]]
+def test_the_readmes_examples_print_what_it_shows():
+    assert len(list(transcripts.commands(README))) == 1
+    assert transcripts.differences(README, "README") == []
+
+
+def test_an_example_that_prints_something_else_is_found():
+    assert transcripts.differences("```pycon\n>>> 1 + 1\n3\n\n```\n", "sabotage")
+    assert transcripts.differences("```console\n$ bitpath --version\nbitpath, version 0\n```\n", "sabotage")
+
+
+def test_the_readmes_picture_is_drawn_by_the_present_script():
+    assert datapaths.PICTURE.read_text() == datapaths.picture()
+
+
+def test_pictures_are_small():
+    assert all(file.stat().st_size < 200_000 for file in (ROOT / "docs/images").iterdir())
+
+
+def test_links_of_the_readme_lead_somewhere():
+    targets = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert len(targets) > 10
+    assert [each for each in targets if not (ROOT / each).exists()] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_record_says_when_and_where_it_ran(name):
+    record = records.record(name)
+    assert record["command"]
+    assert record["machine"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(record["date"]))
+    for table in record.get("tables", {}).values():
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+
+
+def test_every_record_is_quoted():
+    pages = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
+    assert [name for name in NAMES if not re.search(rf'\{{\{{ (table\("{name}"|{name}\.)', pages)] == []
+
+
+def test_the_run_has_every_format_and_no_mismatch():
+    formats = [(name, fmt) for name, machine in RECORDS.items() for fmt in machine.matmul.FORMATS]
+    assert [tuple(row[:2]) for row in rows("run", "formats")] == formats
+    # All outputs of the layer, [128, 512].
+    assert all(row[2:4] == [128 * 512, 0] for row in rows("run", "formats"))
+
+
+def test_the_flows_have_every_format_and_no_mismatch():
+    flows = {name: flow for machine in RECORDS.values() for name, flow in machine.flows.items()}
+    assert [tuple(row[:2]) for row in rows("flows", "formats")] == [
+        (name, fmt) for name, flow in flows.items() for fmt in flow.FORMATS
+    ]
+    compared = {"row": LAYER + 128 * 4, "static": LAYER} | dict.fromkeys(flows["layer"].FORMATS, LAYER + LAYER // 32)
+    assert all(row[2].startswith(f"{compared[row[1]]:,} ") and row[3] == 0 for row in rows("flows", "formats"))
+
+
+def test_the_synthesis_has_the_designs_of_make_synth():
+    names = [re.sub("[`*]", "", row[0]) for row in rows("synth", "designs")]
     assert names == [design.name for design in configurations.QUOTED]
+
+
+def test_every_unit_is_covered_and_agrees():
+    for name in ("coverage", "agreement"):
+        assert set(units(name, "units")) == set(UNITS)
+        assert records.record(name)["figures"]["units"] == len(UNITS)
+
+
+def test_the_least_coverage_is_that_of_the_table():
+    figures = records.record("coverage")["figures"]
+    for column, name in ((4, "least_line_percent"), (6, "least_bit_percent")):
+        assert float(figures[name]) == min(float(row[column].split()[0]) for row in rows("coverage", "units"))
+
+
+def test_all_properties_are_proved():
+    figures = records.record("formal")["figures"]
+    assert figures["proved"] == figures["refuted"] == len(PROPERTIES)
+
+
+def test_the_mutants_add_up():
+    figures, table = records.record("mutation")["figures"], rows("mutation", "judges")
+    assert set(units("mutation", "judges")) <= set(UNITS)
+    totals = [sum(row[column] for row in table) for column in range(1, 6)]
+    assert totals == [figures[name] for name in ("rtl_files", "mutants", "killed", "equivalent", "survived")]
+    assert figures["mutants"] == sum(totals[2:])
+
+
+def test_the_volume_has_no_mismatch():
+    figures = records.record("volume")["figures"]
+    assert figures["mismatches"] == sum(row[3] for table in ("random", "ranges") for row in rows("volume", table))

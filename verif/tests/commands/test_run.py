@@ -1,11 +1,11 @@
 """``bitpath run``: what it leaves, and that a difference fails it."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from parts import records as quoted
 
 from bitpath.golden import trainium3
 from bitpath.sim.flows import (
@@ -18,7 +18,6 @@ from bitpath.sim.flows import (
     trainium3_matmul,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
 RECORD = {
     "machine": str,
     "flow": str,
@@ -128,15 +127,14 @@ def test_a_layer_from_the_normalisation_on(bitpath, tmp_path):
 
 
 def stated(flow):
-    """README's figures of a flow, by format: outputs, SQNR and cycles as it writes them."""
-    table = re.search(r"<!-- flows -->\n(.*?)\n<!-- /flows -->", (ROOT / "README.md").read_text(), re.DOTALL)[1]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    return {row[1]: (row[2], row[4], row[6]) for row in rows if row[0] == flow}
+    """The pages' figures of a flow, by format: outputs, SQNR and cycles as text."""
+    rows = quoted.record("flows")["tables"]["formats"]["rows"]
+    return {row[1]: (row[2], row[4], quoted.shown(row[6])) for row in rows if row[0] == flow}
 
 
 @pytest.mark.simulator
 def test_the_whole_of_rmsnorm_quant(bitpath):
-    """README's figures, from the unit that the known answers use too."""
+    """The pages' figures, from the unit that the known answers use too."""
     assert bitpath("run", "--flow", "rmsnorm_quant")[0] == 0
     records = json.loads(Path("build/reports/run.json").read_text())
     assert all(record["mismatches"] == 0 for record in records)
