@@ -1,4 +1,4 @@
-"""Checks of arguments, for all machines: each error is one sentence, "NAME must be ..., not ...".
+"""Argument checks for all machines; each error is one sentence, "NAME must be ..., not ...".
 
 TypeError: an argument of another type or dtype. ValueError: the type is right, the value, shape or range is not.
 Integers may be of any integer type, numpy's scalars included; bool is not an integer.
@@ -101,7 +101,7 @@ def integer(name: str, value: int, allowed: range | None = None, why: str = "") 
 
 
 def dtype_of(name: str, value: Any, *dtypes: Any) -> np.dtype:
-    """Return a dtype argument as numpy's object; raise TypeError unless it is one of those given."""
+    """Return a dtype argument as numpy's object; raise TypeError unless it is among `dtypes`."""
     try:
         dtype = None if value is None else np.dtype(value)  # numpy reads None as float64
     except (TypeError, ValueError):

@@ -92,7 +92,7 @@ def threads() -> int:
 
 
 def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress: Progress | None = None) -> None:
-    """Call `work` with each block, on all cores; the kernels release the interpreter's lock. Nested calls run serially.
+    """Call `work` with each block, on all cores; the kernels release the interpreter's lock. A nested call runs serially.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def _roots() -> list[Path]:
 
 
 def _folder(roots: Iterable[Path]) -> Path | None:
-    """Return the folder of code from these very sources, below the first root that can be written; None if none can.
+    """Return the folder of code of these sources, below the first root that can be written; None if no root can be.
 
     Other sources' folders stay: a process that still runs on them writes there, and fails where its folder vanishes.
     """

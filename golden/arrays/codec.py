@@ -147,13 +147,13 @@ def encode_array(
     Raises
     ------
     TypeError : `values` are not float64.
-    ValueError : `rounding` is SR; or the format cannot express a value: NaN where it has none, zero, negative or below
+    ValueError : another `rounding`; or the format cannot express a value: NaN where it has none, zero, negative or below
         the smallest number where it has neither zero nor sign, overflow where it can only saturate.
     """
     if values.dtype != np.float64:
         raise TypeError(f"values must be float64, not {values.dtype}")
-    if rounding is Rounding.SR:
-        raise ValueError("rounding must be RNE or RTZ, not SR")
+    if rounding not in (Rounding.RNE, Rounding.RTZ):
+        raise ValueError(f"rounding must be RNE or RTZ, not {rounding.name}")
     if fmt.nan_code is None and np.isnan(values).any():
         raise ValueError(f"values hold NaN, which {fmt.name} cannot express")
     if not fmt.signed and np.any(~np.isnan(values) & (np.signbit(values) | (values < float(fmt.min_normal)))):

@@ -15,7 +15,7 @@ BLOCK = 1 << 18
 
 
 def encode(fmt: FloatFormat, values: np.ndarray, rounding: Rounding, overflow_code: int) -> np.ndarray:
-    """Round float64 values, none of them beyond what the format can express, to int64 codes."""
+    """Round float64 values to int64 codes; the format must be able to express every value."""
     flat = owned(values).reshape(-1)
     codes = np.empty(flat.shape, np.int64)
     fields = _fields(fmt, rounding, overflow_code)

@@ -64,7 +64,7 @@ def exact_text(value: Fraction) -> str:
 
 
 def error_text(error: Fraction | None) -> str:
-    """Write an error in units in the last place; None stands for a result or a term that is not finite."""
+    """Write an error in units in the last place; `None` marks an infinite or NaN result or term."""
     if error is None:
         return "none: the result or a term is not finite"
     return f"{float(error):+.6g} ulp" if error else "0 ulp: exact"

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 
 class Specials(Enum):
-    """Which codes are not finite numbers."""
+    """Set of codes that are infinity or NaN."""
 
     IEEE = "ieee"  # exponent all ones: infinity where the fraction is 0, NaN elsewhere
     NAN_ONLY = "nan_only"  # exponent and fraction all ones is NaN; no infinity
@@ -52,7 +52,7 @@ class FloatFormat:
 
     @property
     def width(self) -> int:
-        """Bits in a code."""
+        """Width of a code in bits."""
         return self.signed + self.exponent_bits + self.fraction_bits
 
     @property
@@ -88,7 +88,7 @@ class FloatFormat:
 
     @property
     def infinity_code(self) -> int | None:
-        """The code of +infinity; None where the format has none."""
+        """Code of positive infinity; None where the format has none."""
         return self.exponent_mask << self.fraction_bits if self.specials is Specials.IEEE else None
 
     @property

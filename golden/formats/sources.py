@@ -1,4 +1,4 @@
-"""Where a statement about a machine comes from, and how far it can be trusted."""
+"""Source and standing of each statement about a machine."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""One code and what it means: class, sign, significand and exponent, in unbounded Python integers."""
+"""Decoding and encoding of one code: class, sign, significand and exponent as unbounded Python integers."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -19,7 +19,7 @@ class Kind(Enum):
 
 
 class Overflow(Enum):
-    """What becomes of a value beyond the largest finite number."""
+    """Result of rounding a value beyond the largest finite number."""
 
     SPECIAL = "special"  # infinity, or NaN in a format without infinity
     SATURATE = "saturate"  # the largest finite number, infinity too
@@ -51,12 +51,12 @@ class Unpacked:
 
     @property
     def is_zero(self) -> bool:
-        """Whether this is +0 or -0."""
+        """True for +0 and -0."""
         return self.kind is Kind.FINITE and self.significand == 0
 
 
 def decode(fmt: FloatFormat, code: int) -> Unpacked:
-    """Take one code apart.
+    """Decode one code into its fields.
 
     Raises
     ------

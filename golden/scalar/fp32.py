@@ -75,12 +75,12 @@ def reciprocal_square_root(x: int) -> int:
 
 
 def maximum(x: int, y: int) -> int:
-    """Return the larger one; NaN where either is NaN, and +0 of zeros of different signs."""
+    """Return the larger of two numbers; NaN where either is NaN, and +0 of zeros of different signs."""
     return _select(x, y, larger=True)
 
 
 def minimum(x: int, y: int) -> int:
-    """Return the smaller one; NaN where either is NaN, and -0 of zeros of different signs."""
+    """Return the smaller of two numbers; NaN where either is NaN, and -0 of zeros of different signs."""
     return _select(x, y, larger=False)
 
 

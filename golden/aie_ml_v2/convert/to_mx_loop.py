@@ -37,7 +37,7 @@ number just below, from the lowest: even, odd, even of a negative value, odd of 
 
 
 def supports(numerics: AieNumerics) -> bool:
-    """Whether the kernel converts as these numerics say: all fields but the bump, which rounds a block again."""
+    """Return True if the kernel implements these numerics: every field but the bump, which rounds a block again."""
     return not numerics.mx_bump
 
 

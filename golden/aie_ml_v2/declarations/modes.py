@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2,
 
 
 class Datapath(Enum):
-    """What the vector multiplier does, and so which row of the timing table holds."""
+    """Operation of the vector multiplier, which selects the row of the timing table."""
 
     INTEGER = "integer"
     FLOAT = "float"

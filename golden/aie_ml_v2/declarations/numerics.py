@@ -21,7 +21,7 @@ class Mx4Path(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class AieNumerics:
-    """What conversions to MX and the multiply-accumulate compute.
+    """Numerics of conversions to MX and of the multiply-accumulate.
 
     A lane's terms are its products (floats) or the sum of its block pair (MX). Each has an exponent code p before it is
     computed: with biased exponents, at least 1 for floats, ``ea + eb + 1`` rebased to 127, for accumulators ``e + 128``.
@@ -255,4 +255,4 @@ CHOICES = (
         source=_chosen("LLVM's itinerary makes the compiler avoid it"),
     ),
 )
-"""What stands beside the presets in the README's table."""
+"""Rules that no field switches; `bitpath numerics` lists them behind the presets."""

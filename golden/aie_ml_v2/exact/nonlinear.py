@@ -25,7 +25,7 @@ def exp2(numerics: AieNumerics, code: int, fmt: FloatFormat) -> int:
 
 
 def exp2_instruction(code: int, fmt: FloatFormat) -> int:
-    """Return 2**(t - 895) for an FP32 code t, of which 11 fraction bits count."""
+    """Return 2**(t - 895) for an FP32 code t; the instruction reads 11 of its fraction bits."""
     t = decode(FP32, code)
     if t.kind is Kind.NAN:
         return fmt.nan_code
@@ -73,7 +73,7 @@ def tanh(code: int) -> int:
 
 
 def convergent(x: Fraction, depth: int) -> Fraction:
-    """Return the continued fraction of tanh, cut after so many partial denominators."""
+    """Return the continued fraction of tanh, cut after a number of partial denominators."""
     denominator = Fraction(2 * depth - 1)
     for k in range(depth - 1, 0, -1):
         denominator = 2 * k - 1 + x * x / denominator

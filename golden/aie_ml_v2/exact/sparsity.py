@@ -1,4 +1,4 @@
-"""50 % sparsity on single groups: what the load stage makes of four entities, and where the MAC stage routes it.
+"""50 % sparsity on single groups of four entities: decompression in the load stage, routing in the MAC stage.
 
 Ref: UG1583, Compressed Sparse Load Operations; UG1603, Sparse Matrix Multiplication.
 """

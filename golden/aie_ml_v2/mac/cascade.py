@@ -26,21 +26,21 @@ class Cascade:
 
     @property
     def can_write(self) -> bool:
-        """Whether a write in this cycle is taken."""
+        """True if a write in this cycle is accepted."""
         return len(self._sender) < CASCADE_DEPTH
 
     @property
     def can_read(self) -> bool:
-        """Whether a read in this cycle gives a value."""
+        """True if a read in this cycle returns a value."""
         return bool(self._receiver)
 
     @property
     def in_flight(self) -> int:
-        """Values in both FIFOs."""
+        """Number of values that both FIFOs hold."""
         return len(self._sender) + len(self._receiver)
 
     def cycle(self, write: np.ndarray | None = None, *, read: bool = False) -> tuple[bool, np.ndarray | None]:
-        """Let one cycle pass.
+        """Advance by one clock cycle.
 
         Parameters
         ----------

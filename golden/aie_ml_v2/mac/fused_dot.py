@@ -125,7 +125,7 @@ def float_terms(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, negate: boo
 def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> Terms:
     """Return the sums of pairs of blocks, one on the last axis of each, as terms."""
     exponents = a.exponent[..., 0].astype(np.int64), b.exponent[..., 0].astype(np.int64)
-    # MX4 is multiplied with zeros below its codes, which take what a shift moves down.
+    # MX4 codes are multiplied with zeros appended below, which receive the bits of a right shift.
     lossless = numerics.mx_lossless_shift or a.fmt is MX4
     if lossless and numerics.mx_post_add_first and not splits(numerics, a):
         # Each code moved up by what its shift leaves: (x << 1 - g) * (y << 1 - h) is x * y << 2 - g - h.
@@ -154,7 +154,7 @@ def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> T
 
 
 def splits(numerics: AieNumerics, a: MxBlocks) -> bool:
-    """Whether the halves of a block pair's products are rounded separately."""
+    """True if the halves of a block pair's products are rounded separately."""
     as_mx9 = a.fmt is MX9 or (a.fmt is MX4 and numerics.mx4_path is Mx4Path.MX9)
     return as_mx9 and numerics.mx9_split_round
 

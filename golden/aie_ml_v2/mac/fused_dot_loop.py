@@ -40,7 +40,7 @@ NAN_EXPONENT, BLOCK = MX_NAN_EXPONENT, MX_BLOCK
 
 
 def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
-    """Whether the kernels add as these numerics say, products of floats or of blocks like these.
+    """Return True if the kernels implement these numerics for floats, or for blocks like these.
 
     Alignment and result are rounded to nearest even, on at most 24 fraction bits; a block pair's products are summed first
     and together, without loss. All other fields may be either.
@@ -130,7 +130,7 @@ def _aligned(value, distance, left):
 
 @njit(forceinline=True)
 def _own_exponent(code):
-    """Return an accumulator's exponent, `ABSENT` of a zero; what is not finite has one too."""
+    """Return an accumulator's exponent, `ABSENT` for zero; infinity and NaN have an exponent too."""
     biased = right32(code, FRACTION_BITS) & EXPONENT_MASK
     return np.int32(ABSENT) if code & np.int32(0x7FFFFFFF) == 0 else np.int32(max(biased, 1) + BIAS + 1)
 

@@ -1,4 +1,4 @@
-"""exp2 and tanh.
+"""The nonlinear functions exp2 and tanh of the vector unit.
 
 Bit-identical to `bitpath.golden.aie_ml_v2.exact` on every FP32 code; what nothing public describes is chosen in
 `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
@@ -69,7 +69,7 @@ def exp2_instruction(t: np.ndarray, *, fmt: str = "bf16") -> np.ndarray:
     check_choice("fmt", fmt, EXP2_FORMATS)
     target = EXP2_FORMATS[fmt]
     nan = np.isnan(t)
-    # Exact in float64 within the limits: t has 24 bits, of which 10 and 11 stand for the limits and the fraction.
+    # Exact in float64 within the limits: t has 24 bits, 10 for the limits and 11 for the fraction.
     argument = np.clip(
         np.where(nan, np.float32(0), t).astype(np.float64) - EXP2_OFFSET, -_EXPONENT_LIMIT, _EXPONENT_LIMIT
     )

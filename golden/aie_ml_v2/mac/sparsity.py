@@ -32,7 +32,7 @@ for _mask, _pair in SPARSE_PAIRS.items():
 
 @dataclass(frozen=True, eq=False)
 class SparseVector:
-    """Groups of four entities of which two slots are held.
+    """Groups of four entities; each stores two slots.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ def decompress(stream: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
-    """Return what the load stage makes of one compressed chunk.
+    """Return one compressed chunk as the load stage expands it.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def to_dense(sparse: SparseVector) -> np.ndarray:
     """Route slots to the positions of their mask bits: [..., 4 * G]; the inverse of `to_sparse`."""
     _check_sparse(sparse)
     positions = _POSITIONS[sparse.mask]
-    # One place more than a group has: what an empty slot is routed to.
+    # A fifth place beyond the group's four, to which empty slots are routed.
     dense = np.zeros((*sparse.mask.shape, SPARSE_GROUP + 1), sparse.slots.dtype)
     np.put_along_axis(dense, positions, sparse.slots, axis=-1)
     return joined(dense[..., :SPARSE_GROUP])

@@ -169,7 +169,7 @@ def _terms(trace: LaneTrace) -> list[str]:
 
 
 def _range(index: int, count: int) -> str:
-    """Name the elements of the sum with this index, of so many."""
+    """Return the range of elements that sum `index` of `count` adds."""
     size = MX_BLOCK // count
     return str(index) if size == 1 else f"{index * size}-{index * size + size - 1}"
 

@@ -7,6 +7,7 @@ Ref: llvm-aie for the shapes; AM027, Table 7.
 """
 
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from bitpath.golden.arrays.arguments import check_array, check_choice, check_int
 from bitpath.golden.arrays.backend import Progress, cuts
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
+
+LOOPS = "bitpath.golden.aie_ml_v2.mac.fused_dot_loop"
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
@@ -159,27 +162,23 @@ def run_program(program: Program, *, progress: Progress | None = None) -> np.nda
     `progress` is told the blocks of rows done and all of them, whenever one is done.
     """
     dense = not isinstance(program.b, SparseVector) and program.fmt not in INTEGER_MODES
-    if dense and backend.compiled(program.mac_count):
-        from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
-
-        if aie_lanes.supports(program.numerics, program.a if isinstance(program.a, MxBlocks) else None):
-            return _run_compiled(program, progress)
+    blocks = program.a if isinstance(program.a, MxBlocks) else None
+    if dense and (loops := backend.loops(LOOPS, program.mac_count, program.numerics, blocks)):
+        return _run_compiled(loops, program, progress)
     return _run_steps(program, progress)
 
 
-def _run_compiled(program: Program, progress: Progress | None) -> np.ndarray:
-    """Execute a program in `golden.fast`; tile rows and columns of floats that hold infinity or NaN step by step."""
-    from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
-
+def _run_compiled(loops: ModuleType, program: Program, progress: Progress | None) -> np.ndarray:
+    """Execute a program in compiled loops; tile rows and columns of floats that hold infinity or NaN step by step."""
     rows, _, columns = program.tiles
     if isinstance(program.a, MxBlocks):
-        result = aie_lanes.multiply_blocks(program.numerics, program.a, program.b, progress)
+        result = loops.multiply_blocks(program.numerics, program.a, program.b, progress)
     else:
-        result = aie_lanes.multiply_floats(program.numerics, program.a, program.b, progress)
+        result = loops.multiply_floats(program.numerics, program.a, program.b, progress)
     tiles = result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
     if not isinstance(program.a, MxBlocks):
-        special_rows = aie_lanes.specials(program.a).any(axis=(1, 2, 3))
-        special_columns = aie_lanes.specials(program.b).any(axis=(0, 2, 3))
+        special_rows = loops.specials(program.a).any(axis=(1, 2, 3))
+        special_columns = loops.specials(program.b).any(axis=(0, 2, 3))
         if special_rows.any():
             tiles[special_rows] = _run_steps(replace(program, a=program.a[special_rows]))
         if special_columns.any():
@@ -236,7 +235,7 @@ def _tiles(matrix: np.ndarray, rows: int, depth: int) -> np.ndarray:
 
 
 def _to_sparse(tiles: np.ndarray) -> SparseVector:
-    """Take what is not zero out of tiles of B: -0 is, which masking leaves of negative weights."""
+    """Extract the nonzero numbers of tiles of B; -0, which masking leaves of negative weights, counts as zero."""
     entities = np.where(tiles == 0, np.zeros_like(tiles), tiles)
     crowded = (entities.reshape(-1, SPARSE_GROUP) != 0).sum(axis=-1)
     if crowded.max() > SPARSE_KEPT:

@@ -1,4 +1,4 @@
-"""Where a block's bits lie: in memory, and in the vector, E, F and G registers.
+"""Layout of an MX block's bits in memory and in the vector, E, F and G registers.
 
 Ref: AM027 and UG1639; llvm-aie for the registers' widths. What they leave open is in
 `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.

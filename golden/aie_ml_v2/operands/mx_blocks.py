@@ -1,4 +1,4 @@
-"""Arrays of MX blocks."""
+"""Arrays of MX blocks: exponent, shift bits and element codes."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -132,7 +132,7 @@ def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bo
 
 
 def _rounded_to_10_bits(mid_format: Format, out_format: Format) -> Format:
-    """Return what an intermediate format becomes where 10 fraction bits are asked for."""
+    """Return the intermediate format with `round_10b`, which keeps 10 fraction bits."""
     if mid_format is Format.FP32 or (mid_format is Format.BF16 and out_format is Format.FP16):
         return Format.TF32
     raise ValueError(

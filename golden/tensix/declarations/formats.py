@@ -175,7 +175,7 @@ PHASES = 4
 
 
 class Fidelity(Enum):
-    """Sequences of fidelity phases. Ref: LLK, llk_math_matmul.h."""
+    """Fidelities, each a sequence of phases. Ref: LLK, llk_math_matmul.h."""
 
     LOFI = "LoFi"
     HIFI2 = "HiFi2"

@@ -29,7 +29,7 @@ def fma(x: int, y: int, z: int) -> int:
     operands = [decode(BF16, code) for code in (x, y, z)]
     a, b, c = (_normalise(each.sign, each.significand, each.exponent) for each in operands)
     sign = a.sign ^ b.sign
-    # 3. NaN and infinity.
+    # 3. Special operands: NaN and infinity.
     special = _special([each.kind for each in operands], a, b, c)
     if special is not None:
         return special

@@ -79,14 +79,14 @@ def read_source(numerics: TensixNumerics, word: int, style: Style, source_format
 
 
 def masked_to_bf16(numerics: TensixNumerics, style: Style, source_format: Format) -> bool:
-    """Whether the three fraction bits that BF16 lacks are read as 0."""
+    """True if the three fraction bits that BF16 lacks are read as 0."""
     if numerics.masking is Masking.SRCA_STYLE:
         return style is Style.BF16
     return source_format is not Format.TF32 and source_format not in EXPONENT5_FORMATS
 
 
 def rebias(style: Style, dst32: bool) -> int:
-    """Return what is added to the sum of two biased exponents to give one with the bias of Dst."""
+    """Return the offset that turns the sum of two biased exponents into an exponent with the bias of Dst."""
     if style is not Style.FP16:
         return -127
     return 127 - 2 * 15 if dst32 else -15

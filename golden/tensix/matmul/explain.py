@@ -232,7 +232,7 @@ def _dst_format(trace: Dot16Trace) -> FloatFormat:
 
 
 def _sum_value(trace: Dot16Trace, significand: int, exponent: int) -> Fraction:
-    """Return the number that a significand in units of 2**-23 stands for at a biased exponent of Dst."""
+    """Return significand * 2**(exponent - bias - 23) as an exact number; `exponent` is biased as in Dst."""
     return significand * Fraction(2) ** (exponent - _dst_format(trace).bias - SUM_FRACTION_BITS)
 
 

@@ -1,4 +1,4 @@
-"""What the host does to matrices before and after: floats to register words by way of L1, and Dst words to floats."""
+"""Host conversions around a matmul: floats to register words by way of L1, and Dst words to floats."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where rows of the registers lie: the 32-bit Dst in the 16-bit rows, and the rows that an instruction may start at.
+"""Register rows: the 32-bit Dst within the 16-bit rows, and the rows at which an instruction may start.
 
 Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """

@@ -66,7 +66,7 @@ def field_b(significand: np.ndarray, phase: int) -> np.ndarray:
 
 
 def exponent_offset(style: Style, dst32: bool, phase: int) -> int:
-    """Return what is added to two biased exponents: the rebias to Dst's format, less the phase's weight."""
+    """Return the offset added to two biased exponents: the rebias to Dst's format, less the phase's weight."""
     rebias = -127 if style is not Style.FP16 else 97 if dst32 else -15
     return rebias - (5 if phase & 1 else 0) - (7 if phase & 2 else 0)
 

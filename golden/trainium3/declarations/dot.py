@@ -1,4 +1,4 @@
-"""What a dot-product unit computes, as fields that the golden models and the RTL both read."""
+"""Numerics of a dot-product unit, as fields that the golden models and the RTL both read."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from bitpath.golden.formats.rounding import Rounding
 
 
 class ScaleNan(Enum):
-    """What the E8M0 code 255 means."""
+    """Meaning of the E8M0 code 255."""
 
     NAN = "nan"  # the whole block is NaN (OCP MX 1.0)
     INFINITY = "infinity"  # 2**128 taken as infinity, as the vendor's float32 golden does
@@ -66,5 +66,8 @@ class DotNumerics:
             raise ValueError(
                 f"accumulator must have FP32's exponents, at most its fraction bits and an infinity, not be {fmt.name}"
             )
+        for name in ("align_rounding", "accumulator_rounding"):
+            if getattr(self, name) not in (Rounding.RNE, Rounding.RTZ):
+                raise ValueError(f"{name} must be RNE or RTZ, not {getattr(self, name).name}")
         if bits is not None and bits < 0:
             raise ValueError(f"align_fraction_bits must be None, 0 or more, not {bits}")

@@ -42,7 +42,7 @@ class ScaleRule(Enum):
 
 
 class AccumulateFlag(IntFlag):
-    """Bits of psum_accumulate_flag."""
+    """Bits of the instruction field psum_accumulate_flag."""
 
     FIRST_OVERWRITE = 1
     LAST = 2
@@ -169,4 +169,4 @@ CHOICES = (
         source=Source(kind="inferred", where="the vendor's CPU golden"),
     ),
 )
-"""What stands beside the presets in the README's table."""
+"""Rules that no field switches; `bitpath numerics` lists them behind the presets."""

@@ -13,7 +13,7 @@ from bitpath.golden.formats.sources import Source
 
 @dataclass(frozen=True, kw_only=True)
 class FlowRates:
-    """What RMSNorm-Quant's engines do in a cycle, and their clocks.
+    """Throughput in elements a cycle and clocks of RMSNorm-Quant's engines.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ TRAINIUM3 = Preset(
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A latency that SPEC states, for one batch of so many tokens."""
+    """A latency that SPEC states, for one batch of `tokens` tokens."""
 
     tokens: int
     hidden_size: int

@@ -29,14 +29,14 @@ SCALE_BYTES = 4
 
 
 class EpsPlacement(Enum):
-    """Where eps is added in the reciprocal of the root mean square."""
+    """Point at which eps is added in the reciprocal of the root mean square."""
 
     KERNEL = "kernel"  # 1 / sqrt(mean + eps): the kernel, and SPEC's formula
     GOLDEN = "golden"  # 1 / (sqrt(mean) + eps): SPEC's CPU golden, and the kernel's test
 
 
 class QuantType(Enum):
-    """Where the quantisation scale comes from."""
+    """Source of the quantisation scale."""
 
     ROW = "row"  # the row's absolute maximum
     STATIC = "static"  # given, one for each partition
@@ -270,4 +270,4 @@ CHOICES = (
         source=_chosen("ISA rand2: uniform between min and max; the map is not described"),
     ),
 )
-"""What stands beside the presets in the README's table."""
+"""Rules that no field switches; `bitpath numerics` lists them behind the presets."""

@@ -1,4 +1,4 @@
-"""What Trainium3's PSUM does to one element.
+"""Trainium3's PSUM write on one element.
 
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, BF16 Matmul Results in PSUM. What it
 leaves open is in `bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
@@ -34,7 +34,7 @@ def psum_write(
     """
     if destination not in (FP32, BF16):
         raise ValueError(f"destination must be FP32 or BF16, not {destination.name}")
-    if rounding is Rounding.RTZ:
+    if rounding not in (Rounding.RNE, Rounding.SR):
         raise ValueError(f"rounding must be RNE or SR, not {rounding.name}")
     if not 0 <= random_bits < 1 << 16:
         raise ValueError(f"random_bits must be 0 to 65535, not {random_bits}")

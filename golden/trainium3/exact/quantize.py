@@ -1,4 +1,4 @@
-"""Trainium3's quantize_mx on scalars.
+"""Exact twin of Trainium3's quantize_mx, on scalars.
 
 Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 and 0.5 (AWS Neuron documentation). What it leaves open is in
 `bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.

@@ -28,8 +28,8 @@ _EVERYTHING = 600
 class _Operand:
     """One side of all rows, decoded. Arrays are [P, F, 4], scale [P, F]; F is the free size, M or N."""
 
-    finite: np.ndarray  # element values, 0 in place of what is not finite
-    scale: np.ndarray  # value of the scale, 1 in place of what is not finite
+    finite: np.ndarray  # element values, 0 in place of infinity and NaN
+    scale: np.ndarray  # value of the scale, 1 in place of infinity and NaN
     scaled: np.ndarray  # element times scale as IEEE 754 has it, NaN and infinity included
     exponent: np.ndarray  # biased as DotNumerics' E wants it, scale included; _NO_EXPONENT for zeros
     negative: np.ndarray  # [P, F]: the sign bits of the four elements as one number
@@ -69,7 +69,7 @@ def chain_rows(
     moving_scale: np.ndarray,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return what leaves the array: rows 0 to P-1 in order.
+    """Return the partial sums that leave the array after rows 0 to P-1, in this order.
 
     Parameters
     ----------

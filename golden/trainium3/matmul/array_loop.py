@@ -42,7 +42,7 @@ _NO_ELEMENT = 1 << 10
 
 
 def supports(numerics: DotNumerics, stationary_scale: np.ndarray, moving_scale: np.ndarray) -> bool:
-    """Whether the kernel computes a row as these numerics say, with these scales.
+    """Return True if the kernel implements these numerics with these scales.
 
     Either flag of subnormal elements is; a scale of 255 that means infinity is not: it multiplies products, not their sum.
     """
@@ -72,7 +72,7 @@ def chain_rows(
     moving_scale: np.ndarray,
     start: np.ndarray | None,
 ) -> np.ndarray:
-    """Return what leaves the array, FP32 codes uint32 [M, N]; arguments are `trainium3.array.chain_rows`'s."""
+    """Return the array's partial sums, FP32 codes uint32 [M, N]; arguments are those of `array.chain_rows`."""
     keep = numerics.element_subnormals
     wide = np.zeros(len(stationary), bool)
     if _bits(stationary_format) + _bits(moving_format) + _SUM_BITS > _EXACT_BITS:

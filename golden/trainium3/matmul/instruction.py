@@ -1,4 +1,4 @@
-"""What nc_matmul_mx accepts: each documented constraint as one error.
+"""Constraints of nc_matmul_mx: each documented one is an error.
 
 Ref: ``nki.isa.nc_matmul_mx`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
 """
@@ -62,7 +62,7 @@ def check_tiling(
     tile_size: tuple[int, int] | None,
     columns: int | None = None,
 ) -> None:
-    """Check the tile of the array that an instruction of so many partitions names.
+    """Check the tile of the array that an instruction names.
 
     Parameters
     ----------

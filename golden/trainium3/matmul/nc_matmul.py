@@ -121,7 +121,7 @@ def _step(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, partial: np.nd
     sum with the partial sum is rounded to odd, then once more to the accumulator, which is as one rounding.
     """
     accumulator = numerics.accumulator
-    # What is not finite follows IEEE 754, which float64 arithmetic does.
+    # Infinity and NaN follow IEEE 754, as float64 arithmetic does.
     with np.errstate(invalid="ignore"):
         product = x * y
         if numerics.product_rounding is not None:

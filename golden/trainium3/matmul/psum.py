@@ -1,4 +1,4 @@
-"""What the write port of PSUM does to the array's results.
+"""PSUM's write port, which receives the array's results.
 
 Bit-identical to `bitpath.golden.exact.psum_write`.
 

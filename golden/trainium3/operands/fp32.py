@@ -35,31 +35,31 @@ def _operation(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
 
 @_operation
 def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x + y."""
+    """Return x + y, rounded once to FP32."""
     return x + y
 
 
 @_operation
 def subtract(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x - y."""
+    """Return x - y, rounded once to FP32."""
     return x - y
 
 
 @_operation
 def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x * y."""
+    """Return x * y, rounded once to FP32."""
     return x * y
 
 
 @_operation
 def reciprocal(x: np.ndarray) -> np.ndarray:
-    """Return 1 / x."""
+    """Return 1 / x, rounded once to FP32."""
     return np.float32(1) / x
 
 
 @_operation
 def square_root(x: np.ndarray) -> np.ndarray:
-    """Return sqrt(x)."""
+    """Return sqrt(x), rounded once to FP32."""
     return np.sqrt(x)
 
 
@@ -114,7 +114,7 @@ def write(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     fmt = format_of(dtype)
     if fmt is FP32:
         return one_nan(values)
-    with np.errstate(invalid="ignore"):  # a signalling NaN
+    with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
         exact = values.astype(np.float64)
     codes = encode_array(fmt, exact)
     return codes.astype(np.dtype(f"u{np.dtype(dtype).itemsize}")).view(dtype)

@@ -100,7 +100,7 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
     offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
-    with np.errstate(invalid="ignore"):  # a signalling NaN
+    with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
         if fmt.nan_code is None and np.isnan(x).any():
             raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
     if x.dtype != np.float64 and (loops := backend.loops(LOOPS, x.size)):
@@ -112,7 +112,7 @@ def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndar
     exponent = np.where(np.isfinite(values), np.minimum(exponent, FP32.exponent_mask - 1), FP32.exponent_mask)
     blocks = exponent.reshape(x.shape[0] // SCALE_PARTITIONS, SCALE_PARTITIONS, x.shape[1] // X4, X4)
     scale = np.maximum(blocks.max(axis=(1, 3)) - offset, 0)
-    # The stored scale is the one that divides. By a power of two within 2**+-127, exact in float64.
+    # Data are divided by the stored scale. By a power of two within 2**+-127, exact in float64.
     scaled = values * np.ldexp(1.0, E8M0.bias - _spread(scale))
     codes = encode_array(fmt, scaled, overflow=Overflow.SATURATE)
     return codes.astype(np.uint8).view(DTYPES[fmt]), scale.astype(np.uint8)

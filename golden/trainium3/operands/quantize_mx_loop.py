@@ -45,7 +45,7 @@ def _as_float32(x: np.ndarray) -> np.ndarray:
     """Return numbers as FP32, which holds them all, in an array of their own."""
     if format_of(x.dtype) is BF16:  # the upper half of FP32's code
         return (codes_of(x).astype(np.uint32) << FP32.width - BF16.width).view(np.float32)
-    with np.errstate(invalid="ignore"):  # a signalling NaN
+    with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
         return owned(x.astype(np.float32, copy=False))
 
 
@@ -66,7 +66,7 @@ def _quantize(x, codes, scales, start, offset, fraction_bits, emin, bias, larges
             biased = max(exponent[i], exponent[i + 1], exponent[i + 2], exponent[i + 3])
             scale = max(biased - offset, 0)
             scales[first // SCALE_PARTITIONS, (start + i) // X4] = scale
-            # The stored scale is the one that divides.
+            # Data are divided by the stored scale.
             factor[i : i + X4] = value64(np.int64(SCALE_BIAS - scale + 1023) << 52)
         for row in range(first, first + SCALE_PARTITIONS):
             values, out = x[row], codes[row, start : start + columns]

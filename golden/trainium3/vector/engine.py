@@ -1,4 +1,4 @@
-"""What the instructions of ScalarE and VectorE share: tiles, scalar operands, operators, and their checks."""
+"""Tiles, scalar operands and operators that the instructions of ScalarE and VectorE share, with their checks."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -95,5 +95,5 @@ def real(name: str, value: float, otherwise: str = "") -> float:
 
 
 def output_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the dtype of a result; raise TypeError unless it is one of `FLOAT_DTYPES`."""
+    """Return the dtype of a result; raise TypeError unless `FLOAT_DTYPES` holds it."""
     return dtype_of("dtype", dtype, *FLOAT_DTYPES)

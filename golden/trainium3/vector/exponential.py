@@ -92,7 +92,7 @@ def exponential_of(values: np.ndarray, max_value: np.ndarray, numerics: Exponent
 def _start(
     command: str, accumulators: np.ndarray | None, reduce_init: float | np.ndarray | None, partitions: int
 ) -> np.ndarray | None:
-    """Return what a row is added onto, float32 [P, 1]; None where nothing is added."""
+    """Return the initial sums of the rows, float32 [P, 1]; None where nothing is added."""
     check_choice("reduce_cmd", command, get_args(ReduceCommand))
     for name, given, taken_by in (
         ("accumulators", accumulators, "reduce"),

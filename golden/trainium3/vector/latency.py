@@ -75,7 +75,7 @@ def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> Ti
 
 
 def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
-    """Return the microseconds of RMSNorm-Quant over so many rows: those of the core that has the most.
+    """Return the time of RMSNorm-Quant in microseconds; the core with the most rows decides.
 
     Raises
     ------

@@ -205,7 +205,7 @@ def test_integer_matrices_are_explained(tmp_path, fmt):
 
 
 def test_a_chain_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="steps must be at least one instruction, not empty"):
+    with pytest.raises(ValueError, match="steps must hold at least one instruction, not none"):
         explain_chain([])
 
 
