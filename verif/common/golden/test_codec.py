@@ -191,7 +191,7 @@ def test_errors():
         encode_array(E4M3FN, np.zeros(1, np.float32))
     with pytest.raises(ValueError, match="rounding must be RNE or RTZ, not SR"):
         vector(E4M3FN, 1.0, Rounding.SR)
-    with pytest.raises(ValueError, match="rounding must be RNE or RTZ, not SR"):
+    with pytest.raises(ValueError, match=r"rounding must (be RNE or RTZ, not|not be) SR"):
         scalar(E4M3FN, 1.0, Rounding.SR)
     for value in (0.0, -1.0, 2.0**-128):
         with pytest.raises(ValueError, match="smallest number of E8M0"):
