@@ -113,15 +113,15 @@ class TileLoader(wiring.Component):
                 with m.Case(log2):
                     m.d.comb += request.p.datums.eq(read.data.word_select(held.row[:log2], WORD_BITS >> log2))
 
-        placed = Signal(TILE_ROW_BITS)
+        written = Signal(TILE_ROW_BITS)
         m.d.comb += [
-            self.o.p.row.eq(placed),
-            self.o.p.last.eq(placed == TILE_ROWS - 1),
+            self.o.p.row.eq(written),
+            self.o.p.last.eq(written == TILE_ROWS - 1),
             *(word.eq(unpacked) for word, unpacked in zip(self.o.p.values, unpacker.o.p, strict=True)),
             self.o.valid.eq(unpacker.o.valid),
             unpacker.o.ready.eq(self.o.ready),
             self.idle.eq(~self.load.valid & ~held_valid & ~unpacker.o.valid),
         ]
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += placed.eq(placed + 1)
+            m.d.sync += written.eq(written + 1)
         return m

@@ -115,14 +115,14 @@ class TileStorer(wiring.Component):
         m.d.comb += [packer.o.ready.eq(1), self.write.address.eq(base + (written[:TILE_ROW_BITS] >> log))]
         for log2 in range(MAX_ROWS_PER_WORD_LOG2 + 1):
             with m.If(log == log2):
-                place = written[:log2]
+                index = written[:log2]
                 row_bytes = WORD_BYTES >> log2
                 m.d.comb += [
                     old.eq(self.old.word_select(waiting_row[:log2], WORD_BITS >> log2)),
                     self.write.data.eq(packer.o.p.datums[: WORD_BITS >> log2].replicate(1 << log2)),
                 ]
                 with m.If(packer.o.valid):
-                    m.d.comb += self.write.bytes.word_select(place, row_bytes).eq(~0)
+                    m.d.comb += self.write.bytes.word_select(index, row_bytes).eq(~0)
         with m.If(packer.o.valid):
             m.d.sync += [
                 written.eq(written + 1),

@@ -198,10 +198,10 @@ class DstRegister(wiring.Component):
         written = self.write_address
         write = cells.write_port(granularity=1)
         here = Signal(name=f"write_{name}")
-        fresh = Signal(name=f"fresh_{name}")
+        undefined = Signal(name=f"undefined_{name}")
         m.d.comb += [
             here.eq(self.write_rows.any() & (written.dst32 | (written.row[3] == half))),
-            fresh.eq(~defined.bit_select(pairs["written"], 1)),
+            undefined.eq(~defined.bit_select(pairs["written"], 1)),
             write.addr.eq(pairs["written"]),
         ]
         for row in range(BLOCK_ROWS):
@@ -211,7 +211,7 @@ class DstRegister(wiring.Component):
                 takes = Signal(name=f"takes_{name}_{row}_{group}")
                 m.d.comb += [
                     takes.eq(self.write_rows[row] & self.write_columns[group]),
-                    write.en[index].eq(here & (takes | fresh)),
+                    write.en[index].eq(here & (takes | undefined)),
                     write.data[index].eq(Mux(takes, words, 0)),
                 ]
         with m.If(here):

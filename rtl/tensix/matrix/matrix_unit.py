@@ -182,7 +182,7 @@ class MatrixUnit(wiring.Component):
                 [dst.o.word_select(r, DstRow.size) for r in range(row, BLOCK_ROWS, config.rows)], row_group
             )
             words = [present.word_select(c, DST32.width) for c in range(COLUMNS)]
-            mine = Cat(chosen(words[c :: config.cols], column_group) for c in range(config.cols))
+            selected = Cat(chosen(words[c :: config.cols], column_group) for c in range(config.cols))
             m.d.comb += [
                 cells.a.eq(select.a),
                 cells.b.eq(select.b[row]),
@@ -190,7 +190,7 @@ class MatrixUnit(wiring.Component):
                 cells.element_b.eq(select.element_b[row]),
                 cells.element_wise.eq(control.add | (instruction.opcode == Opcode.ELWMUL)),
                 cells.control.eq(control),
-                cells.dst.eq(Mux(replaces, 0, mine)),
+                cells.dst.eq(Mux(replaces, 0, selected)),
             ]
             results.append(cells.o)
         return results

@@ -105,8 +105,8 @@ class OperandSelect(wiring.Component):
         for k in range(2 * BLOCK_ROWS):
             row = self.src_a.word_select(k, SrcRow.size)
             words = [row.word_select(column, SRC.width) for column in range(COLUMNS)]
-            mine = [chosen(words[column :: config.cols], self.column_group) for column in range(config.cols)]
-            operands.append([self._read(m, platform, f"a_{k}_{c}", word, narrow) for c, word in enumerate(mine)])
+            selected = [chosen(words[column :: config.cols], self.column_group) for column in range(config.cols)]
+            operands.append([self._read(m, platform, f"a_{k}_{c}", word, narrow) for c, word in enumerate(selected)])
         return operands
 
     def _read_b_row(self, m: Module, platform: Any, row: int) -> list[Value]:
