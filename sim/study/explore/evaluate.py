@@ -17,7 +17,7 @@ def matrices(data: str, shape: str) -> tuple[np.ndarray, np.ndarray]:
     if data == "layer":
         return left, right
     if data != "normal":
-        raise ValueError(f"data is {data!r}; allowed are {', '.join(DATA)}")
+        raise ValueError(f"data must be one of {', '.join(DATA)}, not {data!r}")
     rng = np.random.default_rng(6)
     return tuple(rng.standard_normal(each.shape).astype(np.float32) for each in (left, right))
 
