@@ -1,1 +1,1 @@
-"""What is proved of the RTL: properties, each beside a sabotage of the design that must refute it."""
+"""Statements of formal properties of the RTL; each has a sabotage of the design that must refute it."""

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""How a property is stated: components under test, free inputs, what is assumed of these and what is ensured."""
+"""Statement of a property: components under test, free inputs, assumptions and assertions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +13,11 @@ from amaranth.lib.wiring import In
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 
 FLAG = "flag"
-"""A submodule that keeps what one of a pipeline's results was, and that no result depends on."""
+"""Name of a submodule that records an event beside a pipeline; no result depends on it."""
 
 
 class Claim:
-    """The statement of a property, as it is made.
+    """Statement of a property.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Claim:
         self.m.domains += self._clock
 
     def free(self, name: str, shape: Any) -> Any:
-        """An input of a name and a shape."""
+        """Return a free input."""
         signal = Signal(shape, name=name)
         self.inputs[name] = Value.cast(signal)
         return signal
@@ -70,8 +70,8 @@ class Claim:
         return component
 
     def inside(self, component: str, signal: str) -> Signal:
-        """A signal by its name that the component drives, or one inside it, such as ``dut.sender``: for what an induction
-        has to know of it."""
+        """Return a signal that a component, or a submodule such as ``dut.sender``, drives; inductions need it for their
+        invariants."""
         name, *inner = component.split(".")
         fragment = self._fragments[name]
         for step in inner:
@@ -80,11 +80,11 @@ class Claim:
         return next(each for each in driven if each.name == signal)
 
     def registers(self, name: str) -> list[Signal]:
-        """All registers of a placed component."""
+        """Return all registers of a component."""
         return list(_registers(self._fragments[name]))
 
     def assume(self, *conditions: Any) -> None:
-        """Leave inputs out for which a condition does not hold."""
+        """Restrict the inputs to those for which the conditions hold."""
         self._assumed += map(Value.cast, conditions)
 
     def ensure(self, *conditions: Any) -> None:
@@ -92,19 +92,19 @@ class Claim:
         self._ensured += map(Value.cast, conditions)
 
     def value(self, value: Any, name: str, shape: Any = None) -> Signal:
-        """A signal that is the value, cut or extended to a shape if one is given."""
+        """Return a signal with the value, truncated or extended to a shape if one is given."""
         signal = Signal(Value.cast(value).shape() if shape is None else shape, name=name)
         self.m.d.comb += Value.cast(signal).eq(value)
         return signal
 
     def register(self, value: Any, name: str, init: int = 0) -> Signal:
-        """The value a cycle ago."""
+        """Return the value one cycle ago."""
         signal = Signal(Value.cast(value).shape(), name=name, init=init)
         self.m.d.sync += signal.eq(value)
         return signal
 
     def finish(self, *, asserted: bool) -> tuple[Module, dict[str, Value]]:
-        """The module and its ports by name.
+        """Return the module and its ports by name.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency:
 
 
 def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool) -> None:
-    """From any state; ``whole`` says that the unit stands still exactly while its result waits."""
+    """An offer stays from any state. With ``whole``, the unit stalls exactly while its result waits."""
     dut = claim.place("dut", make())
     stays(claim, dut.o)
     if whole:
@@ -47,7 +47,7 @@ def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool)
 
 
 def stands_still(claim: Claim, make: Callable[[], wiring.Component], **quiet: int) -> None:
-    """From any state; ``quiet`` are inputs beside the stream that change a register of their own."""
+    """Registers hold while the result waits, from any state. ``quiet`` fixes inputs that change registers of their own."""
     dut = claim.place("dut", make(), **quiet)
     waited = claim.register(dut.o.valid & ~dut.o.ready, "waited")
     for place, held in enumerate(claim.registers("dut")):
@@ -72,7 +72,7 @@ def staged(cls: type, config: Callable, stages: int) -> wiring.Component:
 
 
 def says_stages(stages: int) -> str:
-    """What a pipeline's property says."""
+    """Description of a pipeline's property."""
     return f"{stages} pipeline stage{'s' * (stages > 1)}, filled and unstalled: the combinational unit's result"
 
 
@@ -108,7 +108,7 @@ def pipeline_property(unit: str, make: Callable[[], wiring.Component], latency: 
 def offer_property(
     unit: str, make: Callable[[], wiring.Component], sabotage: Sabotage = MOVES, *, name: str = "", whole: bool = True
 ) -> Property:
-    """A result stays until it is taken; ``whole`` as in :func:`offer_stays`."""
+    """A result stays until it is taken; :func:`offer_stays` explains ``whole``."""
     return Property(
         f"{name or _name(unit)}_offer_stays",
         unit,
@@ -120,7 +120,7 @@ def offer_property(
 
 
 def still_property(unit: str, make: Callable[[], wiring.Component], *, name: str = "", **quiet: int) -> Property:
-    """No register changes while a result waits; ``quiet`` as in :func:`stands_still`."""
+    """No register changes while a result waits; :func:`stands_still` explains ``quiet``."""
     return Property(
         f"{name or _name(unit)}_stands_still",
         unit,

@@ -31,7 +31,7 @@ class Sabotage:
 
 @dataclass(frozen=True)
 class Property:
-    """Something that is proved.
+    """A formal property and its sabotage.
 
     Attributes
     ----------

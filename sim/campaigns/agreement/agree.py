@@ -1,4 +1,4 @@
-"""A unit's own bench recorded, and what it gave replayed by every engine."""
+"""Records a unit's own bench and replays the recording on every engine."""
 
 import json
 import shutil

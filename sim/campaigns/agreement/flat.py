@@ -215,7 +215,7 @@ def _memory(parameters: Mapping[str, str], at: Ports) -> Memory:
     words, width, reads, writes = (int(parameters[name], 2) for name in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS"))
 
     def flags(name: str, count: int) -> str:
-        """Of each port or pair of ports, the first one first."""
+        """Ports or pairs of ports, in order."""
         return parameters[name][::-1][:count]
 
     never = flags("RD_CLK_ENABLE", reads) + flags("RD_WIDE_CONTINUATION", reads)

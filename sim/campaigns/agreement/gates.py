@@ -75,7 +75,7 @@ def _levels(netlist: Netlist) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, 
 
 
 def _write(memory: Memory, nets: np.ndarray) -> None:
-    """What stands at the ports before the edge."""
+    """Return the values at the ports before the edge."""
     for address, data, enable in memory.writes:
         word, enabled = _number(nets[address]), nets[enable] == 1
         if word < len(memory.bits):

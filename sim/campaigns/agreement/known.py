@@ -23,12 +23,12 @@ FIELDS = {field.name for field in fields(Agreement)}
 
 
 def answers_file() -> Path:
-    """Units that agreed, by key: what a run that was interrupted goes on from."""
+    """Return the units that agreed, by key. An interrupted run resumes from them."""
     return paths.reports() / "agreement_answers.jsonl"
 
 
 def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, seed: int) -> Agreement:
-    """What :func:`bitpath.sim.agree.agree.agree` finds, now or in an earlier run.
+    """Return the result of :func:`bitpath.sim.campaigns.agreement.agree.agree`, from now or from an earlier run.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, see
 
 @once
 def _sources(unit: str) -> dict[str, Any]:
-    """What any answer depends on beside the simulators: as it is when the first one is asked for."""
+    """Return the inputs of every answer, but for the simulators, at the time of the first call."""
     return _sources_now(unit)
 
 

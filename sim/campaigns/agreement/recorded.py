@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a test of a bench gave its design.
+    """Stimulus that a bench's test gave its design.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Recorded:
     offers: dict[str, int | None]
 
     def values(self, steps: int) -> list[list[int]]:
-        """Of all inputs in each of the first steps."""
+        """Return all inputs in each of the first steps."""
         found, now, changes = [], [0] * len(self.inputs), iter(self.changes)
         change = next(changes, None)
         for step in range(steps):
@@ -40,7 +40,7 @@ class Recorded:
 
 
 def read(file: Path) -> Recorded:
-    """What :class:`bitpath.verif.kit.recording.Recorder` left of a test."""
+    """Read a test that :class:`bitpath.verif.kit.recording.Recorder` recorded."""
     with np.load(file) as content:
         meta = json.loads(str(content["meta"]))
         inputs = content["changes"].tolist()

@@ -17,7 +17,7 @@ Answer = tuple[int, int]
 def play(
     unit: wiring.Component, inputs: Sequence[str], steps: Sequence[Sequence[int]]
 ) -> tuple[dict[str, int], list[list[Answer]]]:
-    """The widths of a unit's outputs by name, and what is said of them in each step: before the rising edge that takes its inputs.
+    """Widths of a unit's outputs by name, and their values in each step before the rising edge that takes its inputs.
 
     Nothing is said of a step in reset and of a payload that is not valid: a Verilog simulator may have X there, and Amaranth's
     clears what memories have read, which its Verilog does not. An output ``name`` with ``name_valid`` beside it has as many

@@ -1,4 +1,4 @@
-"""One unit's coverage: its bench run on a build that counts, and what comes of the counts."""
+"""Coverage of one unit: runs its bench on a build that counts, and evaluates the counts."""
 
 import json
 import re
@@ -41,7 +41,7 @@ _CONDITION = re.compile(r"(?: = |\bif \()(\\\S+(?: \[\d+\])?|\w+(?:\[\d+\])?) *[
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a unit's bench reaches.
+    """Coverage that a unit's bench reaches.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Share:
-    """Points of one kind.
+    """Counted and reached points of one kind.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """Of what is not waived; a unit without such points has all of them."""
+        """Percentage of the points that are not waived; 100 for a unit without such points."""
         return percent(self.hit, self.total - self.waived)
 
 
 def percent(hit: int, total: int) -> float:
-    """With two places, rounded down, so that what is below a goal stays below it."""
+    """Round down to two places, so that a value below a goal stays below it."""
     return 10000 * hit // total / 100 if total else 100.0
 
 
@@ -132,7 +132,7 @@ def measure(unit: str, measured: Covered, waivers: Sequence[Waiver]) -> Coverage
 
 
 def _counts(built: Built, measured: Covered) -> tuple[Counts, Bins, float]:
-    """What Verilator and the bench counted. A run is kept until the design, the bench or what that imports changes."""
+    """Counts of Verilator and of the bench. A run is kept until the design, the bench or what that imports changes."""
     bench = find_unit(built.unit).bench
     vectors = Path(bitpath.verif.__file__).parent / "vectors"
     sources = [*map(module_file, sorted(reached(bench))), *sorted(vectors.iterdir()), Path(launch.__file__)]
@@ -188,7 +188,7 @@ def real_lines(counts: Counts, source: Sequence[str]) -> dict[LinePoint, int]:
 
 
 def conditions(counted: Mapping[LinePoint, int], source: Sequence[str]) -> dict[LinePoint, str]:
-    """Of the branches that were not taken and hang on one bit, that bit's name."""
+    """Return the names of the bits that alone decide branches that were not taken."""
     found = {}
     for point, count in counted.items():
         match = _CONDITION.search(source[point.line - 1])
@@ -200,7 +200,7 @@ def conditions(counted: Mapping[LinePoint, int], source: Sequence[str]) -> dict[
 def dead_branches(
     netlist: Netlist, deciding: Mapping[LinePoint, str], constant: Mapping[Net, frozenset[int]]
 ) -> set[LinePoint]:
-    """Those whose condition has, in every instance, the one value with which they are not taken."""
+    """Return the branches whose condition is constant in every instance, with the value that does not take them."""
     found = set()
     for point, signal in deciding.items():
         net = netlist.net(point.module, signal)
@@ -217,7 +217,7 @@ def line_share(
     waivers: Iterable[Waiver],
     dead: Set[LinePoint] = frozenset(),
 ) -> Share:
-    """Blocks and branches, each called by Verilator's word for it and its line of the source; without what is proved dead."""
+    """Return blocks and branches that are not proved dead, by Verilator's name and the source line."""
     places = sorted(counted.keys() - dead, key=lambda point: (point.line, point.column, point.what, point.module))
     names = [f"{point.what}: {source[point.line - 1].strip()}" for point in places]
     points = [((name,), counted[point] > 0) for name, point in zip(names, places, strict=True)]
@@ -256,5 +256,5 @@ def _share(points: Sequence[tuple[Sequence[str], bool]], without: list[int], nam
 
 
 def list_key(unit: str, measured: Covered) -> tuple[str, str | None]:
-    """What a list of bins belongs to: the configuration's digest and the choice of tests."""
+    """Return the key of a list of bins: the configuration's digest and the choice of tests."""
     return digest(unit, measured.config), measured.tests

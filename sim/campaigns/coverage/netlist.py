@@ -1,7 +1,8 @@
-"""Which signal bits of the emitted Verilog are one net, and who drives it.
+"""Maps signal bits of the emitted Verilog to nets and their drivers.
 
 Amaranth shows one net under many names: a field of a layout, a port, a temporary. Yosys gives each net of a module a number;
-the toggles of its names are one point, of the module that drives it. What a module's parent drives is a point of the parent, and
+the toggles of its names are one point, of the module that drives it. What a module's parent drives is a point of the parent,
+and
 what is wired to a constant is none.
 """
 
@@ -62,7 +63,7 @@ class Netlist:
         return Net(module, bit) if isinstance(bit, int) else None
 
     def constant(self, module: str, signal: str) -> int | None:
-        """What a signal's bit is wired to, 0 or 1; None where it is neither."""
+        """Return the constant that a signal's bit is wired to, 0 or 1; None where it is neither."""
         bit = self._bit(module, signal)
         return int(bit) if bit in ("0", "1") else None
 
@@ -90,7 +91,7 @@ class Netlist:
         return {name: frozenset(self._driven(name)) for name in self._modules}
 
     def _driven(self, module: str) -> Iterator[int]:
-        """What a module's own logic drives; of the top module its inputs too."""
+        """Return the nets that a module's own logic drives; for the top module also its inputs."""
         body = self._modules[module]
         for cell in body["cells"].values():
             if cell["type"] not in self._modules:
@@ -103,7 +104,7 @@ class Netlist:
                     yield from (bit for bit in port["bits"] if isinstance(bit, int))
 
     def drives(self, net: Net) -> bool:
-        """Whether the net is driven where it is, and not above or below."""
+        """Return True if the net's own module drives it."""
         return net.bit in self._drivers[net.module]
 
     def _walk(
@@ -138,7 +139,7 @@ class Netlist:
         return found
 
     def too_large(self, root: str, most: int) -> frozenset[str]:
-        """Which modules of several instances, the largest first, leave a flattened module with at most so many bits driven."""
+        """Return the modules of several instances, largest first, that leave a flattened module within the limit of driven bits."""
         without: set[str] = set()
         while self._size(root, without) > most:
             found = self.instances(root, without)
@@ -166,7 +167,7 @@ class Netlist:
         return [(f"{path}{plain}", index) for path in instances]
 
     def digest(self, root: str) -> str:
-        """Of the Verilog of a module with all that is in it."""
+        """Return the key of a module's Verilog with its submodules."""
         inside = self.instances(root)
         texts = [found[0] for found in _MODULE.finditer((self.folder / SOURCE).read_text()) if found[1] in inside]
         return hashlib.sha256("".join(texts).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What Verilator counted: its coverage.dat, a line a point, summed over the instances of a module."""
+"""Reads Verilator's coverage.dat, one line a point, and sums the counts over the instances of a module."""
 
 import re
 from collections.abc import Mapping
@@ -76,5 +76,6 @@ def parse(text: str) -> Counts:
 
 
 def plain(name: str) -> str:
-    """A name as the Verilog has it: Verilator writes what is no letter as two hexadecimal digits behind ``__0``."""
+    """Return a name as in the Verilog: Verilator escapes a character that is not a letter as ``__0`` and two hexadecimal
+    digits."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)

@@ -50,8 +50,7 @@ left. Not ABC's newer &scorr, which does not see that an output is the constant 
 
 
 def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
-    """Those of the nets, each given with one of its names, that are proved constant in every instance of their module, with
-    the values that they have there.
+    """Return the nets, each given by one of its names, that are proved constant in every instance of their module, with their values.
 
     Raises
     ------
@@ -65,7 +64,7 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
 
 
 def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
-    """Those that are proved to be so whatever a module gets from outside."""
+    """Return the nets that are proved constant for any inputs of the module."""
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
     here = cache.hash_files(
         [Path(module.__file__) for module in (abc, aiger)] + [Path(__file__), Path(__file__).with_name("netlist.py")]
@@ -79,14 +78,14 @@ def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dic
     }
     without = netlist.too_large(root, MOST_BITS)
     everywhere, left = netlist.instances(root), netlist.instances(root, without)
-    # An answer is one for all instances of a net's module.
+    # One answer holds for all instances of a net's module.
     asked = [net for net in signals if net not in known and left.get(net.module) == everywhere[net.module]]
 
     bits = {net: netlist.flat_bits(net.module, signals[net], left[net.module]) for net in asked}
     answers, whole = _answers(netlist, root, without, bits) if asked else ({}, True)
     for net, constant in answers.items():
         known[net] = constant
-        # What was left open for want of time is asked again by the next run.
+        # The next run asks again for answers that ran out of time.
         if constant or whole:
             journal.append(file, {"key": key, "module": net.module, "bit": net.bit, "constant": sorted(constant)})
     return {net: known[net] for net in signals if known.get(net)}
@@ -95,7 +94,7 @@ def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dic
 def _answers(
     netlist: Netlist, root: str, without: Set[str], asked: Mapping[Net, Sequence[tuple[str, int]]]
 ) -> tuple[dict[Net, frozenset[int]], bool]:
-    """Of each net the values that its bits are proved to have, none where they are not; and whether all steps ended in time."""
+    """Return the proved values of each net's bits, empty if unproved; and True if all steps ended in time."""
     bits = [(net, bit) for net, each in asked.items() for bit in each]
     whole = True
     with tempfile.TemporaryDirectory(dir=netlist.folder.parent) as place:

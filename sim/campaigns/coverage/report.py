@@ -12,7 +12,7 @@ _COLORS = ("#4477aa", "#ccbb44", "#228833")
 
 
 def failures(record: Mapping[str, Any]) -> list[str]:
-    """What of a unit's coverage is below its goal, each in a sentence."""
+    """Return one sentence for each kind of coverage below its goal."""
     goals = {"functional_percent": ALL, "line_percent": GOAL, "toggle_percent": GOAL}
     return [
         f"{record['unit']}: {record[name]:.2f} % of {KINDS[name]}, the goal is {goal:g} %"
@@ -22,7 +22,7 @@ def failures(record: Mapping[str, Any]) -> list[str]:
 
 
 def is_whole(record: Mapping[str, Any]) -> bool:
-    """Whether a record has what the picture shows."""
+    """Return True if a record has the fields that the picture shows."""
     return record.keys() >= KINDS.keys()
 
 
@@ -49,7 +49,7 @@ def show(console: Any, records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def draw(records: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Draw three bars a unit, from 90 % or what the lowest needs to 100 %."""
+    """Draw three bars a unit, from 90 % or the lowest value to 100 %."""
     from bitpath.sim.engine.tools import require_extra
 
     require_extra("plot")

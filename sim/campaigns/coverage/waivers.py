@@ -1,4 +1,4 @@
-"""What is known not to be reached: listed, each entry with its reason, in ``waivers.toml`` of each room below ``verif``.
+"""Reads ``waivers.toml`` of each room below ``verif``: points that cannot be reached, each with its reason.
 
     [[waiver]]
     units = ["post_add"]
@@ -7,7 +7,8 @@
     reason = "its bench ..."
 
 ``match`` is a regular expression for the whole of ``module.signal[bit]`` of a toggle, where module names stand without their
-digests, or of Verilator's word for a block or branch and its line: ``if: if (a) begin``. What it matches and was reached all the same is an error, as is an entry
+digests, or of Verilator's word for a block or branch and its line: ``if: if (a) begin``. What it matches and was reached all
+the same is an error, as is an entry
 that matches nothing in a unit that it names.
 """
 
@@ -44,7 +45,7 @@ class Waiver:
     reason: str
 
     def covers(self, unit: str, kind: str) -> bool:
-        """Whether it is about this unit's points of this kind."""
+        """Return True if the waiver applies to this unit's points of this kind."""
         return kind == self.kind and (not self.units or unit in self.units)
 
 
@@ -95,7 +96,7 @@ def module_name(module: str) -> str:
 
 
 def waived(waivers: Iterable[Waiver], unit: str, kind: str, points: Sequence[tuple[Sequence[str], bool]]) -> list[int]:
-    """Which of a unit's points are waived, by their place.
+    """Return the waivers of a unit's points, by index.
 
     Parameters
     ----------

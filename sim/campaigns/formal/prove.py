@@ -37,12 +37,12 @@ class Task:
 
     @property
     def name(self) -> str:
-        """For folders and messages."""
+        """Name of the folder, also shown in messages."""
         return f"{self.of.name}-sabotaged" if self.sabotaged else self.of.name
 
     @property
     def folder(self) -> Path:
-        """Of its files."""
+        """Folder of the task's files."""
         return paths.build_root() / "formal" / self.name
 
 
@@ -57,21 +57,21 @@ def emitted(task: Task) -> bytes:
     sabotage = asdict(task.of.sabotage) if task.sabotaged else None
     key = {"sources": _sources(), "versions": versions(), "name": task.of.name, "sabotage": sabotage}
     cache.ensure(folder, key, lambda made: _emit(task, sabotage, made))
-    # Another run may be emitting from other sources: what is read is whole.
+    # The lock prevents a read while another run emits from other sources.
     with FileLock(f"{folder}.lock"):
         return (folder / "design.il").read_bytes()
 
 
 def design_key(task: Task, design: bytes) -> str:
-    """What an answer depends on: the emitted text, how it is decided, and the tools."""
+    """Return the key of an answer: emitted text, engine, depth and tools."""
     text = hashlib.sha256(design).hexdigest()
     parts = [text, task.of.engine.value, task.of.depth, _sources_of(task.of.engine), versions()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def answer(task: Task, design: bytes, limit: float) -> dict[str, Any]:
-    """Of a design: status ``proved``, ``refuted``, ``undecided`` within the limit, or ``unknown`` to the solver; seconds, and
-    the inputs of a counterexample by cycle.
+    """Decide a design: status ``proved``, ``refuted``, ``undecided`` within the limit, or ``unknown`` to the solver; seconds,
+    and the inputs of a counterexample by cycle.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def answer(task: Task, design: bytes, limit: float) -> dict[str, Any]:
 
 @once
 def versions() -> dict[str, str]:
-    """Of the tools that decide."""
+    """Return the versions of the tools that decide."""
     return {package: version(package) for package in PACKAGES}
 
 

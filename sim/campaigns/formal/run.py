@@ -19,7 +19,7 @@ DECIDED = ("proved", "refuted")
 
 @dataclass(frozen=True)
 class Proof:
-    """What is known of a property.
+    """Answers to a property and to its sabotage.
 
     Attributes
     ----------
@@ -35,16 +35,16 @@ class Proof:
 
     @property
     def caught(self) -> bool:
-        """Whether the sabotage was refuted."""
+        """True if the sabotage was refuted."""
         return self.sabotaged["status"] == "refuted"
 
     @property
     def good(self) -> bool:
-        """Whether the property is proved, and its sabotage caught."""
+        """True if the property is proved and its sabotage caught."""
         return self.found["status"] == "proved" and self.caught
 
     def record(self) -> dict[str, Any]:
-        """For the report."""
+        """Return the row of the report."""
         return {
             "property": self.of.name,
             "unit": self.of.unit,
@@ -72,14 +72,14 @@ def failed_record(of: Property) -> dict[str, Any]:
 
 
 def answers_file() -> Path:
-    """Answers by key: what a run that was interrupted goes on from."""
+    """Return the answers by key. An interrupted run resumes from them."""
     return paths.reports() / "formal_answers.jsonl"
 
 
 def prove(
     properties: Sequence[Property], limit: float, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> tuple[list[Proof], list[str]]:
-    """What is known of each property, in their order, but for those that a tool failed at; and a line on each failure.
+    """Return the proofs in the order of the properties, without those at which a tool failed, and one line for each failure.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def prove(
                 failures.append(f"{task.name}: {error}")
             else:
                 if key not in known:
-                    # At once: what is lost by an interruption is what is being decided.
+                    # Written at once, so that an interruption loses only the answers in progress.
                     journal.append(answers_file(), {"key": key, "task": task.name, "limit": limit, "answer": got})
                 found[task.of.name, task.sabotaged] = key, got
             progress(len(found) + len(failures), len(tasks))
@@ -117,7 +117,7 @@ def prove(
 
 
 def _decide(task: Task, limit: float, known: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """A task's key and its answer, one that is known if there is one."""
+    """Return a task's key and its answer, known or new."""
     design = emitted(task)
     key = design_key(task, design)
     return key, known[key] if key in known else answer(task, design, limit)

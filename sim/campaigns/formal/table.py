@@ -8,7 +8,7 @@ from bitpath.verif.formal.property import Engine, Property
 
 
 def listing(properties: Sequence[Property]) -> str:
-    """Each property with what it says, as Markdown."""
+    """Return the table of properties as Markdown."""
     lines = ["| unit | property | says | engine |", "|---|---|---|---|"]
     for unit, group in groupby(sorted(properties, key=lambda each: each.unit), key=lambda each: each.unit):
         for index, each in enumerate(group):

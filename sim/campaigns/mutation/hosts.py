@@ -1,4 +1,4 @@
-"""Which unit's bench judges the mutants of which file."""
+"""Assigns to each file the unit whose bench judges its mutants."""
 
 import re
 from collections import Counter
@@ -57,7 +57,7 @@ OWN_BENCH = {"rtl/trainium3/dot/pe": "quad_mx_pe"}
 
 
 def is_target(file: str) -> bool:
-    """Whether mutants of the file are asked for: all of rtl/common, and the datapaths of the machines."""
+    """Return True if the file is a target: all of rtl/common, and the machines' datapaths."""
     return file not in control_files()
 
 
@@ -105,7 +105,8 @@ def cells(host: Host) -> Counter[str]:
 
 
 def host_rtlil(host: Host) -> tuple[str, tuple[str, ...]]:
-    """The host in Yosys' language, in which every cell says which line of which file it is of, as "rtl/common/arithmetic/align.py:85";
+    """The host in Yosys' language, in which every cell says which line of which file it is of, as
+    "rtl/common/arithmetic/align.py:85";
     and the modules to compile apart."""
     text, apart = rtlil_text(UNITS[host.unit].build(host.config), host.top, sources=True)
     return with_owners(text), apart

@@ -51,8 +51,8 @@ SCRIPTS = ("judge.py", "traffic.py", "replay.cpp", "netlist.py", "equivalence.py
 
 
 def judge(target: str, host: Host, count: int, seed: int, progress: Progress, *, again: bool = False) -> Judged:
-    """Judge so many mutants of a file, or all there are; what an earlier run found out is taken from the journal, but with
-    ``again`` what it had no time for.
+    """Judge a number of mutants of a file, or all. Verdicts of earlier runs come from the journal; with ``again``, mutants
+    that ran out of time are judged once more.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress, *,
 
 
 def _key(host: Host, built: Built, seed: int) -> str:
-    """Of everything that decides a verdict, as it is now."""
+    """Return the digest of everything that decides a verdict."""
     folder = built.verilog[0].parent
     scripts = [Path(__file__).with_name(name) for name in SCRIPTS]
     scripts += [Path(module.__file__) for module in (yosys, abc, aiger)]
@@ -106,7 +106,7 @@ def _key(host: Host, built: Built, seed: int) -> str:
 
 
 class _Session:
-    """The judging of what the journal does not know yet."""
+    """Judges the mutants that are not in the journal."""
 
     def __init__(
         self, host: Host, built: Built, mutants: Sequence[Mutant], seed: int, progress: Progress, ledger: Ledger
@@ -128,7 +128,7 @@ class _Session:
         chosen = random.Random(self.seed).sample(of["compared"], min(CONFIRMED, len(of["compared"])))
         self._bench(traffic, chosen, found, confirmed=True)
         if any(self._passes(number) for number in of["compared"]) or not all(map(self._confirmed, chosen)):
-            # Where the bench does not see what the replay saw, no kill of the replay counts unless the bench finds it.
+            # If the bench misses a difference that the replay found, only kills by the bench count.
             self._bench(traffic, of["compared"], found)
         else:
             for number in self._open(of["compared"]):
@@ -143,19 +143,19 @@ class _Session:
                     self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
 
     def _open(self, numbers: Sequence[int]) -> list[int]:
-        """Those without a verdict."""
+        """Return the mutants without a verdict."""
         return [number for number in numbers if number not in self.ledger.entries]
 
     def _passes(self, number: int) -> bool:
-        """Whether the bench is known to pass on it."""
+        """Return True if the bench is known to pass on the mutant."""
         return "bench" in self.ledger.steps[number]
 
     def _confirmed(self, number: int) -> bool:
-        """Whether the bench itself has killed it."""
+        """Return True if the bench itself has killed the mutant."""
         return "confirmed" in self.ledger.entries.get(number, ())
 
     def _replayed(self, traffic: Traffic) -> dict[int, Difference]:
-        """The first difference of each; raises where the design without a mutant is not what was recorded."""
+        """Return each mutant's first difference; raises if the unmodified design differs from the recording."""
         steps = self.ledger.steps
         missing = [number for number in steps if "replay" not in steps[number]]
         if missing:
@@ -214,7 +214,7 @@ class _Session:
             self.controlled.add(test)
 
     def _fails(self, number: int, test: str | None) -> tuple[str, str] | None:
-        """What a test makes of a mutant, or all make: the verdict and how it came; None where they pass."""
+        """Return the verdict of a test, or of all, on a mutant, and how it came; None if the tests pass."""
         with scratch() as folder:
             try:
                 run(
@@ -232,12 +232,12 @@ class _Session:
                 if shutil.disk_usage(folder).free < FULL_BYTES:
                     raise
                 failed = json.loads((folder / "run.json").read_text())["failed"]
-                # Where no test failed it is not the bench's word: the simulator could not run the mutant.
+                # If no test failed, the simulator could not run the mutant.
                 return (KILLED, f"bench: {failed[0]}") if failed else (BROKEN, f"bench: {str(error).splitlines()[0]}")
         return None
 
     def _contradict(self, prover: Prover, killed: Sequence[int]) -> None:
-        """What the bench has killed must not be proved equivalent: the proofs would compare nothing."""
+        """A mutant that the bench killed must not be proved equivalent; such a proof would compare nothing."""
         # Proofs that compare nothing are quick, those of real faults last as long as they may.
         for number, proof in self._proofs("proving kills", partial(prover.prove, patient=False), killed):
             if proof.proved:

@@ -1,4 +1,4 @@
-"""One netlist with many mutants, of which an input chooses one."""
+"""Netlist with many mutants; an input chooses one."""
 
 import random
 import re
@@ -67,14 +67,14 @@ class Mutant:
 
     @property
     def shown(self) -> str:
-        """For people."""
+        """Description of the mutant."""
         control = "" if self.control is None else f" by bit {self.control}"
         return f"{self.source}: {self.mode} {self.port}[{self.bit}]{control} of {self.cell} in {self.module}"
 
 
 @dataclass(frozen=True)
 class Mutants:
-    """What a netlist of mutants is made from: its configuration, as builds are keyed by.
+    """Configuration of a netlist of mutants, the key of its build.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def mutating(drawn: Sequence[Mutant], file: str) -> str:
 
 
 def copies(text: str, top: str) -> Counter[str]:
-    """How often each module stands in a design in Yosys' language."""
+    """Count the instances of each module in a design in Yosys' language."""
     inside: dict[str, list[str]] = defaultdict(list)
     module = ""
     for line in text.splitlines():
@@ -165,7 +165,7 @@ def _refuse_starts_at_one(prepared: str, drawn: Sequence[Mutant]) -> None:
 
 
 def select_bits(count: int) -> int:
-    """Of the input that chooses one of so many mutants, or none."""
+    """Return the bits of the input that chooses one mutant or none."""
     return count.bit_length()
 
 

@@ -33,7 +33,7 @@ class Reason:
     reason: str
 
     def holds(self, mutant: Faulty) -> bool:
-        """Whether it is the mutant's."""
+        """Return True if the reason applies to the mutant."""
         place = (self.line, self.port) == (source_line(mutant.source), mutant.port)
         return place and mutant.mode in self.modes and (mutant.bit is None or mutant.bit in self.bits)
 
@@ -49,7 +49,7 @@ def source_line(source: str) -> str:
 
 
 def read_reasons(target: str) -> list[Reason]:
-    """Those of a target such as "rtl/common/arithmetic/align"; none where it has no file.
+    """Return the reasons of a target such as "rtl/common/arithmetic/align"; empty if it has no file.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read_reasons(target: str) -> list[Reason]:
 
 
 def reasons_file(target: str) -> Path:
-    """Where the reasons of a target stand: its room's below ``verif``, or ``golden`` of its machine."""
+    """Return the file with the reasons of a target: in its room below ``verif``, or in ``golden`` of its machine."""
     top, *folders, _ = target.split("/")
     machine = folders[0] if folders and folders[0] in MACHINES else "common"
     room = Path(*folders) if top == "rtl" else Path(machine, "golden")

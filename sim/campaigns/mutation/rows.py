@@ -15,12 +15,12 @@ from bitpath.sim.engine.reports import Record, merge
 
 
 def rows_file() -> Path:
-    """The report."""
+    """Return the file of the report."""
     return paths.reports() / "mutation.json"
 
 
 class Rows:
-    """The report's rows. Those of targets that are judged anew go at the start, and those of other sources with them.
+    """Return the rows of the report. Rows of targets to be judged again, and rows of other sources, are removed at the start.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Rows:
         merge([], rows_file(), "target", lambda row: self._keeps(row) and row["target"] not in anew)
 
     def add(self, record: dict[str, Any]) -> None:
-        """A target's row, at once: what is complete is not lost when a later one fails."""
+        """Write a target's row at once, so that a later failure does not lose it."""
         merge([record | {"sources": self._sources, "began": self._began}], rows_file(), "target", self._keeps)
 
     def _keeps(self, row: Record) -> bool:
@@ -42,7 +42,7 @@ class Rows:
 
 @once
 def _sources() -> str:
-    """Of all four packages."""
+    """Return the digest of all four packages."""
     packages = (bitpath.golden, bitpath.rtl, bitpath.verif, bitpath.sim)
     folders = [Path(package.__file__).parent for package in packages]
     return cache.hash_files(folders, (".py", ".cpp", ".toml", ".txt"))[:16]

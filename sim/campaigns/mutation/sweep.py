@@ -35,12 +35,12 @@ class Task:
 
     @property
     def is_rtl(self) -> bool:
-        """Whether it takes Yosys and Verilator."""
+        """True if the target takes Yosys and Verilator."""
         return self.target.startswith("rtl/")
 
 
 def chosen(names: Sequence[str], *, everything: bool, golden: bool, again: bool = False) -> list[Task]:
-    """What a command line names; ``again`` judges anew what an earlier run had no time for.
+    """Return the targets that a command line names; With ``again``, mutants that ran out of time are judged once more.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def sweep(
                 status.update(f"{target}: {what} {part}/{whole}")
 
             try:
-                # Before hours are spent: a file that is none is told at once.
+                # Unknown files are reported before hours are spent.
                 read_reasons(task.target)
                 record = record_of(task.call(task.count if count is None else count, seed, progress))
             except (SimulationError, ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""What became of the mutants: records, their table, and the list of survivors."""
+"""Records of the mutants' verdicts, their table, and the list of survivors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 def record_of(judged: Judged) -> dict[str, Any]:
-    """The record of mutation.json; ``survivors`` lists each, and each broken one, with its reason, None where there is none."""
+    """Return the record of mutation.json; ``survivors`` lists each, and each broken one, with its reason, None where there is none."""
     reasons = read_reasons(judged.target)
     survivors = [
         {
@@ -37,7 +37,7 @@ def record_of(judged: Judged) -> dict[str, Any]:
         }
         for mutant in (*judged.those(SURVIVED), *judged.those(BROKEN))
     ]
-    # What a slower machine leaves without a proof needs its reason there.
+    # On a slower machine a proof may run out of time; its mutant then needs a reason.
     living = [*judged.those(SURVIVED), *judged.those(BROKEN), *judged.those(EQUIVALENT)]
     idle = [f"{reason.line}: {reason.reason}" for reason in reasons if not any(map(reason.holds, living))]
     late = sum(each.verdict == KILLED and each.how.startswith(TIMED_OUT) for each in judged.verdicts)
@@ -59,13 +59,13 @@ def record_of(judged: Judged) -> dict[str, Any]:
 
 
 def score(record: dict[str, Any]) -> float:
-    """Percent of the mutants that are not proved equivalent and die; 100 where there are none."""
+    """Return the percentage of killed mutants among those not proved equivalent; 100 if there are none."""
     real = record["mutants"] - record[EQUIVALENT]
     return 100 * record[KILLED] / real if real else 100.0
 
 
 def complaints(records: Sequence[dict[str, Any]]) -> list[str]:
-    """What is not as it must be: no mutant, too low a score, a survivor without a reason, a reason whose mutants all die."""
+    """Return the failures: no mutant, too low a score, a survivor without a reason, a reason whose mutants all die."""
     found = []
     for record in records:
         if not record["mutants"]:

@@ -1,4 +1,4 @@
-"""What a host's own bench does at its pins, recorded once, and replayed on mutants without Python."""
+"""Records the ports of a host under its own bench once, and replays the recording on mutants without Python."""
 
 import hashlib
 import json
@@ -55,7 +55,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a mutant's outputs first differ from those recorded.
+    """First difference of a mutant's outputs from those recorded.
 
     Attributes
     ----------
@@ -71,22 +71,24 @@ class Difference:
 
 
 def bench_module(host: Host) -> str:
-    """The host's own bench."""
+    """Return the module of the host's own bench."""
     return UNITS[host.unit].bench
 
 
 def bench_settings(host: Host) -> dict[str, str]:
-    """What the bench reads from its environment: as where its coverage is measured, with cases that faults need."""
+    """Return the bench's environment: the settings of its coverage run, with the cases that faults need."""
     measured = UNITS[host.unit].covered
     return {**measured.env, "BITPATH_CASES": str(host.cases or min(measured.cases, MOST_CASES))}
 
 
 def bench_key(host: Host) -> dict[str, Any]:
-    """All that decides what the bench does, as it is now: its module with what that imports, the vectors, who runs it, its
-    settings and those of the shell, the libraries."""
+    """Return the key of the bench: its module and imports, the vectors, the runner, its settings, those of the shell, and the
+    libraries."""
     own = Path(__file__)
     return {
-        "files": cache.hash_files([*_bench_files(host), Path(runner.__file__), Path(programs.__file__), programs.HEADER, own, REPLAY]),
+        "files": cache.hash_files(
+            [*_bench_files(host), Path(runner.__file__), Path(programs.__file__), programs.HEADER, own, REPLAY]
+        ),
         "settings": bench_settings(host),
         "tests": UNITS[host.unit].covered.tests,
         "shell": settings_of_the_shell(),
@@ -107,7 +109,7 @@ def _bench_files(host: Host) -> tuple[Path, ...]:
 
 
 def record(host: Host, seed: int) -> Traffic:
-    """Run the bench on the design, or take what an earlier run recorded.
+    """Run the bench on the design, or return the recording of an earlier run.
 
     Raises
     ------
@@ -155,7 +157,7 @@ def record(host: Host, seed: int) -> Traffic:
 
 
 def _append(out: Any, file: Path) -> dict[str, Any]:
-    """Add a test to what the replay reads, and return what its recording says of itself."""
+    """Append a test to the replay's file, and return the recording's metadata."""
     with np.load(file) as content:
         meta = json.loads(str(content["meta"]))
         parts = [content[name] for name in ("looks", "changes", "outputs")]
@@ -196,7 +198,7 @@ def ports_table(traffic: Traffic) -> str:
 
 
 def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[tuple[int, Difference]]:
-    """Each mutant's first difference.
+    """Yield each mutant's first difference.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What became of mutants, kept as soon as it is known."""
+"""Verdicts on mutants, written to a journal at once."""
 
 import shutil
 import time
@@ -45,7 +45,7 @@ class Faulty(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant.
+    """Verdict on one mutant, with its cause.
 
     Attributes
     ----------
@@ -89,12 +89,12 @@ class Judged:
 
 
 def journal_file() -> Path:
-    """Every verdict by its key: what a run that was interrupted goes on from."""
+    """Return every verdict by its key. An interrupted run resumes from them."""
     return paths.reports() / "mutation.jsonl"
 
 
 class Ledger:
-    """What the journal knows of one key, the digest of everything that decides a verdict.
+    """Verdicts in the journal under one key, the digest of everything that decides a verdict.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Ledger:
 
     @property
     def missing(self) -> list[int]:
-        """Mutants without a verdict."""
+        """Return the mutants without a verdict."""
         return [number for number in range(1, self.count + 1) if number not in self.entries]
 
     @property
@@ -142,7 +142,7 @@ class Ledger:
         return tuple(Verdict(each["verdict"], each["how"]) for each in entries)
 
     def keep(self, number: int, verdict: str, how: str, **more: Any) -> None:
-        """At once: what is lost by an interruption is what is being worked out."""
+        """Written at once, so that an interruption loses only the verdicts in progress."""
         self._append({"key": self.key, "mutant": number, "verdict": verdict, "how": how, **more})
         self.entries[number] = {"verdict": verdict, "how": how, **more}
 
@@ -169,7 +169,7 @@ def _undecided(entry: dict[str, Any]) -> bool:
 def side_by_side(
     what: str, items: Sequence[Any], call: Callable[[Any], Any], progress: Progress
 ) -> Iterator[tuple[Any, Any]]:
-    """Each item and what the call makes of it, as each becomes known; the work is that of child processes.
+    """Yield each item and the call's result as soon as it is known; child processes do the work.
 
     What has been worked out is handed on before the first failure is raised; where the caller is interrupted, child processes
     are killed.
@@ -185,7 +185,7 @@ def side_by_side(
                 continue
             if (error := future.exception()) is not None:
                 failed = failed or error
-                # What runs comes to its end.
+                # Running calls end normally.
                 pool.shutdown(wait=False, cancel_futures=True)
                 continue
             yield futures[future], future.result()
@@ -208,7 +208,7 @@ def scratch() -> Iterator[Path]:
     """An empty folder for a while."""
     base = paths.build_root() / "mutate"
     base.mkdir(parents=True, exist_ok=True)
-    # What runs that were killed have left; no call takes a day.
+    # Remove the files of killed runs; no call takes a day.
     for left in base.glob("run-*"):
         with suppress(FileNotFoundError):
             if left.stat().st_mtime < time.time() - STALE_SECONDS:

@@ -51,7 +51,8 @@ class Interface:
 
     @classmethod
     def of(cls, top: str, verilog: str) -> "Interface":
-        """That of a module in emitted Verilog: of two streams, of a lane, or without a clock. Ports come by their names."""
+        """Return the interface of a module in emitted Verilog: two streams, a lane, or without a clock. Ports come by their
+        names."""
         bits = {port.name: port.bits for port in sorted(module_ports(verilog, top), key=attrgetter("name"))}
         if "i__payload" in bits:
             kind = "STREAM" if "clk" in bits else "COMBINATIONAL"
@@ -99,7 +100,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class Player:
-    """A compiled player.
+    """A compiled player of vectors.
 
     Attributes
     ----------
@@ -113,7 +114,7 @@ class Player:
     program: Path
 
     def identity(self) -> dict[str, Any]:
-        """What its answers depend on."""
+        """Return the key of the player's answers."""
         return {
             "verilog": cache.hash_files(self.built.verilog),
             "source": cache.hash_files([SOURCE, HEADER]),
@@ -125,7 +126,7 @@ class Player:
 
     @contextmanager
     def start(self, folder: Path, batches: Sequence[Batch]) -> Iterator["Playing"]:
-        """Play batches meanwhile; ``folder``, which must exist, takes vectors and answers."""
+        """Play batches in a child process; ``folder``, which must exist, takes vectors and answers."""
         vectors, answers = folder / "vectors.bin", folder / "answers.bin"
         with vectors.open("wb") as file:
             for batch in batches:

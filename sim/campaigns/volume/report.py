@@ -1,4 +1,4 @@
-"""What came of the tasks, in the terminal."""
+"""Prints the results of the tasks."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -30,13 +30,13 @@ Progress = Callable[[int, int], None]
 
 
 def journal_file(task: AnyTask) -> Path:
-    """A task's blocks: what a run that was interrupted goes on from."""
+    """Return the journal of a task's blocks. An interrupted run resumes from it."""
     return paths.build_root() / "deep" / f"{task.name}.jsonl"
 
 
 @once
 def _sources() -> dict[str, Any]:
-    """What all answers depend on, beside a unit's Verilog and its player."""
+    """Return the key that all answers share, beside a unit's Verilog and its player."""
     # The units' Python too: layouts and timings make vectors, and need not show in the Verilog.
     models = (name for name in reached(TABLE) if name.startswith(("bitpath.golden", "bitpath.verif")))
     folders = [*map(module_file, sorted(models)), *rtl_emitter().sources]
@@ -50,7 +50,7 @@ def _sources() -> dict[str, Any]:
 
 
 def digest(task: AnyTask, seed: int) -> str:
-    """What a task's blocks are kept under: sources, Verilog, tools, and the seed where there is anything random."""
+    """Return the key of a task's blocks: sources, Verilog, tools, and the seed of a random task."""
     key = _sources() | comparison.identity(task) | {"name": task.name, "seed": seed if task.random else None}
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 

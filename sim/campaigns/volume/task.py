@@ -24,7 +24,7 @@ BLOCK_SECONDS = 1800
 
 
 def identity(task: AnyTask) -> dict[str, Any]:
-    """What the answers depend on beside the sources of golden, verif and this package."""
+    """Return the key of the answers, beside the sources of golden, verif and this package."""
     return {} if isinstance(task, E2m1Dots) else player_of(task).identity()
 
 
@@ -86,7 +86,7 @@ def compare(
 
 
 def scratch_folder() -> Path:
-    """Where processes keep vectors and answers, each in folders that begin with its number."""
+    """Return the folder of vectors and answers; each process has subfolders that begin with its number."""
     return paths.build_root() / "deep" / "vectors"
 
 

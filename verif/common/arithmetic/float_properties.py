@@ -71,14 +71,14 @@ def code_again(claim: Claim, fmt: FloatFormat) -> None:
 
 
 def widened(claim: Claim, fmt: FloatFormat) -> None:
-    """Of a format that nothing here rounds into: rounded to FP32, against a table."""
+    """Codes of a format that no rounder writes: rounded to FP32 and compared with a table."""
     decode, code = _rounded(claim, fmt, FP32)
     table = Array(_fp32(code, fmt) for code in range(1 << fmt.width))
     claim.ensure(code == table[decode.code])
 
 
 def _fp32(code: int, fmt: FloatFormat) -> int:
-    """FP32's code of a number of a format without infinities; the one NaN of what is none."""
+    """FP32 code of a code of a format without infinities; NaN becomes the one NaN."""
     if code == fmt.nan_code:
         return NAN
     fraction, field = code % (1 << fmt.fraction_bits), code >> fmt.fraction_bits & (1 << fmt.exponent_bits) - 1

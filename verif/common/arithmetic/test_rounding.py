@@ -89,7 +89,7 @@ def test_what_overrides_a_sum(evaluate):
         assert got == expected
 
 
-# What was refused is never elaborated, which Amaranth warns of when it is collected.
+# Amaranth warns of a refused component, because it is never elaborated.
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize(
     ("options", "says"),

@@ -71,7 +71,7 @@ def test_two_rows_are_the_sum_of_their_terms(evaluate, terms, bits, width):
         assert got == partial + sum(-x if negative >> k & 1 else x for k, x in enumerate(magnitudes))
 
 
-# What was refused is never elaborated, which Amaranth warns of when it is collected.
+# Amaranth warns of a refused component, because it is never elaborated.
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("terms", [1, 3, 16])
 def test_two_rows_refuse_what_they_cannot_sum(terms):

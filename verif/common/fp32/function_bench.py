@@ -75,7 +75,7 @@ class FunctionBench:
             await self._bulk(frame, np.array(codes, np.uint32), np.array(results, np.uint32))
 
     async def random_operands(self, dut, count: int) -> None:
-        """Any codes, as many as asked for; golden's vectorised tier, which a test of it proves for all significands."""
+        """Random codes against golden's vectorised tier, which is tested for all significands."""
         rng = np.random.default_rng(pauses.rng("codes").getrandbits(32))
         await self.operands(dut, rng.integers(0, 1 << 32, count, np.uint32))
 
@@ -86,7 +86,7 @@ class FunctionBench:
             await self._bulk(frame, codes, results)
 
     async def paced(self, dut, pace: str, count: int) -> None:
-        """Gaps and stalls."""
+        """Exchange operands and results with gaps and stalls."""
         requests = self._requests(pauses.rng("codes"), count)
         async with bench(dut, self.signature) as frame:
             await Pipeline(frame, LATENCY).exchange(requests, pace)

@@ -40,7 +40,7 @@ class Function:
     classes: tuple[str, ...]
 
     def bins_of(self, operand: int, result: int) -> Iterator[str]:
-        """What a case shows: classes, and which way a normal result was rounded."""
+        """Return the bins of a case: its classes, and the direction in which a normal result was rounded."""
         yield f"{class_of(operand)} to {class_of(result)}"
         if class_of(operand) == class_of(result) == "+normal":
             # The functions or their inverses fall: what is at stake is only that both ways are seen.
@@ -93,7 +93,7 @@ FUNCTIONS = {
 
 
 def class_of(code: int) -> str:
-    """``nan``, or a sign and what the number is."""
+    """Return ``nan``, or the sign and the class of the number."""
     x = decode(FP32, code)
     if x.kind is Kind.NAN:
         return "nan"
@@ -135,13 +135,14 @@ def decisive_remainders() -> np.ndarray:
 
 
 def nearest_to_midpoints(count: int) -> np.ndarray:
-    """Codes, uint32, whose reciprocal square root is as near to half-way between two numbers as any is, so many on either side."""
+    """Return codes, uint32, whose reciprocal square roots are nearest to a midpoint of two numbers, ``count`` on either
+    side."""
     # One bit more than a result has, the last one set.
     midpoints = np.arange((1 << FP32.precision) + 1, 2 << FP32.precision, 2, dtype=np.uint64)
     squares = midpoints * midpoints
     power = np.where(squares < np.uint64(1 << 2 * FP32.precision + 1), 72, 73)
     significands = np.rint(np.ldexp(1.0, power) / squares).astype(np.uint64)
-    # The power of two is 0 modulo 2**64, and what is left fits.
+    # The power of two is 0 modulo 2**64, and the remainder fits.
     errors = np.ldexp((np.uint64(0) - significands * squares).view(np.int64).astype(float), -power)
     errors[significands >> np.uint64(FP32.precision) > 0] = np.inf
     order = np.argsort(np.abs(errors))

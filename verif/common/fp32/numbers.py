@@ -20,7 +20,7 @@ _MAGNITUDES = (
     ONE + 0x8000,
     ONE + 0x8001,
     ONE + 0x18000,
-    # What rounds up to the next binade, to the smallest normal number, and to infinity.
+    # Codes that round up to the next binade, to the smallest normal number, and to infinity.
     ONE + 0x7F8000,
     0x007F8000,
     0x7F7F8000,
@@ -58,7 +58,8 @@ def special_but_one_bit(rng: Random) -> int:
 
 
 def half_units(rng: Random) -> tuple[int, int]:
-    """Two numbers of few bits, or of all but a few, the second about half a unit of the first's last place: single bits decide how
+    """Two numbers of few bits, or of all but a few, the second about half a unit of the first's last place: single bits
+    decide how
     their sum is rounded."""
     exponent = rng.randint(FP32.precision + 4, FP32.exponent_mask - 1)
     below = FP32.precision + rng.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2))
@@ -66,7 +67,7 @@ def half_units(rng: Random) -> tuple[int, int]:
 
 
 def sparse(rng: Random, exponent: int) -> int:
-    """Of this biased exponent, with a fraction of two bits at most, or of all but so many; of either sign."""
+    """Return a number of this biased exponent and either sign, whose fraction has at most two ones or at most two zeros."""
     bits = 1 << rng.randrange(FP32.fraction_bits) | rng.choice((0, 1 << rng.randrange(FP32.fraction_bits)))
     fraction = rng.choice((0, bits, FP32.fraction_mask ^ bits, FP32.fraction_mask))
     return exponent << FP32.fraction_bits | fraction | rng.getrandbits(1) * FP32.sign_mask

@@ -87,7 +87,7 @@ def test_cast_is_one_rounding(evaluate, fmt):
     assert evaluate(Fp32Cast(fmt), [{"i": code} for code in codes]) == expected
 
 
-# What was refused is never elaborated, which Amaranth warns of when it is collected.
+# Amaranth warns of a refused component, because it is never elaborated.
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("fmt", [BF16, E4M3FN], ids=lambda fmt: fmt.name)
 def test_cast_refuses_what_it_cannot_do(fmt):

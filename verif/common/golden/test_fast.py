@@ -214,7 +214,7 @@ def test_kernels_of_several_threads(tmp_path, monkeypatch):
 
 
 def test_kept_code_is_of_these_sources():
-    """numba itself would not see that a file changed from which a kernel takes pieces."""
+    """numba itself would not see a change of a file from which a kernel takes pieces."""
     from bitpath.golden.arrays import bits
     from bitpath.golden.trainium3.matmul import array_loop as mx_chain
 

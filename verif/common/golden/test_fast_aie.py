@@ -112,7 +112,7 @@ FIELDS = {
 @pytest.mark.parametrize("fields", FIELDS)
 @pytest.mark.parametrize("fmt", ["mx9", "mx4", "bf16", "fp8_e5m2"])
 def test_fields_of_the_sum(both, fmt, fields):
-    """What the kernel does not do goes through numpy; either way the bits are numpy's."""
+    """The kernel leaves other cases to numpy; the bits are numpy's either way."""
     rng = np.random.default_rng(3)
     numerics, supported = FIELDS[fields]
     blocks = aie.to_mx(np.zeros(16, np.float32), fmt) if fmt in MX_FORMATS else None

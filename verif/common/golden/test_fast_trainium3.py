@@ -128,7 +128,7 @@ def test_what_float64_loses_decides_a_tie(monkeypatch, partial, large, small, ex
     ids=lambda value: next(iter(value), "preset") if isinstance(value, dict) else "",
 )
 def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
-    """What the kernel does not do goes through numpy; either way the bits are numpy's."""
+    """The kernel leaves other cases to numpy; the bits are numpy's either way."""
     rng = np.random.default_rng(7)
     numerics = replace(NUMERICS, **changes)
     (x, x_scale), (y, y_scale) = rows(rng, "subnormal", E5M2, 8, 6), rows(rng, "extreme", E4M3FN, 8, 9)

@@ -41,7 +41,7 @@ def witness(fmt):
 
 
 def same(x, y):
-    """Whether two float64 arrays agree in bits, NaNs aside."""
+    """Return True if two float64 arrays agree in bits, NaNs aside."""
     return np.array_equal(np.isnan(x), np.isnan(y)) and np.array_equal(
         x[~np.isnan(x)].view(np.int64), y[~np.isnan(y)].view(np.int64)
     )

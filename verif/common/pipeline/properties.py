@@ -73,8 +73,8 @@ def delay(claim: Claim, width: int, cycles: int) -> None:
 
 
 def ring(claim: Claim, width: int, depth: int) -> None:
-    """From any state: what was written last, in this cycle or before, is read; and what was read before is read again. Where to
-    write holds while nothing advances."""
+    """From any state: a read returns the word written last, in this cycle or before, and a repeated read returns the same
+    word. The write address holds while nothing advances."""
     dut = claim.place("dut", Ring(width, depth))
     now = {"advance": dut.advance, "write": dut.write, "read": dut.read, "i": dut.i, "o": dut.o}
     past = [now]

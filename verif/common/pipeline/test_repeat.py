@@ -93,7 +93,7 @@ class OutputOnConstant(wiring.Component):
         return m
 
 
-# What was refused is never elaborated, which Amaranth warns of when it is collected.
+# Amaranth warns of a refused component, because it is never elaborated.
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_an_output_on_a_constant_is_refused():
     with pytest.raises(ValueError, match="link: output sum_out must drive a signal, not a constant"):

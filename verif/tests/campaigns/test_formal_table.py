@@ -14,7 +14,7 @@ import bitpath.verif
 from bitpath.sim.campaigns.formal.sabotage import changed_source
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine
-from bitpath.verif.properties import PROPERTIES, MODULES
+from bitpath.verif.properties import MODULES, PROPERTIES
 
 RTL, VERIF = Path(bitpath.rtl.__file__).parent, Path(bitpath.verif.__file__).parent
 ALL = pytest.mark.parametrize("found", PROPERTIES.values(), ids=PROPERTIES)
