@@ -1,11 +1,32 @@
-"""Rounding modes, by the names IEEE 754 and the vendors' documents use."""
+"""Rounding modes: one enumeration for all machines, golden and RTL."""
 
 from enum import Enum
 
 
 class Rounding(Enum):
-    """How a value between two representable neighbours is rounded."""
+    """The integer that a number x becomes, or the code that a value becomes, with x the value in units in the last place.
 
-    RNE = "rne"  # to nearest, ties to the even significand
-    RTZ = "rtz"  # toward zero: the magnitude is truncated
-    SR = "sr"  # stochastic: given random bits are added below the last kept bit, then the magnitude is truncated
+    ``RN`` rounds to nearest, and the third letter says where a tie goes, which is an x half-way between two integers.
+    ``RT`` rounds every x that is no integer toward one side, which the third letter says. The letters: even, odd, away from
+    zero, zero, up (+infinity), down (-infinity).
+    """
+
+    RNE = "rne"  # floor(x + 1/2), less 1 if x is a tie and that is odd
+    RNO = "rno"  # floor(x + 1/2), less 1 if x is a tie and that is even
+    RNA = "away"  # sign(x) * floor(|x| + 1/2)
+    RNZ = "rnz"  # sign(x) * ceil(|x| - 1/2)
+    RNU = "up"  # floor(x + 1/2)
+    RND = "rnd"  # ceil(x - 1/2)
+    RTA = "rta"  # sign(x) * ceil(|x|)
+    RTZ = "rtz"  # sign(x) * floor(|x|): truncation
+    RTU = "rtu"  # ceil(x)
+    RTD = "rtd"  # floor(x)
+    SR = "sr"  # sign(x) * floor(|x| + r), stochastic: r is random, 0 <= r < 1
+
+    @property
+    def to_nearest(self) -> bool:
+        return self.name.startswith("RN")
+
+    @classmethod
+    def _missing_(cls, value: str) -> "Rounding | None":
+        return cls.RNE if value == "even" else None  # configurations once had "even"

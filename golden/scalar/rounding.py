@@ -1,6 +1,7 @@
 """Rounding an exact value to a code, in unbounded integers."""
 
 from fractions import Fraction
+from math import ceil, floor
 
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
@@ -14,14 +15,38 @@ def floor_log2(value: Fraction) -> int:
     return guess if abs(value) >= Fraction(2) ** guess else guess - 1
 
 
-def round_to_integer(value: Fraction, rounding: Rounding) -> int:
-    """Round to an integer, RNE or RTZ."""
-    match rounding:
+def round_to_integer(value: Fraction, mode: Rounding) -> int:
+    """Round to an integer by the formula of `Rounding`; any mode but SR, whose random bits are not given."""
+    half = Fraction(1, 2)
+    sign = -1 if value < 0 else 1
+    match mode:
         case Rounding.RNE:
             return round(value)  # Python rounds fractions half to even
+        case Rounding.RNO:
+            integer = floor(value + half)
+            return integer - (integer == value + half and integer % 2 == 0)
+        case Rounding.RNA:
+            return sign * floor(abs(value) + half)
+        case Rounding.RNZ:
+            return sign * ceil(abs(value) - half)
+        case Rounding.RNU:
+            return floor(value + half)
+        case Rounding.RND:
+            return ceil(value - half)
+        case Rounding.RTA:
+            return sign * ceil(abs(value))
         case Rounding.RTZ:
             return int(value)
-    raise ValueError(f"rounding is {rounding.name}; RNE and RTZ are allowed")
+        case Rounding.RTU:
+            return ceil(value)
+        case Rounding.RTD:
+            return floor(value)
+    raise ValueError(f"rounding must not be {mode.name}")
+
+
+def shift_round(value: int, shift: int, mode: Rounding) -> int:
+    """Divide by ``2**shift`` and round; a negative shift multiplies."""
+    return round_to_integer(value / Fraction(2) ** shift, mode)
 
 
 def ulp(fmt: FloatFormat, value: Fraction) -> Fraction:
@@ -50,7 +75,7 @@ def round_to_format(
         raise ValueError(f"value is {value}; the smallest number of {fmt.name} is {fmt.min_normal}")
     sign = zero_sign if value == 0 else int(value < 0)
     unit = ulp(fmt, value)
-    rounded = round_to_integer(abs(value) / unit, rounding) * unit
+    rounded = abs(round_to_integer(value / unit, rounding)) * unit
     if rounded > fmt.max:
         code = overflow_code(fmt, overflow)
         if code == fmt.nan_code:

@@ -81,13 +81,16 @@ def from_dict(cls: Any, value: Any) -> Any:
     if is_dataclass(cls):
         return _dataclass_from(cls, value)
     if issubclass(cls, Enum):
+        try:
+            member = cls(value)
+        except ValueError:
+            member = None
         # The type counts: True equals 1 but is not the code 1.
-        for member in cls:
-            if type(member.value) is type(value) and member.value == value:
-                return member
-        raise ValueError(
-            f"configuration: {value!r} is no {cls.__name__}, known are {', '.join(str(m.value) for m in cls)}"
-        )
+        if member is None or type(member.value) is not type(value):
+            raise ValueError(
+                f"configuration: {value!r} is no {cls.__name__}, known are {', '.join(str(m.value) for m in cls)}"
+            )
+        return member
     if type(value) is not cls:
         raise ValueError(f"configuration: {value!r} is not of type {cls.__name__}")
     return value

@@ -1,23 +1,21 @@
-"""What specifications are written with: long multiplication, rounding by comparing what is dropped with half a unit, and the
-contract of streams."""
-
-from enum import Enum
+"""Specifications: long multiplication, rounding that compares the discarded bits with half a unit, and the stream contract."""
 
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 from amaranth.lib import stream
 
 from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.verif.formal.claim import Claim
 
 
 def long_multiplication(a: Value, b: Value) -> Value:
-    """The product of unsigned numbers as it is done by hand: a row for each digit of ``b``."""
+    """Return the product of unsigned numbers by long multiplication: a row for each digit of ``b``."""
     rows = [Cat(Const(0, k), Mux(b[k], a, 0)) for k in range(len(b))]
     return sum(rows[1:], rows[0])
 
 
 def leading_place(claim: Claim, value: Value, name: str) -> Signal:
-    """The place of the highest bit that is 1; 0 where none is."""
+    """Return the place of the highest bit that is 1; 0 if there is none."""
     place = Signal(range(len(value) + 1), name=name)
     for k in range(len(value)):
         with claim.m.If(value[k]):
@@ -33,20 +31,14 @@ def split(claim: Claim, value: Value, shift: Value, name: str) -> tuple[Signal, 
     return kept, claim.value(rest << 1, f"{name}_twice"), unit
 
 
-class Tie(Enum):
-    """Where half a unit goes, of a magnitude; TOWARDS_ZERO cuts everything off."""
-
-    EVEN = "even"
-    AWAY = "away"
-    TOWARDS_ZERO = "towards_zero"
-
-
-def rounded(claim: Claim, value: Value, shift: Value, tie: Tie, name: str, *, sticky: Value | None = None) -> Signal:
+def rounded(
+    claim: Claim, value: Value, shift: Value, tie: Rounding, name: str, *, sticky: Value | None = None
+) -> Signal:
     """An unsigned number shifted right and rounded; ``sticky`` says that there is something below it."""
     kept, twice, unit = split(claim, value, shift, name)
     below = Const(0) if sticky is None else sticky
-    at_half = {Tie.EVEN: below | kept[0], Tie.AWAY: Const(1), Tie.TOWARDS_ZERO: Const(0)}[tie]
-    up = Const(0) if tie is Tie.TOWARDS_ZERO else (twice > unit) | ((twice == unit) & at_half)
+    at_half = {Rounding.RNE: below | kept[0], Rounding.RNA: Const(1), Rounding.RTZ: Const(0)}[tie]
+    up = Const(0) if tie is Rounding.RTZ else (twice > unit) | ((twice == unit) & at_half)
     return claim.value(kept + up, f"{name}_rounded", len(value) + 1)
 
 
@@ -57,7 +49,7 @@ def float_code(
     fmt: FloatFormat,
     name: str,
     *,
-    tie: Tie = Tie.EVEN,
+    tie: Rounding = Rounding.RNE,
     sticky: Value | None = None,
     precision: int | None = None,
 ) -> Signal:
@@ -108,7 +100,7 @@ def within_half(claim: Claim, x: Value, code: Value, fmt: FloatFormat, grid: int
 
 
 def kept(claim: Claim, offered: stream.Interface, name: str = "") -> Value:
-    """Whether what was offered a cycle ago and not taken is offered now."""
+    """True if an offer that was not taken one cycle ago is offered now."""
     waited = claim.register(offered.valid & ~offered.ready, f"{name}waited")
     before = claim.register(Value.cast(offered.p), f"{name}before")
     return ~waited | (offered.valid & (Value.cast(offered.p) == before))

@@ -116,7 +116,7 @@ def test_functions_of_declarations_take_no_codes_values_or_arrays():
         for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef)
         for argument in (*node.args.args, *node.args.kwonlyargs)
-        if argument.arg != "self"
+        if argument.arg not in ("self", "cls")
         and not (isinstance(argument.annotation, ast.Name) and argument.annotation.id == "str")
     ]
     assert not taking

@@ -14,7 +14,6 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     Saturation,
 )
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
-from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
 from bitpath.golden.arrays.arguments import (
     check_broadcast,
     check_choice,
@@ -24,6 +23,7 @@ from bitpath.golden.arrays.arguments import (
     member,
     one_of,
 )
+from bitpath.golden.arrays.rounding import shift_round
 
 
 def wrap(values: np.ndarray, bits: int, signed: bool = True) -> np.ndarray:
@@ -132,7 +132,7 @@ def srs(
     values = acc.astype(np.int64)
     lowest, highest = _limits(out_bits, saturation, signed)
     if shift >= 0:
-        values = shift_round(values, shift, code)
+        values = shift_round(values, shift, code.mode)
     elif saturation is not Saturation.NONE:
         # Beyond the limits before the shift: 64 bits would not hold it after.
         values = np.clip(values, -(-lowest >> -shift) - 1, (highest >> -shift) + 1) << -shift

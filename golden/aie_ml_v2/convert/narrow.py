@@ -12,10 +12,10 @@ import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
-from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
 from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import check_array, integer, member, one_of
 from bitpath.golden.arrays.codec import DTYPES, LOOPS, encode_array
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Specials
 from bitpath.golden.scalar.codec import Overflow, overflow_code
 
@@ -89,7 +89,7 @@ def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, sa
     # Below the smallest normal number the last place stays where it is.
     place = np.maximum(exponent, fmt.emin)
     distance = np.minimum(FP32.fraction_bits - fmt.fraction_bits + place - exponent, LARGEST_SHIFT)
-    kept = np.abs(shift_round(np.where(minus, -significand, significand), distance, code))
+    kept = np.abs(shift_round(np.where(minus, -significand, significand), distance, code.mode))
     # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
     codes = (place + fmt.bias - 1 << fmt.fraction_bits) + kept
     infinite = (biased == FP32.exponent_mask) & (fraction == 0)

@@ -12,9 +12,9 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.operands.arguments import mx_format, numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
 from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import check_array, member
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.formats.catalogue import FP32
 
 LOOPS = "bitpath.golden.aie_ml_v2.convert.to_mx_loop"
@@ -87,5 +87,5 @@ def _round(
     # From the last place of a significand to that of the element, whose magnitude bits start at the shared exponent.
     distance = FP32.precision - fmt.magnitude_bits - shifted.repeat(2, axis=-1)
     distance += shared[..., np.newaxis] - np.maximum(exponent, 1)
-    rounded = shift_round(significand, np.minimum(distance, LARGEST_SHIFT), code)
+    rounded = shift_round(significand, np.minimum(distance, LARGEST_SHIFT), code.mode)
     return rounded, shared, (shifted << np.arange(MX_PAIRS)).sum(axis=-1)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +110,27 @@ class RoundingCode(IntEnum):
     CONV_EVEN = 12  # to nearest, ties to even
     CONV_ODD = 13  # to nearest, ties to odd
 
+    @property
+    def mode(self) -> Rounding:
+        return _MODES[self]
+
+
+_MODES = {
+    RoundingCode.FLOOR: Rounding.RTD,
+    RoundingCode.CEIL: Rounding.RTU,
+    RoundingCode.SYMMETRIC_FLOOR: Rounding.RTZ,
+    RoundingCode.SYMMETRIC_CEIL: Rounding.RTA,
+    RoundingCode.NEGATIVE_INF: Rounding.RND,
+    RoundingCode.POSITIVE_INF: Rounding.RNU,
+    RoundingCode.SYMMETRIC_ZERO: Rounding.RNZ,
+    RoundingCode.SYMMETRIC_INF: Rounding.RNA,
+    RoundingCode.CONV_EVEN: Rounding.RNE,
+    RoundingCode.CONV_ODD: Rounding.RNO,
+}
+
 
 class Saturation(IntEnum):
-    """What becomes of an integer that does not fit, by the codes of crSat. Ref: UG1583."""
+    """Treatment of an integer that does not fit, by the codes of crSat. Ref: UG1583."""
 
     NONE = 0  # the high bits are dropped
     SATURATE = 1
@@ -185,7 +204,7 @@ FLOAT_OP_FORMATS: tuple[tuple[FloatFormat, ...], ...] = (
 
 
 class Half(Enum):
-    """Which 512 bits of a 1024-bit shuffle are returned."""
+    """Half of a 1024-bit shuffle that is returned, 512 bits."""
 
     LO = "lo"
     HI = "hi"

@@ -24,7 +24,6 @@ from bitpath.golden.aie_ml_v2.exact.integers import (
 )
 from bitpath.golden.aie_ml_v2.exact.nonlinear import exp2, exp2_instruction, tanh
 from bitpath.golden.aie_ml_v2.exact.permute import push, shuffle, vector_shift
-from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
 from bitpath.golden.aie_ml_v2.exact.sparsity import compress, load_group, pairs, route_group
 
 __all__ = [
@@ -48,8 +47,6 @@ __all__ = [
     "piece_pairs",
     "push",
     "register_bytes",
-    "round_float",
-    "round_value",
     "route_group",
     "saturate",
     "shuffle",

@@ -19,8 +19,9 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
     RoundingCode,
 )
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 
 LARGEST_EXPONENT = MX_NAN_EXPONENT - 1
 
@@ -114,7 +115,7 @@ def _round(
     codes = []
     for i, value in enumerate(values):
         last_place = Fraction(2) ** (shared - MX_BIAS - (shift >> i // 2 & 1) + 1 - fmt.magnitude_bits)
-        codes.append(round_value(value / last_place, rounding))
+        codes.append(round_to_integer(value / last_place, rounding.mode))
     return tuple(codes), shift
 
 
@@ -126,7 +127,7 @@ def from_mx(numerics: AieNumerics, block: Block) -> list[int]:
     for i in range(MX_BLOCK):
         value = block.value(i)
         sign = FP32.sign_mask if value < 0 else 0
-        exact = round_float(value, FP32, RoundingCode.SYMMETRIC_FLOOR)
+        exact = round_to_format(value, FP32, Rounding.RTZ)
         codes.append(sign if abs(value) < FP32.min_normal else exact)
     return codes
 

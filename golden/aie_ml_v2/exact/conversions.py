@@ -7,10 +7,10 @@ shift operand, the emulation of FP32 and its order.
 from fractions import Fraction
 
 from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS, RoundingCode
-from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, Overflow, decode
-from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 
 INT32_MAX = (1 << 31) - 1
 
@@ -33,7 +33,9 @@ def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: boo
             return sign | fmt.infinity_code
         return fmt.nan_code | sign
     overflow = Overflow.SATURATE if saturate else Overflow.SPECIAL
-    return round_float(x.value * Fraction(2) ** shift, fmt, rounding, overflow=overflow, zero_sign=x.sign)
+    rounded = round_to_format(x.value * Fraction(2) ** shift, fmt, rounding.mode, overflow=overflow, zero_sign=x.sign)
+    # The NaN of an overflow keeps the sign.
+    return rounded | sign if rounded == fmt.nan_code else rounded
 
 
 def widen(code: int, fmt: FloatFormat) -> int:
@@ -41,7 +43,7 @@ def widen(code: int, fmt: FloatFormat) -> int:
     x = decode(fmt, code)
     sign = FP32.sign_mask if x.sign else 0
     if x.kind is Kind.FINITE:
-        return round_float(x.value, FP32, RoundingCode.FLOOR, zero_sign=x.sign)
+        return round_to_format(x.value, FP32, zero_sign=x.sign)
     return sign | FP32.infinity_code | (code & fmt.fraction_mask) << FP32.fraction_bits - fmt.fraction_bits
 
 
@@ -52,12 +54,12 @@ def bf16_to_int32(code: int, shift: int) -> int:
         return INT32_MAX
     if x.kind is Kind.INFINITY:
         return -INT32_MAX - 1 if x.sign else INT32_MAX
-    integer = round_value(x.value * Fraction(2) ** shift, RoundingCode.FLOOR)
+    integer = round_to_integer(x.value * Fraction(2) ** shift, Rounding.RTD)
     return min(max(integer, -INT32_MAX - 1), INT32_MAX)
 
 
 def split_f32(code: int) -> tuple[int, ...]:
-    """Return three BF16 codes, each the nearest to what the ones before left over; 0 after one that is not finite."""
+    """Return three BF16 codes, each the nearest to the remainder of the ones before; 0 after an infinity or a NaN."""
     pieces = [narrow(code, BF16, RoundingCode.CONV_EVEN)]
     if decode(BF16, pieces[0]).kind is not Kind.FINITE:
         return pieces[0], *(0,) * (F32_PIECES - 1)

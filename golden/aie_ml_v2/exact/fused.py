@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX9, MX_BIAS, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX9, MX_BIAS, MX_BLOCK, MX_NAN_EXPONENT
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
 from bitpath.golden.aie_ml_v2.exact.blocks import Block
-from bitpath.golden.aie_ml_v2.exact.rounding import round_float, round_value
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
-from bitpath.golden.scalar.codec import Kind, Overflow, decode
-from bitpath.golden.scalar.rounding import floor_log2
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer
 
 MX9_HALF = MX_BLOCK // 2
 QUARTERS = 4
@@ -83,7 +83,7 @@ class LaneTrace:
 
     @property
     def unit(self) -> Fraction:
-        """What 1 on the grid stands for, where there is a grid."""
+        """Value of 1 unit on the alignment grid."""
         return _grid_unit(self.numerics, self.exponent)
 
 
@@ -162,8 +162,8 @@ def _product(numerics: AieNumerics, x: tuple[int, FloatFormat], y: tuple[int, Fl
 def _mx_product(numerics: AieNumerics, a: Block, b: Block, element: int) -> Fraction:
     """Return a product in units of the block pair's last place without shifts."""
     product = Fraction(a.codes[element] * b.codes[element], 1 << a.shift_of(element) + b.shift_of(element))
-    # MX4 is multiplied with zeros below its codes, which take what a shift moves down.
-    return product if numerics.mx_lossless_shift or a.fmt is MX4 else Fraction(round_value(product, RoundingCode.FLOOR))
+    # MX4 codes are multiplied with zeros appended below, which receive the bits of a right shift.
+    return product if numerics.mx_lossless_shift or a.fmt is MX4 else Fraction(round_to_integer(product, Rounding.RTD))
 
 
 def _groups(numerics: AieNumerics, a: Block, products: Sequence[Fraction]) -> list[Sequence[Fraction]]:
@@ -204,7 +204,7 @@ def _sum(lane: LaneTrace) -> LaneTrace:
     terms = []
     for i, term in enumerate(lane.terms):
         code = lane.numerics.align_rounding if i < count else lane.numerics.accumulator_align_rounding
-        terms.append(replace(term, aligned=round_value(term.value / unit, code)))
+        terms.append(replace(term, aligned=round_to_integer(term.value / unit, code.mode)))
     total = sum(term.aligned for term in terms)
     return replace(
         lane,
@@ -237,7 +237,7 @@ def _normalise(numerics: AieNumerics, value: Fraction) -> int:
         return 0
     sign = FP32.sign_mask if value < 0 else 0
     unit = Fraction(2) ** (floor_log2(value) - FP32.fraction_bits)
-    rounded = round_value(value / unit, numerics.result_rounding) * unit
+    rounded = round_to_integer(value / unit, numerics.result_rounding.mode) * unit
     if abs(rounded) < FP32.min_normal:
         return sign if numerics.flushed_zero_keeps_sign else 0
-    return round_float(rounded, FP32, RoundingCode.SYMMETRIC_FLOOR, overflow=Overflow.SPECIAL)
+    return round_to_format(rounded, FP32, Rounding.RTZ)

@@ -5,16 +5,15 @@ Ref: llvm-aie for control bits; UG1583 for rounding and saturation codes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode, Saturation
 from bitpath.golden.aie_ml_v2.declarations.modes import Mode
-from bitpath.golden.aie_ml_v2.exact.rounding import round_value
+from bitpath.golden.scalar.rounding import shift_round
 
 
 @dataclass(frozen=True)
 class IntegerLaneTrace:
-    """An integer lane's work.
+    """Trace of one multiply-accumulate of an integer lane.
 
     Attributes
     ----------
@@ -79,7 +78,7 @@ def integer_lane(mode: Mode, a: Sequence[int], b: Sequence[int], acc1: int = 0, 
 
 def srs(acc: int, shift: int, out_bits: int, rounding: RoundingCode, saturation: Saturation, signed: bool) -> int:
     """Divide an accumulator lane by ``2**shift``, round, bring into `out_bits` bits."""
-    return saturate(round_value(acc / Fraction(2) ** shift, rounding), out_bits, saturation, signed)
+    return saturate(shift_round(acc, shift, rounding.mode), out_bits, saturation, signed)
 
 
 def ups(x: int, shift: int, acc_bits: int, saturation: Saturation) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.formats.catalogue import FP32
 
 TERM_FRACTION_BITS = 26
@@ -72,9 +72,9 @@ def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: lis
     for group, own in zip(groups, exponents, strict=True):
         code = numerics.align_rounding if group is products else numerics.accumulator_align_rounding
         distance = exponent - own + TERM_FRACTION_BITS - numerics.align_fraction_bits
-        # What takes no part in the maximum is 0, which stays 0 at any distance.
+        # Terms that take no part in the maximum are 0 and stay 0 at any distance.
         shift = np.minimum(distance, LARGEST_SHIFT)
-        total = total + shift_round(_with_axes(group.value, ndim), shift, code).sum(axis=0)
+        total = total + shift_round(_with_axes(group.value, ndim), shift, code.mode).sum(axis=0)
     codes = normalise(numerics, total, exponent)
 
     nan, positive, negative = (
@@ -89,7 +89,7 @@ def add_aligned(numerics: AieNumerics, products: Terms | None, accumulators: lis
 
 
 def _with_axes(terms: np.ndarray, ndim: int) -> np.ndarray:
-    """Return [T, ...] with so many axes in all."""
+    """Return [T, ...] with `ndim` axes in all."""
     return terms.reshape(terms.shape[0], *(1,) * (ndim - terms.ndim), *terms.shape[1:])
 
 
@@ -99,7 +99,7 @@ def normalise(numerics: AieNumerics, total: np.ndarray, exponent: np.ndarray) ->
     position = np.frexp(total.astype(np.float64))[1].astype(np.int64) - 1
     shift = position - FP32.fraction_bits
     left = np.where(shift < 0, -shift, 0)
-    rounded = shift_round(total << left, np.maximum(shift, 0), numerics.result_rounding)
+    rounded = shift_round(total << left, np.maximum(shift, 0), numerics.result_rounding.mode)
     significand = np.abs(rounded)
     # A rounding carry leaves 2.0, whose fraction is 0 too.
     biased = exponent + position - numerics.align_fraction_bits - FP32.bias - 1 + (significand >> FP32.precision)

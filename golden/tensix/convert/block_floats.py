@@ -6,9 +6,9 @@ and the clamp.
 
 import numpy as np
 
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, BlockFloat, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
-from bitpath.golden.tensix.operands.rounding import shift_round
 
 MAGNITUDE_BITS = 7
 """Of BFP8, to which the narrower formats are aligned."""

@@ -6,9 +6,9 @@ FP32 words and those with 5 as FP16 words, whose unused low fraction bits are 0;
 
 import numpy as np
 
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.rounding import shift_round
 
 INTEGERS = (Format.INT32, Format.INT16, Format.INT8)
 

@@ -6,10 +6,11 @@ Ref: ttsim v1.10.0; the documents only say that it exists.
 import numpy as np
 
 from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics, Tie
-from bitpath.golden.tensix.operands.rounding import shift_round
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 ACCUMULATING_FORMATS = (Format.FP32, Format.BF16, Format.FP16)
 CANCELLATION_EXPONENT = 30
@@ -65,7 +66,7 @@ def _add_fp16(numerics: TensixNumerics, old: np.ndarray, new: np.ndarray) -> np.
     total = values[0] + values[1]
     # frexp counts the bits exactly: sums are below 2**43.
     shift = np.frexp(total.astype(np.float64))[1].astype(np.int64) - 11
-    significand = np.abs(shift_round(total << np.maximum(-shift, 0), np.maximum(shift, 0), Tie.EVEN))
+    significand = np.abs(shift_round(total << np.maximum(-shift, 0), np.maximum(shift, 0), Rounding.RNE))
     carry = significand >> 11
     biased = shift + 1 + carry
     sign = (total < 0).astype(np.int64) << 15

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.formats.sources import Choice, Source
 
 
@@ -18,24 +19,20 @@ class Masking(Enum):
     SRCA_STYLE = "srca_style"  # both by the style, which follows SrcA's format
 
 
-class Tie(Enum):
-    """Where a value halfway between two neighbours goes; every other value goes to the nearest."""
-
-    AWAY = "away"  # from zero
-    UP = "up"  # to +infinity
-    EVEN = "even"
-
-
 class BfpRange(Enum):
-    """What becomes of a block floating-point datum whose exponent leaves the field during unpacking."""
+    """Treatment of a block floating-point datum whose exponent leaves the field during unpacking."""
 
     WRAP = "wrap"  # modulo the field
     FLUSH = "flush"  # zero of its sign
 
 
+TIES = (Rounding.RNE, Rounding.RNA, Rounding.RNU)
+"""Roundings that the machine may use; all round to nearest and differ in ties."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TensixNumerics:
-    """What the Matrix unit and its unpackers and packers compute, where documents and simulators leave it open.
+    """Numerics of the Matrix unit, unpackers and packers that documents and simulators leave open.
 
     Attributes
     ----------
@@ -65,10 +62,10 @@ class TensixNumerics:
     masking: Masking
     group: int
     product_guard_bits: int
-    product_tie: Tie
-    sum_tie: Tie
-    dst_tie: Tie
-    final_tie: Tie
+    product_tie: Rounding
+    sum_tie: Rounding
+    dst_tie: Rounding
+    final_tie: Rounding
     pre_round: bool
     empty_terms_in_maximum: bool
     zero_terms_keep_bias: bool
@@ -82,6 +79,9 @@ class TensixNumerics:
     def __post_init__(self) -> None:
         if self.group not in (4, 8, 16):
             raise ValueError(f"group must be 4, 8 or 16, not {self.group}")
+        for name in ("product_tie", "sum_tie", "dst_tie", "final_tie"):
+            if getattr(self, name) not in TIES:
+                raise ValueError(f"{name} must be RNE, RNA or RNU, not {getattr(self, name).name}")
         if not 0 <= self.product_guard_bits <= 13:
             raise ValueError(f"product_guard_bits must be 0 to 13, not {self.product_guard_bits}")
         if self.src_a_row_step not in (8, 16):
@@ -128,10 +128,10 @@ WORMHOLE = Preset(
         masking=Masking.OWN_FORMAT,
         group=8,
         product_guard_bits=0,
-        product_tie=Tie.AWAY,
-        sum_tie=Tie.UP,
-        dst_tie=Tie.AWAY,
-        final_tie=Tie.AWAY,
+        product_tie=Rounding.RNA,
+        sum_tie=Rounding.RNU,
+        dst_tie=Rounding.RNA,
+        final_tie=Rounding.RNA,
         pre_round=True,
         empty_terms_in_maximum=True,
         zero_terms_keep_bias=True,
@@ -239,4 +239,4 @@ CHOICES = (
         source=_ttsim("the sign is set only when the datum's own magnitude is not zero"),
     ),
 )
-"""What stands beside the presets in the README's table."""
+"""Rules that no field switches; `bitpath numerics` lists them behind the presets."""

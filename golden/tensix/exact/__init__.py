@@ -1,6 +1,6 @@
 """Tenstorrent Wormhole's Tensix Matrix unit on scalars, in unbounded integers and fractions."""
 
-from bitpath.golden.tensix.exact.accumulate import Accumulation, accumulate, accumulate_integer, round_tie
+from bitpath.golden.tensix.exact.accumulate import Accumulation, accumulate, accumulate_integer
 from bitpath.golden.tensix.exact.conversions import (
     early_float,
     early_int8,
@@ -58,7 +58,6 @@ __all__ = [
     "pack_block",
     "read_source",
     "relu",
-    "round_tie",
     "trace_dot16",
     "trace_dot16_integer",
     "unpack_block",

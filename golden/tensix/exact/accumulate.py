@@ -6,11 +6,10 @@ Ref: ttsim v1.10.0, the only public exact statement; tt-isa-documentation 393047
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
 
-from bitpath.golden.scalar.rounding import floor_log2
+from bitpath.golden.scalar.rounding import floor_log2, round_to_integer, shift_round
 from bitpath.golden.tensix.declarations.formats import Style
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics, Tie
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 SUM_FRACTION_BITS = 23
 """Fraction bits of the addends."""
@@ -39,18 +38,6 @@ class Accumulation:
     total: int
     quirk: bool
     result: int
-
-
-def round_tie(value: Fraction, tie: Tie) -> int:
-    """Round to the nearest integer, halves as `tie` says."""
-    match tie:
-        case Tie.UP:
-            return floor(value + Fraction(1, 2))
-        case Tie.AWAY:
-            magnitude = floor(abs(value) + Fraction(1, 2))
-            return magnitude if value >= 0 else -magnitude
-        case Tie.EVEN:
-            return round(value)
 
 
 def dst_fields(style: Style, dst32: bool) -> tuple[int, int]:
@@ -87,11 +74,11 @@ def accumulate(
     terms = [(significand, each, numerics.sum_tie) for significand, each in sums]
     terms.append((dst_significand, dst_exponent, numerics.dst_tie))
     fraction_bits = SUM_FRACTION_BITS
-    addends = [round_tie(Fraction(value, 1 << exponent - each), tie) for value, each, tie in terms]
+    addends = [shift_round(value, exponent - each, tie) for value, each, tie in terms]
     if not dst32 and numerics.pre_round:
         fraction_bits = NARROW_FRACTION_BITS
-        dropped = 1 << SUM_FRACTION_BITS - fraction_bits
-        addends = [round_tie(Fraction(value, dropped), tie) for value, (_, _, tie) in zip(addends, terms, strict=True)]
+        dropped = SUM_FRACTION_BITS - fraction_bits
+        addends = [shift_round(value, dropped, tie) for value, (_, _, tie) in zip(addends, terms, strict=True)]
     total = sum(addends)
     quirk = dst32 and numerics.minus_one_quirk and total == -1
     result = (
@@ -108,7 +95,7 @@ def encode_dst(numerics: TensixNumerics, value: Fraction, exponent: int, style: 
         return 0
     exponent_bits, fraction_bits = dst_fields(style, dst32)
     position = floor_log2(value)
-    significand = abs(round_tie(value / Fraction(2) ** (position - fraction_bits), numerics.final_tie))
+    significand = abs(round_to_integer(value / Fraction(2) ** (position - fraction_bits), numerics.final_tie))
     if significand == 1 << fraction_bits + 1:
         significand, position = 1 << fraction_bits, position + 1
     biased = exponent + position

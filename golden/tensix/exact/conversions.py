@@ -4,11 +4,11 @@ Ref: tt-isa-documentation 3930471, FloatBitPatterns, Unpackers and Packers; ttsi
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
-from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics, Tie
-from bitpath.golden.tensix.exact.accumulate import round_tie
+from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
 
 
 def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_format: Format, *, unsigned: bool) -> int:
@@ -38,7 +38,7 @@ def fp16_source(code: int) -> int:
 
 
 def fp32_to_fp16(code: int) -> int:
-    """Convert FP32 to FP16: truncate the fraction, saturate, make what is far below the range a zero of its sign."""
+    """Convert FP32 to FP16: truncate the fraction, saturate, flush numbers far below the range to a signed zero."""
     sign, exponent, fraction = code >> 31, (code >> 23 & 0xFF) - 127 + 15, code >> 13 & 0x3FF
     if exponent < 0:
         return sign << 15
@@ -68,7 +68,7 @@ def unpack_block(numerics: TensixNumerics, fmt: Format, exponent: int, datums: S
 
 def round_field(numerics: TensixNumerics, magnitude: int, dropped: int) -> int:
     """Round a code without its sign to fewer fraction bits, a carry going into the exponent."""
-    return round_tie(Fraction(magnitude, 1 << dropped), numerics.final_tie) << dropped
+    return shift_round(magnitude, dropped, numerics.final_tie) << dropped
 
 
 def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst32: bool) -> int:
@@ -91,9 +91,9 @@ def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst3
     return word & 0x80000000 | rounded if rounded >= 1 << 23 else 0
 
 
-def early_int8(word: int, *, unsigned: bool, shift: int = 0, tie: Tie = Tie.AWAY) -> int:
+def early_int8(word: int, *, unsigned: bool, shift: int = 0, tie: Rounding = Rounding.RNA) -> int:
     """Divide the magnitude of one INT32 Dst word by ``2**shift``, round and clamp it to 8 bits."""
-    sign, magnitude = word >> 31, round_tie(Fraction(word & 0x7FFFFFFF, 1 << shift), tie)
+    sign, magnitude = word >> 31, shift_round(word & 0x7FFFFFFF, shift, tie)
     if unsigned:
         return 0 if sign else min(magnitude, 255)
     return sign << 7 | min(magnitude, 127)
@@ -158,7 +158,7 @@ def pack_block(numerics: TensixNumerics, fmt: Format, codes: Sequence[int]) -> t
     for code, exponent in zip(codes, exponents, strict=True):
         fraction = (code & (1 << fraction_bits) - 1) >> fraction_bits - 7
         significand = fraction + (128 if exponent else 0)
-        magnitude = min(round_tie(Fraction(significand, 1 << shared - exponent + 1), numerics.final_tie), 127)
+        magnitude = min(shift_round(significand, shared - exponent + 1, numerics.final_tie), 127)
         magnitude >>= 7 - block.magnitude_bits
         datums.append(magnitude + (code >> 15 << block.magnitude_bits if magnitude else 0))
     return shared, datums

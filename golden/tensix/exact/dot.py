@@ -5,8 +5,8 @@ Ref: ttsim v1.10.0, the only public exact statement; tt-isa-documentation 393047
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
+from bitpath.golden.scalar.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact.accumulate import (
@@ -14,7 +14,6 @@ from bitpath.golden.tensix.exact.accumulate import (
     Accumulation,
     accumulate,
     accumulate_integer,
-    round_tie,
 )
 from bitpath.golden.tensix.exact.multiplier import (
     PRODUCT_FRACTION_BITS,
@@ -62,7 +61,7 @@ class Dot16Trace:
 
     @property
     def result(self) -> int:
-        """The Dst word."""
+        """The resulting Dst word."""
         return self.accumulation.result
 
 
@@ -115,12 +114,9 @@ def trace_dot16(
         if highest <= 0:
             terms, exponent = [0] * len(group), 0
         else:
-            # A product above the maximum is one that does not count: it is empty, and stays 0 wherever it is moved.
+            # A product above the maximum does not count: it is empty and stays 0 after any shift.
             terms = [
-                round_tie(
-                    Fraction((-1) ** p.sign * p.magnitude * scale) / Fraction(2) ** (highest - p.exponent),
-                    numerics.product_tie,
-                )
+                shift_round((-1) ** p.sign * p.magnitude * scale, highest - p.exponent, numerics.product_tie)
                 for p in group
             ]
             exponent = highest
@@ -224,7 +220,7 @@ def add(
     for each, flip in ((x, False), (y, subtract)):
         if not each.is_zero:
             signed = (-1) ** (each.sign ^ flip) * each.significand
-            total += round_tie(Fraction(signed, 1 << exponent - each.exponent), numerics.product_tie)
+            total += shift_round(signed, exponent - each.exponent, numerics.product_tie)
     if style is Style.FP16 and dst32:
         exponent = exponent + 127 - 15 if exponent else rebias(style, dst32)
     term = total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS, exponent

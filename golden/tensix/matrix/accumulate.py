@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.rounding import shift_round
 
 SUM_FRACTION_BITS = 23
 """Fraction bits of the addends."""

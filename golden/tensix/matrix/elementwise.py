@@ -6,6 +6,7 @@ Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits
 import numpy as np
 
 from bitpath.golden.arrays.arguments import member
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers
@@ -19,7 +20,6 @@ from bitpath.golden.tensix.operands.arguments import (
     numerics_with,
     source_format,
 )
-from bitpath.golden.tensix.operands.rounding import shift_round
 from bitpath.golden.tensix.operands.sources import (
     ANY_ZERO,
     ZERO_EXPONENT,
@@ -164,7 +164,7 @@ def _check(
     srca_format: Format | int | str | None,
     srcb_format: Format | int | str | None,
 ) -> tuple[Style, tuple[Format, Format]]:
-    """Check what the operations share; return the style and the formats of SrcA and SrcB."""
+    """Check the shared arguments; return the style and the formats of SrcA and SrcB."""
     style = member("style", style, Style)
     formats = source_format("srca_format", srca_format, style), source_format("srcb_format", srcb_format, style)
     check_dst32(style, dst32)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import member
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers, dst_fields
@@ -22,7 +23,6 @@ from bitpath.golden.tensix.operands.arguments import (
     numerics_with,
     source_format,
 )
-from bitpath.golden.tensix.operands.rounding import shift_round
 from bitpath.golden.tensix.operands.sources import (
     ANY_ZERO,
     exponent_mask,
@@ -141,7 +141,7 @@ def gapool(
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
 ) -> np.ndarray:
-    """GAPOOL: MVMUL on the upper four rows of SrcB and Dst; Dst rows 4 to 7 stay. Arguments are `mvmul`'s."""
+    """GAPOOL: MVMUL on the upper four rows of SrcB and Dst; Dst rows 4 to 7 stay. The arguments are those of `mvmul`."""
     numerics = numerics_with(quirk, numerics)
     rows = BLOCK_ROWS // 2
     check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)

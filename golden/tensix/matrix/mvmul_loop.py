@@ -11,8 +11,9 @@ from numba import njit
 
 from bitpath.golden.arrays.backend import in_parallel, owned, shares
 from bitpath.golden.arrays.bits import code64, kernel, left32, right32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics, Tie
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 COLUMNS = WORD_COLUMNS
 BLOCKS = 128
@@ -52,12 +53,12 @@ class SourceFields(NamedTuple):
 
 
 def supports(numerics: TensixNumerics) -> bool:
-    """Whether the kernel adds as these numerics say: with the ties of every preset, whatever the other fields."""
+    """Return True if the kernel implements these numerics: the ties of the presets, any values of the other fields."""
     return (numerics.product_tie, numerics.sum_tie, numerics.dst_tie, numerics.final_tie) == (
-        Tie.AWAY,
-        Tie.UP,
-        Tie.AWAY,
-        Tie.AWAY,
+        Rounding.RNA,
+        Rounding.RNU,
+        Rounding.RNA,
+        Rounding.RNA,
     )
 
 
@@ -118,7 +119,7 @@ def _field(word, exponent_mask, fraction_mask, right, field_mask, left):
 
 @njit(forceinline=True)
 def _exponent(word, exponent_mask, field, empty_terms):
-    """Return a source word's exponent, or what stands for a zero and for an operand that does not count."""
+    """Return a source word's exponent, or the marker of a zero or of an operand that does not count."""
     exponent = word >> 10 & exponent_mask
     counted = exponent if (field != 0) | (empty_terms != 0) else np.int32(EMPTY_EXPONENT)
     return counted if exponent else np.int32(ZERO_EXPONENT)

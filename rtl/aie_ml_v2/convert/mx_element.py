@@ -1,4 +1,10 @@
-"""An FP32 number as an element of a block.
+"""Element of an MX block: an FP32 number as a signed code for a given block exponent.
+
+::
+
+     significand      1 fraction: 23 bits |
+     shifted right by (shared - exponent - shift bit), plus the bits that the format is shorter than MX9
+     window           kept: 7 bits | G | sticky          rounded; above the largest code: saturated
 
 Ref: amd-quark 0.13, both implementations; llvm-aie for the rounding code.
 """
@@ -7,40 +13,39 @@ from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.codes import MX9
+from bitpath.golden.aie_ml_v2.declarations.codes import MX9, RoundingCode
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import CODE_BITS, MX_EXPONENT_BITS, MxCode, MxControl
-from bitpath.rtl.aie_ml_v2.convert.round_decision import RoundDecision
 from bitpath.rtl.common.arithmetic.align import Align, Dropped, shift_of
+from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 MAGNITUDE_BITS = MX9.magnitude_bits
-"""Kept of a significand at the shared exponent by the widest format; the others keep its upper bits."""
+"""Kept bits at the shared exponent in the widest format; the other formats keep the upper ones."""
 MAX_SHIFT = 15
-"""From MAGNITUDE_BITS + 1 on a number is less than half a unit, so that the largest shift of as many bits stands for all."""
+"""Shifts saturate here: from MAGNITUDE_BITS + 1 on the whole significand is below the guard bit."""
 SHIFT_BITS = MAX_SHIFT.bit_length()
+"""Bits of the saturated shift."""
 
 
 class MxElement(wiring.Component):
-    """A float as a signed code under a block's exponent, which is no smaller than its own. Combinational.
+    """Signed code of a float whose exponent is not above the block's; combinational.
 
-    The significand, with its hidden bit unless it is subnormal, keeps the format's magnitude bits at the shared exponent,
-    and one more below where its pair has the shift bit; what falls below is rounded, and what rounds out of the range
-    becomes the largest magnitude.
+    A set shift bit halves the unit of the code. A rounded number out of range saturates to the largest magnitude.
 
     Parameters
     ----------
-    flush : whether subnormals are zeros first.
-    min_code : whether ``-2**m`` is in the range.
+    flush : True to read subnormals as zeros.
+    min_code : True if ``-2**m`` is a valid code.
 
     Members
     -------
-    i : In(32), FP32; exponent 255 is read as any other
+    i : In(32), FP32; exponent 255 is read like any other
     shared : In(8), the block's biased exponent
-    shifted : In(1), the pair's shift bit; the float's exponent is below the shared one then
+    shifted : In(1), the pair's shift bit; if set, the float's exponent must be below ``shared``
     control : In(MxControl)
     o : Out(signed(8))
-    leaves : Out(1), whether the rounded number is out of the range
+    leaves : Out(1), 1 if the rounded number is out of range
     """
 
     clocked = False
@@ -65,7 +70,7 @@ class MxElement(wiring.Component):
         exponent = self.i[FP32.fraction_bits : FP32.width - 1]
         negative = self.i[-1]
 
-        # A subnormal, which counts from exponent 1, is a place higher under exponent 0, and has no hidden bit.
+        # A subnormal has exponent 1 and no hidden bit: under exponent 0 it is one place higher.
         normal = Cat(fraction, 1)
         subnormal = Const(0, FP32.precision) if self.flush else Cat(0, fraction)
         significand = Mux(exponent.any(), normal, subnormal)
@@ -77,21 +82,21 @@ class MxElement(wiring.Component):
                 with m.Case(code) if code is not MxCode.MX4 else m.Default():
                     m.d.comb += [fewer.eq(MAGNITUDE_BITS - code.fmt.magnitude_bits), top.eq(code.fmt.max_code)]
         distance = Signal(MX_EXPONENT_BITS + 1)
-        # With the shift bit the exponent is below the shared one, so that the distance is not negative.
+        # A set shift bit implies an exponent below the shared one, so the distance is not negative.
         m.d.comb += distance.eq(self.shared - exponent - self.shifted + fewer)
         align = instantiate(m, platform, "align", Align, FP32.precision, MAGNITUDE_BITS + 1, MAX_SHIFT, Dropped.STICKY)
         m.d.comb += [align.i.eq(significand), align.shift.eq(shift_of(distance, SHIFT_BITS))]
         sticky, guard, kept = align.o[0], align.o[1], align.o[2:]
 
-        decision = instantiate(m, platform, "decision", RoundDecision, False)
+        decision = instantiate(m, platform, "decision", RoundIncrement, RoundingCode, False)
         m.d.comb += [
-            decision.rounding.eq(self.control.rounding),
+            decision.mode.eq(self.control.rounding),
             decision.negative.eq(negative),
             decision.odd.eq(kept[0]),
             decision.guard.eq(guard),
             decision.sticky.eq(sticky),
         ]
-        # The carry makes 2**m at most, which the most negative code is.
+        # A rounding carry gives at most 2**m, the magnitude of the most negative code.
         rounded = Signal(CODE_BITS)
         magnitude = Signal(CODE_BITS)
         above = rounded > top

@@ -1,4 +1,9 @@
-"""One accumulator lane, shifted, rounded and saturated.
+"""SRS lane: ``o = saturate(round(i / 2**shift))`` of one accumulator lane.
+
+::
+
+     i shifted left by LEFT (4):   sign-extended lane | 0 0 0 0
+     shifted right by shift + 4:           kept bits  | G | sticky          kept: width + 4 bits
 
 Ref: AM027, "Fixed-Point SRS and UPS Conversions"; UG1583 for rounding and saturation codes and for negative shifts.
 """
@@ -7,34 +12,33 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, Saturation
+from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
 from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
-from bitpath.rtl.aie_ml_v2.convert.round_decision import RoundDecision
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
+from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 
 LEFT = -SRS_SHIFTS.start
-"""Places that the largest shift to the left goes."""
+"""The largest left shift, in bits."""
 MAX_SHIFT = SRS_SHIFTS.stop - 1 + LEFT
-"""A shift right from where the largest shift to the left has brought a number."""
+"""The largest right shift after the fixed left shift by LEFT."""
 
 
 class SrsLane(wiring.Component):
-    """``i / 2**shift``, rounded to an integer, then brought into 8, 16 or 32 bits. Combinational.
+    """``i / 2**shift`` rounded to an integer of 8, 16 or 32 bits; combinational.
 
-    Shifts to the left are exact. Without saturation the high bits are dropped. ``overflow`` says that the result is not
-    the rounded number.
+    Left shifts (negative ``shift``) are exact. Without saturation the high bits are discarded.
 
     Parameters
     ----------
-    width : bits of the accumulator lane, 32 or 64. A lane of 64 takes one of 32 too, sign-extended.
+    width : bits of the accumulator lane, 32 or 64. A lane of 64 bits also converts sign-extended 32-bit accumulators.
 
     Members
     -------
     i : In(signed(width))
     control : In(SrsControl)
-    o : Out(16), or Out(32) of a lane of 64; in the low bits, zeros above
-    overflow : Out(1)
+    o : Out(16), Out(32) if width is 64; the element is in the low bits, zeros above
+    overflow : Out(1), 1 if ``o`` is not the rounded number
     """
 
     clocked = False
@@ -55,7 +59,7 @@ class SrsLane(wiring.Component):
         m = Module()
         control = self.control
         kept_width = self.width + LEFT
-        # One bit below the kept ones is the guard; Align adds the sticky bit.
+        # Align keeps kept_width bits and the guard bit, and appends the sticky bit.
         align = instantiate(
             m, platform, "align", Align, kept_width, kept_width + 1, MAX_SHIFT, Dropped.STICKY, twos_complement=True
         )
@@ -64,15 +68,15 @@ class SrsLane(wiring.Component):
             align.shift.eq(control.shift + LEFT),
         ]
         sticky, guard, kept = align.o[0], align.o[1], align.o[2:]
-        decision = instantiate(m, platform, "decision", RoundDecision, True)
+        decision = instantiate(m, platform, "decision", RoundIncrement, RoundingCode, True)
         m.d.comb += [
-            decision.rounding.eq(control.rounding),
+            decision.mode.eq(control.rounding),
             decision.negative.eq(kept[-1]),
             decision.odd.eq(kept[0]),
             decision.guard.eq(guard),
             decision.sticky.eq(sticky),
         ]
-        # What is rounded has gone right, which leaves room for the carry.
+        # A rounded number was shifted right by at least 1 bit, which leaves room for the carry.
         rounded = Signal(signed(kept_width))
         m.d.comb += rounded.eq(kept.as_signed() + decision.up)
 
@@ -89,7 +93,7 @@ class SrsLane(wiring.Component):
         return m
 
     def _fit(self, m: Module, rounded: Value, bits: int, saturates: Value, symmetric: Value) -> None:
-        """Drive the outputs for a result of so many bits."""
+        """Drive the outputs for a result of ``bits`` bits."""
         highest, lowest = (1 << bits - 1) - 1, -(1 << bits - 1)
         limit = Signal(bits, name=f"limit_{bits}")
         outside = Signal(name=f"outside_{bits}")

@@ -8,8 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.common.arithmetic.round_increment import increment
 
 
 class Dropped(Enum):
@@ -92,6 +91,6 @@ class Align(wiring.Component):
                 m.d.comb += self.o.eq(Cat(sticky, value))
             case Dropped.NEAREST_EVEN:
                 guard, kept = value[0], value[1:]
-                up = rounds_up(Tie.EVEN, odd=kept[0], guard=guard, sticky=sticky, negative=Const(0))
+                up = increment(Rounding.RNE, odd=kept[0], guard=guard, sticky=sticky, negative=Const(0))
                 m.d.comb += self.o.eq(kept + up)
         return m

@@ -6,9 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up
 from bitpath.rtl.common.arithmetic.raw import SPECIAL
+from bitpath.rtl.common.arithmetic.round_increment import increment
 
 
 class Round(wiring.Component):
@@ -80,15 +79,12 @@ class Round(wiring.Component):
 
         # The carry of a significand that rounds up to the next power of two runs into the exponent field, which is what
         # that number needs; from the largest subnormal it makes the smallest normal number.
-        if self.rounding is Rounding.RNE:
-            increment = rounds_up(Tie.EVEN, odd=kept[0], guard=guard, sticky=sticky, negative=i.sign)
-        else:
-            increment = Const(0)
+        up = increment(self.rounding, odd=kept[0], guard=guard, sticky=sticky, negative=i.sign)
         biased = Signal(exponent_width + 1)
         rounded = Signal(exponent_width + 1 + fmt.fraction_bits)
         m.d.comb += [
             biased.eq(Mux(subnormal, 0, i.exponent + fmt.bias)),
-            rounded.eq(Cat(kept[: fmt.fraction_bits], biased) + increment),
+            rounded.eq(Cat(kept[: fmt.fraction_bits], biased) + up),
         ]
         overflow = rounded > fmt.max_code
         # Only a tiny sum has the hidden bit clear, and only there may the field stay 0.

@@ -6,9 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up_inverted
 from bitpath.rtl.common.arithmetic.raw import SPECIAL
+from bitpath.rtl.common.arithmetic.round_increment import increment_inverted
 
 
 class RoundSigned(wiring.Component):
@@ -100,5 +99,4 @@ class RoundSigned(wiring.Component):
     def _up(self) -> Value:
         """Whether the significand is to be one more."""
         guard, odd = self.i.digits[:2]
-        tie = None if self.rounding is Rounding.RTZ else Tie.EVEN
-        return rounds_up_inverted(tie, odd=odd, guard=guard, sticky=self.i.sticky, negative=self.i.sign)
+        return increment_inverted(self.rounding, odd=odd, guard=guard, sticky=self.i.sticky, negative=self.i.sign)

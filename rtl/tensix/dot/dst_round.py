@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.tensix.declarations.formats import DST32
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.rtl.common.arithmetic.nearest import rounds_up_inverted
+from bitpath.rtl.common.arithmetic.round_increment import increment_inverted
 from bitpath.rtl.tensix.dot.dst_add import INTEGER_BITS
 from bitpath.rtl.tensix.dot.dst_normalize import FLOAT_BITS, NORMAL
 from bitpath.rtl.tensix.dot.layouts import DotControl, StyleCode
@@ -98,7 +98,7 @@ class DstRound(wiring.Component):
         odd, guard, below = self.normal.value[last], self.normal.value[last - 1], self.normal.value[: last - 1]
         # A negative magnitude lacks one unit of bit 0; it carries into the guard bit if all bits below are 1.
         sticky = Mux(sign, ~below.all(), below.any())
-        return rounds_up_inverted(self.numerics.final_tie, odd=odd, guard=guard, sticky=sticky, negative=sign)
+        return increment_inverted(self.numerics.final_tie, odd=odd, guard=guard, sticky=sticky, negative=sign)
 
 
 def _all(bit: Value, width: int) -> Value:

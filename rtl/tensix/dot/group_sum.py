@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.common.arithmetic.add_tree import AddTree
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
-from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.common.arithmetic.round_increment import increment
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.fidelity_multiplier import PRODUCT_BITS
 from bitpath.rtl.tensix.dot.products import product_layout
@@ -71,7 +71,7 @@ class GroupSum(wiring.Component):
                 aligned.eq(align.o),
                 tree.magnitude[k].eq(aligned.kept),
                 tree.up[k].eq(
-                    rounds_up(
+                    increment(
                         numerics.product_tie,
                         odd=aligned.kept[0],
                         guard=aligned.guard,

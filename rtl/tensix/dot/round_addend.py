@@ -13,8 +13,8 @@ from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up, tie_goes_up
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.rtl.common.arithmetic.round_increment import goes_up, increment
 
 NARROW_DROPPED = 13
 """Fraction bits that the second rounding discards: 10 of 23 are kept."""
@@ -44,7 +44,7 @@ class RoundAddend(wiring.Component):
 
     clocked = False
 
-    def __init__(self, width: int, tie: Tie, pre_round: bool, twos_complement: bool):
+    def __init__(self, width: int, tie: Rounding, pre_round: bool, twos_complement: bool):
         self.width, self.tie, self.pre_round, self.twos_complement = width, tie, pre_round, twos_complement
         super().__init__(
             {
@@ -62,7 +62,7 @@ class RoundAddend(wiring.Component):
         sticky, guard, kept = self.i[0], self.i[1], self.i[2:]
         number = {"negative": self.negative, "twos_complement": self.twos_complement}
         up = Signal()
-        m.d.comb += up.eq(rounds_up(self.tie, odd=kept[0], guard=guard, sticky=sticky, **number))
+        m.d.comb += up.eq(increment(self.tie, odd=kept[0], guard=guard, sticky=sticky, **number))
         # -(x + up) = ~x + (1 - up), at the weight of either increment; a signed number is not inverted.
         inverted = Const(0) if self.twos_complement else self.negative
         value = kept ^ inverted.replicate(self.width)
@@ -73,7 +73,7 @@ class RoundAddend(wiring.Component):
         # Discarded bits plus the first increment against half a unit, the highest discarded bit.
         dropped, odd = kept[: NARROW_DROPPED - 1], kept[NARROW_DROPPED]
         half = kept[NARROW_DROPPED - 1]
-        tie_up = tie_goes_up(self.tie, odd=odd, **number)
+        tie_up = goes_up(self.tie, odd=odd, **number)
         up_again = Signal()
         m.d.comb += [
             up_again.eq((half & (dropped.any() | up | tie_up)) | (dropped.all() & up & tie_up)),

@@ -12,9 +12,9 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.common.arithmetic.round_increment import increment
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.unpack.float_word import FloatWord
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS
@@ -36,7 +36,7 @@ class BlockEncode(wiring.Component):
 
     Parameters
     ----------
-    tie : rounding mode; on magnitudes, UP and AWAY are the same.
+    tie : rounding mode; on magnitudes, RNU and RNA are the same.
 
     Members
     -------
@@ -48,7 +48,7 @@ class BlockEncode(wiring.Component):
 
     clocked = False
 
-    def __init__(self, tie: Tie):
+    def __init__(self, tie: Rounding):
         self.tie = tie
         super().__init__(
             {
@@ -74,7 +74,7 @@ class BlockEncode(wiring.Component):
         whole = shifted[MAX_SHIFT:]
         guard = shifted[MAX_SHIFT - 1]
         sticky = shifted[: MAX_SHIFT - 1].any()
-        up = rounds_up(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
+        up = increment(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
         rounded = Signal(SIGNIFICAND_BITS)
         magnitude = Signal(MAGNITUDE_BITS)
         m.d.comb += [

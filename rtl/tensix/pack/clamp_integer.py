@@ -9,9 +9,9 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import DST32
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.common.arithmetic.round_increment import increment
 from bitpath.rtl.tensix.pack.layouts import DESCALE_SHIFT_BITS
 
 SIGNED_BITS = 7
@@ -26,7 +26,7 @@ class ClampInteger(wiring.Component):
 
     Parameters
     ----------
-    tie : rounding mode; on magnitudes, UP and AWAY are the same.
+    tie : rounding mode; on magnitudes, RNU and RNA are the same.
 
     Members
     -------
@@ -40,7 +40,7 @@ class ClampInteger(wiring.Component):
 
     clocked = False
 
-    def __init__(self, tie: Tie):
+    def __init__(self, tie: Rounding):
         self.tie = tie
         super().__init__(
             {
@@ -60,7 +60,7 @@ class ClampInteger(wiring.Component):
         m.d.comb += shifted.eq(Cat(Const(0, MAX_SHIFT), magnitude) >> self.shift)
         whole = shifted[MAX_SHIFT:]
         guard, sticky = shifted[MAX_SHIFT - 1], shifted[: MAX_SHIFT - 1].any()
-        up = rounds_up(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
+        up = increment(self.tie, odd=whole[0], guard=guard, sticky=sticky, negative=Const(0))
 
         # Overflow: a carry out of the low bits, or any bit above them.
         rounded = Signal(UNSIGNED_BITS + 1)

@@ -11,9 +11,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import DST32, EXPONENT5_FORMATS, Format
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up
+from bitpath.rtl.common.arithmetic.round_increment import increment
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pack.clamp_integer import ClampInteger
 from bitpath.rtl.tensix.pack.layouts import PackControl
@@ -48,7 +48,7 @@ class EarlyConversion(wiring.Component):
 
     Parameters
     ----------
-    tie : rounding mode; on magnitudes, UP and AWAY are the same.
+    tie : rounding mode; on magnitudes, RNU and RNA are the same.
 
     Members
     -------
@@ -59,7 +59,7 @@ class EarlyConversion(wiring.Component):
 
     clocked = False
 
-    def __init__(self, tie: Tie):
+    def __init__(self, tie: Rounding):
         self.tie = tie
         super().__init__({"word": In(DST32.width), "control": In(PackControl), "o": Out(FloatWord)})
 
@@ -68,13 +68,13 @@ class EarlyConversion(wiring.Component):
         control = self.control
         short = Signal()
         m.d.comb += short.eq(control.mid_format.matches(*SHORT_FORMATS))
-        placed = Signal(FloatWord)
+        source = Signal(FloatWord)
         with m.If(control.dst32):
-            m.d.comb += placed.eq(self.word)
+            m.d.comb += source.eq(self.word)
         with m.Elif(short):
-            m.d.comb += placed.eq(float_word(self.word, FP16))
+            m.d.comb += source.eq(float_word(self.word, FP16))
         with m.Else():
-            m.d.comb += placed.eq(float_word(self.word, BF16))
+            m.d.comb += source.eq(float_word(self.word, BF16))
 
         clamp = instantiate(m, platform, "clamp", ClampInteger, self.tie)
         m.d.comb += [
@@ -93,21 +93,21 @@ class EarlyConversion(wiring.Component):
         m.d.comb += [
             rounds.eq(~control.raw & control.mid_format.matches(*ROUNDED_FRACTION_BITS)),
             # A 5-bit exponent never sets all 8 bits.
-            nan.eq(placed.exponent.all()),
-            magnitude.eq(Cat(placed.fraction & ~Mux(rounds & nan, FP32.fraction_mask, 0), placed.exponent)),
+            nan.eq(source.exponent.all()),
+            magnitude.eq(Cat(source.fraction & ~Mux(rounds & nan, FP32.fraction_mask, 0), source.exponent)),
             # Infinity has no discarded bits, so no carry leaves the exponent field.
             rounded.eq(magnitude + Mux(rounds, self._increment(magnitude, below, half), 0)),
         ]
         # Overflow of a 5-bit exponent sets bit 5 of the 8-bit field.
         saturated = short & rounded.exponent[FP16.exponent_bits]
-        flushed = ~rounded.exponent.any() | (~control.dst32 & ~placed.exponent.any())
+        flushed = ~rounded.exponent.any() | (~control.dst32 & ~source.exponent.any())
         with m.If(control.mid_format == Format.INT8):
             m.d.comb += [self.o.fraction.eq(clamp.magnitude), self.o.sign.eq(clamp.sign)]
         with m.Elif(~(rounds & flushed)):
             m.d.comb += [
                 self.o.fraction.eq(Mux(saturated, FP32.fraction_mask, rounded.fraction) & ~below),
                 self.o.exponent.eq(Mux(saturated, FP16.exponent_mask, rounded.exponent)),
-                self.o.sign.eq(placed.sign),
+                self.o.sign.eq(source.sign),
             ]
         return m
 
@@ -134,4 +134,4 @@ class EarlyConversion(wiring.Component):
         """Return the rounding increment: one unit in the last kept place, or 0."""
         unit = half << 1
         guard, sticky, odd = ((magnitude & bits).any() for bits in (half, below & ~half, unit))
-        return Mux(rounds_up(self.tie, odd=odd, guard=guard, sticky=sticky, negative=Const(0)), unit, 0)
+        return Mux(increment(self.tie, odd=odd, guard=guard, sticky=sticky, negative=Const(0)), unit, 0)

@@ -8,10 +8,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import Format
-from bitpath.golden.tensix.declarations.numerics import Tie
-from bitpath.rtl.common.arithmetic.nearest import rounds_up
 from bitpath.rtl.common.arithmetic.normalize import Normalize
+from bitpath.rtl.common.arithmetic.round_increment import increment
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.pack.l1_add import L1Sum
@@ -60,7 +60,7 @@ class L1Round(wiring.Component):
                 with m.Case(fmt) if fmt is not Format.FP16 else m.Default():
                     dropped = FP32.fraction_bits - FIELDS[fmt].fraction_bits
                     guard, sticky, odd = extended[dropped + 1], extended[: dropped + 1].any(), extended[dropped + 2]
-                    up = rounds_up(Tie.EVEN, odd=odd, guard=guard, sticky=sticky, negative=normal.sign)
+                    up = increment(Rounding.RNE, odd=odd, guard=guard, sticky=sticky, negative=normal.sign)
                     m.d.comb += unit.eq(Mux(up, 1 << dropped, 0))
         exponent_bits = len(normal.exponent) + 1  # one bit for the carry of rounding up to the next binade
         fields = Signal(FP32.fraction_bits + exponent_bits)

@@ -67,7 +67,7 @@ def sweep(machine: str) -> list[Point]:
     """Return the machine's points; raise ValueError for an unknown machine."""
     sweeps = {"trainium3": _trainium3, "tensix": _tensix, "aie_ml_v2": _aie_ml_v2}
     if machine not in sweeps:
-        raise ValueError(f"machine is {machine!r}; allowed are {', '.join(sweeps)}")
+        raise ValueError(f"machine must be one of {', '.join(sweeps)}, not {machine!r}")
     return list(sweeps[machine]())
 
 

@@ -15,7 +15,7 @@ LEFT = -SRS_SHIFTS.start
 
 
 def _goes_up(rounding: RoundingCode, negative: Value, odd: Value, twice: Value, unit: Value) -> Value:
-    """Whether a number that was rounded down goes up by one: ``twice`` is twice what it lost, of a ``unit``."""
+    """Return True if the rounding increment is 1; ``twice`` is twice the discarded part, in the scale of ``unit``."""
     directed = {
         RoundingCode.FLOOR: Const(0),
         RoundingCode.CEIL: Const(1),
@@ -87,14 +87,14 @@ def ups(claim: Claim, width: int) -> None:
 _PREFERS = {
     RoundingCode.FLOOR: "~above",
     RoundingCode.CEIL: "above",
-    RoundingCode.SYMMETRIC_FLOOR: "~outward",
-    RoundingCode.SYMMETRIC_CEIL: "outward",
+    RoundingCode.SYMMETRIC_FLOOR: "~away",
+    RoundingCode.SYMMETRIC_CEIL: "away",
     RoundingCode.NEGATIVE_INF: "~above",
     RoundingCode.POSITIVE_INF: "above",
-    RoundingCode.SYMMETRIC_ZERO: "~outward",
-    RoundingCode.SYMMETRIC_INF: "outward",
-    RoundingCode.CONV_EVEN: "self.odd",
-    RoundingCode.CONV_ODD: "~self.odd",
+    RoundingCode.SYMMETRIC_ZERO: "~away",
+    RoundingCode.SYMMETRIC_INF: "away",
+    RoundingCode.CONV_EVEN: "odd",
+    RoundingCode.CONV_ODD: "~odd",
 }
 """What the design's text has as each code's preferred side; the sabotage is the other one."""
 
@@ -106,9 +106,9 @@ PROPERTIES = (
             f"{width} bits by any power of two, rounded as {rounding.name} says, in every size and saturation; overflow",
             partial(srs, width=width, rounding=rounding),
             Sabotage(
-                "aie_ml_v2/convert/round_decision.py",
-                f"preferred.eq({_PREFERS[rounding]})",
-                f"preferred.eq(~({_PREFERS[rounding]}))",
+                "common/arithmetic/round_increment.py",
+                f"return {_PREFERS[rounding]}\n",
+                f"return ~({_PREFERS[rounding]})\n",
             ),
         )
         for width in SRS_MODES

@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertConfig
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxCode as BlockCode
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import MxConvert
@@ -17,14 +18,13 @@ from bitpath.rtl.aie_ml_v2.convert.ups import Ups
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property, pipeline_property, still_property
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, leading_place, rounded
+from bitpath.verif.formal.specification import leading_place, rounded
 
 
 def stalled_pipeline(
     claim: Claim, make: Callable[[], wiring.Component], latency: int, cycles: int, **quiet: int
 ) -> None:
-    """From any state, however results wait and requests fail to come: what stands at the end once ``latency`` of so many cycles
-    have moved the ranks is what came in so many moves ago."""
+    """From any state, with any stalls and gaps, the output equals the model of the request ``latency`` advances ago."""
     dut = claim.place("dut", make(), **quiet)
     request, valid, moves = Value.cast(dut.i.p), dut.i.valid, []
     for move in range(latency):
@@ -50,7 +50,7 @@ def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> Non
     significand = Mux(exponent == 0, 0, Cat(dut.i[: FP32.fraction_bits], Const(1, 1)))
     distance = dut.shared - dut.shifted - exponent + (FP32.precision - bits)
     shift = claim.value(Mux(distance > 63, 63, distance), "shift", 6)
-    tie = Tie.EVEN if rounding is RoundingCode.CONV_EVEN else Tie.AWAY
+    tie = Rounding.RNE if rounding is RoundingCode.CONV_EVEN else Rounding.RNA
     number = rounded(claim, claim.value(significand, "significand"), shift, tie, "spec")
     top = block.fmt.max_code
     magnitude = claim.value(Mux(number > top, top, number), "magnitude", bits)

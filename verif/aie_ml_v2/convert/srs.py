@@ -12,7 +12,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
-from bitpath.golden.aie_ml_v2.operands.rounding import shift_round
+from bitpath.golden.arrays.rounding import shift_round
 from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
 from bitpath.rtl.aie_ml_v2.convert.srs import srs_request, srs_result
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
@@ -25,7 +25,7 @@ PLUS_MINUS = ((1, "+"), (-1, "-"))
 
 @dataclass(frozen=True)
 class SrsAsk:
-    """What a request asks for."""
+    """Control of a request, in golden's terms."""
 
     acc_bits: int
     out_bits: int
@@ -56,7 +56,7 @@ class SrsAsk:
         )
 
     def count(self, lanes: int) -> int:
-        """Accumulators in so many lanes of 32 bits."""
+        """Return the accumulators that ``lanes`` lanes of 32 bits hold."""
         return lanes * 32 // self.acc_bits
 
 
@@ -72,7 +72,7 @@ def srs_golden(ask: SrsAsk, acc: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         signed=ask.signed,
     )
     if ask.shift >= 0:
-        return results, results != shift_round(acc, ask.shift, ask.rounding)
+        return results, results != shift_round(acc, ask.shift, ask.rounding.mode)
     # The product may not fit 64 bits: what came of it must go back to the number, and have zeros below it.
     back = results >> -ask.shift
     return results, (back != acc) | (back << -ask.shift != results)
@@ -128,7 +128,7 @@ def _accumulator(ask: SrsAsk, source: Random) -> int:
 
 @dataclass(frozen=True)
 class SrsCorner:
-    """An accumulator, what it must become, and whether that is another number than the rounded one."""
+    """An accumulator, its expected result, and the expected overflow bit."""
 
     bin: str
     ask: SrsAsk
@@ -138,13 +138,12 @@ class SrsCorner:
 
     @property
     def holds(self) -> bool:
-        """Whether golden says the same."""
+        """Return True if golden agrees with the corner."""
         results, overflow = srs_golden(self.ask, np.array([self.acc], np.int64))
         return (int(results[0]), bool(overflow[0])) == (self.result, self.overflow)
 
 
 def srs_corners() -> list[SrsCorner]:
-    """All corners."""
     return [each for maker in (_limits, _carries, _ties, _left, _far) for mode in MODES for each in maker(*mode)]
 
 
@@ -171,7 +170,7 @@ def _limits(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
 
 
 def _carries(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
-    """What only rounding takes past a limit is saturated after it."""
+    """Numbers that exceed a limit only after rounding, and must saturate."""
     top = 1 << out_bits - 1
     for saturation, results in (
         (Saturation.NONE, (-top, top - 1)),

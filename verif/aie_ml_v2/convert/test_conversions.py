@@ -12,10 +12,10 @@ import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_BUMP
-from bitpath.golden.aie_ml_v2.exact.rounding import round_value
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertConfig
-from bitpath.rtl.aie_ml_v2.convert.round_decision import RoundDecision
+from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
 from bitpath.sim.engine.runner import build, run, run_bench
 
 SEED = 20251122
@@ -38,24 +38,24 @@ def bench(unit, config, simulator, *, shifts="4 9", **checks):
 
 
 def known_answers():
-    """The folder of known answers; the test is skipped where there is none."""
+    """Return the folder of known answers; skip the test if it is missing."""
     if "BITPATH_KAT_DIR" not in os.environ:
         pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
     return Path(os.environ["BITPATH_KAT_DIR"]).resolve()
 
 
 def decision_vectors(twos_complement):
-    """Every code on what is left of eighths, and the integer that it must give less the one that was kept."""
+    """Return every rounding code with every discarded number of eighths, and the expected increment of the kept integer."""
     vectors, expected = [], []
     for code, eighths in product(RoundingCode, range(-32, 33)):
         value = Fraction(eighths, 8)
         negative = value < 0
         magnitude = eighths if twos_complement else abs(eighths)
         kept, rest = magnitude >> 3, magnitude & 7
-        rounded = round_value(value, code)
+        rounded = round_to_integer(value, code.mode)
         vectors.append(
             {
-                "rounding": code.value,
+                "mode": code.value,
                 "negative": int(negative),
                 "odd": kept & 1,
                 "guard": rest >> 2,
@@ -66,7 +66,7 @@ def decision_vectors(twos_complement):
     return vectors, expected
 
 
-class Decision(RoundDecision):
+class Decision(RoundIncrement):
     """With its output under the name that `evaluate` reads."""
 
     @property
@@ -78,7 +78,7 @@ class Decision(RoundDecision):
 def test_the_ten_codes_decide_as_the_exact_tier_rounds(evaluate, twos_complement):
     vectors, expected = decision_vectors(twos_complement)
     assert set(expected) == {0, 1}
-    assert evaluate(Decision(twos_complement), vectors) == expected
+    assert evaluate(Decision(RoundingCode, twos_complement), vectors) == expected
 
 
 @pytest.mark.parametrize("code", RoundingCode)
@@ -90,10 +90,10 @@ def test_the_ten_codes_decide_as_silicon_rounds(evaluate, code):
     assert number.sum() == 58  # the other 38 are NaN
     bits, expected = bits[number].tolist(), expected[number].tolist()
     ups = evaluate(
-        Decision(False),
+        Decision(RoundingCode, False),
         [
             {
-                "rounding": code.value,
+                "mode": code.value,
                 "negative": each >> 31,
                 "odd": each >> 16 & 1,
                 "guard": each >> 15 & 1,
@@ -122,7 +122,7 @@ def test_mx_on_icarus():
 @pytest.mark.simulator
 @pytest.mark.parametrize("name", NUMERICS)
 def test_other_numerics_of_mx_on_icarus(name):
-    """What a carry and a subnormal become, and exponent 255, each the other way."""
+    """The non-default choices for a rounding carry, subnormals and exponent 255."""
     tests = "directed_corners|pace=both|latency"
     config = MxConvertConfig(numerics=NUMERICS[name])
     bench("mx_convert", config, "icarus", cases=60, tests=tests, min_tests=3, min_compared=MX_CORNERS + 60 + 20)

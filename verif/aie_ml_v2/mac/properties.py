@@ -8,6 +8,7 @@ from amaranth.lib import data
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.aie_ml_v2.mac import mac_lane
 from bitpath.rtl.aie_ml_v2.mac.align_round import AlignRound
 from bitpath.rtl.aie_ml_v2.mac.compare import ACCUMULATOR_OFFSET
@@ -22,7 +23,7 @@ from bitpath.rtl.aie_ml_v2.mac.term_plan import SIGNIFICAND_BITS
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import earlier, says_stages
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, leading_place, long_multiplication, rounded, split
+from bitpath.verif.formal.specification import leading_place, long_multiplication, rounded, split
 
 
 def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
@@ -35,7 +36,7 @@ def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
     claim.assume(dut.operands.control.mode == mode)
     cycles = {"operands": latency, "acc1": 2, "acc2": 2}
     inputs = {name: earlier(claim, Value.cast(getattr(dut, name)), count, name) for name, count in cycles.items()}
-    with patch.object(mac_lane, "_rank", lambda m, name, **values: values):
+    with patch.object(mac_lane, "_register", lambda m, name, **values: values):
         flat = claim.place("flat", mac_lane.MacLane(config), valid=1, **inputs)
     same = dut.o == flat.o
     if mode is MacMode.MX9:
@@ -62,7 +63,7 @@ def unsigned_product(claim: Claim, width: int, place: int) -> None:
 
 
 def int16_digits(claim: Claim) -> None:
-    """What the multipliers take of 16-bit integers: each digit of one with each of the other."""
+    """INT16 multiplier inputs: every digit of one operand meets every digit of the other."""
     dut = claim.place("dut", Products(_INT16))
     i, control = dut.i, dut.i.control
     claim.assume(control.mode == MacMode.INT16, control.multiplies)
@@ -82,7 +83,7 @@ def int16_sum(claim: Claim) -> None:
     dut = claim.place("dut", PostAdd(_INT16))
     wide = dut.i.wide
     claim.assume(dut.i.control.mode == MacMode.INT16)
-    # What only MX has is 0; the others are no larger than products of bytes.
+    # The MX-only products are 0; the others are at most products of bytes.
     claim.assume(
         *(dut.i.narrow[k] == 0 for k in range(DEPTH)),
         *(wide[k] >> TERM_BITS - 1 == wide[k] >> WIDE_BITS for k in range(DEPTH)),
@@ -118,7 +119,7 @@ def aie_normalize(claim: Claim) -> None:
     claim.assume(dut.total != -(1 << len(dut.total) - 1))
     magnitude = claim.value(Mux(dut.total < 0, -dut.total, dut.total), "magnitude", len(dut.total))
     place = leading_place(claim, magnitude, "place")
-    significand = rounded(claim, claim.value(magnitude << 24, "wide"), place + 1, Tie.EVEN, "spec")
+    significand = rounded(claim, claim.value(magnitude << 24, "wide"), place + 1, Rounding.RNE, "spec")
     weight = dut.exponent - (ACCUMULATOR_OFFSET + config.numerics.align_fraction_bits)
     field = claim.value(weight + place + significand[FP32.precision], "field")
     fraction = Mux(significand[FP32.precision], 0, significand[: FP32.fraction_bits])

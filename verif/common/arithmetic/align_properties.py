@@ -4,19 +4,20 @@ from functools import partial
 
 from amaranth import Cat, Const, Mux, signed
 
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.arithmetic.align import Align, Dropped
 from bitpath.rtl.common.arithmetic.fixed_point import FixedPoint
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
 from bitpath.rtl.common.arithmetic.max_exponent import MaxExponent
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, rounded
+from bitpath.verif.formal.specification import rounded
 
 
 def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: Dropped, signed_number: bool) -> None:
     dut = claim.place("dut", Align(in_width, out_width, max_shift, dropped, twos_complement=signed_number))
     claim.assume(dut.shift <= max_shift)
-    # The number on a grid that nothing falls below, from which so many places are cut.
+    # The number on a grid fine enough for every shift; the lowest places are discarded afterwards.
     places = max_shift + max(out_width, in_width)
     number = signed(in_width) if signed_number else in_width
     fine = claim.value(claim.value(dut.i, "number", number) << places - in_width, "fine")
@@ -30,7 +31,7 @@ def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: 
             sticky = lost | ((moved & ((1 << cut) - 1)) != 0)
             claim.ensure(dut.o >> 1 == moved >> cut, dut.o[0] == sticky)
         case Dropped.NEAREST_EVEN:
-            claim.ensure(dut.o == rounded(claim, fine, dut.shift + cut, Tie.EVEN, "spec"))
+            claim.ensure(dut.o == rounded(claim, fine, dut.shift + cut, Rounding.RNE, "spec"))
 
 
 def max_distance(claim: Claim, terms: int, width: int, shift_bits: int) -> None:
@@ -56,7 +57,7 @@ def fixed_point(claim: Claim, in_width: int, out_width: int, exponent_width: int
     dut = claim.place("dut", FixedPoint(in_width, out_width, exponent_width, origin))
     wide = claim.value(dut.i << dut.exponent, "wide")
     placed = claim.value(wide >> origin, "placed")
-    # What its user knows: nothing below the grid; above it anything.
+    # The user of the unit guarantees that no bit lies below the grid.
     claim.assume(wide & ((1 << origin) - 1) == 0)
     claim.ensure(dut.o == (placed ^ dut.negative.replicate(len(placed) + out_width))[:out_width])
 
@@ -67,7 +68,7 @@ _LEVEL = Sabotage(
 _STICKY = Sabotage("common/arithmetic/align.py", "take & value[:amount].any()", "take & value[0]")
 _EVEN = Sabotage("common/arithmetic/align.py", "odd=kept[0]", "odd=~kept[0]")
 _SHAPES = (
-    # in_width, out_width, max_shift, dropped, signed, what it is there; small ones first.
+    # in_width, out_width, max_shift, dropped, signed, name; small ones first.
     (4, 7, 9, Dropped.STICKY, False, "small"),
     (7, 4, 9, Dropped.STICKY, True, "small"),
     (6, 6, 7, Dropped.TRUNCATED, True, "small"),

@@ -13,9 +13,9 @@ from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, float_code, leading_place
+from bitpath.verif.formal.specification import float_code, leading_place
 
-TIES = {Rounding.RNE: Tie.EVEN, Rounding.RTZ: Tie.TOWARDS_ZERO}
+TIES = {Rounding.RNE: Rounding.RNE, Rounding.RTZ: Rounding.RTZ}
 
 
 def normalize(claim: Claim, width: int, precision: int) -> None:
@@ -44,7 +44,7 @@ def round_code(
     claim.assume(i.zero == ~i.significand[-1])
     below = claim.value(i.exponent - (fmt.precision + 1), "weight")
     magnitude = Mux(i.zero, 0, Cat(i.sticky, i.guard, i.significand))
-    # What is sticky is less than the lowest bit that it stands for, and never half a unit: as if it were that bit.
+    # Sticky stands for less than the lowest bit and never for half a unit, so the specification appends it as that bit.
     code = float_code(claim, claim.value(magnitude, "magnitude"), below, fmt, "spec", tie=TIES[rounding])
     top = fmt.infinity_code if infinity else fmt.max_code
     flushed = Mux((code >> fmt.fraction_bits) == 0, 0, code) if not subnormals else code

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from bitpath.golden.tensix.declarations.numerics import Tie
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.tensix.declarations.numerics import TIES
 from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
 from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
@@ -39,7 +40,7 @@ def test_max_distance(evaluate, terms, width, shift_bits):
             assert shifts[k] == min(largest - each[k], (1 << shift_bits) - 1)
 
 
-# What was refused is never elaborated, which Amaranth warns of when it is collected.
+# Amaranth warns of a refused component, because it is never elaborated.
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("shift_bits", [0, 4, 5])
 def test_a_shift_of_max_distance_is_narrower_than_the_exponents(shift_bits):
@@ -62,13 +63,13 @@ def nearest(number, places, tie, odd_of):
     """The integer nearest to ``number / 2**places``; at a tie where it says."""
     low, rest = number >> places, number & (1 << places) - 1
     half = 1 << places - 1
-    goes_up = {Tie.AWAY: number >= 0, Tie.UP: True, Tie.EVEN: bool(odd_of(low))}[tie]
+    goes_up = {Rounding.RNA: number >= 0, Rounding.RNU: True, Rounding.RNE: bool(odd_of(low))}[tie]
     return low + (rest > half or (rest == half and goes_up))
 
 
 @pytest.mark.parametrize("dst32", [True, False])
 @pytest.mark.parametrize("twos_complement", [True, False])
-@pytest.mark.parametrize("tie", list(Tie))
+@pytest.mark.parametrize("tie", TIES)
 def test_round_addend(evaluate, tie, twos_complement, dst32):
     """Once, and for a 16-bit Dst once more; all neighbours of both ties."""
     width, below = NARROW_DROPPED + 3, 2

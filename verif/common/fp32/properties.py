@@ -7,6 +7,7 @@ from amaranth import Cat, Const, Mux, Signal, signed
 from amaranth.lib import wiring
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.rtl.common.fp32.bf16_clamp import Bf16Clamp
 from bitpath.rtl.common.fp32.digit_recurrence import DigitRecurrence
 from bitpath.rtl.common.fp32.fp32_cast import Fp32Cast
@@ -19,7 +20,7 @@ from bitpath.rtl.common.fp32.square_root import SquareRoot
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property
 from bitpath.verif.formal.property import Engine, Property, Sabotage
-from bitpath.verif.formal.specification import Tie, fields, float_code, rounded
+from bitpath.verif.formal.specification import fields, float_code, rounded
 
 INFINITY, NAN = FP32.infinity_code, FP32.nan_code
 DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
@@ -54,7 +55,7 @@ def narrow(claim: Claim) -> None:
     dut = claim.place("dut", Fp32ToBf16())
     code = dut.i[:-1]
     finite, nan = code < FP32.infinity_code, code > FP32.infinity_code
-    nearest = rounded(claim, code, Const(DROPPED_BITS), Tie.EVEN, "nearest")
+    nearest = rounded(claim, code, Const(DROPPED_BITS), Rounding.RNE, "nearest")
     chance = claim.value(code + dut.random, "chance") >> DROPPED_BITS
     kept = Mux(finite, Mux(dut.stochastic, chance, nearest), code >> DROPPED_BITS)
     whole = claim.value(kept << DROPPED_BITS, "whole", FP32.width - 1)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.tensix.declarations.formats import Format, Style
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, Tie
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import multiply_add, trace_dot16
 from bitpath.golden.tensix.exact.bf16_fma import fma
 
@@ -106,7 +107,7 @@ def test_what_leaving_out_nan_and_infinity_costs(x, y, z, exact, simplified):
 
 
 def test_what_a_partial_significand_costs():
-    """Of the 8 bits SrcA gives 5 and then 3, SrcB 7 and then 1."""
+    """SrcA supplies 5 and then 3 of its 8 bits, SrcB 7 and then 1."""
     x = ONE | 1
     assert fma(x, ONE, 0) == x
     assert matrix_unit(x, ONE, 0, (0,)) == ONE
@@ -143,7 +144,7 @@ def test_what_one_normalisation_for_many_terms_gains():
     xs, ys = [ONE, *[0x3B80] * 15], [ONE] * 16
     assert chain(xs, ys) == ONE
     assert dot_product(xs, ys, WORMHOLE.numerics) == ONE + 8
-    even = replace(WORMHOLE.numerics, final_tie=Tie.EVEN)
+    even = replace(WORMHOLE.numerics, final_tie=Rounding.RNE)
     exact = sum(value(x) * value(y) for x, y in zip(xs, ys, strict=True))
     assert dot_product(xs, ys, even) == round_to_format(exact, BF16)
 
@@ -152,15 +153,15 @@ def test_what_one_alignment_of_ten_fraction_bits_costs():
     """1 plus a little over half of 2**-7 goes up; the little below 10 fraction bits never arrives, and ties away hides it."""
     tie, above = 0x3B80, 0x3B81
     assert [fma(each, ONE, ONE) for each in (tie, above)] == [ONE, ONE + 1]
-    even = replace(WORMHOLE.numerics, sum_tie=Tie.EVEN, dst_tie=Tie.EVEN, final_tie=Tie.EVEN)
+    even = replace(WORMHOLE.numerics, sum_tie=Rounding.RNE, dst_tie=Rounding.RNE, final_tie=Rounding.RNE)
     assert [matrix_unit(each, ONE, ONE, range(4), even) for each in (tie, above)] == [ONE, ONE]
 
 
-@pytest.mark.parametrize(("tie", "result"), [(Tie.AWAY, ONE + 1), (Tie.UP, ONE + 1), (Tie.EVEN, ONE)])
+@pytest.mark.parametrize(("tie", "result"), [(Rounding.RNA, ONE + 1), (Rounding.RNU, ONE + 1), (Rounding.RNE, ONE)])
 def test_what_cheaper_rounding_costs(tie, result):
-    """A tie goes away from zero, for which one bit of what is dropped decides."""
+    """A tie goes away from zero, so the highest discarded bit decides."""
     assert fma(0x3B80, ONE, ONE) == ONE
     assert matrix_unit(0x3B80, ONE, ONE, range(4), replace(WORMHOLE.numerics, final_tie=tie)) == result
     sign = BF16.sign_mask
     negative = matrix_unit(0x3B80 | sign, ONE, ONE | sign, range(4), replace(WORMHOLE.numerics, final_tie=tie))
-    assert negative == sign | (ONE + 1 if tie is Tie.AWAY else ONE)
+    assert negative == sign | (ONE + 1 if tie is Rounding.RNA else ONE)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Style
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, Masking, Tie
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, Masking
 from bitpath.golden.tensix.exact import trace_dot16
 from bitpath.golden.tensix.matrix import mvmul_loop as tensix_dot
 
@@ -67,15 +68,15 @@ def test_mvmul(both, kind, style, dst32):
         ({"pre_round": False}, True),
         ({"empty_terms_in_maximum": False}, True),
         ({"zero_terms_keep_bias": False}, True),
-        ({"product_tie": Tie.EVEN}, False),
-        ({"sum_tie": Tie.AWAY}, False),
-        ({"dst_tie": Tie.UP}, False),
-        ({"final_tie": Tie.EVEN}, False),
+        ({"product_tie": Rounding.RNE}, False),
+        ({"sum_tie": Rounding.RNA}, False),
+        ({"dst_tie": Rounding.RNU}, False),
+        ({"final_tie": Rounding.RNE}, False),
     ],
     ids=lambda value: next(iter(value), "preset") if isinstance(value, dict) else "",
 )
 def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
-    """What the kernel does not do goes through numpy; either way the bits are numpy's."""
+    """The kernel leaves other cases to numpy; the bits are numpy's either way."""
     rng = np.random.default_rng(9)
     numerics = replace(BASE, **changes)
     assert tensix_dot.supports(numerics) is supported

@@ -5,8 +5,8 @@ from functools import partial
 from amaranth import Cat, Const, Mux
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
-from bitpath.golden.tensix.declarations.numerics import Tie as TensixTie
 from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16
 from bitpath.rtl.tensix.dot.dst_align import DstAlign
@@ -18,7 +18,7 @@ from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import stage_properties, staged_stream_properties
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, leading_place, long_multiplication, rounded
+from bitpath.verif.formal.specification import leading_place, long_multiplication, rounded
 
 
 def fidelity(claim: Claim) -> None:
@@ -48,7 +48,7 @@ def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
     # Wormhole makes of -1 unit -1.0, four binades up.
     quirk = first.i.sign & (magnitude == 1) & int(dst32)
     place = leading_place(claim, magnitude, "place")
-    significand = rounded(claim, claim.value(magnitude << fmt.precision, "wide"), place + 1, Tie.AWAY, "spec")
+    significand = rounded(claim, claim.value(magnitude << fmt.precision, "wide"), place + 1, Rounding.RNA, "spec")
     field = claim.value(
         first.exponent + Mux(quirk, 4, place - FP32.fraction_bits) + significand[fmt.precision], "field"
     )
@@ -88,7 +88,7 @@ def dst_shifts(claim: Claim) -> None:
         claim.ensure(shift == Mux((exponent == 0) | (distance > 31), 31, distance))
 
 
-def addend(claim: Claim, width: int, tie: TensixTie, twos_complement: bool) -> None:
+def addend(claim: Claim, width: int, tie: Rounding, twos_complement: bool) -> None:
     """Rounded once for a 32-bit Dst; for a 16-bit one rounded again to a multiple of 2**13."""
     dut = claim.place("dut", RoundAddend(width, tie, True, twos_complement))
     number = dut.i.as_signed() if twos_complement else dut.i
@@ -160,6 +160,6 @@ PROPERTIES = (
             partial(addend, width=width, tie=tie, twos_complement=twos_complement),
             Sabotage("tensix/dot/round_addend.py", "(dropped.all() & up & tie_up)", "(dropped.all() & tie_up)"),
         )
-        for width, tie, twos_complement in ((24, TensixTie.AWAY, False), (30, TensixTie.UP, True))
+        for width, tie, twos_complement in ((24, Rounding.RNA, False), (30, Rounding.RNU, True))
     ),
 )

@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, Tie
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.tensix.dot.config import Dot16Config, MultiplierConfig
 from bitpath.sim.engine.runner import build, run, run_bench
@@ -19,16 +20,16 @@ GUARDED = replace(REFERENCE, minus_one_quirk=False, group=16, product_guard_bits
 TURNED = replace(
     REFERENCE,
     group=4,
-    product_tie=Tie.EVEN,
-    sum_tie=Tie.AWAY,
-    dst_tie=Tie.UP,
-    final_tie=Tie.EVEN,
+    product_tie=Rounding.RNE,
+    sum_tie=Rounding.RNA,
+    dst_tie=Rounding.RNU,
+    final_tie=Rounding.RNE,
     pre_round=False,
     empty_terms_in_maximum=False,
     zero_terms_keep_bias=False,
 )
 """Numerics with every switch inverted."""
-EVEN = replace(REFERENCE, product_tie=Tie.UP, sum_tie=Tie.EVEN, dst_tie=Tie.EVEN, final_tie=Tie.UP)
+EVEN = replace(REFERENCE, product_tie=Rounding.RNU, sum_tie=Rounding.RNE, dst_tie=Rounding.RNE, final_tie=Rounding.RNU)
 """Round to nearest even, with ties in the second rounding of a 16-bit Dst too."""
 
 

@@ -11,7 +11,7 @@ from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGE
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange, Tie
+from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, BfpRange
 from bitpath.golden.tensix.exact import (
     add_to_l1,
     early_float,
@@ -223,7 +223,7 @@ def test_a_masked_edge_of_a_block(fmt):
 
 
 @pytest.mark.parametrize("unsigned", [False, True])
-@pytest.mark.parametrize("tie", Tie)
+@pytest.mark.parametrize("tie", TIES)
 def test_descale_shift(unsigned, tie):
     rng = np.random.default_rng(37)
     words = np.concatenate([words32(rng)[:160], rng.integers(0, 1 << 12, 160) | rng.integers(0, 2, 160) << 31])

@@ -1,27 +1,31 @@
 """The vectorised Matrix unit equals the scalar tier bit for bit, also for unmeasured numerics."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.arrays.rounding import shift_round
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.rounding import shift_round as exact_shift_round
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
-from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, Masking, Tie
+from bitpath.golden.tensix.declarations.numerics import PRESETS, TIES, WORMHOLE, Masking
 from bitpath.golden.tensix.exact import add, dot16_integer, maximum, multiply_add, trace_dot16
-from bitpath.golden.tensix.exact.accumulate import round_tie
 from bitpath.golden.tensix.exact.pooling import next_index_phase
-from bitpath.golden.tensix.operands.rounding import shift_round
 
 BASE = WORMHOLE.numerics
 NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
     "group_4": replace(BASE, group=4),
     "group_16": replace(BASE, group=16),
     "guard_3": replace(BASE, product_guard_bits=3),
-    "guard_13_even": replace(BASE, product_guard_bits=13, product_tie=Tie.EVEN),
-    "ties_even": replace(BASE, product_tie=Tie.EVEN, sum_tie=Tie.EVEN, dst_tie=Tie.EVEN, final_tie=Tie.EVEN),
-    "ties_up": replace(BASE, product_tie=Tie.UP, sum_tie=Tie.AWAY, dst_tie=Tie.UP, final_tie=Tie.UP),
+    "guard_13_even": replace(BASE, product_guard_bits=13, product_tie=Rounding.RNE),
+    "ties_even": replace(
+        BASE, product_tie=Rounding.RNE, sum_tie=Rounding.RNE, dst_tie=Rounding.RNE, final_tie=Rounding.RNE
+    ),
+    "ties_up": replace(
+        BASE, product_tie=Rounding.RNU, sum_tie=Rounding.RNA, dst_tie=Rounding.RNU, final_tie=Rounding.RNU
+    ),
     "one_rounding": replace(BASE, pre_round=False),
     "empty_terms_out": replace(BASE, empty_terms_in_maximum=False),
     "zero_terms_at_0": replace(BASE, zero_terms_keep_bias=False),
@@ -39,11 +43,11 @@ CONFIGURATIONS = [
 KINDS = ("uniform", "near", "cancel", "zeros", "extreme")
 
 
-@pytest.mark.parametrize("tie", Tie)
+@pytest.mark.parametrize("tie", TIES)
 def test_shifts_are_rounded(tie):
     values = np.arange(-40, 41)
     for shift in range(6):
-        expected = [round_tie(Fraction(value, 1 << shift), tie) for value in values.tolist()]
+        expected = [exact_shift_round(value, shift, tie) for value in values.tolist()]
         assert shift_round(values, shift, tie).tolist() == expected
 
 

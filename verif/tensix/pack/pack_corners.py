@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics, Tie
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.verif.tensix.pack.corner import Corner, corner
 from bitpath.verif.tensix.pack.l1_corners import l1_corners
 from bitpath.verif.tensix.pack.pack import Packing
@@ -61,7 +62,9 @@ def _ties(numerics: TensixNumerics) -> Iterator[Corner]:
                 for below, what in ((half - 1, "below"), (half, "tie"), (half + 1, "above")):
                     if dropped == 1 and below != half:
                         continue
-                    up = what == "above" or (what == "tie" and (numerics.final_tie is not Tie.EVEN or odd != "even"))
+                    up = what == "above" or (
+                        what == "tie" and (numerics.final_tie is not Rounding.RNE or odd != "even")
+                    )
                     word = sign << width - 1 | (bias << kept | last) << dropped | below
                     code = (bias << kept | last) + up << out_bits - kept
                     place = f"tie/{'dst32' if dst32 else 'dst16'} {mid.name}/{what} {odd}/{name}"
@@ -215,7 +218,7 @@ def _integers(numerics: TensixNumerics) -> Iterator[Corner]:
 
 def _blocks(numerics: TensixNumerics) -> Iterator[Corner]:
     """Shared exponents against the first word: clamp, ties, underflow, and blocks of exponent 0."""
-    away = numerics.final_tie is not Tie.EVEN
+    away = numerics.final_tie is not Rounding.RNE
     for out, block in BLOCK_FLOATS.items():
         wide = block.exponent_bits == 8
         mid = Format.BF16 if wide else Format.FP16

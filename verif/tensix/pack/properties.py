@@ -5,9 +5,9 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Value
 
 from bitpath.golden.formats.catalogue import FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange
-from bitpath.golden.tensix.declarations.numerics import Tie as TensixTie
 from bitpath.rtl.tensix.pack.block_encode import BlockEncode
 from bitpath.rtl.tensix.pack.l1_round import CANCELLATION_EXPONENT, L1Round
 from bitpath.rtl.tensix.pack.packer import Packer
@@ -17,13 +17,13 @@ from bitpath.rtl.tensix.unpack.float_word import FIELDS
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property, pipeline_property, still_property
 from bitpath.verif.formal.property import Property, Sabotage
-from bitpath.verif.formal.specification import Tie, leading_place, rounded
+from bitpath.verif.formal.specification import leading_place, rounded
 
 
 def block_float_again(claim: Claim, fmt: Format) -> None:
     """A Tensix block's datum, decoded and encoded under its exponent, is that datum."""
     decode = claim.place("decode", BlockDecode(BfpRange.WRAP, BfpRange.WRAP), l1_format=int(fmt))
-    encode = claim.place("encode", BlockEncode(TensixTie.AWAY), i=decode.o, shared=decode.shared, out_format=int(fmt))
+    encode = claim.place("encode", BlockEncode(Rounding.RNA), i=decode.o, shared=decode.shared, out_format=int(fmt))
     bits = BLOCK_FLOATS[fmt].magnitude_bits
     # The exponent of the smallest magnitude is above 0; a zero has no sign; exponents of an 'a' variant have 5 bits.
     claim.assume(decode.shared > bits, decode.shared < (32 if fmt.name.endswith("A") else 255))
@@ -39,7 +39,7 @@ def l1_sum(claim: Claim, out_format: Format) -> None:
     claim.assume(dut.out_format == out_format)
     place = leading_place(claim, total.magnitude, "place")
     wide = claim.value(total.magnitude << fmt.precision, "wide")
-    significand = rounded(claim, wide, place + 1, Tie.EVEN, "spec")
+    significand = rounded(claim, wide, place + 1, Rounding.RNE, "spec")
     field = claim.value(total.exponent + place + significand[fmt.precision], "field")
     unused = FP32.fraction_bits - fmt.fraction_bits
     fraction = Mux(significand[fmt.precision], 0, significand[: fmt.fraction_bits])

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT
 from bitpath.golden.tensix.declarations.formats import BLOCK, Format
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics, Tie
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.verif.tensix.pack.corner import Corner, corner
 from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing
 
@@ -22,8 +23,8 @@ def step_corners(numerics: TensixNumerics) -> Iterator[Corner]:
     yield from _minus_infinity()
     yield from _exponent_threshold()
     yield from _around_the_threshold()
-    yield from _descale(even=numerics.final_tie is Tie.EVEN)
-    yield from _ten_bits(even=numerics.final_tie is Tie.EVEN)
+    yield from _descale(even=numerics.final_tie is Rounding.RNE)
+    yield from _ten_bits(even=numerics.final_tie is Rounding.RNE)
 
 
 def _edge_mask() -> Iterator[Corner]:

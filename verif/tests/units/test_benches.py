@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden.formats.catalogue import BF16, TF32
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange, Tie
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange
 from bitpath.golden.trainium3.declarations.dot import ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX,
@@ -127,7 +127,7 @@ OTHER_CONVERSIONS = ConversionConfig(
         WORMHOLE.numerics,
         bfp_range=BfpRange.FLUSH,
         bfp_a_range=BfpRange.FLUSH,
-        final_tie=Tie.EVEN,
+        final_tie=Rounding.RNE,
         l1_fp16_underflow_saturates=False,
     )
 )

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Mux, Signal, signed
 from amaranth.lib import data
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, FP32
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.lane import RmsNormQuantLane
@@ -15,7 +16,7 @@ from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.rtl.trainium3.rmsnorm_quant.row_sequencer import RmsNormQuantSequencer
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.property import Engine, Property, Sabotage
-from bitpath.verif.formal.specification import Tie, fields, float_code, leading_place, rounded, stays, within_half
+from bitpath.verif.formal.specification import fields, float_code, leading_place, rounded, stays, within_half
 
 
 def _pass(claim: Claim, *, static: bool) -> tuple[QuantizePass, Signal]:
@@ -31,7 +32,7 @@ def pass_half_unit(claim: Claim, *, static: bool) -> None:
     code = product[:-1]
     if static:
         below = FP32.fraction_bits - BF16.fraction_bits
-        code = claim.value(rounded(claim, code, Const(below), Tie.EVEN, "nearest") << below, "code", FP32.width - 1)
+        code = claim.value(rounded(claim, code, Const(below), Rounding.RNE, "nearest") << below, "code", FP32.width - 1)
     significand, biased = fields(claim, Cat(code, product[-1]), FP32, "x")
     grid = 34
     places = claim.value(biased + grid - (FP32.bias + FP32.fraction_bits), "places", signed(10))
@@ -49,7 +50,7 @@ def pass_static(claim: Claim) -> None:
     """Any product plus 0, rounded to BF16, brought within the range, then to the code."""
     dut, product = _pass(claim, static=True)
     code, below = product[:-1], FP32.fraction_bits - BF16.fraction_bits
-    bf16 = claim.value(rounded(claim, code, Const(below), Tie.EVEN, "nearest") << below, "bf16", FP32.width)
+    bf16 = claim.value(rounded(claim, code, Const(below), Rounding.RNE, "nearest") << below, "bf16", FP32.width)
     significand, biased = fields(claim, bf16, FP32, "x")
     weight = claim.value(biased - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
     spec = float_code(claim, significand, weight, E4M3, "spec")
