@@ -23,21 +23,11 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.engine_host import MEETINGS, expect_rest, source_of, watch_host
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.tensix.engine.chains import CHAINS
 from bitpath.verif.tensix.engine.lowering import host_writes, lower, memory_words, result_words
-from bitpath.verif.tensix.engine.stores import (
-    AS_IT_IS,
-    PACKINGS,
-    RARER,
-    covering,
-    every_bin,
-    packing_bins,
-    with_any_numbers,
-    with_numbers,
-)
-from bitpath.verif.tensix.engine.tensix_engine_chains import CHAINS
-from bitpath.verif.tensix.engine.tensix_engine_model import TILES16, Product, Store
-from bitpath.verif.tensix.engine.tensix_engine_pace import PaceOfProducts
-from bitpath.verif.tensix.engine.tensix_engine_programs import (
+from bitpath.verif.tensix.engine.model import TILES16, Product, Store
+from bitpath.verif.tensix.engine.pace import PaceOfProducts
+from bitpath.verif.tensix.engine.programs import (
     KEEPS,
     KINDS,
     RELATIONS,
@@ -48,7 +38,17 @@ from bitpath.verif.tensix.engine.tensix_engine_programs import (
     random_operands,
     slots,
 )
-from bitpath.verif.tensix.engine.tensix_engine_session import engine
+from bitpath.verif.tensix.engine.session import engine
+from bitpath.verif.tensix.engine.stores import (
+    AS_IT_IS,
+    PACKINGS,
+    RARER,
+    covering,
+    every_bin,
+    packing_bins,
+    with_any_numbers,
+    with_numbers,
+)
 from bitpath.verif.tensix.engine.tiles import CONVERSIONS, random_tile
 from bitpath.verif.tensix.unpack.unpack import Conversion
 

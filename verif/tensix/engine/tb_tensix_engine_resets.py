@@ -14,9 +14,9 @@ from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.engine_host import reset_amid, source_of
-from bitpath.verif.tensix.engine.tensix_engine_model import Product
-from bitpath.verif.tensix.engine.tensix_engine_programs import program
-from bitpath.verif.tensix.engine.tensix_engine_session import engine
+from bitpath.verif.tensix.engine.model import Product
+from bitpath.verif.tensix.engine.programs import program
+from bitpath.verif.tensix.engine.session import engine
 
 CONFIG = config_from_environment(TensixEngineConfig)
 CASES = int(os.environ.get("BITPATH_CASES", "8"))

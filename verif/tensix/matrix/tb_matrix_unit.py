@@ -17,8 +17,8 @@ from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
-from bitpath.verif.tensix.matrix.matrix_unit_hazards import HAZARDS, mvmul
-from bitpath.verif.tensix.matrix.matrix_unit_kinds import (
+from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul
+from bitpath.verif.tensix.matrix.kinds import (
     CASES,
     CONFIG,
     INSTRUCTION_PAIRS,
@@ -38,7 +38,7 @@ from bitpath.verif.tensix.matrix.matrix_unit_kinds import (
     read_pairs,
     write_block,
 )
-from bitpath.verif.tensix.matrix.matrix_unit_model import (
+from bitpath.verif.tensix.matrix.model import (
     PAIRS,
     ZEROED_ROWS,
     Operation,
@@ -46,7 +46,7 @@ from bitpath.verif.tensix.matrix.matrix_unit_model import (
     issue_cycles,
     pair_places,
 )
-from bitpath.verif.tensix.matrix.matrix_unit_player import Player
+from bitpath.verif.tensix.matrix.player import Player
 
 
 @cocotb.test(**LIMIT)

@@ -19,7 +19,7 @@ from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.packing import pack
-from bitpath.verif.tensix.matrix.matrix_unit_model import PAIRS, Operation
+from bitpath.verif.tensix.matrix.model import PAIRS, Operation
 
 CONFIG = config_from_environment(MatrixUnitConfig)
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}

@@ -11,7 +11,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.tensix.matrix.matrix_unit_model import Machine, Operation, Place
+from bitpath.verif.tensix.matrix.model import Machine, Operation, Place
 
 INPUTS = ("instruction", "write_a", "write_b", "write_dst", "read_dst")
 STUCK = 500

@@ -7,8 +7,8 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.verif.tensix.engine.model import Product, Store, store_words
 from bitpath.verif.tensix.engine.stores import AS_IT_IS, PACKINGS, with_numbers
-from bitpath.verif.tensix.engine.tensix_engine_model import Product, Store, store_words
 from bitpath.verif.tensix.engine.tiles import CONVERSIONS, Tile, random_tile
 from bitpath.verif.tensix.pack.pack import Packing
 from bitpath.verif.tensix.unpack.unpack import Conversion

@@ -16,8 +16,8 @@ from bitpath.verif.tensix.engine.chosen_tiles import (
     moved_operands,
     powers_of_two,
 )
-from bitpath.verif.tensix.engine.tensix_engine_model import Product
-from bitpath.verif.tensix.engine.tensix_engine_programs import FLOAT_STYLES, random_conversion, random_operands
+from bitpath.verif.tensix.engine.model import Product
+from bitpath.verif.tensix.engine.programs import FLOAT_STYLES, random_conversion, random_operands
 from bitpath.verif.tensix.unpack.unpack import Conversion
 
 DST_TILES = 8

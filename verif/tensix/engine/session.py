@@ -15,7 +15,7 @@ from bitpath.verif.kit.engine_host import expect_rest, source_of
 from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.engine.lowering import host_writes, memory_words
-from bitpath.verif.tensix.engine.tensix_engine_model import EngineModel, Product, command_bits
+from bitpath.verif.tensix.engine.model import EngineModel, Product, command_bits
 
 SIDES = {"left": EngineMemory.LEFT, "right": EngineMemory.RIGHT}
 

@@ -14,8 +14,8 @@ from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.tensix.dot.sources import NOT_FP16, dst_row, source_rows
-from bitpath.verif.tensix.matrix.matrix_unit_model import ADDING, ELEMENT_WISE, PAIRS, Operation, pair_places
-from bitpath.verif.tensix.matrix.matrix_unit_player import Player
+from bitpath.verif.tensix.matrix.model import ADDING, ELEMENT_WISE, PAIRS, Operation, pair_places
+from bitpath.verif.tensix.matrix.player import Player
 
 CONFIG = config_from_environment(MatrixUnitConfig)
 NUMERICS = CONFIG.numerics

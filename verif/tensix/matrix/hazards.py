@@ -5,7 +5,7 @@ Ref: tt-isa-documentation 3930471, MatrixUnit (latency) and Dst (a block is not 
 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.tensix.matrix.instruction import Opcode
-from bitpath.verif.tensix.matrix.matrix_unit_model import Operation
+from bitpath.verif.tensix.matrix.model import Operation
 
 
 def mvmul(block: int, *, dst32: bool = True, **fields) -> Operation:
