@@ -1,6 +1,5 @@
 """Configuration of the pages."""
 
-import re
 import sys
 import tomllib
 import warnings
@@ -17,14 +16,14 @@ from sphinx.util.typing import stringify_annotation
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from parts import tables, transcripts  # noqa: E402 (the folder of this file has to be on the path)
+from parts import docstrings, tables, transcripts  # noqa: E402 (the folder of this file has to be on the path)
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
 project = "bitpath"
 author = "the bitpath contributors"
 copyright = "2026, the bitpath contributors"  # noqa: A001 (Sphinx names it)
 release = PROJECT["version"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 myst_enable_extensions = ["deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3
 exclude_patterns = ["parts", "records"]
@@ -36,9 +35,7 @@ html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_ivar = True
+autodoc_preserve_defaults = True
 default_role = "code"
 # Components are made for their signatures alone.
 warnings.filterwarnings("ignore", category=UnusedElaboratable)
@@ -67,23 +64,13 @@ def shorten(_app: Sphinx, *arguments: Any) -> tuple[str | None, str | None]:
     return signature, result
 
 
-def escape_stars(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """Take stars and bars in docstrings literally: they multiply and take magnitudes. Code and drawings stay as they are."""
-    literal = None
-    for place, line in enumerate(lines):
-        depth = len(line) - len(line.lstrip())
-        if literal is not None and line.strip() and depth <= literal:
-            literal = None
-        if literal is None:
-            pieces = re.split(r"(``.*?``|`.*?`)", line)
-            lines[place] = "".join(re.sub(r"([*|])", r"\\\1", piece) if piece[:1] != "`" else piece for piece in pieces)
-            if line.rstrip().endswith("::"):
-                literal = depth
+def rewrite(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Convert a docstring in place."""
+    lines[:] = docstrings.to_rst(lines)
 
 
 def setup(app: Sphinx) -> None:
     """Connect these functions to Sphinx."""
     app.connect("source-read", fill_in)
     app.connect("autodoc-process-signature", shorten)
-    # Before napoleon, which makes fields of the sections.
-    app.connect("autodoc-process-docstring", escape_stars, priority=100)
+    app.connect("autodoc-process-docstring", rewrite)

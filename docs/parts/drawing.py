@@ -50,8 +50,8 @@ class Diagram:
 
 def _text(x: float, y: float, text: str, size: float, anchor: str = "middle", weight: int = 400) -> str:
     return (
-        f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" '
-        f'fill="currentColor" style="{FONT}">{escape(text)}</text>'
+        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="currentColor" '
+        f'style="{FONT};font-size:{size:g}px;font-weight:{weight}">{escape(text)}</text>'
     )
 
 

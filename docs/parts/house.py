@@ -82,7 +82,7 @@ def matrix() -> str:
     imported = {other for others in graph.values() for other in others}
     rooms = [room for room in order() if graph[room] or room in imported]
     size = len(rooms) * CELL
-    parts = [f'<g style="{FONT}" fill="currentColor" font-size="9">']
+    parts = [f'<g style="{FONT};font-size:9px" fill="currentColor">']
     for place, room in enumerate(rooms):
         y = TOP + place * CELL
         parts.append(f'<text x="{LEFT - 6}" y="{y + 10}" text-anchor="end">{escape(room)}</text>')
