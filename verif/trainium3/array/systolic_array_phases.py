@@ -45,7 +45,6 @@ PACES = {"full_speed": (0.0, 0.0), "gaps": (0.4, 0.0), "freezes": (0.0, 0.4), "b
 
 
 def tile_rows(tiling: Tiling) -> int:
-    """Rows of a tile."""
     return tile_groups(CONFIG, tiling) * CONFIG.group_rows
 
 
@@ -65,7 +64,7 @@ def packed(vector: Sequence[int]) -> int:
 
 
 def kind(code: int) -> str:
-    """What an FP32 code is, as coverage names it."""
+    """Class of an FP32 code in the bins."""
     unpacked = decode(FP32, code)
     if unpacked.kind is not Kind.FINITE:
         return "nan" if unpacked.kind is Kind.NAN else "inf"
@@ -96,7 +95,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Table:
-    """An FP4 map."""
+    """An FP4 map with its format."""
 
     codes: tuple[int, ...]
     code_format: int
@@ -107,7 +106,7 @@ class Table:
 
 @dataclass
 class Step:
-    """What one tile does in one cycle."""
+    """Control of one tile in one cycle."""
 
     valid: int = 0
     swap: int = 0
@@ -129,7 +128,6 @@ class Phase:
 
     @property
     def base(self) -> int:
-        """The image's first address."""
         return self.upper * (CONFIG.operand_depth - WORDS)
 
     @property
@@ -194,7 +192,7 @@ def random_table(rng: Random) -> Table:
 
 
 def random_image(rng: Random) -> Image:
-    """A third of the addresses for each format; scales near each other, and now and then what is not finite."""
+    """An image with a third of the addresses for each format, scales near each other, and a few non-finite operands."""
     source = np.random.default_rng(rng.getrandbits(64))
     formats = [FORMATS[address % 3] for address in range(WORDS)]
     codes = source.integers(0, 256, (ROWS, WORDS, 4), dtype=np.uint8)

@@ -68,7 +68,6 @@ class Write:
 
     @property
     def mode(self) -> str:
-        """As coverage names it."""
         return "fp32" if self.format is FP32 else "bf16_sr" if self.stochastic else "bf16_rne"
 
     @property
@@ -76,7 +75,7 @@ class Write:
         return self.stochastic and self.format is BF16
 
     def result(self, present: tuple[int, ...]) -> tuple[int, ...]:
-        """What the place holds afterwards; a BF16 code stands above 16 zeros."""
+        """Contents of the word after the write; a BF16 code has 16 zeros below it."""
         unused = FP32.width - self.format.width
         rounding = Rounding.SR if self.takes_random else Rounding.RNE
         return tuple(
@@ -98,24 +97,24 @@ Program = list[dict[int, Write]]
 
 
 class History:
-    """What every place holds, and from which cycle on."""
+    """Contents of every word, with the cycle from which they are valid."""
 
     def __init__(self):
         self._steps: dict[Place, list[tuple[int, tuple[int, ...]]]] = {}
 
     def play(self, program: Program, first: int) -> None:
-        """Let golden do what the lanes will do from cycle ``first`` on."""
+        """Apply the golden writes of the lanes from cycle ``first`` on."""
         for cycle, writes in enumerate(program, first):
             for write in writes.values():
                 place = (write.bank, write.index)
                 self.set(place, cycle, write.result(self.before(place, cycle)))
 
     def set(self, place: Place, cycle: int, values: tuple[int, ...]) -> None:
-        """Say what the place holds after this cycle."""
+        """Record the contents of a word after this cycle."""
         self._steps.setdefault(place, []).append((cycle, values))
 
     def before(self, place: Place, cycle: int) -> tuple[int, ...]:
-        """What an access in this cycle sees: every write of an earlier one."""
+        """Contents that an access in this cycle sees: all writes of earlier cycles."""
         return next(values for when, values in reversed(self._steps[place]) if when < cycle)
 
 
@@ -185,11 +184,9 @@ class Table:
         self._coverage.counts.update(dict.fromkeys(bins, 0))
 
     def read(self, place: Place) -> None:
-        """Queue a host read."""
         self._access(place, None)
 
     def write(self, place: Place, values: tuple[int, ...]) -> None:
-        """Queue a host write."""
         self._access(place, values)
 
     def _access(self, place: Place, values: tuple[int, ...] | None) -> None:
@@ -306,7 +303,7 @@ async def lanes_beside_the_host(dut, pace, busy):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=list(MODES))
 async def edges_onto_edges(dut, mode):
-    """Every edge of FP32 added to every other, and each written over what was there."""
+    """Add every edge value of FP32 to every other one, and overwrite with each."""
     rng = pauses.rng("pairs")
     pairs = list(product(fp32.EDGES, repeat=2))
     rng.shuffle(pairs)
@@ -320,7 +317,7 @@ async def edges_onto_edges(dut, mode):
 async def add_pairs(
     table: Table, rng: Random, pairs: Iterable[Pair], own: Sequence[Place], *, stochastic: bool
 ) -> None:
-    """Write the first of each pair over what is there and add the second, as many at once as there are places."""
+    """Overwrite with the first of each pair and add the second, in as many words at once as there are."""
     pairs = list(pairs)
     accumulating = [flag for flag, accumulates in FLAGS.items() if accumulates]
     overwriting = [flag for flag, accumulates in FLAGS.items() if not accumulates]

@@ -69,7 +69,6 @@ def _with_bits(write: Write, source: trainium3.Xorwow) -> Write:
 
 
 async def load(dut, sources: list[trainium3.Xorwow]) -> None:
-    """Load all generators."""
     for psum_lane, source in enumerate(sources):
         for lane, states in enumerate(source.state):
             address = {"lane": lane, "psum_lane": psum_lane}
@@ -153,7 +152,7 @@ async def play_sums(dut, rng: Random, pairs: Iterable[tuple[int, int]], *, stoch
 
 @cocotb.test(**LIMIT)
 async def half_units_of_sums(dut):
-    """FP32's own rounding."""
+    """Sums half a unit in the last place apart round correctly to FP32."""
     rng = pauses.rng("pairs")
     await play_sums(dut, rng, (fp32.half_units(rng) for _ in range(4 * CASES)), stochastic=True)
 
@@ -166,8 +165,8 @@ async def edges_onto_edges(dut):
 
 @cocotb.test(**LIMIT)
 async def one_bit_decides(dut):
-    """Sums with the random bits that just carry and just do not; BF16's ties and what is next to them; infinities and NaNs but
-    for a bit."""
+    """Random bits that just carry and just do not; BF16 ties and their neighbours; codes one bit away from infinity and
+    NaN."""
     sources = random_sources(pauses.rng("states"))
     rng = pauses.rng("values")
     flag = AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.LAST
@@ -182,7 +181,7 @@ async def one_bit_decides(dut):
                 {rng.randrange(CONFIG.lanes): Write(*place, nothing, flag, bool(rng.getrandbits(1)), nothing)}
                 for place in own
             ]
-            # Which values are at the border is known once the random bits are.
+            # The random bits must be known to choose the border values.
             drawn = with_random_bits(program, sources)
             await table.play([{lane: _at_the_border(rng, each) for lane, each in writes.items()} for writes in drawn])
             for place in own:

@@ -55,7 +55,7 @@ from bitpath.verif.trainium3.array.systolic_array_phases import (
 
 
 class Player:
-    """Drives phases and compares what comes out in every cycle, frozen ones too."""
+    """Drives phases and compares the outputs of every cycle, stalled ones included."""
 
     def __init__(self, frame, freeze: float, coverage: Coverage | None = None):
         self.dut, self.coverage = frame.dut, coverage
@@ -69,7 +69,7 @@ class Player:
             frame.onlook(f"result {group}", partial(self._result_leaves, group), "advance")
 
     def _word_enters(self, group: int) -> int:
-        """Whether the group leads a tile and its control says valid."""
+        """1 if the group leads a tile and its control is valid."""
         control = resolved(self.dut.control) >> group * width(CONTROL) & (1 << width(CONTROL)) - 1
         leads = leader(CONFIG, group, Tiling(resolved(self.dut.tiling))) == group
         return leads and CONTROL.from_bits(control).valid
@@ -191,7 +191,6 @@ def cover_values(phase: Phase, coverage: Coverage) -> None:
 
 
 def result_kinds(phases: list[Phase]) -> list[str]:
-    """Kinds of all results."""
     return [
         kind(code)
         for phase in phases

@@ -41,6 +41,6 @@ def test_2x2_on_icarus():
 
 
 def test_4x4_on_icarus():
-    """Icarus does about a hundred cycles of it a second: what is directed and short."""
+    """Short directed tests: Icarus runs about a hundred cycles a second."""
     tests = "partial_sums_pass|every_column"
     bench("icarus", (4, 4), ALIGNED, 0, depth=16, cases=1, tests=tests, min_tests=2, min_compared=350)

@@ -118,7 +118,7 @@ def _extreme_case(rng: Random, target: int, partial: int) -> ElementCase:
 
 
 def tiny_case(rng: Random) -> ElementCase:
-    """Results around FP32's subnormals."""
+    """A random case whose result is near FP32's subnormals."""
     partial = rng.choice((0, rng.getrandbits(rng.randint(1, 25))))
     return _extreme_case(rng, FP32.emin + rng.randint(-40, 3), partial)
 
@@ -132,13 +132,13 @@ RANDOM_CLASSES = (any_case, comparable_case, cancelling_case, tiny_case, huge_ca
 
 
 def random_case(rng: Random) -> ElementCase:
-    """Of a random class."""
+    """A case of a randomly chosen class."""
     return rng.choice(RANDOM_CLASSES)(rng)
 
 
 @dataclass(frozen=True)
 class Corner:
-    """A case, the bin that it is for, and whether it has the property that the bin stands for."""
+    """A case, its bin, and a check of the bin's property."""
 
     bin: str
     case: ElementCase
@@ -151,7 +151,6 @@ def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
 
 
 def corners(rng: Random) -> list[Corner]:
-    """All directed corners."""
     makers = (_formats, _distances, _ties, _fused, _cancellations, _zeros, _specials, _range_ends)
     return [corner for maker in makers for corner in maker(rng)]
 

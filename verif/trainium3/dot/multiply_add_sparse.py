@@ -24,7 +24,6 @@ BELOW_POWERS = ((15, 17), (7, 73), (31, 33), (23, 89), (63, 65), (127, 129), (21
 
 
 def sparse_cases() -> list[ElementCase]:
-    """All of them."""
     makers = (_sparse_sums, _far_apart, _sparse_codes, _sparse_products, _sums_of_one_bit, _one_bit_below_a_tie)
     return [case for maker in makers for case in maker()]
 
@@ -51,8 +50,8 @@ def _far_apart() -> Iterator[ElementCase]:
 
 
 def _sparse_codes() -> Iterator[ElementCase]:
-    """Elements whose code is one bit, times one and times infinity, on either side; such partial sums beside nothing, be it
-    of a large element, and beside the smallest products."""
+    """One-bit element codes times one and times infinity, on either side; one-bit partial sums with zero products, also of
+    large elements, and with the smallest products."""
     infinity = BF16.infinity_code
     for fmt in FORMATS:
         for code, other in product((1 << place for place in range(fmt.width - 1)), (ONE, infinity)):

@@ -1,4 +1,4 @@
-"""Programs for a PE: what it is given in each cycle, what it must show after it, and the comparison of the two."""
+"""Programs for a PE: the inputs of each cycle, the expected outputs after it, and their comparison."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the PE must show after a cycle; None where nothing has come yet, for operands are not reset."""
+    """Expected outputs after a cycle; None before the first operand, since operands have no reset."""
 
     stationary_east: int | None
     moving_east: int
@@ -62,7 +62,7 @@ class PePlayer:
     Parameters
     ----------
     pe : the component, for its ports.
-    stages : register ranks of its step.
+    stages : pipeline stages of its step.
     side : one side of a case, "stationary" or "moving", as the port's integer.
     step : what golden makes of the stationary side of one case and the rest of another.
     """
@@ -78,7 +78,7 @@ class PePlayer:
             "swap_east": 1,
             "partial_south": FP32.width,
         }
-        # What a stall must not let in.
+        # Inputs that a stall must not let in.
         self._inputs = {
             "load": 1,
             "swap_west": 1,
@@ -88,7 +88,7 @@ class PePlayer:
         }
 
     def model(self, program: list[Cycle]) -> list[Seen]:
-        """What the PE must show after every cycle."""
+        """Expected outputs after every cycle."""
         second = held = None
         results: list[int | None] = [None] * (self.latency - 1)
         seen = []
@@ -173,7 +173,7 @@ def _compare(dut: Any, boards: dict[str, Any], seen: Seen | None) -> None:
 
 
 def counted(load: bool, swap: bool, loaded: Any, work: Any) -> Cycle:
-    """A cycle that counts as what it does to the stationary copies."""
+    """A cycle whose bin is its effect on the two stationary copies."""
     return Cycle(load, swap, loaded, work, f"{'load' if load else 'hold'}/{'swap' if swap else 'stay'}")
 
 

@@ -88,7 +88,6 @@ def partial_near(numerics: DotNumerics, value: Fraction) -> int:
 
 
 def finite_code(fmt: FloatFormat, rng: Random) -> int:
-    """A random finite element."""
     return rng.randrange(fmt.max_code + 1) | rng.getrandbits(1) * fmt.sign_mask
 
 
@@ -130,7 +129,7 @@ def cancelling_case(numerics: DotNumerics, rng: Random) -> DotCase:
 
 
 def tiny_case(numerics: DotNumerics, rng: Random) -> DotCase:
-    """Results around FP32's subnormals."""
+    """A random case whose result is near FP32's subnormals."""
     case = finite_case(numerics, rng)
     size = floor_log2(product_sum(case) or Fraction(1)) - (case.stationary_scale + case.moving_scale - SPLIT)
     target = FP32.emin + rng.randint(-26, 3)
@@ -164,5 +163,5 @@ def random_cases(numerics: DotNumerics, rng: Random, count: int) -> list[DotCase
 
 
 def is_special(trace: DotTrace) -> bool:
-    """Whether some term is NaN or infinite."""
+    """True if some term is NaN or infinite."""
     return any(term.kind is not Kind.FINITE for term in trace.terms)

@@ -15,7 +15,7 @@ ONE = FP32.bias << FP32.fraction_bits
 
 @dataclass(frozen=True)
 class Corner:
-    """A case, the bin that it is for, and whether its trace has the property that the bin stands for."""
+    """A case, its bin, and a check of the bin's property on the case's trace."""
 
     bin: str
     case: DotCase
@@ -30,7 +30,7 @@ def power(fmt: FloatFormat, exponent: int = 0, sign: int = 0) -> int:
 
 
 def exponents(fmt: FloatFormat) -> range:
-    """Of the powers of two in a format."""
+    """Exponents of the powers of two in a format."""
     return range(fmt.emin - fmt.fraction_bits, fmt.emax + 1)
 
 

@@ -43,7 +43,7 @@ are subnormal, or have terms far below them."""
 
 
 def found(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
-    """Those whose formats the numerics have."""
+    """Yield the corners whose formats the numerics have."""
     for index, (x, x_format, x_scale, y, y_format, y_scale, partial) in enumerate(FOUND):
         if {x_format, y_format} <= set(numerics.element_formats) and len(bytes.fromhex(x)) == numerics.terms:
             sides = tuple(bytes.fromhex(x)), x_format, tuple(bytes.fromhex(y)), y_format

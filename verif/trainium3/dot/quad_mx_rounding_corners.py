@@ -64,7 +64,7 @@ def _fused(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
     fmt = numerics.element_formats[-1]
     one = power(fmt)
     for _ in range(64):
-        # Products that span more bits than the accumulator has, most of which the partial sum takes away.
+        # Products span more bits than the accumulator has, and the partial sum cancels most of them.
         x = (fmt.max_code - rng.randrange(4), finite_code(fmt, rng), finite_code(fmt, rng), one + rng.randrange(4))
         y = (fmt.max_code - rng.randrange(4), finite_code(fmt, rng), one, 1 + rng.randrange(3))
         case = DotCase(x, fmt, y, fmt)

@@ -1,7 +1,6 @@
-"""Bench of the BF16 PE: what the quad-MX PE's bench has, directed corners, columns of a matmul, gamma's broadcast.
+"""Bench of the BF16 PE: programs as for the quad-MX PE, directed corners, columns of a matmul, gamma's broadcast.
 
-A program gives every cycle's inputs; what the PE must show after each of them comes from golden before anything is
-driven. ``BITPATH_CASES`` sets the cycles of a random test.
+A program has the inputs of every cycle. The golden model computes the expected outputs before the first cycle. ``BITPATH_CASES`` sets the cycles of a random test.
 """
 
 import os

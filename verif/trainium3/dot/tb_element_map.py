@@ -36,7 +36,7 @@ def faithful(fmt) -> dict:
 
 
 async def check(dut, board, fmt: ElementFormat, elements: list[int], scale: int, table: dict) -> None:
-    """Give one word and compare what comes out."""
+    """Drive one word and compare the output."""
     bits = ELEMENTS[fmt].width
     word = sum(code << bits * k for k, code in enumerate(elements))
     if fmt is ElementFormat.E2M1:

@@ -33,7 +33,7 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
 def requests(cases: list[DotCase]) -> list[Request]:
-    """The cases with what the exact tier makes of them."""
+    """The cases with their results in the exact tier."""
     return [Request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result, case) for case in cases]
 
 
@@ -88,7 +88,7 @@ def lane_payloads(lane: int, x: FloatFormat, y: FloatFormat) -> list[int]:
 
 
 def lane_products(lane: int, x: FloatFormat, y: FloatFormat) -> list[int]:
-    """What :func:`lane_payloads` must give, by the vectorised model, which reads E2M1 itself."""
+    """Expected results of :func:`lane_payloads` from the vectorised model, which decodes E2M1 itself."""
     sides = []
     for fmt, sign in ((x, 1), (y, 0)):
         codes = np.full((1, 1 << fmt.width, NUMERICS.terms), sign * fmt.sign_mask)
@@ -141,7 +141,7 @@ def exact_product(lane: int, x: FloatFormat, a: int, y: FloatFormat, b: int) -> 
 
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
-    """With operands in all ranks; where there are none, nothing has a reset."""
+    """Reset with operands in every pipeline stage; a combinational unit has no reset."""
     rng = pauses.rng("operands")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, STAGES, FP32).resets(lambda: requests(random_cases(NUMERICS, rng, 2)))

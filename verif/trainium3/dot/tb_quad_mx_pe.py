@@ -37,7 +37,7 @@ def step(held: DotCase, work: DotCase) -> int:
 
 
 def any_operands(rng: Random) -> DotCase:
-    """Of a random class, half the time one whose result shows every bit."""
+    """A case of a random class; half of them have results that depend on every bit."""
     maker = comparable_case if rng.getrandbits(1) else rng.choice(list(RANDOM_CLASSES.values()))
     return maker(NUMERICS, rng)
 

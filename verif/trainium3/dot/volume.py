@@ -41,7 +41,7 @@ def _values(fmt: FloatFormat) -> np.ndarray:
 
 
 def sums(codes: tuple[np.ndarray, np.ndarray], formats: tuple[FloatFormat, FloatFormat]) -> np.ndarray:
-    """About what the products of finite operands sum to, float64 [SIDE, SIDE], before scales: only chooses partial sums."""
+    """Approximate sums of products of finite operands before scales, float64 [SIDE, SIDE]; they only choose partial sums."""
     x, y = (_values(fmt)[each] for each, fmt in zip(codes, formats, strict=True))
     return x @ y.T
 
@@ -118,7 +118,7 @@ def zeros_class(rng: Generator, formats):
 
 
 def tiny_class(rng: Generator, formats):
-    """Results around FP32's subnormals."""
+    """Random operands whose results are near FP32's subnormals."""
     codes, scales, size = _at(rng, formats, FP32.emin, -26, 4)
     partial_sum = rng.integers(0, 1 << FP32.width, size) >> rng.integers(6, 32, size)
     return codes, scales, partial_sum | rng.integers(0, 2, size) << 31

@@ -332,7 +332,7 @@ async def throughput(dut):
         case = make_case(source, partitions=32, shape=(max(2, array.cols), columns), dtypes=DTYPES[:2])
         await check(frame, player, [case])
         latency = array.rows * array.row_latency + array.cols + 1
-        # Beside a word a cycle: a swap a pass, the first load, the array's latency, the chain's, and the queues' ends.
+        # Overhead besides a word a cycle: a swap a pass, the first load, the latencies of array and chain, and the queues.
         hidden = columns >= latency + 2 * array.cols + 8
         allowed = (
             passes * (columns + 2) + latency + 2 * array.cols + 32 if hidden else passes * (columns + latency + 40)

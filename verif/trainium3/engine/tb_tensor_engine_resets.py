@@ -36,7 +36,7 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(gap=[0.0, 0.6])
 async def programs_broken_off(dut, gap):
-    """Behind a reset of one cycle PSUM stays as it is, each word what it was or what golden's passes make it."""
+    """A reset of one cycle keeps PSUM: each word has the value from before or after one of golden's passes."""
     async with bench(dut, SIGNATURE, patience=ENGINE_PATIENCE_CYCLES) as frame:
         player, model = await begin(frame, CONFIG, CHECKED, gap=gap)
         rng = pauses.rng("programs")
@@ -62,23 +62,23 @@ async def programs_broken_off(dut, gap):
 
 def _short(rng: Random) -> tuple[Tiling, list[Load | Pass]]:
     tiling = rng.choice(tilings(CONFIG.array))
-    # Short ones more often, of which all commands are taken soon.
+    # Short programs more often: the unit takes all their commands early.
     return tiling, random_program(CONFIG, tiling, rng.randint(1, rng.randint(1, LENGTH)), rng)
 
 
 async def _reset(player: TensorEnginePlayer, board: Scoreboard, history: np.ndarray, rng: Random) -> np.ndarray:
-    """Reset for one cycle; PSUM then, uint32 [banks, CHECKED, cols], held against golden's behind each pass."""
+    """Reset for one cycle and compare PSUM with golden after each pass; return it, uint32 [banks, CHECKED, cols]."""
     dut = player.dut
     places = [bank * CONFIG.psum_bank_depth + index for bank in range(CONFIG.psum_banks) for index in range(CHECKED)]
     first = rng.randrange(len(places))
     dut.rst.value = 1
-    # The first of them in the first cycle behind the reset: what is still to be written must be seen to come.
+    # The first one in the first cycle after reset, so that a write still in flight would show.
     reading = cocotb.start_soon(player.read(places[first:] + places[:first]))
     await RisingEdge(dut.clk)
-    # In more cycles a rank could run empty; a command offered longer would be taken.
+    # In more cycles a pipeline stage could drain; a command offered longer would be taken.
     player.drop_commands()
     dut.rst.value = 0
-    # Whether an instruction is taken depends on which one it is.
+    # Ready depends on the instruction.
     await expect_rest(dut, ("host",))
     early = np.roll(await reading, first, axis=0)
     found = await player.read(places)

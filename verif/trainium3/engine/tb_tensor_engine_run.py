@@ -32,7 +32,7 @@ def placed(instruction: MatmulInstruction) -> PlacedMatmul:
 
 @cocotb.test()
 async def run_program(dut):
-    """Instruction after instruction; PSUM is read when an accumulation group ends."""
+    """Run the instructions in order, and read PSUM when an accumulation group ends."""
     program = read_input()
     progress = Progress(len(program))
     output = np.zeros([side.stop for side in program[-1].output], np.uint32)
@@ -58,13 +58,11 @@ class Progress:
         self.begun = -1
 
     def begin(self, segments, retired: int) -> None:
-        """The next instruction begins."""
         self.begun += 1
         self.base = retired
         # About half of the engine's instructions are loads; the share need not be exact.
         self.expected = max(1, sum(len(segment.commands) for segment in segments) // 2)
 
     def show(self, retired: int) -> None:
-        """Write the share."""
         part = min(1.0, (retired - self.base) / self.expected)
         show_share((self.begun + part) / self.instructions)

@@ -44,13 +44,14 @@ def random_table(code_format: int, rng: Random) -> dict[str, object]:
 
 
 def filled_places(config: EngineConfig) -> int:
-    """Of each bank, the first ones, as many as one pass may write."""
+    """Words that one pass may fill at the start of each bank."""
     return min(config.psum_bank_depth, config.array.operand_depth, MOST_PLACES)
 
 
 def filling_program(config: EngineConfig, group: int, rng: Random) -> list[Load | Pass]:
-    """What one tile does: into every bank more passes than may be in flight behind a long one, and more loads than may wait;
-    a chain as long as its memory, which waits while others pass; and one pass that fills a bank's places."""
+    """Program of one tile that fills every queue and memory: more passes into each bank than may be in flight behind a long
+    one, more loads than may queue, a chain as long as its memory that waits for other passes, and a pass that fills a
+    bank."""
     program: list[Load | Pass] = []
     most = filled_places(config)
     part = min(config.chain_depth, most)
@@ -101,7 +102,7 @@ def _pass(
 
 
 def filling_bins(config: EngineConfig) -> list[str]:
-    """What programs of every tile hit between them."""
+    """Bins that the programs of all tiles hit together."""
     groups = range(config.array.groups)
     return [
         *cross(("map",), (each.__name__ for each in TABLE_TYPES), ("stationary", "moving")),
@@ -121,7 +122,7 @@ def kinds_of(codes: np.ndarray) -> Iterator[tuple[str, str]]:
 
 
 def bins_of(program: list[Load | Pass], code_format: int) -> Iterator[tuple[object, ...]]:
-    """Of what PSUM shows: which group wrote which bank, and how; and on which side a map of which format was used."""
+    """Bins of PSUM contents: group, bank and mode of each write, and side and format of each FP4 map used."""
     stationary = None
     for each in program:
         if isinstance(each, Load):

@@ -1,4 +1,4 @@
-"""What the benches of the tensor engine share: PSUM that programs are played on, and the random bits of a tile."""
+"""Shared parts of the tensor engine's benches: a session with PSUM, and the random bits of a tile."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -51,7 +51,7 @@ class RandomBits:
 
     @property
     def pending(self) -> int:
-        """Vectors not yet taken."""
+        """Number of vectors not yet taken."""
         return len(self._vectors)
 
     def queue(self, words: Iterable[np.ndarray]) -> None:
@@ -59,7 +59,7 @@ class RandomBits:
         self._vectors += [int.from_bytes(word.astype("<u2").tobytes(), "little") for word in words]
 
     async def run(self) -> None:
-        """Feed, for ever."""
+        """Feed vectors until the test ends."""
         while True:
             self._payload.value = self._vectors[0] if self._vectors else 0
             await FallingEdge(self._clock)

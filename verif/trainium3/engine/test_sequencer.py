@@ -60,7 +60,7 @@ def check_swap(count):
 
 
 def check_loading():
-    """From the first load to the one that has passed the last row."""
+    """``loading`` is high from the first cycle of a load until it has passed the last row."""
     seen = played(loads(1), [])
     assert cycles_of(seen, 3) == list(range(1, COLS + ROWS * CONFIG.array.row_latency))
 

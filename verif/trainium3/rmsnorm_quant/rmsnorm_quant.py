@@ -42,12 +42,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Mode:
-    """What a command can ask for.
+    """Mode of a command.
 
     Attributes
     ----------
-    options : all but the bound and eps.
-    bounded : whether a lower bound is asked for.
+    options : options without bound and eps.
+    bounded : True sets a lower bound.
     gamma : format of gamma, None without normalisation.
     """
 
@@ -57,7 +57,6 @@ class Mode:
 
     @property
     def name(self) -> str:
-        """Of the bin."""
         what = "plain" if self.gamma is None else f"{self.options.eps_placement} {self.gamma.name}"
         return f"{self.options.quant_type} {what}{' bounded' if self.bounded else ''}"
 

@@ -30,7 +30,7 @@ Codes = Sequence[int]
 
 
 def cases_of_one_bit(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
-    """All of them; ``longest`` of a row is 2 at least."""
+    """Yield the cases of all functions below; ``longest``, the longest row, must be 2 or more."""
     for kind, options, rows in (*_largest(rng), *_bounds(rng), *_rounded_bounds(), *_range(), *_floors(), *_casts()):
         # The last command's rows begin again.
         for first in range(0, len(rows), lanes):
@@ -44,7 +44,7 @@ def cases_of_one_bit(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
 
 
 def _largest(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
-    """Two elements that differ in one bit, in both orders, and with the rest of their fractions inverted; NaN by one bit."""
+    """Two elements that differ in one bit, in both orders, and with the other fraction bits inverted; NaN that is one bit away from infinity."""
     for bit in range(BF16.width - 1):
         code = rng.randrange(ONE, 2 * ONE)
         rows = [(each, each ^ 1 << bit) for each in (code, code ^ BF16.fraction_mask)]
@@ -185,5 +185,5 @@ def _bounded(bound: np.float32) -> Options:
 
 
 def _around(number: np.float32, steps: int) -> np.ndarray:
-    """The FP32 numbers up to so many steps from a positive one."""
+    """FP32 numbers up to ``steps`` units in the last place from a positive one."""
     return (np.float32(number).view(np.uint32) + np.arange(-steps, steps + 1)).astype(np.uint32).view(np.float32)

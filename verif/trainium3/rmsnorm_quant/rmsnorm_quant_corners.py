@@ -29,15 +29,15 @@ def bounded(options: Options, bound: float) -> Options:
 
 @dataclass(frozen=True)
 class Corner:
-    """One row.
+    """A row with its expected codes and scale.
 
     Attributes
     ----------
-    name : of the bin.
-    options : how it is quantised.
-    row, gamma : numbers; gamma is all ones where it is None.
-    codes, scale : what must come of it; scale as hexadecimal digits, lowest byte first, "" with a static one.
-    in_scale : of the static quantisation.
+    name : name of the bin.
+    options : options of the command.
+    row, gamma : numbers; None is a gamma of all ones.
+    codes, scale : expected results; scale as hexadecimal digits, lowest byte first, "" with a static scale.
+    in_scale : static scale.
     gamma_dtype : BF16 or FP16.
     """
 
@@ -52,7 +52,6 @@ class Corner:
 
     @cached_property
     def rows(self) -> Rows:
-        """The one row."""
         gamma = np.array(np.ones(len(self.row)) if self.gamma is None else self.gamma)
         scales = np.full((ROW_TILE, 1), self.in_scale, np.float32)
         return Rows(
@@ -70,7 +69,7 @@ class Corner:
 
     @property
     def agrees(self) -> bool:
-        """Whether golden says what is stated here."""
+        """True if the golden model gives the stated results."""
         return self.expected.tobytes() == bytes(self.codes) + bytes.fromhex(self.scale)
 
 

@@ -26,7 +26,7 @@ NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What `bitpath.golden.trainium3.rmsnorm.rmsnorm_quant` takes besides arrays, under the same names."""
+    """Arguments of `bitpath.golden.trainium3.rmsnorm.rmsnorm_quant` that are not arrays, with the same names."""
 
     eps: float = float(NUMERICS.eps)
     eps_placement: str = NUMERICS.eps_placement.value
@@ -49,7 +49,7 @@ class Options:
 
     @property
     def bounded(self) -> bool:
-        """Whether the lower bound has an effect on a scale of the row's own."""
+        """True if the lower bound affects a row's own scale."""
         return Fraction(self.lower_bound) > NUMERICS.min_dequant_scale
 
 

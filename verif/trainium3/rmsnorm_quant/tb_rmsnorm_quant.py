@@ -114,7 +114,7 @@ async def every_mode(dut, pace):
 
 @cocotb.test(**LIMIT)
 async def every_length(dut):
-    """From 1 to what row memory holds, at most as many as there are cases, with both ends."""
+    """Row lengths from 1 to the row memory's size, at most one for each case, both ends included."""
     rng = pauses.rng("cases")
     chosen = np.unique(np.linspace(1, LONGEST, min(CASES, LONGEST)).astype(int)).tolist()
     cases = [random_case(rng.choice(MODES), rng, LANES, length) for length in chosen]
@@ -149,7 +149,7 @@ def replace_hidden(rows: Rows, hidden: np.ndarray) -> Rows:
 
 @cocotb.test(**LIMIT, skip=LONGEST < 2)
 async def one_bit(dut):
-    """One bit decides a comparison, or what a number is rounded to; also while nothing comes."""
+    """One bit decides a comparison or a rounding, with and without gaps in the input."""
     async with bench(dut, SIGNATURE, drain=False) as frame:
         play = Play(frame, "gaps")
         for case in cases_of_one_bit(pauses.rng("cases"), LANES, LONGEST):
@@ -168,7 +168,6 @@ async def bf16_codes(dut):
 
 
 def kind_of(mode: Mode) -> str:
-    """As BETWEEN has it."""
     return f"{mode.options.quant_type} {'plain' if mode.gamma is None else mode.options.eps_placement}"
 
 
@@ -182,7 +181,7 @@ def cycles_of(mode: Mode, length: int) -> int:
 
 @cocotb.test(**LIMIT)
 async def cycles_of_a_command(dut):
-    """Every mode at full speed takes exactly its cycles, at two lengths; ``retired`` counts commands."""
+    """Every mode takes its exact number of cycles at full speed, for two lengths, and ``retired`` counts the commands."""
     rng = pauses.rng("cases")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         play = Play(frame)
@@ -200,7 +199,7 @@ async def cycles_of_a_command(dut):
 
 
 def moments(mode: Mode) -> dict[str, tuple[str, int]]:
-    """When a command of the longest rows can be broken off: once something has been counted up to so many times."""
+    """Points at which a command of the longest rows is reset: a counter, and the count that triggers it."""
     output = LONGEST if mode.options.static else LONGEST + SCALE_BYTES
     found = {"loading": ("hidden", LONGEST), "computing": ("after hidden", BETWEEN["static plain"] - 10)}
     if mode.gamma is not None:
@@ -241,7 +240,7 @@ async def reset_in_the_middle(dut):
 
 
 async def break_off(frame: Bench, case: Case, counter: str, times: int, rng: Random) -> None:
-    """Run a command until something has been counted so many times, then reset; a byte that is to wait does so for good."""
+    """Run a command until ``counter`` reaches ``times``, then reset; an output byte that must wait is never taken."""
     dut = frame.dut
     (batch,) = lower(CONFIG, case.rows)
     payloads = {"command": [batch.command], "hidden": batch.hidden, "gamma": batch.gamma}

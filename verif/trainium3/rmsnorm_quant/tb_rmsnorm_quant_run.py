@@ -21,7 +21,7 @@ POLL_CYCLES = 256
 
 @cocotb.test()
 async def run_rows(dut):
-    """Command after command; ``cycles`` are those in which the unit was busy."""
+    """Run the commands in order; ``cycles`` counts the cycles in which the unit is busy."""
     rows = read_input()
     batches = lower(CONFIG, rows)
     payloads: list[int] = []

@@ -179,7 +179,7 @@ def random_beat(config: ExponentialConfig, rng: Random) -> Beat:
 
 
 def row_beats(config: ExponentialConfig, row: Sequence[int], first: Beat) -> list[Beat]:
-    """A row cut into beats; ``first`` says what the others have too, and what its first beat does to the accumulator."""
+    """Cut a row into beats with the control of ``first``; all but the first have REDUCE."""
     beats = []
     for begin in range(0, len(row), config.width):
         part = tuple(row[begin : begin + config.width])

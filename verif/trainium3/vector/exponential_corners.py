@@ -21,7 +21,7 @@ Holds = Callable[[int], bool]
 
 @dataclass(frozen=True)
 class Corner:
-    """An element, its format, the maximum, its bin, and whether a result has what the bin stands for."""
+    """An element, its format, the maximum, its bin, and a check of the bin's property."""
 
     bin: str
     element: int
@@ -31,7 +31,6 @@ class Corner:
 
 
 def corners(numerics: ExponentialNumerics, rng: Random) -> list[Corner]:
-    """All of them."""
     makers = (_specials, _zero, _edges, _far, _table, _grid, _subnormals, _sources)
     return [corner for maker in makers for corner in maker(numerics, rng)]
 
@@ -138,7 +137,7 @@ def _grid(numerics: ExponentialNumerics, rng: Random) -> Iterator[Corner]:
         modulus = 1 << dropped - twos
         for bit in range(twos, dropped + 1):
             significand = (1 << bit - twos) * pow(factor >> twos, -1, modulus) % modulus
-            # Of larger moduli most have no significand of that length.
+            # Most larger moduli have no significand of that length.
             significand += max(0, leading - significand + modulus - 1) // modulus * modulus
             if significand < 2 * leading:
                 element = MINUS | exponent << FP32.fraction_bits | significand - leading

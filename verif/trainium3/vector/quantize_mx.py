@@ -75,7 +75,6 @@ def random_blocks(source: FloatFormat, count: int, rng: Random) -> np.ndarray:
 
 
 def any_block(source: FloatFormat, rng: Random) -> Sequence[int]:
-    """One of :func:`random_blocks`."""
     if rng.random() < 0.2:
         return [rng.getrandbits(source.width) for _ in range(BLOCK)]
     top, spread = rng.randrange(source.exponent_mask), rng.choice((0, 3, 20))

@@ -17,7 +17,7 @@ Result = tuple[list[int], int]
 
 @dataclass(frozen=True)
 class Corner:
-    """A block, its mode, its bin, and whether codes and scale have what the bin stands for."""
+    """A block, its mode, its bin, and a check of the bin's property."""
 
     bin: str
     mode: Mode

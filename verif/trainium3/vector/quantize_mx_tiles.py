@@ -1,4 +1,4 @@
-"""Tiles as the blocks that QuantizeMX takes one by one, what it may do with them, and what came of them as tiles."""
+"""Conversion of tiles to QuantizeMX's blocks and of its results to tiles, and the modes of a beat."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -15,7 +15,7 @@ from bitpath.verif.kit.packing import pack
 
 @dataclass(frozen=True)
 class Mode:
-    """What a beat chooses at run time."""
+    """Choices of a beat at run time."""
 
     source: FloatFormat
     element: FloatFormat
@@ -28,7 +28,7 @@ class Mode:
 
     @property
     def offset(self) -> int:
-        """What a scale is below its block's largest exponent."""
+        """Difference between a block's largest exponent and its scale."""
         return self.element.emax - (self.rule is ScaleRule.NKI05)
 
     @property

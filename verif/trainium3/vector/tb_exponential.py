@@ -120,7 +120,7 @@ async def half_units_of_sums(dut):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_beats(dut, pace):
-    """Behind a few that hit all bins of results."""
+    """Random beats, after a few that hit all bins of results."""
     rng = pauses.rng("beats")
     beats = [*directed_beats(CONFIG), *(random_beat(CONFIG, rng) for _ in range(CASES))]
     powers = powers_of(CONFIG, beats)
@@ -174,7 +174,7 @@ async def latency(dut):
 
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """With beats in all ranks; the accumulator is 0 again."""
+    """Reset with beats in every pipeline stage; the accumulator becomes 0."""
     rng = pauses.rng("beats")
 
     def batch():

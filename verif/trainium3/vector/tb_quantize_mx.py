@@ -53,7 +53,6 @@ async def directed_corners(dut, mode):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_blocks_in_every_mode(dut, pace):
-    """Modes in any order."""
     rng = pauses.rng("blocks")
     each = max(1, CASES // len(MODES))
     sent = [request for mode in MODES.values() for request in with_golden(random_blocks(mode.source, each, rng), mode)]
@@ -72,7 +71,7 @@ async def latency_is_the_number_of_stages(dut):
 
 @cocotb.test(**LIMIT, skip=not STAGES)
 async def resets(dut):
-    """With blocks in all ranks; where there are none, nothing has a reset."""
+    """Reset with blocks in every pipeline stage; a combinational unit has no reset."""
     rng = pauses.rng("blocks")
     mode = rng.choice(list(MODES.values()))
     async with bench(dut, SIGNATURE, drain=False) as frame:

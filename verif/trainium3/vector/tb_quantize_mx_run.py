@@ -20,7 +20,7 @@ SHARE_CYCLES = 256
 
 @cocotb.test()
 async def run_blocks(dut):
-    """A block a cycle; ``cycles`` are those until the last result."""
+    """Run one block a cycle; ``cycles`` counts the cycles until the last result."""
     blocks, mode = read_input()
     control = MODES[mode].control
     results: list[int] = []

@@ -32,7 +32,7 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 @dataclass(frozen=True)
 class Cycle:
-    """What a cycle gives: perhaps a lane and states to load; whether the numbers are taken; which lane is shown."""
+    """Inputs of a cycle: a lane and states to load or None, whether the numbers are taken, and the lane shown."""
 
     load: tuple[int, np.ndarray] | None
     take: bool
@@ -41,7 +41,7 @@ class Cycle:
 
 def model(program: list[Cycle]) -> list[tuple[int, int]]:
     """The numbers offered and the states shown in each cycle."""
-    states = np.zeros((LANES, *SHAPE), np.uint32)  # as reset leaves them
+    states = np.zeros((LANES, *SHAPE), np.uint32)  # reset value of the states
     seen = []
     for cycle in program:
         source = trainium3.Xorwow(states)
@@ -103,7 +103,7 @@ def loads(states: Callable[[], np.ndarray]) -> list[Cycle]:
 
 
 def random_cycle(rng: Random, load: float, take: float) -> Cycle:
-    """With these probabilities."""
+    """A random cycle with the probabilities of a load and of taking the numbers."""
     loaded = (rng.randrange(LANES), random_states(rng)) if rng.random() < load else None
     return Cycle(loaded, rng.random() < take, rng.randrange(LANES))
 
@@ -129,7 +129,7 @@ async def loads_and_takes(dut, take):
 
 @cocotb.test(**LIMIT)
 async def a_load_changes_an_offer(dut):
-    """Of that lane alone, in the cycle after it, while nobody takes the numbers: the one exception to the rule of streams."""
+    """A load replaces the offer of its lane alone, one cycle later: the only exception to the stream rules."""
     rng = pauses.rng("states")
     program = loads(lambda: random_states(rng))
     for lane in range(LANES):

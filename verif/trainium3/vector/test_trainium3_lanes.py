@@ -31,7 +31,7 @@ bench = partial(run_bench, seed=SEED)
 
 
 def known_answers():
-    """The folder of known answers; the test is skipped where there is none."""
+    """The folder of known answers; without it the test is skipped."""
     if "BITPATH_KAT_DIR" not in os.environ:
         pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
     return Path(os.environ["BITPATH_KAT_DIR"]).resolve()
