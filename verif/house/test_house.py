@@ -1,4 +1,4 @@
-"""Packaging, pins, the Makefile and the tree say the same thing."""
+"""Packaging, pinned versions, the Makefile and the source tree are consistent."""
 
 import re
 import subprocess
@@ -57,7 +57,7 @@ def test_the_build_backend_is_the_locked_one():
     assert PYPROJECT["build-system"]["requires"] == [f"setuptools=={LOCK['setuptools']}"]
 
 
-# numpy and pytest need no explanation in a project of this kind, nor does setuptools a second one.
+# numpy and pytest need no explanation here, and setuptools is explained once.
 @pytest.mark.parametrize(
     "dependency", [d for d in DEPENDENCIES if PINNED.match(d)[1] not in ("numpy", "pytest", "setuptools")]
 )

@@ -1,10 +1,12 @@
 """README and pages quote records of runs, and cheap figures are those of the code."""
 
 import re
+import tomllib
+from datetime import date
 from pathlib import Path
 
 import pytest
-from parts import datapaths, readme, records, transcripts
+from parts import datapaths, readme, records, take, transcripts
 
 from bitpath.rtl.units import UNITS
 from bitpath.sim.flows.machines import RECORDS
@@ -122,3 +124,56 @@ def test_the_mutants_add_up():
 def test_the_volume_has_no_mismatch():
     figures = records.record("volume")["figures"]
     assert figures["mismatches"] == sum(row[3] for table in ("random", "ranges") for row in rows("volume", table))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_record_is_written_as_it_was_read(name):
+    assert tomllib.loads(take.text(records.record(name))) == records.record(name)
+
+
+MUTANTS = {
+    "unit": "dot16",
+    "mutants": 10,
+    "killed": 8,
+    "equivalent": 1,
+    "survived": 1,
+    "broken": 0,
+    "killed_by_time": 0,
+}
+DEEP = {"unit": "dot16", "what": "all", "vectors": 2_000_000, "mismatches": 0, "seconds": 3.2, "seed": 0}
+REPORTS = {
+    "agreement": [{"unit": "dot16", "status": "agrees", "steps": 3, "values": 4, "seed": 0}],
+    "coverage": [
+        {
+            "unit": "dot16",
+            "bins": 9,
+            "lines": 8,
+            "lines_waived": 1,
+            "bits": 7,
+            "bits_waived": 0,
+            "bits_proved_constant": 2,
+        }
+        | {"functional_percent": 100.0, "line_percent": 98.5, "toggle_percent": 99.0, "waived": 1}
+    ],
+    "formal": [{"status": "proved", "sabotage_caught": True, "seconds": 1.0, "sabotage_seconds": 0.5}],
+    "mutation": [MUTANTS | {"target": "rtl/tensix/dot/dot16"}, MUTANTS | {"target": "golden/tensix/matmul/matmul.py"}],
+    "volume": [
+        DEEP | {"name": "volume-tensix", "rtl_seconds": 1.0, "golden_seconds": 2.0},
+        DEEP | {"name": "sweep-fidelity", "rtl_seconds": 1.0, "golden_seconds": 2.0},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_is_taken_into_its_record(name):
+    content = take.taken(name, REPORTS[name], "one core", date(2026, 1, 2), {"minutes": 5})
+    assert (content["machine"], content["date"], content["figures"]["minutes"]) == ("one core", date(2026, 1, 2), 5)
+    for table in content["tables"].values():
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+    assert tomllib.loads(take.text(content)) == content
+
+
+def test_a_mutation_report_is_added_up():
+    figures, tables = take.mutation(REPORTS["mutation"])
+    assert figures | {"killed_percent": "88.9", "least_percent": "88.9", "survived": 1, "golden_killed": 8} == figures
+    assert tables == {"judges": [["`dot16`", 1, 10, 8, 1, 1, "88.9 %", "88.9 %, `dot16`"]]}

@@ -1,4 +1,4 @@
-"""``make setup`` stops with one line where it cannot work."""
+"""``make setup`` stops with a one-line error if a requirement is missing."""
 
 import runpy
 import subprocess

@@ -1,4 +1,4 @@
-"""Reasons of mutants that live are of lines that are there."""
+"""Each reason for a surviving mutant quotes an existing source line."""
 
 import tomllib
 from pathlib import Path

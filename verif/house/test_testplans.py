@@ -1,4 +1,4 @@
-"""Testplans are whole, and every test that they name exists."""
+"""Testplans are complete, and every test that they name exists."""
 
 import ast
 
@@ -9,7 +9,7 @@ from bitpath.verif.kit.testplan import file_of, load_plan, load_plans
 
 
 def functions(path):
-    """Names of functions, and names that a module assigns; a bench may take its tests from a class."""
+    """Return the names of a module's functions and assignments; a bench may take its tests from a class."""
     tree = ast.parse(path.read_text())
     stored = (node for line in tree.body if isinstance(line, ast.Assign) for node in ast.walk(line))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)} | {

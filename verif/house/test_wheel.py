@@ -1,4 +1,4 @@
-"""The wheel works with no checkout near."""
+"""The wheel works without the checkout."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTING = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-"""The checkout without what git ignores, above all without build folders."""
+"""Copy the checkout without the files that git ignores, such as build folders."""
 
 
 def run(*command, cwd):
@@ -24,10 +24,10 @@ def run(*command, cwd):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A fresh environment with the wheel in it; its dependencies are those of this environment, by path."""
+    """Create an environment with the wheel; its dependencies are this environment's, by path."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    # Not in the checkout: setuptools would leave its build folder there, and read what an earlier one left.
+    # Build outside the checkout: setuptools would leave a build folder there, and reuse stale files in it.
     listed = subprocess.run(LISTING, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
@@ -43,7 +43,7 @@ def installed(tmp_path_factory):
     wheel = next(folder.glob("*.whl"))
     done = run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, cwd=folder)
     assert done.returncode == 0, done.stderr
-    # A .pth line adds the folder but not its own .pth files, so the editable checkout stays out of sight.
+    # A .pth line adds the folder but not its own .pth files, so the editable checkout is not importable.
     (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return folder / "venv/bin"
 
@@ -70,7 +70,7 @@ def test_emit_writes_where_it_is_told(installed, tmp_path):
 
 @pytest.mark.simulator
 def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
-    """Icarus: it compiles in a second or two, which is what so small a slice takes."""
+    """Run on Icarus, which compiles so small a design in a second or two."""
     done = run(
         installed / "bitpath", "run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp8_e4m3", cwd=tmp_path
     )

@@ -1,1 +1,1 @@
-"""What benches are made of: streams, scoreboard, coverage, packing, reports."""
+"""Building blocks of benches: streams, scoreboard, coverage, packing, reports."""

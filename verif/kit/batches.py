@@ -12,19 +12,19 @@ Place = tuple[int, int]
 
 
 def words_of(bits: int) -> int:
-    """Words of 32 bits that so many bits take."""
+    """Return the number of 32-bit words that hold ``bits`` bits."""
     return -(-bits // WORD_BITS)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some of the words of every vector; parts are put together by OR.
+    """A range of words of every vector; a vector is the bitwise OR of its parts.
 
     Attributes
     ----------
     table : uint32 [R, W].
-    index : row of each vector, uint32 [N]; None where vector k takes row k.
-    first : the word of a vector at which a row begins.
+    index : row of each vector, uint32 [N]; None if vector k uses row k.
+    first : word of a vector at which its row begins.
     """
 
     table: np.ndarray
@@ -32,22 +32,22 @@ class Part:
     first: int = 0
 
     def rows(self, numbers: np.ndarray) -> np.ndarray:
-        """What vectors of these numbers take, uint32 [n, W]."""
+        """Return the rows of the vectors with these indices, uint32 [n, W]."""
         return self.table[numbers if self.index is None else self.index[numbers]]
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Vectors of one kind, and who answers them.
+    """Vectors of one kind, with the function that computes golden's answers.
 
     Attributes
     ----------
-    kind : what they have in common, in words.
-    parts : of every vector.
-    count : N.
-    golden : gives the answers, uint32 [N] or [N, W], when it is called.
-    beats, latency, lead : of a lane: cycles in which a vector's operands come, cycles from the first to the answer, and how
-        many before the answer the accumulators come.
+    kind : description of the vectors.
+    parts : parts that make up every vector.
+    count : number of vectors, N.
+    golden : function that returns the answers, uint32 [N] or [N, W].
+    beats, latency, lead : for a lane, the cycles of a vector's operands, the cycles from the first operand to the answer, and
+        from the accumulators to the answer.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Batch:
     lead: int = 0
 
     def words(self, numbers: np.ndarray) -> np.ndarray:
-        """The vectors of these numbers, uint32 [n, W]."""
+        """Return the vectors with these indices, uint32 [n, W]."""
         width = max(part.first + part.table.shape[1] for part in self.parts)
         whole = np.zeros((len(numbers), width), np.uint32)
         for part in self.parts:
@@ -67,7 +67,7 @@ class Batch:
         return whole
 
     def write(self, file: BinaryIO) -> None:
-        """Append the batch as the player reads it."""
+        """Append the batch in the player's file format."""
         np.array([self.count, self.beats, self.latency, self.lead, len(self.parts)], np.uint32).tofile(file)
         for part in self.parts:
             indexed = part.index is not None
@@ -78,7 +78,7 @@ class Batch:
 
 
 def fill(rows: int, words: int, fields: Iterable[tuple[int, int, Any]]) -> np.ndarray:
-    """Rows of words, uint32 [R, W], with fields in their places.
+    """Return rows of words, uint32 [R, W], that hold the given fields.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def fill(rows: int, words: int, fields: Iterable[tuple[int, int, Any]]) -> np.nd
 
 
 def decoded(layout: Mapping[str, Place], words: np.ndarray) -> dict[str, int]:
-    """The fields in a vector's words; those that are 0 are left out."""
+    """Return the nonzero fields of a vector's words."""
     bits = int.from_bytes(np.ascontiguousarray(words, "<u4").tobytes(), "little")
     fields = {name: bits >> lowest & (1 << width) - 1 for name, (lowest, width) in layout.items()}
     return {name: value for name, value in fields.items() if value}
 
 
 def side_by_side(*ports: tuple[str, Any]) -> dict[str, Place]:
-    """Places of the leaves of several ports, names and layouts, each from a word of its own on."""
+    """Return the places of the leaves of several ports (names and layouts); each port starts at a new word."""
     found: dict[str, Place] = {}
     lowest = 0
     for name, layout in ports:
@@ -113,7 +113,7 @@ def side_by_side(*ports: tuple[str, Any]) -> dict[str, Place]:
 
 
 def places(layout: Any, prefix: str = "", lowest: int = 0) -> dict[str, Place]:
-    """Lowest bit and width of every leaf of an Amaranth layout, by its path: ``src_a.0.sign``."""
+    """Return lowest bit and width of every leaf of an Amaranth layout, by its path: ``src_a.0.sign``."""
     from amaranth.hdl import Shape
     from amaranth.lib import data
 

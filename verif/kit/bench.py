@@ -1,4 +1,4 @@
-"""The frame of a bench: configuration, clock and reset, the ends of its streams, and the checks at its end."""
+"""Bench harness: configuration, clock, reset, stream drivers and monitors, and the checks at the end of a test."""
 
 import json
 import os
@@ -29,36 +29,35 @@ from bitpath.verif.kit.streams import StreamDriver, StreamMonitor, integer_of, r
 PERIOD_NS = 10
 RESET_CYCLES = 2
 DRAIN_CYCLES = 1000
-"""Cycles without any new result after which what is still expected is given up."""
+"""Cycles without a new result after which draining stops and pending results count as missing."""
 PATIENCE_CYCLES = 1500
-"""Cycles in which nothing is transferred or compared after which a test is given up."""
+"""Cycles without a transfer or a comparison after which a test fails."""
 ENGINE_PATIENCE_CYCLES = 50_000
-"""The same for engines, which work on a command for long without a transfer."""
+"""The same limit for engines, which compute a long time without a transfer."""
 RECORDING = "BITPATH_STIMULUS"
-"""The environment variable that names the file where what enters and leaves a design is recorded; of a run's further tests,
-the files beside it."""
+"""Environment variable with the path of the recording of a design's ports; further tests of a run use numbered files."""
 ENOUGH = "BITPATH_STIMULUS_CYCLES"
-"""The environment variable with the recorded cycles after which a test ends, whatever it has not hit by then."""
+"""Environment variable with the number of recorded cycles after which a test ends early."""
 MUTANT = "BITPATH_MUTANT"
-"""The environment variable with the number of the mutant that a netlist of many is to be; without it, it is none."""
+"""Environment variable with the number of the active mutant in a netlist of many; unset for the original design."""
 MUTANT_PORT = "mutsel"
-"""The input of such a netlist that chooses."""
+"""Input of such a netlist that selects the mutant."""
 
 
 def config_from_environment(config_type: type) -> Any:
-    """The configuration that the runner passed."""
+    """Return the configuration that the runner passed."""
     return from_dict(config_type, json.loads(os.environ["BITPATH_CONFIG"]))
 
 
 def quiet_ports(dut: Any, signature: wiring.Signature) -> None:
     """Set every input to 0, so that nothing unknown enters the design.
 
-    Raises unless the design's ports are as wide as the signature says: those of a stale or foreign build are not.
+    Raises if the design's ports differ in width from the signature, as in a stale or foreign build.
     """
     for path, member, _ in signature.flatten(signature.create()):
         name = "__".join(map(str, path))
         handle = getattr(dut, name, None)
-        # A constant member, such as the ready of a stream that is always ready, is not a port; nor is one of no bits.
+        # Constant members, such as an always-1 ready, and zero-width members are not ports.
         if handle is None:
             continue
         if len(handle) != width(member.shape):
@@ -70,14 +69,14 @@ def quiet_ports(dut: Any, signature: wiring.Signature) -> None:
 
 
 class Bench:
-    """What a test uses; made by :func:`bench`.
+    """Harness of one test; made by :func:`bench`.
 
     Attributes
     ----------
     dut : the design under test.
-    signature : its ports.
-    scoreboards, coverages : all checked at the end.
-    cycles, seconds : of the whole test, the reset included, in simulated cycles and in processor time; known at its end.
+    signature : its signature.
+    scoreboards, coverages : checked at the end of the test.
+    cycles, seconds : simulated cycles and processor time of the whole test, including the reset; set at its end.
     """
 
     def __init__(self, dut: Any, signature: wiring.Signature):
@@ -87,20 +86,20 @@ class Bench:
         self.coverages: list[Coverage] = []
         self._background: dict[str, cocotb.task.Task] = {}
         self._ends: list[StreamDriver | StreamMonitor] = []
-        # These say nothing of whether a test gets on: a port may be always valid.
+        # These do not show progress: a port may be always valid.
         self._onlookers: list[Onlooker] = []
         self.cycles, self.seconds = 0, 0.0
 
     def payload_shape(self, name: str) -> Any:
-        """The payload of the stream port ``name``."""
+        """Return the payload's shape of the stream port ``name``."""
         return self.signature.members[name].signature.members["payload"].shape
 
     def start(self, name: str, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run something for the whole test. That it ends by itself is a failure: a dead monitor sees no errors."""
+        """Run a coroutine for the whole test; it must not end early, since a dead monitor reports no errors."""
         self._background[name] = cocotb.start_soon(coroutine)
 
     def driver(self, name: str, gaps: Iterator[bool] | None = None) -> StreamDriver:
-        """A driver of the input stream ``name``, running."""
+        """Start a driver of the input stream ``name``."""
         shape = self.payload_shape(name)
         driver = StreamDriver(self.dut, name, shape, gaps or pauses.never(), pauses.rng(f"{name} junk"))
         self._ends.append(driver)
@@ -108,7 +107,7 @@ class Bench:
         return driver
 
     def monitor(self, name: str, sink: Callable[[int], None], stalls: Iterator[bool] | None = None) -> StreamMonitor:
-        """A monitor of the output stream ``name``, running."""
+        """Start a monitor of the output stream ``name``."""
         shape = self.payload_shape(name)
         monitor = StreamMonitor(self.dut, name, shape, stalls or pauses.never(), sink)
         self._ends.append(monitor)
@@ -116,13 +115,13 @@ class Bench:
         return monitor
 
     def onlook(self, name: str, valid: str | Look | None = None, ready: str | Look | None = None) -> Onlooker:
-        """Count what happens at a port that the test drives, or reads, by hand.
+        """Count the handshake events of a port that the test drives or reads by hand.
 
         Parameters
         ----------
-        name : of the port, or of the port and behind a space the number of its part.
-        valid, ready : names of the ports that qualify it, or functions that look at them; None for what is always so. Without
-            both they are those of the stream ``name``.
+        name : name of the port, optionally followed by a space and the number of its part.
+        valid, ready : names of the ports that qualify it, or functions that read them; None if always 1. Without both, the
+            ports of the stream ``name`` are used.
         """
         if valid is ready is None:
             valid, ready = f"{name}__valid", f"{name}__ready"
@@ -135,7 +134,7 @@ class Bench:
     async def _look_on(self) -> None:
         while True:
             await FallingEdge(self.dut.clk)
-            # What others set at this edge is what the next rising one takes.
+            # Inputs set at this edge are sampled at the next rising edge.
             await ReadOnly()
             for onlooker in self._onlookers:
                 onlooker.look()
@@ -145,31 +144,33 @@ class Bench:
         return at if callable(at) else None if handle is None else partial(integer_of, handle)
 
     def scoreboard(self, name: str, shape: Any, formats: Mapping[str, FloatFormat] | None = None) -> Scoreboard:
-        """A scoreboard that must drain by the end of the test and must have compared something."""
+        """Add a scoreboard, which must have compared at least one value and be empty at the end of the test."""
         self.scoreboards.append(Scoreboard(name, shape, formats))
         return self.scoreboards[-1]
 
     def check_stream(
         self, name: str, formats: Mapping[str, FloatFormat] | None = None, stalls: Iterator[bool] | None = None
     ) -> Scoreboard:
-        """A scoreboard with a monitor of the output stream ``name`` before it."""
+        """Add a scoreboard fed by a monitor of the output stream ``name``."""
         scoreboard = self.scoreboard(name, self.payload_shape(name), formats)
         self.monitor(name, scoreboard.got, stalls)
         return scoreboard
 
     def coverage(self, bins: Any) -> Coverage:
-        """Coverage whose bins must all be hit by the end of the test."""
+        """Add coverage whose bins must all be hit by the end of the test."""
         self.coverages.append(Coverage(bins))
         return self.coverages[-1]
 
     @property
     def moved(self) -> int:
-        """Payloads transferred and values compared until now."""
+        """Number of payloads transferred and values compared so far."""
         return sum(end.transferred for end in self._ends) + sum(board.compared for board in self.scoreboards)
 
     async def reset(self) -> None:
-        """Quiet all inputs and reset once more, whatever is in flight; for tests that drive by hand. Ends just behind a
-        rising edge. One cycle only: in a longer reset a rank whose valid bit has none would run empty by itself."""
+        """Clear all inputs and reset for one cycle with requests in flight; for tests that drive by hand.
+
+        Ends just after a rising edge. A longer reset would hide a missing reset: a pipeline stage would drain by itself.
+        """
         quiet_ports(self.dut, self.signature)
         for end in self._ends:
             if isinstance(end, StreamDriver):
@@ -177,7 +178,7 @@ class Bench:
         await _reset(self.dut, 1)
 
     async def watch(self, patience: int) -> None:
-        """Fail once nothing has moved for ``patience`` cycles, or up to twice as many."""
+        """Fail after ``patience`` to twice ``patience`` cycles without activity."""
         seen = -1
         while self.moved != seen:
             seen = self.moved
@@ -185,7 +186,7 @@ class Bench:
         raise AssertionError(f"nothing has moved for {patience} cycles")
 
     async def drain(self) -> None:
-        """Wait until nothing expected is pending, or nothing has come for :data:`DRAIN_CYCLES` cycles."""
+        """Wait until no result is pending, or until :data:`DRAIN_CYCLES` cycles have passed without a result."""
         idle, seen = 0, -1
         while any(scoreboard.pending for scoreboard in self.scoreboards) and idle < DRAIN_CYCLES:
             compared = sum(scoreboard.compared for scoreboard in self.scoreboards)
@@ -193,7 +194,7 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     def finish(self) -> None:
-        """Every check at the end of a test."""
+        """Run all checks at the end of a test."""
         for name, task in self._background.items():
             if task.done():
                 raise AssertionError(f"{name} ended before the test")
@@ -203,12 +204,11 @@ class Bench:
             coverage.finish()
 
     def leave_record(self) -> None:
-        """Give the runner the test's record."""
         with Path(os.environ["BITPATH_RECORDS"]).open("a") as records:
             records.write(json.dumps(self.record()) + "\n")
 
     def record(self) -> dict[str, Any]:
-        """What the runner reads: counts, the coverage bins, what streams met, and how much was simulated in which time."""
+        """Return the runner's record: counts, coverage bins, stream events, simulated cycles and time."""
         return {
             "cycles": self.cycles,
             "seconds": self.seconds,
@@ -227,13 +227,13 @@ class Bench:
 async def bench(
     dut: Any, signature: wiring.Signature, *, drain: bool = True, patience: int | None = PATIENCE_CYCLES
 ) -> AsyncIterator[Bench]:
-    """Check and quiet the ports, start clock and reset, hand out a :class:`Bench`, then drain, check and record.
+    """Check the ports, clear the inputs, start clock and reset, yield a :class:`Bench`; then drain, check and record.
 
     Parameters
     ----------
-    signature : of the component that the configuration gives.
-    drain : False for a test that compares by hand and leaves nothing in flight.
-    patience : cycles for which the design may be silent; None for a run whose length nobody knows.
+    signature : signature of the configured component.
+    drain : False for a test that compares by hand and ends with nothing in flight.
+    patience : cycles without activity after which the test fails; None for no limit.
     """
     start, start_ns = time.process_time(), get_sim_time("ns")
     if MUTANT in os.environ:
@@ -260,7 +260,7 @@ async def bench(
     frame.seconds = time.process_time() - start
     frame.cycles = round((get_sim_time("ns") - start_ns) / PERIOD_NS)
     if hasattr(dut, "clk") and not resolved(dut.clk):
-        # The next test's clock begins high: from low that would be an edge before the inputs that it takes.
+        # The next test's clock starts high; from low this would be an edge before its inputs are set.
         await RisingEdge(dut.clk)
     if recorder is not None:
         recorder.save()

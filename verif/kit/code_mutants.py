@@ -1,4 +1,4 @@
-"""A bug put back into a function, as long as a test looks at it."""
+"""Temporary source mutation of a function, to show that a test detects a bug."""
 
 import importlib
 import importlib.util
@@ -13,7 +13,7 @@ VERIF = Path(__file__).resolve().parents[1]
 
 
 def function_of(target: str) -> FunctionType:
-    """The function ``module:qualified.name``."""
+    """Import and return the function ``module:qualified.name``."""
     module, _, name = target.partition(":")
     found = importlib.import_module(module)
     for part in name.split("."):
@@ -23,13 +23,13 @@ def function_of(target: str) -> FunctionType:
 
 @contextmanager
 def mutated(target: str, old: str, new: str) -> Iterator[None]:
-    """With ``old``, which stands once in the function's source, replaced by ``new``.
+    """Replace ``old``, which must occur once in the function's source, by ``new`` within the context.
 
-    The function's code is exchanged, so that whoever holds the function runs the mutant.
+    The function's code object is exchanged, so all references to the function run the mutant.
 
     Raises
     ------
-    ValueError : ``old`` does not stand there once: the source has changed, and the mutant has to be written anew.
+    ValueError : ``old`` does not occur exactly once; update the mutant to the changed source.
     """
     function = function_of(target)
     source = textwrap.dedent(inspect.getsource(function))
@@ -46,7 +46,7 @@ def mutated(target: str, old: str, new: str) -> Iterator[None]:
 
 
 def named_test(name: str) -> Callable[..., None]:
-    """The test function ``file::name``, its file below ``verif/``."""
+    """Return the test function ``file::name``; the file is relative to ``verif/``."""
     file, _, function = name.partition("::")
     path = VERIF / file
     spec = importlib.util.spec_from_file_location(f"field_{path.stem}", path)

@@ -5,23 +5,23 @@ from itertools import product
 
 
 def cross(*axes: Iterable[object]) -> list[str]:
-    """The bins of every combination: ``cross(("rne", "rtz"), (0, 1))`` has "rne/0", "rne/1", "rtz/0", "rtz/1"."""
+    """Return the bins of every combination: ``cross(("rne", "rtz"), (0, 1))`` is "rne/0", "rne/1", "rtz/0", "rtz/1"."""
     return ["/".join(map(str, combination)) for combination in product(*axes)]
 
 
 class Coverage:
-    """Counts of bins.
+    """Counter of hits for a fixed set of bins.
 
     Parameters
     ----------
-    bins : every bin there is, declared before anything is hit, so that a misspelt hit is an error and not a new bin.
+    bins : all bins, declared in advance so that a misspelt hit raises an error.
     """
 
     def __init__(self, bins: Iterable[str]):
         self.counts = dict.fromkeys(bins, 0)
 
     def hit(self, *parts: object) -> None:
-        """Count one hit of a bin; several parts name a bin of :func:`cross`."""
+        """Count one hit of a bin; several arguments name a bin of :func:`cross`."""
         name = "/".join(map(str, parts))
         if name not in self.counts:
             raise ValueError(f"coverage: no bin {name!r}, there are {', '.join(self.counts)}")
@@ -29,11 +29,11 @@ class Coverage:
 
     @property
     def missing(self) -> list[str]:
-        """Bins that were never hit."""
+        """Names of the bins that were never hit."""
         return [name for name, count in self.counts.items() if not count]
 
     def finish(self) -> None:
-        """Raise unless every bin was hit."""
+        """Raise an error unless every bin was hit."""
         if self.missing:
             raise AssertionError(
                 f"coverage: {len(self.missing)} of {len(self.counts)} bins not hit: {', '.join(self.missing)}"

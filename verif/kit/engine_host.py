@@ -1,4 +1,4 @@
-"""What an engine's host sees of it, for the benches of engines with the streams write, command, read and data."""
+"""Host-side checks for benches of engines with the streams write, command, read and data."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
@@ -17,24 +17,24 @@ from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
 
 MEETINGS = ("a word waits", "a word goes over while products run", "an answer waits")
-"""What the host may meet at a busy engine."""
+"""Events that the host can observe at a busy engine."""
 MOMENTS = ("commands wait", "all commands are taken")
-"""At which a reset meets a busy engine."""
+"""Moments at which a reset can hit a busy engine."""
 LONGEST = 11
-"""Log2 of the cycles before which a reset comes."""
+"""Log2 of the latest cycle of a reset."""
 TRIES = 4
-"""Resets in all for each that meets a busy engine: short programs have often ended before."""
+"""Attempts for each reset of a busy engine; a short program has often ended before its reset."""
 EARLY_WORDS = 32
-"""Words that are read at once behind a reset: for longer than anything under way could take to the memory."""
+"""Words read directly after a reset, longer than any write in flight could take to reach the memory."""
 
 
 def source_of(name: str) -> np.random.Generator:
-    """A numpy generator from the run's seed."""
+    """Return a numpy generator derived from the run's seed."""
     return np.random.default_rng(pauses.rng(name).getrandbits(64))
 
 
 async def expect_rest(dut: Any, streams: Iterable[str] = ("write", "command", "read")) -> None:
-    """An engine with nothing to do takes what comes in these streams, counts nothing, answers nothing."""
+    """Check that an idle engine is ready on these streams, counts nothing and answers nothing."""
     await FallingEdge(dut.clk)
     seen = {name: resolved(getattr(dut, f"{name}__ready")) for name in streams}
     assert all(seen.values()), f"an engine at rest is not ready: {seen}"
@@ -44,7 +44,7 @@ async def expect_rest(dut: Any, streams: Iterable[str] = ("write", "command", "r
 
 
 async def watch_host(dut: Any, coverage: Coverage) -> None:
-    """Count what the host meets, bins of `MEETINGS`, for ever."""
+    """Count the events of `MEETINGS`; runs until cancelled."""
     while True:
         await FallingEdge(dut.clk)
         if resolved(dut.write__valid) and resolved(dut.busy):
@@ -56,16 +56,16 @@ async def watch_host(dut: Any, coverage: Coverage) -> None:
 async def reset_amid(
     frame: Bench, session: Any, rng: Random, count: int, program: Callable[[bool], Iterable[Any]]
 ) -> None:
-    """Programs that a reset of one cycle breaks off at any moment, a whole one behind each.
+    """Interrupt programs by a one-cycle reset at random moments, each followed by a complete program.
 
-    Behind the reset the engine is at rest and the result memory stays as it is, each of its bytes what it was before the
-    program or what golden's program makes it; the program that follows is compared as any other.
+    After the reset the engine must be idle and the result memory must not change; each byte must have its value before the
+    program or golden's value after one of its commands. The program that follows is compared as usual.
 
     Parameters
     ----------
-    session : of the engine's bench.
-    count : of programs broken off; one of which nothing is under way when the reset comes does not count.
-    program : makes one, of what the session queues, from whether it is the first behind a reset.
+    session : session of the engine's bench.
+    count : number of programs to interrupt while work is in flight.
+    program : function that queues one program; its argument is True for the first one after a reset.
     """
     dut, player = frame.dut, session.player
     coverage = frame.coverage(MOMENTS)
@@ -92,8 +92,8 @@ async def reset_amid(
 
 
 async def some_moment(player: EnginePlayer, commands: int, rng: Random) -> str:
-    """Wait for any moment of that many commands that were just sent; which of `MOMENTS` it is, "" for none of them."""
-    # As often in the first few cycles as later; in the first nothing is taken yet.
+    """Wait for a random moment after ``count`` commands were sent; return which of `MOMENTS` it is, or ""."""
+    # Early cycles are as likely as late ones; nothing is taken in the first cycle.
     await ClockCycles(player.dut.clk, 1 + rng.randint(1, 1 << rng.randint(0, LONGEST)))
     await FallingEdge(player.dut.clk)
     busy = resolved(player.dut.busy) and player.waiting_commands < commands
@@ -103,9 +103,9 @@ async def some_moment(player: EnginePlayer, commands: int, rng: Random) -> str:
 async def _reset(
     dut: Any, player: MemoryPlayer, board: Scoreboard, history: np.ndarray, storing: int, rng: Random
 ) -> np.ndarray:
-    """Reset for one cycle; what the result memory holds then, uint8, held against golden's, uint8 [commands + 1, bytes].
+    """Reset for one cycle; compare the result memory, uint8, with golden's after each command, uint8 [commands + 1, bytes].
 
-    ``storing`` is the last command that is computed, 0 for none of the program's: its results may be under way.
+    ``storing`` is the last computed command, whose results may be in flight; 0 for none.
     """
     words = history.reshape(len(history), -1, player.word_bytes)
     depth = words.shape[1]
@@ -113,10 +113,10 @@ async def _reset(
     first = rng.choice(likely.tolist() or range(depth))
     addresses = [address % depth for address in range(first, first + EARLY_WORDS)]
     dut.rst.value = 1
-    # The first of them in the first cycle behind the reset: what is still to be written must be seen to come.
+    # The first read is in the first cycle after the reset, so that a late write becomes visible.
     reading = cocotb.start_soon(player.ask(addresses))
     await RisingEdge(dut.clk)
-    # In more cycles a rank could run empty; a command offered longer would be taken.
+    # In a longer reset a pipeline stage could drain; a command offered longer would be accepted.
     player.drop_commands()
     dut.rst.value = 0
     await expect_rest(dut)

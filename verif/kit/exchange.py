@@ -18,7 +18,7 @@ _written: dict[Path, float] = {}
 
 
 def write_input(folder: Path, content: Any) -> dict[str, Path]:
-    """Write what a run bench plays, and return the names of all files for its environment."""
+    """Write the input of a run bench, and return the paths of all files for its environment."""
     files = {
         "BITPATH_INPUT": folder / "input.pickle",
         "BITPATH_RESULT": folder / "result.npz",

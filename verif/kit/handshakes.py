@@ -1,24 +1,24 @@
-"""What happens at a stream, counted, and an onlooker that counts it where a test drives by hand."""
+"""Counters of stream handshake events, and an observer for streams that a test drives by hand."""
 
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 Look = Callable[[], int]
-"""Looks at signals; not 0 where they are what is looked for."""
+"""Function that reads signals and returns nonzero if their condition holds."""
 
 
 class Handshakes:
-    """Counts of what can happen at one end of a stream.
+    """Counters of the handshake events at one end of a stream.
 
     Parameters
     ----------
-    valid, ready : whether the stream has that signal: one that is always valid has no gaps.
+    valid, ready : True if the stream has that signal; an always-valid stream has no gaps.
 
     Attributes
     ----------
-    EVENTS : what happens, as coverage names it, with the signal that it takes.
-    events : how often each that can happen has.
-    transferred : payloads that went over.
+    EVENTS : names of the events in coverage, with the signal that each requires.
+    events : count of each possible event.
+    transferred : number of payloads transferred.
     """
 
     EVENTS: ClassVar[Mapping[str, str]]
@@ -34,21 +34,20 @@ class Handshakes:
 
 
 class Sent(Handshakes):
-    """At a design's input."""
+    """Events at an input stream of the design."""
 
     EVENTS: ClassVar[Mapping[str, str]] = {"gap": "valid", "taken at once": "", "taken late": "ready"}
     _gap = _late = False
 
     def see(self, valid: int, ready: int) -> None:
-        """Count a cycle."""
         if valid and ready:
             self.taken(gap=self._gap, late=self._late)
         self._gap = not valid or (self._gap and not ready)
         self._late = bool(valid and not ready)
 
     def taken(self, *, gap: bool, late: bool) -> None:
-        """Count a payload that was taken: whether a pause was before it, and whether it had to wait."""
-        # Between two payloads only: before the first and behind the last every stream is empty.
+        """Count a transferred payload; the flags say if a pause preceded it and if it stalled."""
+        # Only between two payloads: every stream is empty before the first and after the last.
         if gap and self.transferred:
             self._count("gap")
         self._count("taken late" if late else "taken at once")
@@ -56,13 +55,12 @@ class Sent(Handshakes):
 
 
 class Received(Handshakes):
-    """At a design's output."""
+    """Events at an output stream of the design."""
 
     EVENTS: ClassVar[Mapping[str, str]] = {"stalled": "ready", "nothing offered": "valid", "back to back": ""}
     _moved = _empty = False
 
     def see(self, valid: int, ready: int) -> None:
-        """Count a cycle."""
         if not valid:
             self._empty = self.transferred > 0
         elif not ready:
@@ -78,13 +76,13 @@ class Received(Handshakes):
 
 
 class Onlooker:
-    """Counts what happens at a port that somebody else drives; it drives nothing and waits for nothing.
+    """Passive observer of a port that the test drives.
 
     Parameters
     ----------
-    name : of the port, in the record.
-    into : whether the port is an input of the design.
-    valid, ready : look at the signals; None where the port has no such signal, or is always so.
+    name : name of the port in the record.
+    into : True if the port is an input of the design.
+    valid, ready : functions that read the signals; None if the port has no such signal or it is always 1.
     """
 
     def __init__(self, name: str, *, into: bool, valid: Look | None, ready: Look | None):
@@ -94,5 +92,4 @@ class Onlooker:
         self.handshakes = end(valid=valid is not None, ready=ready is not None)
 
     def look(self) -> None:
-        """Count a cycle."""
         self.handshakes.see(*(look() if look else 1 for look in self._looks))

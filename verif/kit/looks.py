@@ -1,4 +1,4 @@
-"""What a bench looks at, and when, while it is recorded."""
+"""Log of the signals that a bench reads and compares, with times, for recordings."""
 
 from dataclasses import dataclass, field
 
@@ -7,12 +7,12 @@ from cocotb.simtime import get_sim_time
 
 @dataclass
 class Looks:
-    """Since a recorder last asked: simulation times in steps, with what was looked at.
+    """Reads and comparisons since the recorder's last query, with simulation times in steps.
 
     Attributes
     ----------
-    reads : a signal's name.
-    compared : a scoreboard's name, the value that it was given, and how many bits that has.
+    reads : times and signal names.
+    compared : times, scoreboard names, compared values and their widths in bits.
     """
 
     reads: list[tuple[int, str]] = field(default_factory=list)
@@ -28,4 +28,4 @@ class Looks:
 
 
 noted: Looks | None = None
-"""Of the recorder that is running; None where there is none."""
+"""Log of the running recorder; None if none runs."""

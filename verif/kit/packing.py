@@ -1,4 +1,4 @@
-"""Payloads to and from the integers that ports carry. Amaranth's layouts say where each field is."""
+"""Conversion between payload fields and the integers that ports carry, by Amaranth's layouts."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -10,18 +10,18 @@ from amaranth.lib import data
 
 
 def width(shape: Any) -> int:
-    """Bits of a port of this shape."""
+    """Return the bits of a port of this shape."""
     return Shape.cast(shape).width
 
 
 def pack(shape: Any, fields: Any) -> int:
-    """The integer of a layout's fields (a dict, or a sequence for an array; what is left out is 0), or of a plain shape.
+    """Return the integer of a layout's fields (a dict, or a sequence for an array; default 0), or of a plain shape.
 
-    A field, and the whole, may be given packed already.
+    Any field, or the whole payload, may also be given as an integer.
 
     Raises
     ------
-    ValueError : a field that the layout does not have, or a value that its field does not hold.
+    ValueError : an unknown field, or a value that does not fit its field.
     """
     # Amaranth's own `const` takes milliseconds for a payload of many fields, and drops bits that do not fit.
     if isinstance(fields, Integral) or not _has_fields(shape):
@@ -40,17 +40,17 @@ def pack(shape: Any, fields: Any) -> int:
 
 _Places = dict[str | int, tuple[Any, int]]
 _KNOWN: dict[int, tuple[Any, _Places]] = {}
-"""Layouts with the places of their fields, by identity: to hash or compare a layout Amaranth walks through all of it."""
+"""Cache of field places by layout identity; hashing or comparing an Amaranth layout walks through all of it."""
 KNOWN_LAYOUTS = 1024
 
 
 def _places(shape: Any) -> _Places:
-    """Shape and lowest bit of each field of a layout; of a plain shape its cast one."""
+    """Return shape and lowest bit of each field of a layout, or the cast plain shape."""
     known = _KNOWN.get(id(shape))
     if known is None:
         if len(_KNOWN) == KNOWN_LAYOUTS:
             _KNOWN.clear()
-        # The layout is kept too, so that no other one can get its identity.
+        # Keep a reference to the layout, so that its identity is not reused.
         known = _KNOWN[id(shape)] = (shape, _work_out(shape))
     return known[1]
 
@@ -73,10 +73,10 @@ def _leaf(shape: Any, value: Any) -> int:
 
 
 def unpack(shape: Any, bits: int) -> Any:
-    """The fields in an integer: a ``data.Const`` for a layout, the integer itself for a plain shape."""
+    """Return the fields of an integer: a ``data.Const`` for a layout, the integer itself for a plain shape."""
     return shape.from_bits(bits) if _has_fields(shape) else bits
 
 
 def _has_fields(shape: Any) -> bool:
-    """Whether the shape is a layout, or a class of ``data.Struct`` or ``data.Union``, which is as good."""
+    """Return True for a layout and for a class of ``data.Struct`` or ``data.Union``."""
     return isinstance(shape, data.Layout) or (isinstance(shape, type) and issubclass(shape, data.View))

@@ -1,6 +1,6 @@
-"""When a stream's end pauses: endless iterators of booleans, one a cycle, True to pause.
+"""Pause patterns of stream ends: endless iterators of booleans, one a cycle, True to pause.
 
-All randomness in benches comes from :func:`rng`, hence from the run's seed.
+All randomness in benches comes from :func:`rng`, and so from the run's seed.
 """
 
 import os
@@ -17,7 +17,7 @@ its list holds and the mutants that it kills."""
 
 
 def rng(name: str) -> random.Random:
-    """A generator of its own for each name, so that adding one changes no other."""
+    """Return a generator for a name; generators are independent, so a new one does not change the others."""
     return random.Random(f"{_test_seed()}/{name}")
 
 
@@ -31,18 +31,18 @@ def _test_seed() -> int:
 
 
 def never() -> Iterator[bool]:
-    """Full speed."""
+    """Never pause, for full throughput."""
     return repeat(False)
 
 
 def scattered(probability: float, source: random.Random) -> Iterator[bool]:
-    """Each cycle pauses by itself with this probability."""
+    """Pause each cycle independently with this probability."""
     while True:
         yield source.random() < probability
 
 
 def bursts(longest: int, source: random.Random) -> Iterator[bool]:
-    """Runs of going and of pausing, each of 1 to ``longest`` cycles: what empties and fills every buffer."""
+    """Alternate runs of activity and pauses of 1 to ``longest`` cycles, which fill and drain every buffer."""
     pausing = False
     while True:
         yield from repeat(pausing, source.randint(1, longest))

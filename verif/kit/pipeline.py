@@ -1,4 +1,4 @@
-"""What benches of pipelined units share: requests at ``i``, results at ``o``, any number of register ranks between."""
+"""Shared tests of pipelined units with requests at ``i``, results at ``o`` and any number of pipeline stages."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ PACES = {
     "stalls": (pauses.never, lambda: pauses.bursts(6, pauses.rng("o"))),
     "both": (lambda: pauses.scattered(0.4, pauses.rng("i")), lambda: pauses.scattered(0.4, pauses.rng("o"))),
 }
-"""How the ends of the streams pause: the input's, the output's."""
+"""Pause patterns of the input and of the output stream, by name."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A payload, the result that must come of it, and what to show if it does not."""
+    """A payload, its expected result, and the context to show on a mismatch."""
 
     payload: int
     expected: int
@@ -31,7 +31,7 @@ class Request:
 
 
 class Pipeline:
-    """A unit whose results come ``stages`` cycles after their requests; with no stages it has no clock.
+    """A unit with a latency of ``stages`` cycles; with 0 stages it has no clock.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class Pipeline:
         self.formats = {} if result is None else {"": result}
 
     async def step(self) -> None:
-        """To the next falling edge, past one rising edge; a moment where there is no clock."""
+        """Step to the next falling edge, past one rising edge; without a clock, wait a short time."""
         await (FallingEdge(self.dut.clk) if self.stages else Timer(1, unit="ns"))
 
     async def exchange(self, requests: list[Request], pace: str) -> None:
-        """Send requests and compare what comes, in order."""
+        """Send requests and compare the results in order."""
         gaps, stalls = (make() for make in PACES[pace])
         if not self.stages:
             scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
@@ -66,7 +66,7 @@ class Pipeline:
     async def _pass_through(
         self, payloads: list[int], sink: Callable[[int], None], gaps: Iterator[bool], stalls: Iterator[bool]
     ) -> None:
-        """Drive the combinational design: valid and ready pass through like the data."""
+        """Drive the combinational design, in which valid and ready pass through with the data."""
         dut = self.dut
         waiting = iter(payloads)
         bits = next(waiting)
@@ -81,7 +81,7 @@ class Pipeline:
                 bits = next(waiting, None)
 
     async def one_at_a_time(self, requests: list[Request]) -> None:
-        """Each result comes exactly as many cycles after its request as there are stages, and once."""
+        """Check that each result appears exactly ``stages`` cycles after its request, and only once."""
         dut, stages = self.dut, self.stages
         scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
         dut.o__ready.value = 1
@@ -102,12 +102,13 @@ class Pipeline:
             assert not resolved(dut.o__valid), "one operand gave a second result"
 
     async def resets(self, batch: Callable[[], list[Request]]) -> None:
-        """Resets with requests at every depth in flight, offered again and again, with ready low and high. Nothing of them
-        comes, and the unit is ready at once; then a batch is sent one at a time, and comes as after any reset.
+        """Reset with requests in flight at every pipeline depth, with ready low and high. None of them may produce a result.
+
+        The unit must be ready at once; then a batch is sent one request at a time and compared.
 
         Parameters
         ----------
-        batch : makes requests as from a reset on.
+        batch : function that makes requests for a unit just after reset.
         """
         dut, stages = self.dut, self.stages
         depths = sorted({1, 2, stages // 2 + 1, stages, stages + 1, 2 * stages + 1})
@@ -126,7 +127,7 @@ class Pipeline:
             await self.one_at_a_time(batch())
 
     async def sweep(self, requests: list[Request]) -> None:
-        """One request a cycle at full speed, with a single await in it; the handshakes are asserted, not awaited."""
+        """Send one request a cycle with a single await; the handshakes are asserted, not awaited."""
         dut = self.dut
         scoreboard = self.frame.scoreboard("o", self.frame.payload_shape("o"), self.formats)
         behind = max(self.stages - 1, 0)  # cycles from the one whose end takes a payload to that of its result

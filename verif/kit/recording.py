@@ -1,8 +1,7 @@
-"""What enters and leaves a design, cycle by cycle, in a file that a loop without Python can replay.
+"""Recorder of a design's ports, cycle by cycle, in a file that a C++ loop can replay.
 
-A cycle is what stands at the design's ports shortly before a rising edge, which takes it, on every simulator: benches drive and
-read at the falling edge before it, or just behind that. Of a design without a clock it is what stands there once an input has
-changed and everything has settled.
+A cycle is sampled shortly before a rising edge, which is the same on every simulator: benches drive and read at or just after
+the falling edge before it. A design without a clock is sampled after each change of an input, once all signals have settled.
 """
 
 import json
@@ -22,36 +21,33 @@ from bitpath.verif.kit import looks
 from bitpath.verif.kit.streams import integer_of
 
 ANSWERS = "data"
-"""The stream of an engine's results."""
+"""Name of the stream of an engine's results."""
 STREAM = ("valid", "ready", "payload")
-"""Its signals."""
+"""Suffixes of a stream's signals."""
 PAYLOAD = "__payload"
-"""How the port of a stream's payload ends."""
+"""Suffix of a stream's payload port."""
 SETTLED_NS = 4
-"""From a falling edge to what the rising edge takes; less than half a period."""
+"""Nanoseconds from a falling edge to the sample; less than half a period."""
 READ, COMPARED = 1, 2
-"""What the bench made of an output in a cycle: it read it; a scoreboard compared it."""
+"""Use of an output in a cycle: read by the bench, or compared by a scoreboard."""
 
 
 class Recorder:
-    """Records every change of a port, in which cycles the bench looked at which outputs, and every payload that the stream
-    ``data`` hands over, where there is one.
+    """Record all port changes, the cycles in which the bench read each output, and the payloads of the stream ``data``.
 
-    An output was compared in a cycle if a scoreboard of its name, or its stream's, was given the whole value that it has
-    there, and the bench read it there. What was looked at behind a rising edge, before the falling one, is taken as read in both
-    cycles.
+    An output counts as compared in a cycle if the bench read it and a scoreboard of its name, or of its stream's, got the whole
+    value. A read between a rising and the next falling edge counts for both cycles.
 
     Parameters
     ----------
     dut, signature : the design and its ports.
-    path : of the file, .npz: ``changes`` of inputs and ``outputs``, those of outputs, uint32 words: cycle, index of the
-        port, its value from the lowest word on; ``looks``: cycle, index of the output, :data:`READ` or :data:`COMPARED`;
-        ``answers``, the payloads in words; ``meta``, as JSON the ports' names and widths, ``ports`` the inputs and
-        ``output_ports`` the others, the number of cycles, and of each output with a valid beside it the first cycle in which it
-        was, outside of reset; of one in parts the first of each, by ``NAME[PART]``. Where the file is there already, it is one beside it, with a number: ``traffic-1.npz`` after
-        ``traffic.npz``.
-    enough : so many cycles are, and as many behind that first cycle of each such output or part: with them the test ends. None
-        where all of it is wanted.
+    path : .npz file to write; if it exists, a number is added: ``traffic-1.npz`` after ``traffic.npz``. Arrays: ``changes`` of
+        inputs and ``outputs`` of outputs, uint32 words: cycle, index of the port, value from the lowest word on; ``looks``:
+        cycle, index of the output, :data:`READ` or :data:`COMPARED`; ``answers``: payloads in words; ``meta``, JSON: names
+        and widths of inputs (``ports``) and outputs (``output_ports``), the number of cycles, and the first cycle outside
+        of reset in which each output with a valid signal was valid, for outputs in parts by ``NAME[PART]``.
+    enough : end the test after this many cycles in all and after the first valid cycle of each such output or part; None to
+        record the whole test.
     """
 
     def __init__(self, dut: Any, signature: wiring.Signature, path: Path, enough: int | None = None):
@@ -60,7 +56,7 @@ class Recorder:
         self.outputs: dict[str, Any] = {}
         for port, member, _ in signature.flatten(signature.create()):
             name = "__".join(map(str, port))
-            # Constant members and those of no bits are no ports.
+            # Constant and zero-width members are not ports.
             if hasattr(dut, name):
                 (self.inputs if member.flow is In else self.outputs)[name] = getattr(dut, name)
         stream = [getattr(dut, f"{ANSWERS}__{part}", None) for part in STREAM]
@@ -81,12 +77,12 @@ class Recorder:
         self._unsure: set[tuple[int, int]] = set()
         indices = {name: index for index, name in enumerate(self.outputs)}
         self._index = indices | {name.removesuffix(PAYLOAD): index for name, index in indices.items()}
-        # What stood at each output in the latest cycle and in the one before.
+        # Value of each output in the latest cycle and in the one before.
         self._shown: dict[int, str] = {}
         self._before: dict[int, str] = {}
 
     async def run(self) -> None:
-        """Record for ever, or until it is enough."""
+        """Record until the test ends or ``enough`` cycles are recorded."""
         looks.noted = looks.Looks()
         last: dict[str, str] = {}
         while True:
@@ -98,7 +94,7 @@ class Recorder:
             await ReadOnly()
             for ports, changes in ((self.inputs, self.changes), (self.outputs, self.output_changes)):
                 for index, (name, handle) in enumerate(ports.items()):
-                    # As `resolved` reads it, which is ten times as fast as `handle.value`.
+                    # Read as in `resolved`, ten times as fast as `handle.value`.
                     value = handle._handle.get_signal_val_binstr()
                     if last.get(name) != value:
                         last[name] = value
@@ -114,7 +110,7 @@ class Recorder:
             self._look(edge)
             if last.get("rst") != "1":
                 for name, valid in self._valids.items():
-                    # A stream that is always valid has no such port.
+                    # An always-valid stream has no valid port.
                     for place, bit in enumerate(reversed(last.get(valid, "1"))):
                         part = _part(name, place, self._parts[name])
                         if bit == "1" and self.offers[part] is None:
@@ -125,7 +121,7 @@ class Recorder:
                 await select(*(ValueChange(handle) for handle in self.inputs.values()))
 
     async def _end_if_enough(self) -> None:
-        """End the test, with its clock as the next one's begins: high."""
+        """End the test with its clock high, the level at which the next test's clock starts."""
         if self.enough is None or None in self.offers.values():
             return
         if self.cycles >= self.enough + max(self.offers.values(), default=0):
@@ -135,7 +131,7 @@ class Recorder:
             cocotb.end_test()
 
     def _look(self, edge: int | None) -> None:
-        """Take what was looked at since the last cycle; ``edge``, when this one's falling edge was, if it has one."""
+        """Assign the reads since the last cycle; ``edge`` is the time of this cycle's falling edge, or None."""
         noted, looks.noted = looks.noted, looks.Looks()
         for when, name in noted.reads:
             if (index := self._index.get(name)) is not None:
@@ -149,19 +145,19 @@ class Recorder:
             index = self._index.get(name)
             shown = (self._shown if cycles[0] == self.cycles else self._before).get(index, "X")
             place = cycles[0], index
-            # What was read behind a rising edge, before the falling one, may be of either cycle.
+            # A read between a rising and the next falling edge may belong to either cycle.
             sure = place in self.looks and place not in self._unsure and len(shown) == bits
             if sure and "X" not in shown.upper() and int(shown, 2) == value:
                 self.looks[place] = COMPARED
 
     def _cycles(self, when: int, edge: int | None) -> tuple[int, ...]:
-        """To which cycles a look belongs; of a design without a clock to the one before the inputs changed."""
+        """Return the cycles of a read; without a clock, the cycle before the inputs changed."""
         if edge is not None and when >= edge:
             return (self.cycles,)
         return (self.cycles - 1, self.cycles) if self.clocked else (self.cycles - 1,)
 
     def save(self) -> None:
-        """Write the file, and note no more; once: a test may end by itself where enough of it is recorded."""
+        """Write the file and stop recording; later calls do nothing, since a test may end early."""
         if looks.noted is None:
             return
         self._before = self._shown
@@ -182,7 +178,7 @@ class Recorder:
 
 
 def recordings(path: Path) -> list[Path]:
-    """The files of a run whose first one is ``path``, in the order of its tests."""
+    """Return the files of a run whose first file is ``path``, in the order of its tests."""
     return list(takewhile(Path.exists, _numbered(path)))
 
 

@@ -1,4 +1,4 @@
-"""In-order comparison of what came out with what golden said, bit for bit."""
+"""In-order, bit-exact comparison of a design's results with golden's."""
 
 import os
 from collections import deque
@@ -15,12 +15,12 @@ from bitpath.verif.kit.packing import unpack, width
 from bitpath.verif.kit.values import number_text, ulp_distance
 
 SHOWN = 20
-"""Mismatches shown; after these the run stops, since what follows is noise."""
+"""Number of mismatches after which a run stops."""
 IMPATIENT = "BITPATH_FIRST_FAILURE"
-"""The environment variable with which a run stops at its first mismatch: where a mutant is judged, that is enough."""
+"""Environment variable that stops a run at its first mismatch, which suffices to judge a mutant."""
 
 FIRST_MISMATCH = "first_mismatch"
-"""File in the run's folder with the time of its first mismatch in ps, where a viewer opens the wave."""
+"""File in the run's folder with the time in ps of its first mismatch, at which a viewer opens the wave."""
 
 
 def _mark_first_mismatch() -> None:
@@ -30,13 +30,13 @@ def _mark_first_mismatch() -> None:
 
 
 class Scoreboard:
-    """A queue of expected integers, compared with what :meth:`got` brings.
+    """A queue of expected integers, compared with the values passed to :meth:`got`.
 
     Parameters
     ----------
-    name : for messages and the record; that of the output or the stream whose values it compares, where it is one.
-    shape : of the payload; integers are compared, the layout only shows them.
-    formats : number format of each field to be shown as a number; the key "" is the payload as a whole.
+    name : name in messages and the record; the output's or stream's name if it compares a single one.
+    shape : shape of the payload, used to display it; the comparison is on integers.
+    formats : number format of each field that is displayed as a number; the key "" is the whole payload.
     """
 
     def __init__(self, name: str, shape: Any, formats: Mapping[str, FloatFormat] | None = None):
@@ -49,16 +49,18 @@ class Scoreboard:
 
     @property
     def pending(self) -> int:
-        """Expected values that have not come yet."""
+        """Number of expected values that have not arrived."""
         return len(self._expected)
 
     def expect(self, value: int, inputs: Any = None) -> None:
-        """Append an expected integer, with whatever should be shown if it does not come."""
+        """Append an expected integer, with a context to show on a mismatch."""
         self._expected.append((value, inputs))
 
     def got(self, value: int) -> None:
-        """Compare with the oldest expected value. :data:`SHOWN` mismatches, one where :data:`IMPATIENT` is
-        set, or a surplus value, raise."""
+        """Compare with the oldest expected value.
+
+        Raises after :data:`SHOWN` mismatches, after one if :data:`IMPATIENT` is set, and on a surplus value.
+        """
         if looks.noted is not None:
             looks.noted.compare(self.name, value, width(self.shape))
         if not self._expected:
@@ -77,7 +79,7 @@ class Scoreboard:
             raise AssertionError(f"{self.name}: {shown} mismatches in {self.compared} values, stopped")
 
     def finish(self, minimum: int = 1) -> None:
-        """Raise unless everything expected came, at least ``minimum`` values were compared, and all agreed."""
+        """Raise an error unless all expected values arrived and agreed, and at least ``minimum`` were compared."""
         if self.mismatches:
             raise AssertionError(f"{self.name}: {len(self.mismatches)} mismatches in {self.compared} values")
         if self.pending:

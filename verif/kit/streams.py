@@ -1,7 +1,7 @@
-"""Both ends of an Amaranth stream whose ports are ``name__payload``, ``name__valid`` and ``name__ready``.
+"""Driver and monitor of an Amaranth stream with ports ``name__payload``, ``name__valid`` and ``name__ready``.
 
-Signals are driven after the rising edge and handshakes sampled at the falling one, where everything has settled and
-what is seen is what the next rising edge will take: the same on every simulator.
+Signals are driven after the rising edge and handshakes sampled at the falling edge, where all signals have settled to the values
+that the next rising edge samples. This is the same on every simulator.
 """
 
 from collections import deque
@@ -17,19 +17,19 @@ from bitpath.verif.kit.packing import pack
 
 
 def resolved(handle: Any) -> int:
-    """The unsigned integer on a signal, as every bench reads it; X or Z on it fails the test."""
+    """Return the unsigned integer on a signal; X or Z fails the test. Benches read all signals through it."""
     if looks.noted is not None:
         looks.noted.read(handle._name)
     return integer_of(handle)
 
 
 def integer_of(handle: Any) -> int:
-    """The same for one who only watches the bench."""
-    # What `handle.value` is made of: its LogicArray costs ten times as much, and a run asks for a value in every cycle. It is
-    # private to cocotb, whose release is pinned; the tests of the runner hold that X is seen through it.
+    """Return the unsigned integer on a signal without logging a read; for observers."""
+    # The source of `handle.value`, ten times as fast as its LogicArray. It is private to cocotb, whose release is pinned; the
+    # runner's tests check that X is detected through it.
     text = handle._handle.get_signal_val_binstr()
     try:
-        # All digits at once: cocotb's own check looks at them one by one, a microsecond each.
+        # Check all digits at once; cocotb's own check takes a microsecond for each.
         return int(text, 2)
     except ValueError:
         raise AssertionError(f"{handle._name} is {text}") from None
@@ -42,24 +42,23 @@ class _End:
         self.pauses = pauses
         self.clock = dut.clk
         self.payload = getattr(dut, f"{name}__payload")
-        # A stream that is always valid or always ready has no such port.
+        # An always-valid or always-ready stream lacks that port.
         self.valid = getattr(dut, f"{name}__valid", None)
         self.ready = getattr(dut, f"{name}__ready", None)
         self.handshakes = counts(valid=self.valid is not None, ready=self.ready is not None)
 
     @property
     def transferred(self) -> int:
-        """Payloads that went over."""
         return self.handshakes.transferred
 
 
 class StreamDriver(_End):
-    """Sends payloads in order.
+    """Driver that sends payloads in order.
 
     Parameters
     ----------
-    pauses : consulted before each payload is offered; once offered, it stays until it is taken.
-    junk : what fills the payload while nothing is valid.
+    pauses : read before each payload is offered; an offered payload stays valid until it is taken.
+    junk : generator of random payloads while valid is 0.
     """
 
     def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], junk: Random):
@@ -74,7 +73,7 @@ class StreamDriver(_End):
 
     @property
     def pending(self) -> int:
-        """Payloads not yet taken."""
+        """Number of payloads not yet taken."""
         return len(self._queue)
 
     def send(self, fields: Any) -> int:
@@ -89,24 +88,23 @@ class StreamDriver(_End):
         self._filled.set()
 
     def forget(self) -> None:
-        """Someone else has set the stream's signals."""
+        """Invalidate the cached levels after other code has set the stream's signals."""
         self._shown = None
 
     def drop(self) -> None:
-        """Withdraw what is offered, and forget what is queued: for a reset."""
+        """Withdraw the offered payload and clear the queue, for a reset."""
         self._queue.clear()
         self._emptied.set()
         self._withdrawn.set()
         self._offer(None)
 
     async def drained(self) -> None:
-        """Return once every payload has been taken: behind the rising edge at which the last one was."""
+        """Wait until every payload has been taken; returns after the rising edge of the last transfer."""
         if self._queue:
             self._emptied.clear()
             await self._emptied.wait()
 
     async def run(self) -> None:
-        """Drive, for ever."""
         while True:
             paused = False
             if not self._queue:
@@ -121,7 +119,7 @@ class StreamDriver(_End):
                 self._offer(None)
                 await RisingEdge(self.clock)
             if not self._queue:
-                # Dropped in a pause.
+                # The payload was dropped during a pause.
                 continue
             self._offer(self._queue[0])
             self._withdrawn.clear()
@@ -131,37 +129,37 @@ class StreamDriver(_End):
                 self.handshakes.taken(gap=paused, late=late)
 
     async def _taken(self) -> bool:
-        """Return after the rising edge at which the payload went over, or once it is withdrawn: whether it had to wait."""
+        """Wait until the payload is transferred or withdrawn; return True if it stalled."""
         late = False
         if self.ready is not None:
             await FallingEdge(self.clock)
             while not resolved(self.ready):
                 late = True
-                # An engine may take nothing for thousands of cycles; to look in each of them costs more than to simulate.
+                # An engine may stall for thousands of cycles; polling each of them costs more than the simulation.
                 await select(ValueChange(self.ready), self._withdrawn.wait())
                 if self._withdrawn.is_set():
-                    # An end that looks at what is offered may never be ready for nothing.
+                    # A receiver may wait for valid before it asserts ready.
                     return late
                 await FallingEdge(self.clock)
         await RisingEdge(self.clock)
         return late
 
     def _offer(self, bits: int | None) -> None:
-        # Only where it changes: a write costs as much as a cycle of a small design.
+        # Write only on a change: a write costs as much as a cycle of a small design.
         if self.valid is not None and self._shown is not (bits is not None):
             self._shown = bits is not None
             self.valid.value = int(self._shown)
-        # Junk while invalid, so that a design that ignores valid is caught.
+        # Random payloads while valid is 0 expose a design that ignores valid.
         self.payload.value = self._junk.getrandbits(len(self.payload)) if bits is None else bits
 
 
 class StreamMonitor(_End):
-    """Takes payloads and passes their integers on; also holds the sender to the rule that an offer stays until taken.
+    """Monitor that takes payloads and checks that a valid payload stays unchanged until it is taken.
 
     Parameters
     ----------
-    pauses : True in a cycle in which ready is low.
-    sink : called with each payload taken.
+    pauses : True for a cycle with ready low.
+    sink : function called with each payload taken, an integer.
     """
 
     def __init__(self, dut: Any, name: str, shape: Any, pauses: Iterator[bool], sink: Callable[[int], None]):
@@ -173,15 +171,14 @@ class StreamMonitor(_End):
             self.ready.value = 0
 
     def hold(self) -> None:
-        """Stop watching, with ready low, where nothing can come for long: no cycle then costs any Python."""
+        """Stop monitoring with ready low; saves simulation time while no payload can arrive."""
         self._watching.clear()
 
     def release(self) -> None:
-        """Watch again."""
+        """Resume the monitoring stopped by :meth:`hold`."""
         self._watching.set()
 
     async def run(self) -> None:
-        """Monitor, for ever."""
         offered = None
         while True:
             if not self._watching.is_set():

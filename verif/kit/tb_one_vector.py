@@ -1,4 +1,4 @@
-"""Bench of one vector, given as words: of any unit of two streams, without a clock, or of a lane."""
+"""Bench that plays one vector, given as words, on a unit with two streams, a unit without a clock, or a lane."""
 
 import json
 import os
@@ -21,7 +21,7 @@ LATE = ("acc1", "acc2")
 
 
 def number(words: list[int]) -> int:
-    """Words as one integer, the first lowest."""
+    """Return words as one integer, the first lowest."""
     return sum(word << WORD_BITS * k for k, word in enumerate(words))
 
 
@@ -40,7 +40,7 @@ async def one_vector(dut):
 
 
 async def ports(dut) -> int:
-    """Ports by name, each with words of its own."""
+    """Drive ports by name, each from its own words."""
     words = list(VECTOR["words"])
     for name in sorted(name for name in SIGNATURE.members if name != "o"):
         size = -(-len(Value.cast(getattr(COMPONENT, name))) // WORD_BITS)
@@ -51,7 +51,7 @@ async def ports(dut) -> int:
 
 
 async def lane(frame: Bench) -> int:
-    """A beat a cycle, the accumulators some cycles before the result."""
+    """Drive one beat a cycle, and the accumulators ``lead`` cycles before the result."""
     dut, words, beats = frame.dut, VECTOR["words"], VECTOR["beats"]
     size = (len(words) - len(LATE)) // beats
     await FallingEdge(dut.clk)

@@ -1,6 +1,6 @@
-"""Bench of any unit: recorded inputs once more, every output compared in every step in which it counts.
+"""Bench of any unit: replay recorded inputs and compare each output in every cycle in which it matters.
 
-``BITPATH_REPLAY`` names the file with the inputs and with what another simulator made of them.
+``BITPATH_REPLAY`` names the file with the inputs and another simulator's outputs.
 """
 
 import json
@@ -19,12 +19,15 @@ from bitpath.verif.kit.streams import resolved
 REPLAY = json.loads(Path(os.environ["BITPATH_REPLAY"]).read_text())
 
 SWITCH = "verilog_backend"
-"""In the name of the constant that Yosys gives each module for the blocks in it to depend on."""
+"""Part of the name of the constant on which Yosys makes the blocks of a module depend."""
 
 
 def _switches(scope):
-    """All of a design, none where a simulator keeps them to itself. An event simulator runs a block of RTL when something in it
-    changes, which registers that hold what reset gives them never do: what such a block drives would stay X."""
+    """Return all such constants of a design; none if the simulator hides them.
+
+    An event simulator runs a block only when one of its inputs changes. Registers at their reset value never change, so the
+    outputs of such a block would stay X.
+    """
     for child in scope:
         if isinstance(child, HierarchyObject):
             yield from _switches(child)
@@ -34,13 +37,13 @@ def _switches(scope):
 
 @cocotb.test(timeout_time=1, timeout_unit="sec")
 async def same_outputs(dut):
-    """The clock goes by hand: high only after outputs were compared."""
+    """Toggle the clock by hand: the rising edge follows the comparison of the outputs."""
     clock = getattr(dut, "clk", None)
     inputs = [getattr(dut, name) for name in REPLAY["inputs"]]
     outputs = [getattr(dut, name) for name in REPLAY["outputs"]]
     frame = Bench(dut, wiring.Signature({}))
     boards = [
-        # An output of which nothing is said has nothing to be compared.
+        # Outputs without recorded values are not compared.
         frame.scoreboard(name, len(handle)) if any(counts != "0" for _, counts in values) else None
         for name, handle, values in zip(REPLAY["outputs"], outputs, zip(*REPLAY["steps"][1], strict=True), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Testplans: what of a unit is tested, why, and by which tests.
+"""Testplans: the tested features of a unit, the reasons, and the tests.
 
 A plan is a TOML file beside the unit's bench, ``UNIT.testplan.toml``:
 
@@ -22,7 +22,7 @@ _FIELDS = {"id": str, "what": str, "why": str, "tests": list}
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to be tested."""
+    """One tested feature of a unit."""
 
     unit: str
     id: str
@@ -32,14 +32,14 @@ class Item:
 
 
 def file_of(test: str) -> Path | None:
-    """The file that holds a test, by the name that plans use; None where there is none, or more than one bench of that name."""
+    """Return the file of a test by its name in plans; None if it is missing or several benches have that name."""
     file, _, _ = test.partition("::")
     paths = [VERIF / file] if file.endswith(".py") else list(VERIF.rglob(f"{file}.py"))
     return paths[0] if len(paths) == 1 and paths[0].is_file() else None
 
 
 def load_plan(path: Path) -> list[Item]:
-    """The items of one plan.
+    """Return the items of one plan.
 
     Raises
     ------
@@ -70,5 +70,5 @@ def load_plan(path: Path) -> list[Item]:
 
 
 def load_plans(folder: Path = VERIF) -> list[Item]:
-    """The items of every plan, by unit."""
+    """Return the items of all plans, ordered by unit."""
     return [item for path in sorted(folder.rglob(f"*{ENDING}"), key=lambda path: path.name) for item in load_plan(path)]

@@ -1,7 +1,7 @@
-"""Random traffic for any unit, from its own signature, in Amaranth's simulator: resets and stalls without a model.
+"""Random traffic for any unit, derived from its signature, in Amaranth's simulator: checks resets and stalls without a model.
 
-A unit is held against itself: what it answers after a reset in the middle of its work, against what it answers when it was
-just switched on; what it hands over through gaps and stalls, against what it hands over at full speed.
+A unit is compared with itself: its outputs after a reset in flight with those after power-up, and its transfers with gaps and
+stalls with those at full speed.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -17,12 +17,12 @@ from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
 Trace = list[dict[str, int]]
-"""What a unit shows in each cycle: ready of its inputs, valid and valid payloads of its outputs, and its other outputs."""
+"""Outputs of a unit in each cycle: ready of input streams, valid and valid payloads of output streams, other outputs."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How likely an input pauses, and an output stalls, in a cycle."""
+    """Probabilities per cycle that an input pauses and that an output stalls."""
 
     gap: float = 0.0
     stall: float = 0.0
@@ -30,17 +30,17 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class Manners:
-    """What traffic to a unit keeps to.
+    """Constraints on the traffic of a unit.
 
     Attributes
     ----------
-    inputs : of inputs, by name: makes an endless run of payloads, in bits; of all others every bit is random.
-    settle : cycles after a reset from which on an output means something, by name; any other, that has no valid bit, at once.
-    valid_of : outputs of several equal parts, by name, with the output that has a valid bit for each part.
-    still : outputs that such traffic need not move.
-    keeps : why memories keep their content through a reset; empty for a unit without memories.
-    pace : of the traffic around a reset.
-    cycles : of the traffic that is compared.
+    inputs : generators of payload bits by input name; all other inputs are random.
+    settle : cycles after a reset until an output without a valid bit is meaningful, by name; default 0.
+    valid_of : for outputs of several equal parts, by name, the output that has a valid bit for each part.
+    still : outputs that need not change in this traffic.
+    keeps : reason why memories keep their content through a reset; empty for a unit without memories.
+    pace : pauses of the traffic around a reset.
+    cycles : length of the compared traffic.
     """
 
     inputs: Mapping[str, Callable[[Random], Iterator[int]]] = field(default_factory=dict)
@@ -53,17 +53,17 @@ class Manners:
 
 
 class Driven:
-    """A unit with all of its inputs in one signal and all of its outputs in another, in a simulator.
+    """A unit in a simulator, with all inputs in one signal and all outputs in another.
 
     Parameters
     ----------
     unit : the component.
-    manners : of its traffic.
-    sabotage : the name of a register that reset shall leave as it is.
+    manners : constraints on its traffic.
+    sabotage : name of a register to exclude from reset.
 
     Attributes
     ----------
-    registers : names of the registers that reset clears, numbered, since instances share names.
+    registers : names of the registers with a reset, numbered because instances share names.
     """
 
     def __init__(self, unit: wiring.Component, manners: Manners, *, sabotage: str | None = None):
@@ -98,12 +98,13 @@ class Driven:
         self.streams_out = [name[: -len("__valid")] for name in self._outputs if name.endswith("__valid")]
 
     def transferred(self, seed: str, pace: Pace) -> Trace:
-        """What the unit shows at this pace from when it is switched on."""
+        """Return the transfers at this pace after power-up."""
         return self._run(lambda ctx: self._traffic(ctx, seed, self.manners.cycles, pace))
 
     def behind_a_reset(self, seed: str, before: int, *, resets: bool = True) -> tuple[Trace, Trace]:
-        """What the unit shows after ``before`` cycles of other traffic and a reset of one cycle, and what it shows when it
-        is switched on with the same content of its memories; without ``resets`` there is none between the traffics.
+        """Return two traces: after ``before`` cycles of other traffic and a one-cycle reset, and after power-up.
+
+        Both start with the same memory contents. Without ``resets`` the reset is left out.
         """
         kept: list[list[int]] = []
 
@@ -124,7 +125,7 @@ class Driven:
         return self._run(interrupted), self._run(fresh)
 
     def _run(self, play: Callable[[Any], Awaitable[Trace]]) -> Trace:
-        """Switch the unit on anew and play."""
+        """Run a process from power-up."""
         self._play = play
         if self._used:
             self._simulator.reset()
@@ -136,9 +137,9 @@ class Driven:
         self._trace = await self._play(ctx)
 
     async def _traffic(self, ctx: Any, seed: str, cycles: int, pace: Pace) -> Trace:
-        """Random traffic for some cycles; all that the unit shows.
+        """Drive random traffic and return the trace.
 
-        An offer stays until it is taken. What is offered depends on the seed and on what is taken alone, not on the pace.
+        A payload stays valid until it is taken. The payloads depend on the seed and on the transfers only, not on the pace.
         """
         sources = {name: self._payloads(name, Random(f"{seed} {name}")) for name in self._inputs}
         pauses = Random(f"{seed} pauses")
@@ -154,7 +155,7 @@ class Driven:
     def _values(
         self, sources: dict[str, Iterator[int]], pauses: Random, pace: Pace, offers: dict[str, int]
     ) -> dict[str, int]:
-        """Of all inputs in the next cycle; a payload newly offered joins the offers."""
+        """Return the input values of the next cycle; a new payload is added to the offers."""
         values = {name: int(pauses.random() >= pace.stall) for name in self._inputs if name.endswith("__ready")}
         for stream in self.streams_in:
             payload = f"{stream}__payload"
@@ -166,7 +167,7 @@ class Driven:
         return values
 
     def _shown(self, response: int, values: dict[str, int], offers: dict[str, int]) -> dict[str, int]:
-        """A cycle of a trace; what was taken leaves the offers."""
+        """Return one cycle of a trace; a payload that was taken leaves the offers."""
         shown = {name: response >> at.start & (1 << at.stop - at.start) - 1 for name, at in self._outputs.items()}
         for name, valid in self.manners.valid_of.items():
             at, bits = self._outputs[name], self._outputs[valid].stop - self._outputs[valid].start
@@ -191,7 +192,7 @@ class Driven:
 
 
 def drawn(draw: Callable[[], int]) -> Iterator[int]:
-    """What ``draw`` gives, for ever."""
+    """Yield the results of ``draw`` without end."""
     while True:
         yield draw()
 
@@ -215,7 +216,7 @@ def _bits(value: Any) -> int:
 
 
 def first_difference(one: Trace, other: Trace, manners: Manners) -> str:
-    """Where two traces differ first, in words; empty where they do not."""
+    """Return a description of the first difference of two traces, or an empty string."""
     for cycle, (left, right) in enumerate(zip(one, other, strict=True)):
         for name in left.keys() | right.keys():
             if left.get(name) != right.get(name) and cycle >= manners.settle.get(name, 0):
@@ -224,7 +225,7 @@ def first_difference(one: Trace, other: Trace, manners: Manners) -> str:
 
 
 def silent(trace: Trace, driven: Driven) -> list[str]:
-    """Streams that handed nothing over, and other outputs that did not change."""
+    """Return streams without a transfer, and other outputs that did not change."""
     streams = [f"{name} taken" for name in driven.streams_in] + [f"{name} given" for name in driven.streams_out]
     nothing = [name for name in streams if not any(name in shown for shown in trace)]
     ports = {
@@ -232,7 +233,7 @@ def silent(trace: Trace, driven: Driven) -> list[str]:
         for name in (*driven.streams_in, *driven.streams_out)
         for port in ("payload", "valid", "ready")
     }
-    # What was handed over has a space in its name.
+    # Names of transfers contain a space.
     others = [name for name in trace[0] if name not in ports and " " not in name]
     settle = driven.manners.settle
     same = [name for name in others if len({shown[name] for shown in trace[settle.get(name, 0) :]}) == 1]
@@ -240,7 +241,7 @@ def silent(trace: Trace, driven: Driven) -> list[str]:
 
 
 def broken_offer(trace: Trace, driven: Driven) -> str:
-    """The first offer that was withdrawn or changed before it was taken, in words; empty where there is none."""
+    """Return a description of the first valid payload that was withdrawn or changed before its transfer; empty if none."""
     for cycle, (shown, following) in enumerate(pairwise(trace)):
         for name in driven.streams_out:
             offered = shown.get(f"{name}__payload")

@@ -1,4 +1,4 @@
-"""Codes as people read them: the number, and how far two codes are apart."""
+"""Readable values of codes, and the distance of two codes in units in the last place."""
 
 from fractions import Fraction
 
@@ -7,7 +7,7 @@ from bitpath.golden.scalar.codec import Kind, decode
 
 
 def number_text(fmt: FloatFormat, code: int) -> str:
-    """The number that a code stands for, as short as it can be said without rounding up to 9 digits."""
+    """Return the number of a code as short text, rounded to 9 significant digits."""
     unpacked = decode(fmt, code)
     sign = "-" if unpacked.sign else ""
     if unpacked.kind is Kind.NAN:
@@ -18,7 +18,7 @@ def number_text(fmt: FloatFormat, code: int) -> str:
         return f"{sign}0"
     if not fmt.fraction_bits:
         return f"2^{_exponent_of_power(unpacked.value)}"
-    # Nine digits tell all FP32 numbers apart.
+    # Nine digits distinguish all FP32 numbers.
     return f"{float(unpacked.value):.9g}"
 
 
@@ -27,7 +27,7 @@ def _exponent_of_power(value: Fraction) -> int:
 
 
 def ulp_distance(fmt: FloatFormat, a: int, b: int) -> int | None:
-    """Steps between two codes along the number line, +0 and -0 being one point; None where one of them is NaN."""
+    """Return the steps between two codes on the number line, where +0 equals -0; None if either is NaN."""
     if Kind.NAN in (decode(fmt, a).kind, decode(fmt, b).kind):
         return None
     return abs(_position(fmt, a) - _position(fmt, b))

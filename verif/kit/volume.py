@@ -1,4 +1,4 @@
-"""Records of comparisons in volume: a task is blocks of vectors; its number and the seed make a block again."""
+"""Tasks and records of volume comparisons: a task is a sequence of blocks, each reproducible from its number and the seed."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -11,18 +11,18 @@ from bitpath.verif.kit.batches import Batch, Place
 
 Generator = np.random.Generator
 SHOWN = 5
-"""Mismatches of a block that are kept."""
+"""Number of mismatches kept for each block."""
 
 
 class Mismatch(NamedTuple):
-    """A vector on which unit and golden differ.
+    """A vector for which unit and golden differ.
 
     Attributes
     ----------
-    batch, vector : its place in its block.
-    kind : of its batch.
-    operands : by the names of the ports' fields.
-    got, expected : words.
+    batch, vector : indices within its block.
+    kind : kind of its batch.
+    operands : values by the names of the ports' fields.
+    got, expected : result words of the unit and of golden.
     """
 
     batch: int
@@ -35,13 +35,13 @@ class Mismatch(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a block; times are the processor's.
+    """Result of one block; times are processor times.
 
     Attributes
     ----------
-    vectors, mismatches : compared, and differing.
-    first : some of those.
-    stimulus_seconds, golden_seconds, rtl_seconds : for making vectors, golden's answers, and the unit's.
+    vectors, mismatches : numbers of vectors compared and of those that differ.
+    first : the first mismatches.
+    stimulus_seconds, golden_seconds, rtl_seconds : times to make vectors, golden's answers and the unit's answers.
     """
 
     vectors: int
@@ -52,25 +52,24 @@ class Found:
     rtl_seconds: float
 
     def record(self) -> dict[str, Any]:
-        """Plain JSON values."""
         return asdict(self) | {"first": [each._asdict() for each in self.first]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeTask:
-    """Vectors of one unit.
+    """A set of vectors of one unit.
 
     Attributes
     ----------
-    name : on the command line.
-    machine, unit : as elsewhere.
-    what : one line: which vectors.
-    config : makes the unit's configuration.
-    block_vectors : in each block.
-    blocks : of a sweep; None of random vectors, of which there are as many as one asks for.
-    random : whether anything in its vectors depends on the seed.
-    batches : makes a block's vectors from the configuration, a source of random numbers and the number of the block.
-    layout : places of the fields in a vector, to show one.
+    name : name on the command line.
+    machine, unit : names of the machine and the unit.
+    what : one-line description of the vectors.
+    config : function that returns the unit's configuration.
+    block_vectors : vectors in each block.
+    blocks : number of blocks of a sweep; None for random vectors, whose number is an option.
+    random : True if the vectors depend on the seed.
+    batches : function that makes a block's vectors from the configuration, a random generator and the block's number.
+    layout : places of the fields in a vector, for display.
     """
 
     name: str
@@ -85,14 +84,14 @@ class VolumeTask:
     random: bool = True
 
     def block_count(self, vectors: int) -> int:
-        """How many blocks make up a sweep, or so many random vectors."""
+        """Return the blocks of a sweep, or those needed for this many random vectors."""
         return -(-vectors // self.block_vectors) if self.blocks is None else self.blocks
 
     def rng(self, seed: int, block: int) -> Generator:
-        """A block's random numbers."""
+        """Return the random generator of a block."""
         return np.random.default_rng([seed, zlib.crc32(self.name.encode()), block])
 
 
 def of_any_block(make: Callable[[Any, Generator], Iterator[Batch]], config: Any, rng: Generator, _: int) -> Any:
-    """Blocks of random vectors differ by their random numbers alone."""
+    """Adapt a maker of random vectors, which ignores the block's number."""
     return make(config, rng)

@@ -1,4 +1,4 @@
-"""What the tests of the command and of the runner share."""
+"""Fixtures shared by the tests of the commands and of the runner."""
 
 import sys
 from pathlib import Path
@@ -15,13 +15,13 @@ TOY = Path(__file__).parent / "toy"
 
 @pytest.fixture(autouse=True)
 def toy_on_path(monkeypatch):
-    """The toy design is no package; the bench inside the simulator finds it through PYTHONPATH."""
+    """Set PYTHONPATH: the toy design is not a package, and the bench in the simulator imports it."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(TOY)])
 
 
 @pytest.fixture
 def bitpath(tmp_path, monkeypatch, capsys):
-    """The command, in a folder of its own but with the checkout's simulator builds: status, stdout and stderr."""
+    """Run a command in a temporary folder with the checkout's simulator builds; return status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paths, "simulations", lambda: ROOT / "build" / "sim")
 
@@ -36,7 +36,7 @@ def bitpath(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def matrices(tmp_path):
-    """Files a.npy [5, 130] and b.npy [130, 3], and what is in them."""
+    """Write a.npy [5, 130] and b.npy [130, 3]; return paths and arrays."""
     rng = np.random.default_rng(3)
     a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((5, 130), (130, 3)))
     np.save(tmp_path / "a.npy", a)

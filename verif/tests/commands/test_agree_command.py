@@ -1,4 +1,4 @@
-"""``bitpath agree``: what it records, and that a difference fails; the engines themselves are compared in tests/agree."""
+"""``bitpath agree``: its records, and its failure on a difference; ``make agree`` compares the engines themselves."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from bitpath.verif.kit.report import write_records
 
 @pytest.fixture
 def asked(monkeypatch):
-    """In place of engines: psum differs, all others agree. What was asked for."""
+    """Replace the engines: psum differs, all others agree; return the requests."""
     asked = []
 
     def answer(unit, config, *, engines, steps, seed):

@@ -1,10 +1,10 @@
-"""And-inverter graphs in files."""
+"""Reader and writer of and-inverter graphs in AIGER files."""
 
 import pytest
 
 from bitpath.sim.engine.aiger import Graph, read
 
-# Behind a latch, which takes a AND b, and the three outputs: the latch, a AND NOT b, and a constant.
+# A latch with next state a AND b, and three outputs: the latch, a AND NOT b, and a constant.
 FILE = b"aig 5 2 1 3 2\n8\n6\n10\n1\n" + bytes([8 - 4, 4 - 2, 10 - 5, 5 - 2]) + b"i0 a[0]\ni1 b\no0 out\nc\n"
 
 
@@ -12,7 +12,7 @@ def test_a_file_is_read_and_written():
     graph = read(FILE)
     assert graph == Graph(2, (8,), (6, 10, 1), ((2, 4), (2, 5)), {"a[0]": 0, "b": 1})
     assert FILE.startswith(graph.binary())
-    # Numbers of two bytes.
+    # Literals that need two bytes.
     far = Graph(300, (), (602,), ((2, 600),))
     assert read(far.binary()) == far
 

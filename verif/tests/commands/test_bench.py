@@ -1,4 +1,4 @@
-"""``bitpath bench``: its records, its table, and what it refuses."""
+"""``bitpath bench``: records, table, and errors for wrong arguments."""
 
 import json
 
@@ -60,7 +60,7 @@ def test_items_take_turns_with_their_backend_and_cores(monkeypatch):
 
 
 def test_every_operation_in_every_tier():
-    """The machines' hot operations with and without kernels, on scalars, and both yardsticks."""
+    """The machines' hot operations with and without compiled loops, on scalars, and both reference operations."""
     found = {each.name: each for each in golden.items(quick=True)}
     operations = {name.partition(",")[0] for name in found if ", fast" in name}
     assert operations == {
@@ -77,7 +77,7 @@ def test_every_operation_in_every_tier():
 
 
 def test_the_command(reports, monkeypatch):
-    """On two items of all."""
+    """Run two of the items."""
     everything = golden.items(quick=True)
     monkeypatch.setattr(golden, "items", lambda quick: everything[:2])
     monkeypatch.delenv(backend.CHOICE, raising=False)

@@ -1,4 +1,4 @@
-"""Builds are reused when nothing that they depend on changed, and never otherwise."""
+"""Builds are reused if and only if no dependency has changed."""
 
 import importlib.util
 import json
@@ -48,7 +48,7 @@ def test_a_damaged_stamp_is_no_stamp(tmp_path, damage):
 
 @pytest.fixture
 def copy(tmp_path, monkeypatch):
-    """A toy design of our own to edit, in a folder of our own."""
+    """Copy the toy design to a temporary folder for edits."""
     folder = tmp_path / "toy"
     shutil.copytree(TOY, folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
@@ -58,7 +58,7 @@ def copy(tmp_path, monkeypatch):
 def build_copy(folder):
     spec = importlib.util.spec_from_file_location("toy_copy", folder / "toy_design.py")
     module = importlib.util.module_from_spec(spec)
-    # Its dataclasses look themselves up by module name.
+    # Dataclasses look up their module by name.
     sys.modules["toy_copy"] = module
     spec.loader.exec_module(module)
     return build("toy", module.ToyConfig(), "icarus", emitter=Emitter(module.emit, (folder,)))
@@ -72,13 +72,13 @@ def test_a_changed_source_is_rebuilt(copy):
     design.write_text(design.read_text().replace("BIAS = 0", "BIAS = 1"))
     built = build_copy(copy)
     assert built.seconds > 0
-    # The design now adds one too many, and the bench of the unedited design sees it.
+    # The edited design adds one too many, which the bench of the original detects.
     with pytest.raises(SimulationError, match="tests failed"):
         run(built, "toy_bench", tests="good", env={"PYTHONPATH": str(TOY)})
 
 
 def test_what_is_edited_while_it_is_emitted_is_not_taken(copy):
-    """What runs is what was imported; it is kept under no other source's key."""
+    """An edit during emission: the imported design runs, and is not cached under the edited source's key."""
 
     import toy_design
 

@@ -1,4 +1,4 @@
-"""A unit's configuration from the command line: sizes, presets, files, and what is refused."""
+"""Configuration of a unit from the command line: sizes, presets, files, and errors."""
 
 import json
 

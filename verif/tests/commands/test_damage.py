@@ -1,4 +1,4 @@
-"""Files that are cut, garbled or not what they should be: one sentence, and nothing is taken from them."""
+"""Truncated, garbled and wrong files: a one-sentence error, and no content is used."""
 
 import copy
 import json
@@ -21,7 +21,7 @@ CONFIGS = {unit.config_type: unit.name for unit in UNITS.values()}
 
 
 def places(value, path=()):
-    """Of every value inside a JSON value."""
+    """Yield the path of every value inside a JSON value."""
     yield path
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
@@ -40,7 +40,7 @@ def with_another(value, path, new):
 
 @pytest.mark.parametrize("config_type", CONFIGS, ids=CONFIGS.values())
 def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
-    """Every value of it in turn replaced by values of other types and beyond its range."""
+    """Yield copies in which each value in turn is replaced by other types and out-of-range values."""
     value = to_dict(config_type())
     refused = 0
     for path in places(value):
@@ -56,7 +56,7 @@ def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
                 assert len(sentence) > 15
                 assert "\n" not in sentence
             else:
-                # Taken as it was meant, not as something that equals it.
+                # The value keeps its type; an equal value of another type is not accepted.
                 assert json.dumps(to_dict(accepted)) == json.dumps(given)
     assert refused >= len(WRONG) - 2
 
@@ -96,7 +96,7 @@ def test_the_layer_s_file_is_damaged(bitpath, tmp_path, monkeypatch, size):
     assert err == f"bitpath: {layer} is damaged; install bitpath again, or check the file out again\n"
 
 
-# The runner, with files in place of a simulator: what it is to make of them.
+# The runner reads these files in place of a simulator's.
 
 PASSED = '<testsuites><testsuite tests="2"><testcase name="a"/><testcase name="b"/></testsuite></testsuites>'
 RECORDS = "".join(json.dumps({"compared": n, "mismatches": 0, "coverage": {}}) + "\n" for n in (3, 4))

@@ -1,4 +1,4 @@
-"""Files between a flow's process and the simulator's: programs survive, and the share that is done is written."""
+"""Files between a flow's process and the simulator's: programs round-trip, and progress is written."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``bitpath explain``: one step, one output of the real layer, and a sentence for every mistake."""
+"""``bitpath explain``: one step, one output of a real layer, and a one-sentence error for every mistake."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``bitpath explain aie_ml_v2``: a lane in every format, an output of the real layer, and a sentence for every mistake."""
+"""``bitpath explain aie_ml_v2``: a lane in every format, an output of a real layer, and a one-sentence error for mistakes."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def explain(*arguments):
 
 
 def value_of(text, name):
-    """What stands behind a name at the start of a line."""
+    """Return the text after a name at the start of a line."""
     (line,) = (line for line in text.splitlines() if line.startswith(f"{name} "))
     return line.removeprefix(name).strip()
 
@@ -77,7 +77,7 @@ def test_a_lane_of_blocks_ends_in_the_bits_of_fused_dot(fmt, preset):
 
 
 def test_a_block_pair_shows_its_shifts_its_sum_and_the_alignment():
-    """1.0 * 16 - 0.75 * 1.5, and 8 and one place more, which the grid does not have."""
+    """1.0 * 16 - 0.75 * 1.5, and 8 plus one unit below the grid, which is rounded away."""
     text = explain("--x", "7f/02/64,0,-96", "--y", "84/01/64,0,3", "--acc1", "0x41000001").output
     assert value_of(text, "block a") == "mx9, exponent 0x7f = 2**0, shifts 00000010 (pair 0 last)"
     assert value_of(text, "block b") == "mx9, exponent 0x84 = 2**5, shifts 00000001 (pair 0 last)"

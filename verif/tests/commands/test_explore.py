@@ -1,4 +1,4 @@
-"""The explorer: fronts by cases, errors of known numerics; in the deep tests, for Dask and matplotlib, a sweep that resumes."""
+"""Explorer: Pareto fronts, errors of known numerics, and in the deep tests, with Dask and matplotlib, a resumed sweep."""
 
 from contextlib import contextmanager
 
@@ -52,7 +52,7 @@ def test_fewer_bits_are_a_larger_error():
 
 @pytest.fixture
 def in_process(monkeypatch):
-    """The sweep's tasks in threads of this process."""
+    """Run the sweep's tasks in threads of this process."""
     from distributed import Client
 
     @contextmanager
@@ -68,7 +68,7 @@ def in_process(monkeypatch):
 def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     points = sweep("trainium3")[:2]
-    # In a file: Dask copies what it calls, closures too.
+    # Log to a file: Dask copies functions and their closures.
     log = tmp_path / "asked"
 
     def failing(point, data, shape):
@@ -87,7 +87,7 @@ def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeyp
     ):
         run.explore(points, ["layer"], shape=SHAPE)
     assert len(run.results_file().read_text().splitlines()) == 1
-    # Half a line, as a sweep that is killed while it writes leaves it.
+    # A partial line, as left by a sweep killed while writing.
     with run.results_file().open("a") as file:
         file.write('{"key": "half')
     seen = []
@@ -98,7 +98,7 @@ def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeyp
     assert [record["digest"] for record in records] == [point.digest for point in points]
     assert list(records[0]) == ["machine", "config", "digest", "area_ge", "error", "error_metric", "data", "pareto"]
     assert records[0]["error"] == error_of(points[0], "layer", SHAPE)
-    # A third time nothing is left to do, although the cut line is still there.
+    # The third run has nothing to do, although the partial line is still there.
     assert run.explore(points, ["layer"], shape=SHAPE) == records
     assert len(asked()) == 3
 

@@ -1,4 +1,4 @@
-"""No room to write: one sentence, what was complete stays, and nothing that is half there is taken for whole."""
+"""Full disk: a one-sentence error, complete results stay, and partial files are not used."""
 
 import errno
 import json
@@ -69,7 +69,7 @@ def test_a_journal_keeps_what_was_complete(tmp_path):
     assert 10 < len(refused) < 25
     kept = [record["index"] for record in journal.read(tmp_path / "file.jsonl")]
     assert kept == [index for index in range(31) if index not in refused]
-    # Nor does a cut line stay.
+    # A partial line is removed, too.
     assert len((tmp_path / "file.jsonl").read_text().splitlines()) == len(kept)
 
 

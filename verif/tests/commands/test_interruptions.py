@@ -1,4 +1,4 @@
-"""Whatever ends a command, all that it started ends too, and what was half made is not taken for whole."""
+"""However a command ends, its child processes end too, and partial results are not used."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from pathlib import Path
 from bitpath.sim import __main__
 from bitpath.sim.engine import pool, process
 
-# A command that a shell has put into the background ignores it, and so do these tests when they run there.
+# A shell starts background commands with SIGINT ignored; restore it in case the tests run in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @click.command()
@@ -41,7 +41,7 @@ more to do."""
 
 
 def pids(log):
-    """Those that the child has written to its log."""
+    """Return the process ids that the child has logged."""
     deadline = time.monotonic() + 60
     while not (log.is_file() and log.read_text().endswith("\n")):
         assert time.monotonic() < deadline
@@ -52,7 +52,7 @@ def pids(log):
 def running(pid):
     status = Path(f"/proc/{pid}/stat")
     try:
-        # What has ended and nobody has waited for is a zombie.
+        # An ended process that nobody has waited for is a zombie.
         return status.read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
@@ -71,7 +71,7 @@ def assert_ended(children):
         (signal.SIGINT, 130, "bitpath: interrupted\n"),
         (signal.SIGTERM, 130, "bitpath: interrupted\n"),
         (signal.SIGHUP, 130, "bitpath: interrupted\n"),
-        # Nobody can catch this one: the children notice by themselves.
+        # SIGKILL cannot be caught: the children detect it themselves.
         (signal.SIGKILL, -signal.SIGKILL, ""),
     ],
     ids=["int", "term", "hup", "kill"],
@@ -89,15 +89,15 @@ def test_children_end_with_the_command(tmp_path, end, status, says, body):
         finally:
             parent.kill()
     assert parent.returncode == status
-    # Of the killed parent of workers Python itself says that semaphores are left, and removes them.
+    # If the parent of workers is killed, Python reports and removes leaked semaphores.
     assert errors.strip("\n") == says.strip("\n") or (end == signal.SIGKILL and "leaked semaphore" in errors)
     assert_ended(children)
-    # What waited for a worker was not begun.
+    # Queued tasks were not started.
     assert len(list(tmp_path.glob("log *"))) == len(logs)
 
 
 def test_ctrl_c_at_a_terminal_is_the_parent_s(tmp_path):
-    """It comes to the workers too, busy or starting, and they say nothing of it."""
+    """The signal also reaches the workers, busy or starting, and they print nothing."""
     script = COMMAND.format(body=BODIES["workers"])
     options = {"cwd": tmp_path, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     with subprocess.Popen([sys.executable, "-c", script], **options) as parent:
@@ -138,7 +138,7 @@ def test_the_status_is_the_command_s_own(tmp_path, script, status):
 
 
 def test_an_interrupted_removal_leaves_nothing_that_is_taken(tmp_path, monkeypatch):
-    """With another key the folder is emptied; the old key comes back after an interruption in the middle of that."""
+    """A new key clears the folder; after an interruption during that, the old key is used again."""
     folder = tmp_path / "made"
 
     def make(_):

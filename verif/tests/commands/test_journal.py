@@ -1,4 +1,4 @@
-"""Files of JSON lines that keep every result."""
+"""Journals: files of JSON lines that keep every result."""
 
 from bitpath.sim.engine import journal
 

@@ -1,4 +1,4 @@
-"""Payloads as integers: Amaranth's own constants are the witness, and what does not fit is refused."""
+"""Packing of payloads agrees with Amaranth's constants, and values that do not fit are refused."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Ports as emitted Verilog has them."""
+"""Reader of the ports of emitted Verilog."""
 
 import pytest
 
@@ -9,7 +9,7 @@ VERILOG = "module m(o, i, k);\n  output signed [31:0] o;\n  input [3:0] i;\n  in
 
 
 def test_ports_come_from_the_verilog():
-    """Signed ones too, which Yosys writes where a signed signal is a port."""
+    """Signed ports included, which Yosys writes for signed signals."""
     assert module_ports(VERILOG, "m") == [Port("output", "o", 32), Port("input", "i", 4), Port("input", "k", 1)]
 
 

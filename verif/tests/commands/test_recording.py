@@ -1,4 +1,4 @@
-"""Which of a bench's looks at outputs count for which cycle of a recording."""
+"""Assignment of a bench's reads of outputs to the cycles of a recording."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ def after():
 
 
 class Recording:
-    """A recorder whose cycles are given here: what stands at the outputs, and the looks since the cycle before."""
+    """A recorder with given cycles: the values of the outputs, and the reads since the previous cycle."""
 
     def __init__(self, tmp_path, *, clocked=True):
         dut = {"i": object(), "o": object(), "flag": object()} | ({"clk": object(), "rst": object()} if clocked else {})
@@ -38,12 +38,12 @@ def test_what_is_compared_at_the_falling_edge_is_compared_in_its_cycle(tmp_path)
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"))
     recording.cycle(("110", "1"), [(10, "o"), (11, "flag")], [(10, "o", 6, 3), (11, "flag", 0, 1)])
-    # A scoreboard that was given another value has compared something else.
+    # A scoreboard with another value has not compared this output.
     assert recording.recorder.looks == {(1, 0): COMPARED, (1, 1): READ}
 
 
 def test_what_is_read_between_two_edges_may_be_of_either_cycle(tmp_path):
-    """Behind the rising edge at 5, say: the bench has read the one or the other, and who compares it has compared neither."""
+    """A read between two edges, say after the rising edge at 5, counts for both cycles; a comparison counts for neither."""
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"), [(0, "flag")])
     recording.cycle(("110", "1"), [(7, "o")], [(7, "o", 5, 3), (7, "flag", 0, 1)])
@@ -56,7 +56,7 @@ def test_a_scoreboard_of_what_was_not_read_there_says_nothing(tmp_path):
     recording.cycle(("101", "0"), (), [(10, "o", 5, 3)])
     recording.cycle(("XXX", "0"), [(20, "o")], [(20, "o", 5, 3)])
     recording.cycle(("101", "0"), [(30, "i")], [(30, "i", 5, 3), (30, "lane 0", 5, 3)])
-    # The lowest bits are not the whole.
+    # The lowest bits alone are not the whole value.
     recording.cycle(("001", "0"), [(40, "o")], [(40, "o", 1, 1)])
     assert recording.recorder.looks == {(0, 0): READ, (2, 0): READ, (4, 0): READ}
 

@@ -1,4 +1,4 @@
-"""Results find their way into the report by the names that testplans use; stale and damaged ones do not."""
+"""The report collects results by the names in testplans, and ignores stale and damaged ones."""
 
 import json
 import os
@@ -149,7 +149,7 @@ def test_what_is_not_whole_is_said_and_not_read(reports, bitpath):
 
 
 def junit_of(items, broken=()):
-    """All tests of pytest passed but those."""
+    """Return results in which all pytest tests pass except these."""
     lines = ["<testsuites><testsuite>"]
     for test in dict.fromkeys(test for item in items for test in item.tests if ".py::" in test):
         file, _, name = test.partition(".py::")

@@ -1,4 +1,4 @@
-"""Reports that keep what earlier runs found of other things."""
+"""Reports keep the records of earlier runs on other items."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""``bitpath run``: what it leaves, and that a difference fails it."""
+"""``bitpath run``: its output files, and its failure on a difference."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ RECORD = {
     "max_rel_error": float,
 }
 SMALL = ("--rows", "4", "--cols", "4")
-"""An engine that verif/trainium3/engine/test_tensor_engine.py builds too."""
+"""Engine options that share a build with verif/trainium3/engine/test_tensor_engine.py."""
 
 
 def same_bits(x, y):
@@ -61,7 +61,7 @@ def test_a_slice_of_the_layer(bitpath, tmp_path):
 
 @pytest.mark.simulator
 def test_every_machine_where_none_is_named(bitpath, monkeypatch):
-    """One format of each; run.json has them in the machines' order."""
+    """One format of each machine; run.json lists them in the machines' order."""
     monkeypatch.setattr(trainium3_matmul, "FORMATS", {"mxfp4": trainium3_matmul.FORMATS["mxfp4"]})
     monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
     monkeypatch.setattr(aie_ml_v2_matmul, "FORMATS", ("mx9",))
@@ -89,7 +89,7 @@ def test_every_machine_where_none_is_named(bitpath, monkeypatch):
 
 @pytest.mark.simulator
 def test_rmsnorm_quant(bitpath, tmp_path):
-    """Both quantisation types; the last row and the last lane of the unit are not filled."""
+    """Both quantisation types; the unit's last row and last lane are partially filled."""
     status, out, err = bitpath("run", "--flow", "rmsnorm_quant", "--sim", "icarus", "--slice", "3x10")
     assert (status, err) == (0, "")
     assert "elements/cycle" in out
@@ -105,7 +105,7 @@ def test_rmsnorm_quant(bitpath, tmp_path):
 
 @pytest.mark.simulator
 def test_a_layer_from_the_normalisation_on(bitpath, tmp_path):
-    """An odd number of rows, which is padded, and a contraction of less than a whole tile."""
+    """An odd number of rows, which is padded, and a K of less than a tile."""
     command = ("run", "--flow", "layer", "--sim", "icarus", "--slice", "3x130x2", "--format", "mxfp8_e5m2")
     status, out, err = bitpath(*command, "-o", "out.npz")
     assert (status, err) == (0, "")
@@ -127,14 +127,14 @@ def test_a_layer_from_the_normalisation_on(bitpath, tmp_path):
 
 
 def stated(flow):
-    """The pages' figures of a flow, by format: outputs, SQNR and cycles as text."""
+    """Return the figures of a flow in the docs, by format: outputs, SQNR and cycles as text."""
     rows = quoted.record("flows")["tables"]["formats"]["rows"]
     return {row[1]: (row[2], row[4], quoted.shown(row[6])) for row in rows if row[0] == flow}
 
 
 @pytest.mark.simulator
 def test_the_whole_of_rmsnorm_quant(bitpath):
-    """The pages' figures, from the unit that the known answers use too."""
+    """The figures in the docs, from the unit that the known answers use."""
     assert bitpath("run", "--flow", "rmsnorm_quant")[0] == 0
     records = json.loads(Path("build/reports/run.json").read_text())
     assert all(record["mismatches"] == 0 for record in records)
@@ -161,7 +161,7 @@ def test_the_whole_layer(bitpath):
 
 
 def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch):
-    """The result is golden's; one element of those that the quantiser gave is not."""
+    """The matmul's result agrees with golden; one element of the quantiser's result does not."""
     monkeypatch.setattr(
         matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
     )
@@ -196,7 +196,7 @@ def test_own_matrices(bitpath, matrices, tmp_path):
         assert set(saved) == {"result", "golden"}
         assert same_bits(saved["result"], expected)
         assert same_bits(saved["golden"], expected)
-        # 15 dB, a few less than what E4M3 leaves of such numbers: a K that is mixed up leaves none.
+        # 15 dB, a few less than E4M3's SQNR on such numbers; a permuted K gives about 0 dB.
         assert 30 * np.square(saved["result"] - exact).sum() < np.square(exact).sum()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "b.npy", "build", "out.npz"]
     (record,) = json.loads((tmp_path / "build/reports/run.json").read_text())
@@ -205,7 +205,7 @@ def test_own_matrices(bitpath, matrices, tmp_path):
 
 @pytest.mark.simulator
 def test_infinite_results_are_compared_too(bitpath, matrices):
-    """A result that is not finite has no SQNR, and is no mistake."""
+    """A non-finite result has no SQNR, but is not an error."""
     a, _ = matrices
     a[0, 0] = np.inf
     a[1, :] = np.nan
@@ -237,7 +237,7 @@ def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
 
 
 def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
-    """A dead engine: no results and no cycles."""
+    """Replace the engine by a dead one, without results or cycles."""
     monkeypatch.setattr(matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
     left = {"output": np.zeros((2, 2), np.uint32), "cycles": 0}
     monkeypatch.setattr(outcome, "run", lambda *_, env, **__: np.savez(env["BITPATH_RESULT"], **left))

@@ -1,4 +1,4 @@
-"""``bitpath run``: which jobs a command asks for, and that a mistake is one sentence and nothing else."""
+"""``bitpath run``: the jobs that a command selects, and a one-sentence error for every mistake."""
 
 import errno
 import subprocess
@@ -23,7 +23,7 @@ from bitpath.sim.flows import matmul, outcome, results
     ],
 )
 def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machines):
-    """Which jobs there are; none is simulated."""
+    """Return the selected jobs without simulating them."""
     ran = []
 
     def run(self, _):
@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_written_to(bitpath, matrices, monkeypatch):
     def refuse(path):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    # For root every folder can be written to, so that its permissions would not do.
+    # Permissions do not suffice here: root may write to every folder.
     monkeypatch.setattr("pathlib.Path.touch", refuse)
     status, _, err = bitpath(*own("--format", "mxfp4", "-o", "out.npz"))
     assert (status, err) == (1, "bitpath: -o: nothing can be written to the folder .: Permission denied\n")
@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_written_to(bitpath, matrices, monkeypatch):
     ],
 )
 def test_a_missing_simulator(tmp_path, simulator, says):
-    """In a process of its own, with nothing on PATH."""
+    """Run in a process with an empty PATH."""
     empty = tmp_path / "empty"
     empty.mkdir()
     command = [sys.executable, "-m", "bitpath.sim", "run", "--sim", simulator, "--slice", "2x128x2"]

@@ -1,4 +1,4 @@
-"""The runner lets nothing pass that did not check something; tried on a toy adder, on both simulators."""
+"""The runner rejects runs that checked nothing; tests with a toy adder on both simulators."""
 
 import json
 import time
@@ -21,7 +21,7 @@ GOOD = 6
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, worker_id):
-    """One current folder for the module, so that its tests share builds, also between pytest's workers."""
+    """Use one working folder for the module, so that its tests share builds across pytest workers."""
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "runner"
     folder.mkdir(exist_ok=True)
@@ -52,7 +52,7 @@ def test_a_good_design_passes(simulator):
     assert result.compared == GOOD * 100
     assert result.wave is None
     assert all(count for record in result.records for count in record["coverage"].values())
-    # A stream that never pauses has no gap, though it is empty before its first payload and behind its last.
+    # A stream that never pauses has no gap, although it is empty before its first payload and after its last.
     for test, record in zip(result.tests, result.records, strict=True):
         met = record["streams"]
         assert (met["i: gap"] > 0, met["o: stalled"] > 0) == ("gap=0.5" in test, "stall=never" not in test)
@@ -68,13 +68,13 @@ def test_who_drives_and_who_looks_on_count_the_same(simulator):
     ("end", "cycles", "events"),
     [
         (Sent, "vr r v v vr vr", {"gap": 1, "taken at once": 2, "taken late": 1}),
-        # An offer that is withdrawn is not late when it comes again; it came behind a gap.
+        # A withdrawn payload that is offered again counts as after a gap, not as stalled.
         (Sent, "vr v - vr v vr", {"gap": 1, "taken at once": 2, "taken late": 1}),
         (Received, "r v vr vr r v - vr", {"stalled": 2, "nothing offered": 1, "back to back": 1}),
     ],
 )
 def test_what_happens_at_a_stream(end, cycles, events):
-    """``v`` in a cycle in which something is offered, ``r`` in one in which it would be taken."""
+    """Decode a pattern: ``v`` for a cycle with valid, ``r`` for one with ready."""
     handshakes = end(valid=True, ready=True)
     for cycle in cycles.split():
         handshakes.see("v" in cycle, "r" in cycle)
@@ -113,7 +113,7 @@ def test_a_bad_run_fails(tests, says):
 
 
 def test_what_enters_and_leaves_is_recorded(tmp_path):
-    """Each test by itself; the sums that were handed over are those of the operands that were."""
+    """Each test has its own recording; the transferred sums are those of the transferred operands."""
     first = tmp_path / "traffic.npz"
     env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(first)}
     result = run(build_toy("verilator"), "toy_bench", tests="stall=scattered", env=env)
@@ -139,14 +139,14 @@ def test_what_enters_and_leaves_is_recorded(tmp_path):
         taken, given = ([value(ports[f"{end}__payload"], cycle) for cycle in handed_over[end]] for end in "io")
         assert len(given) == 100
         assert given == [(operands & 0xFF) + (operands >> 8) for operands in taken[:100]]
-        # The scoreboard compares what is handed over, and nothing else.
+        # The scoreboard compares exactly the transferred values.
         assert [(cycle, meta["output_ports"][port]["name"]) for cycle, port, how in looks if how == COMPARED] == [
             (cycle, "o__payload") for cycle in handed_over["o"]
         ]
 
 
 def test_a_test_ends_when_enough_of_it_is_recorded(tmp_path):
-    """So many cycles behind the first payload; what the bench had not compared by then does not count."""
+    """The test ends a number of cycles after the first payload; later comparisons do not count."""
     first = tmp_path / "traffic.npz"
     env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(first), "BITPATH_STIMULUS_CYCLES": "7"}
     result = run(build_toy("verilator"), "toy_bench", tests="stall=scattered", env=env, min_compared=0)
@@ -163,7 +163,7 @@ def test_a_test_ends_when_enough_of_it_is_recorded(tmp_path):
 
 
 def test_a_skipped_test_has_not_run(tmp_path):
-    """It is counted by itself, so that nobody takes it for one that passed."""
+    """Skipped tests are not counted as run, so they cannot count as passed."""
     file = tmp_path / "results.xml"
     cases = {"good": "", "bad": "<failure/>", "broken": "<error/>", "left_out": "<skipped/>"}
     inside = "".join(f'<testcase name="{name}">{child}</testcase>' for name, child in cases.items())
@@ -174,7 +174,7 @@ def test_a_skipped_test_has_not_run(tmp_path):
 
 
 def by_cycle(ports, words):
-    """The changes of each port of at most 32 bits, in the order of time: cycle and value."""
+    """Return the changes of each port of at most 32 bits in order: cycle and value."""
     found = {port["name"]: [] for port in ports}
     for cycle, index, bits in words.reshape(-1, 3).tolist():
         found[ports[index]["name"]].append((cycle, bits))
@@ -182,7 +182,7 @@ def by_cycle(ports, words):
 
 
 def value(changes, cycle):
-    """What stands at a port in a cycle."""
+    """Return a port's value in a cycle."""
     return [bits for at, bits in changes if at <= cycle][-1]
 
 
@@ -226,7 +226,7 @@ def test_one_seed_gives_one_stimulus():
     built = build_toy("icarus", waves=True)
     first, second, other = (run_toy(built, "gap=0.5/stall=scattered", seed=seed).records for seed in (1, 1, 2))
     for record in (*first, *second, *other):
-        # The processor's time is no part of the stimulus, and never twice the same.
+        # Processor times are not part of the stimulus and differ in each run.
         assert record.pop("seconds") > 0
     assert first == second
     assert first != other
@@ -239,14 +239,14 @@ def test_settings_of_the_shell_do_not_reach_the_run(monkeypatch):
 
 
 def test_a_build_does_not_compile_verilators_library():
-    """It takes longer than a small design, and stands compiled in the environment."""
+    """Verilator's runtime takes longer to compile than a small design, so the environment holds it compiled."""
     objects = {file.name for file in build_toy("verilator").folder.rglob("*.o")}
     assert any(name.startswith("Vtop") for name in objects)
     assert not any(name.startswith("verilated") for name in objects)
 
 
 def test_concurrent_builds_of_one_key_are_made_once():
-    """The one that waits for the Verilog may be the one that compiles it."""
+    """The process that waits for the Verilog may be the one that compiles it."""
     import toy_design
 
     emissions = []

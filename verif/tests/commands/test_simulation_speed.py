@@ -1,4 +1,4 @@
-"""The measurement of an engine's simulation: the bare loop does the same work, and nothing is built twice."""
+"""Measurement of an engine's simulation speed: the bare loop does the same work, and nothing is built twice."""
 
 import json
 
@@ -11,7 +11,7 @@ from bitpath.sim.flows import trainium3_matmul
 from bitpath.sim.study.bench import simulation
 
 SMALL = trainium3_matmul.engine_for("verilator", rows=4, cols=4)
-"""An engine that verif/trainium3/engine/test_tensor_engine.py builds too."""
+"""Configuration that shares a build with verif/trainium3/engine/test_tensor_engine.py."""
 RECORD = {"name": str, "machine": str, "value": int, "unit": str, "cores": int, "config": dict}
 
 
@@ -30,14 +30,14 @@ def test_the_bare_loop_gives_the_answers_of_the_recorded_run(monkeypatch):
     assert cocotb["ratio"] == pytest.approx(cocotb["value"] / bare["value"], abs=0.01)
     assert whole["value"] < cocotb["value"]
     assert bare["ratio"] is None
-    # What one run built the next takes as it is.
+    # The next run reuses the build.
     assert build("tensor_engine", SMALL, "verilator").seconds == 0.0
     assert not folders[0].exists()
 
 
 @pytest.mark.simulator
 def test_another_answer_is_noticed(monkeypatch):
-    """An answer is changed in what was recorded: the loop must not agree with it."""
+    """A changed answer in the recording must be detected by the loop."""
     compiled = simulation._compile
 
     def spoil(built, folder):

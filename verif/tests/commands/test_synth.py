@@ -1,4 +1,4 @@
-"""The synthesis flow: its library, the trend, what is quoted; with Yosys in the deep tests, which `make test-deep` equips."""
+"""Synthesis flow: library, trend and quoted figures; the deep tests run Yosys, which `make test-deep` installs."""
 
 import gzip
 import importlib.util
@@ -74,7 +74,7 @@ def test_without_yosys_the_line_that_installs_it_is_said(monkeypatch):
 
 
 def in_this_process(monkeypatch):
-    """Workers of their own processes would see nothing of what a test has changed."""
+    """Run workers in this process, since separate processes would not see a test's patches."""
     monkeypatch.setattr(records, "workers", lambda count, what: ThreadPoolExecutor(count))
 
 
@@ -108,7 +108,7 @@ def test_two_multipliers_are_twice_one_and_kept(tmp_path, monkeypatch):
     stamps = [folder.stat().st_mtime_ns for folder in folders]
     assert dict(records.synth_records(designs, Flow.of(None))) == found
     assert [folder.stat().st_mtime_ns for folder in folders] == stamps
-    # Another script is another result.
+    # A changed script invalidates the result.
     in_this_process(monkeypatch)
     monkeypatch.setitem(flow.SCRIPTS, "area", ("strash", "&get -n", "&nf", "&put"))
     assert dict(records.synth_records(designs[:1], Flow.of(None)))[0]["ge_area"] != one["ge_area"]
@@ -128,7 +128,7 @@ def test_flip_flops_are_counted_and_cut_paths(tmp_path, monkeypatch):
 
 @pytest.mark.deep
 def test_a_nand2_by_hand(tmp_path, monkeypatch):
-    """Its area is the unit; without a load, and from an ideal edge, it takes its parasitic delay of two."""
+    """The cell's area is the unit of area; without a load and with an ideal input edge its delay is the parasitic delay of 2."""
     monkeypatch.chdir(tmp_path)
     found = Flow.of(None).synthesize("module t(input a, b, output y); assign y = ~(a & b); endmodule", "t")
     assert (found.ge_area, found.ge_fast) == (1.0, 1.0)

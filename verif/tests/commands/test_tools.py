@@ -1,4 +1,4 @@
-"""Missing tools are one sentence with the line that installs them."""
+"""A missing tool gives a one-sentence error with the command that installs it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Save files name signals that are in the wave, in the groups of the unit, with filters that say the right numbers."""
+"""Save files name signals of the wave in the unit's groups, with filters that show the right numbers."""
 
 import subprocess
 from pathlib import Path

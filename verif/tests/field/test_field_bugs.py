@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Bugs that the field really had: each has tests that name it, and every mutant that brings one back dies of such a test."""
+"""Bugs reported in the field: each has tests that name it, and a mutant that reintroduces a bug fails one of its tests."""
 
 import tomllib
 from pathlib import Path
@@ -27,7 +27,7 @@ def run(bug, mutant):
 
 @pytest.mark.parametrize(("bug", "mutant"), MUTANTS)
 def test_a_mutant_that_brings_the_bug_back_dies(bug, mutant, monkeypatch):
-    # The compiled loops are a copy of what is mutated.
+    # The compiled loops duplicate the mutated code.
     monkeypatch.setenv("BITPATH_FAST", "numpy")
     run(bug, mutant)
     with mutated(mutant["target"], mutant["old"], mutant["new"]), pytest.raises(AssertionError):

@@ -1,4 +1,4 @@
-"""What went wrong in the field, asked of the RTL's operators in Amaranth's simulator: answers are written out, or golden's."""
+"""Bugs reported in the field, tested on the RTL's operators in Amaranth's simulator against literal or golden answers."""
 
 from dataclasses import replace
 from itertools import chain, repeat
@@ -45,11 +45,11 @@ from bitpath.verif.trainium3.vector.quantize_mx_tiles import MODES
 BARE = PipelineConfig(stages=0)
 EXACT = TRAINIUM3_QUAD_MX.numerics
 ONE, MINUS_ONE, TINY = 0x38, 0xB8, 0x01
-"""E4M3: 1, -1, and 2**-9."""
+"""E4M3 codes of 1, -1 and 2**-9."""
 
 
 def evaluate(component, script):
-    """What ``script(ask)`` returns; ``ask(**inputs)`` drives a combinational component and gives its output's bits."""
+    """Return the result of ``script(ask)``; ``ask(**inputs)`` drives a combinational component and returns its output bits."""
     results = []
     stream = "payload" in getattr(getattr(component, "i", None), "signature", component.signature).members
 
@@ -72,20 +72,20 @@ def evaluate(component, script):
 
 
 def bf16(value):
-    """A number's BF16 code; it must be one."""
+    """Return the BF16 code of a number, which must be exact in BF16."""
     code = int(np.float32(value).view(np.uint32))
     assert not code & 0xFFFF
     return code >> 16
 
 
 def as_source(value):
-    """A BF16 number as a logical word of SrcA or SrcB."""
+    """Return a BF16 number as a logical word of SrcA or SrcB."""
     code = bf16(value)
     return (code >> 15) << 18 | (code & 0x7FFF) << 3
 
 
 def tensix(mode, a, b, dst, numerics, operation=Operation.DOT, phase=0):
-    """A request with one product."""
+    """Return a request with one product."""
     lanes = [(as_source(each), *(0,) * 15) for each in (a, b)]
     return TensixCase(mode, phase, *lanes, dst, operation).payload(numerics)
 
@@ -95,7 +95,7 @@ def dot16(numerics):
 
 
 def multiply(a, b, fidelity):
-    """ELWMUL from Dst 0 in BF16, ``a`` in SrcA, the phases in order."""
+    """Return ELWMUL's result in BF16 from Dst 0, with ``a`` in SrcA and the phases in order."""
     numerics, mode = WORMHOLE.numerics, Mode(Style.BF16, dst32=False)
 
     def script(ask):
@@ -109,7 +109,7 @@ def multiply(a, b, fidelity):
 
 @pytest.mark.parametrize(("quirk", "expected"), [(True, 0xC1800000), (False, 0xB4000000)])
 def test_tt_metal_38306_minus_one_unit(quirk, expected):
-    """Dst = -1.00000012 plus 1 * 1: -16 on Wormhole, -2**-23 where it is mended."""
+    """Dst = -1.00000012 plus 1 * 1 gives -16 on Wormhole, -2**-23 with the fix."""
     numerics = (WORMHOLE if quirk else WORMHOLE_FIXED).numerics
     request = tensix(Mode(Style.BF16, dst32=True), 1.0, 1.0, 0xBF800001, numerics)
     assert evaluate(dot16(numerics), lambda ask: ask(request)) == expected
@@ -137,37 +137,37 @@ def test_tt_metal_38306_minus_one_unit(quirk, expected):
     ],
 )
 def test_tensix_products(a, b, fidelity, expected):
-    """Products as silicon gave them, with the operand order and the fields of each phase."""
+    """Products measured on silicon, with the operand order and the fields of each phase."""
     assert multiply(a, b, fidelity) == expected
 
 
 def test_tt_metal_46101_16_bit_dst_rounds_twice():
-    """1 + 2**-8 - 2**-12 rounds up to BF16's tie first."""
+    """Double rounding: 1 + 2**-8 - 2**-12 first rounds up to BF16's tie."""
     numerics = WORMHOLE.numerics
     request = tensix(Mode(Style.BF16, dst32=False), 2.0**-8 - 2.0**-12, 1.0, bf16(1.0), numerics)
     assert evaluate(dot16(numerics), lambda ask: ask(request)) == bf16(1.0 + 2.0**-7)
 
 
 def quad(cases, numerics=EXACT):
-    """FP32 codes of quad-MX dot steps."""
+    """Return the FP32 codes of quad-MX dot steps."""
     unit = QuadMxDot(DotConfig(numerics=numerics, pipeline=BARE))
     layout = dot_layout(numerics)
     return evaluate(unit, lambda ask: [ask(pack(layout, case.fields(numerics))) for case in cases])
 
 
 def step(x, y, partial):
-    """E4M3 products in the first lanes."""
+    """Return a request with E4M3 products in the first lanes."""
     return DotCase((*x, *(0,) * (4 - len(x))), E4M3FN, (*y, *(0,) * (4 - len(y))), E4M3FN, partial=partial)
 
 
 def test_gem5_2478_the_sum_is_fused():
-    """2**24 + 1 is a tie that 2**-18 more decides; a product rounded by itself would leave it."""
+    """2**24 + 1 is a tie that another 2**-18 breaks; a separately rounded product would lose it."""
     cases = [step([ONE], [ONE], 0x4B800000), step([ONE, TINY], [ONE, TINY], 0x4B800000)]
     assert quad(cases) == [0x4B800000, 0x4B800001]
 
 
 def test_gemmini_199_golden_and_rtl_follow_the_numerics():
-    """2**20 + 1, which an alignment to 16 bits cuts, and 2**24 + 1 + 2**-18, which one rounding takes up."""
+    """2**20 + 1, which an alignment to 16 bits truncates, and 2**24 + 1 + 2**-18, which a single rounding rounds up."""
     cases = [step([ONE], [ONE], 0x49800000), step([ONE, TINY], [ONE, TINY], 0x4B800000)]
     for numerics, expected in (
         (EXACT, [0x49800008, 0x4B800001]),
@@ -179,7 +179,7 @@ def test_gemmini_199_golden_and_rtl_follow_the_numerics():
 
 
 def lane(x, y, acc1):
-    """What a lane of AIE-ML v2 makes of BF16 products and an accumulator, which stand still until the result is there."""
+    """Return a lane's result for BF16 products and an accumulator, which are held until the result appears."""
     unit = MacLane(MacLaneConfig(modes=(MacMode.FLOAT16,)))
     code = int(np.float32(acc1).view(np.uint32))
     x, y = ((*map(bf16, side), *(0,) * (DEPTH - len(side))) for side in (x, y))
@@ -201,13 +201,13 @@ def lane(x, y, acc1):
 
 
 def test_pto_isa_280_the_accumulator_is_inside_the_one_sum():
-    """As golden's test of that name: added behind the products it would leave 1 + 1 of what 2**24 takes from them."""
+    """The accumulator is part of the fused sum, as in golden's test; added after the products it would leave 1 + 1."""
     assert lane([4096.0, 1.0, 1.0], [4096.0, 1.0, 1.0], -(2.0**24)) == 0
     assert lane([1.0, 1.0], [1.0, 1.0], -(2.0**24)) == -(2.0**24)
 
 
 def test_cvfpu_94_signs_of_zero_and_underflow():
-    """-0 only of nothing but -0; cancellation gives +0; subnormal results are kept, with their sign."""
+    """-0 results only if all terms are -0; cancellation gives +0; subnormal results keep their sign."""
     minus_zero = [0x80] * 4
     cases = [
         step(minus_zero, [ONE] * 4, 0x80000000),
@@ -219,7 +219,7 @@ def test_cvfpu_94_signs_of_zero_and_underflow():
 
 
 def test_tt_metal_51971_every_code_is_read_right():
-    """Also saturn-vectors#101: all 256 codes of E4M3 and E5M2 against the codec, class and value."""
+    """All 256 codes of E4M3 and E5M2 against the codec, class and value (also saturn-vectors#101)."""
     unit = Decode((E4M3FN, E5M2))
     offset = unit.bias + unit.fraction_bits
 
@@ -236,12 +236,12 @@ def test_tt_metal_51971_every_code_is_read_right():
 
 
 def blocks(*rows):
-    """BF16 blocks of 32, filled up with zeros."""
+    """Return BF16 blocks of 32, padded with zeros."""
     return np.array([[bf16(value) for value in row] + [0] * (32 - len(row)) for row in rows], np.uint16)
 
 
 def test_quantiser_rounds_once_and_divides_by_the_stored_scale():
-    """pytorch/ao#436, ROCm/aiter#974, aiter#3212: ties and just above the maximum; transformers#46763: a scale clamped at 0."""
+    """Ties and values above the maximum (pytorch/ao#436, ROCm/aiter#974, #3212); a scale clamped at 0 (transformers#46763)."""
     ties = [1.75, 1.8125, 1.8203125, 1.984375], [1.9921875, 1.9375, 1.8125, 1.03125, 1.09375]
     tiny = [2.0**-126, 2.0**-125 * 1.5], [2.0**-121, 2.0**-126]
     sent = [each for mode in MODES.values() for each in quantize_mx.with_golden(blocks(*ties, *tiny), mode)]
@@ -251,7 +251,7 @@ def test_quantiser_rounds_once_and_divides_by_the_stored_scale():
 
 
 def test_mlir_air_1440_rounding_codes():
-    """Also mlir-aie#2987: ties and numbers between, each of the ten codes; floor and even differ."""
+    """Ties and other numbers in each of the ten rounding codes; floor and even differ (also mlir-aie#2987)."""
     lanes = np.zeros((1, 16), np.float32)
     halves = np.array([0.5, -0.5, 1.5, -1.5, 0.25, -0.25, 0.75, -0.75], np.float32)
     lanes[0, ::2], lanes[0, 1::2] = halves / 64 + np.sign(halves), 1.5
@@ -268,7 +268,7 @@ def test_mlir_air_1440_rounding_codes():
 
 
 def test_transformer_engine_3281_stochastic_rounding():
-    """Of 256 random numbers spread evenly, as many round up as the dropped bits say: none is lost, not all are."""
+    """With 256 evenly spread random numbers, the share that rounds up equals the discarded fraction."""
     for dropped in (0x0000, 0x1200, 0x8000, 0xFF00):
         code = 0x3F800000 | dropped
         spread = range(0, 1 << 16, 256)

@@ -1,4 +1,4 @@
-"""The benches of dot product, PE, element map, PSUM, unpacker and packer on both simulators, and that they checked what they should."""
+"""Benches of dot product, PE, element map, PSUM, unpacker and packer on both simulators, with minimum counts of checks."""
 
 from dataclasses import replace
 from functools import partial
@@ -34,17 +34,17 @@ FLUSHING = replace(
     scale_nan=ScaleNan.INFINITY,
     overflow_to_infinity=False,
 )
-"""Every switch that the presets leave alone, the other way, and a narrower accumulator."""
+"""Every option that the presets leave at its default, inverted, and a narrower accumulator."""
 NEAREST = replace(ALIGNED, accumulator=BF16, align_rounding=Rounding.RNE, accumulator_rounding=Rounding.RNE)
-"""Aligned to nearest, into 8 bits of significand."""
+"""Alignment rounds to nearest, with 8 significand bits."""
 TRUNCATING = replace(FLUSHING, accumulator_rounding=Rounding.RTZ)
 INTEGERS = replace(NEAREST, align_fraction_bits=0)
-"""Nothing stays below the largest exponent."""
+"""The alignment keeps no bits below the largest exponent."""
 WIDE = replace(ALIGNED, align_fraction_bits=40)
-"""More stays than any product has."""
+"""The alignment keeps more bits than any product has."""
 
 EXHAUSTIVE = 4 * 65536 + 4 * 4096 + 256
-"""Pairs of codes: four of FP8 formats, four of FP8 with FP4, FP4 with itself."""
+"""Pairs of formats: four of FP8, four of FP8 with FP4, and FP4 with itself."""
 
 
 def dot(numerics, stages):
@@ -62,7 +62,7 @@ def test_dot_on_verilator():
 
 @pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", pytest.param("exhaustive", marks=pytest.mark.deep)])
 def test_aligned_dot_on_verilator(pairs):
-    """The same; every operand pair of two formats, in the deep tests of all."""
+    """The same with every operand pair of two formats; the deep tests cover all formats."""
     tests = f"random_classes|directed_corners|latency|{pairs}"
     compared = 4 * 1000 + 1500 + (1 << 16)
     bench("quad_mx_dot", dot(ALIGNED, 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)
@@ -90,14 +90,14 @@ def test_dot_on_icarus(numerics, stages):
     ],
 )
 def test_dot_corners_of_other_numerics(numerics, simulator, compared):
-    """Some random operands of every class besides."""
+    """The same with a few random operands of every class."""
     tests = r"directed_corners|random_classes.*both"
     bench("quad_mx_dot", dot(numerics, 2), simulator, cases=150, tests=tests, min_tests=2, min_compared=compared + 150)
 
 
 @pytest.mark.deep
 def test_e4m3_dot_on_verilator():
-    """Every operand pair that the formats leave: E4M3 with itself, with FP4 on either side, FP4 with itself."""
+    """Every operand pair of the other formats: E4M3 with itself, E4M3 with FP4 on either side, FP4 with itself."""
     compared = 4 * 1000 + 1300 + (1 << 16) + 2 * 4096 + 256
     bench("quad_mx_dot", dot(E4M3, 2), "verilator", cases=1000, min_tests=10, min_compared=compared)
 
@@ -113,7 +113,7 @@ def test_pe(numerics, stages, simulator, cases):
 
 @pytest.mark.parametrize(("simulator", "cases"), [("icarus", 300), ("verilator", 1000)])
 def test_psum(simulator, cases):
-    """Few columns: they are all alike, and a bank's arithmetic is what takes the time."""
+    """Few columns suffice: they are identical, and the simulation time goes into a bank's arithmetic."""
     config = PsumConfig(cols=2, bank_depth=16)
     bench("psum", config, simulator, cases=cases, min_tests=15, min_compared=4 * cases + 8 * 64 + 3 * 300)
 
@@ -131,11 +131,11 @@ OTHER_CONVERSIONS = ConversionConfig(
         l1_fp16_underflow_saturates=False,
     )
 )
-"""Every choice of the unpackers and packers the other way."""
+"""Every option of the unpackers and packers, inverted."""
 
 
 def test_unpacker_on_verilator():
-    """Every datum of up to 16 bits under every exponent, random rows at every pace, corners, latency."""
+    """Every datum of up to 16 bits with every exponent, random rows at every pace, corners, latency."""
     compared = 3 * 4096 + 4 * 16 + 2 * 4096 + 2 * 256 + 2 * 256 + 2 * 512 + 4 * 32 + 4 * 500
     bench("unpacker", ConversionConfig(), "verilator", cases=500, min_tests=26, min_compared=compared)
 
@@ -146,7 +146,7 @@ def test_unpacker_on_icarus():
 
 
 def test_packer_on_verilator():
-    """Every 16-bit word through ten conversions, every combination of formats and steps over four paces, corners, latency."""
+    """Every 16-bit word in ten conversions, every combination of formats and steps at four paces, corners, latency."""
     compared = 10 * 4096 + 6448 + 390 + 20
     bench("packer", ConversionConfig(), "verilator", cases=500, min_tests=16, min_compared=compared)
 
@@ -169,6 +169,6 @@ def test_conversions_volume(unit, config):
     "numerics", [EXACT, E4M3, ALIGNED, FLUSHING, NEAREST], ids=["exact", "e4m3", "aligned", "flushing", "nearest"]
 )
 def test_dot_volume(numerics, stages):
-    """Random classes and corners in volume, at every depth and with every switch either way."""
+    """Random classes and corners in volume, at every pipeline depth and with both values of every option."""
     config = dot(numerics, stages)
     bench("quad_mx_dot", config, "verilator", cases=20_000, tests="random|corners", min_tests=2, min_compared=40_000)

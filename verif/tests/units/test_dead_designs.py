@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""onnxruntime#31155: a bench that a dead design passes checks nothing. Every bench must fail on one, in every test."""
+"""Every test of every bench fails on a dead design; a bench that a dead design passes checks nothing (onnxruntime#31155)."""
 
 import json
 import re
@@ -32,11 +32,11 @@ LARGE = (
     "cascade",
     "aie_engine",
 )
-"""Units of which enough stays behind live handshakes to take a minute: registers that feed themselves are not dropped."""
+"""Slow units: with live handshakes much logic remains, since registers that feed themselves are not optimised away."""
 
 
 class Dead(wiring.Component):
-    """The ports of a unit with all outputs 0; with ``alive_handshakes`` its streams move as the unit's own do."""
+    """A unit's ports with all outputs 0; with ``alive_handshakes`` valid and ready come from the unit itself."""
 
     def __init__(self, unit: wiring.Component, *, alive_handshakes: bool):
         self.unit, self.alive_handshakes = unit, alive_handshakes
@@ -47,7 +47,7 @@ class Dead(wiring.Component):
         if self.alive_handshakes:
             m.submodules.unit = self.unit
         elif getattr(self.unit, "clocked", True):
-            # The unit is not built; what nothing reads falls away, but clock and reset stay ports of a clocked unit.
+            # The unit is not elaborated; clock and reset stay ports of a clocked unit.
             unread = Signal()
             m.d.sync += unread.eq(1)
         inner = {path: value for path, _, value in self.unit.signature.flatten(self.unit)}
@@ -55,7 +55,7 @@ class Dead(wiring.Component):
             if isinstance(value, Const):
                 continue
             if member.flow is Out:
-                # What nothing drives would become an input of the Verilog, and its X or Z would fail a bench instead of a 0.
+                # An undriven output would become an input of the Verilog, and its X or Z would fail a bench instead of a 0.
                 alive = self.alive_handshakes and path[-1] in HANDSHAKES
                 m.d.comb += Value.cast(value).eq(Value.cast(inner[path]) if alive else 0)
             elif self.alive_handshakes:
@@ -78,7 +78,7 @@ def emitter(alive_handshakes):
 @pytest.mark.parametrize(
     ("unit", "alive_handshakes"),
     [
-        # Zero data asks the most of a bench, and is left to the deep tests only where it takes a minute.
+        # Zero data with live handshakes is the hardest case; it is left to the deep tests only if it takes a minute.
         pytest.param(unit, alive, marks=[pytest.mark.deep] if alive == (unit in LARGE) else [])
         for unit in UNITS
         for alive in (False, True)
@@ -86,7 +86,7 @@ def emitter(alive_handshakes):
     ids=lambda value: {False: "all zero", True: "zero data"}.get(value, value),
 )
 def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp_path, monkeypatch):
-    # A folder of its own: the key of a build does not say which of the two designs it is of.
+    # A separate folder, since the build key does not distinguish the two designs.
     monkeypatch.chdir(tmp_path)
     simulator = "verilator" if alive_handshakes and unit in LARGE else "icarus"
     built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter(alive_handshakes))

@@ -1,4 +1,4 @@
-"""The Verilog that is emitted: lint-clean, every body once, hardly growing with the array."""
+"""Emitted Verilog is lint-clean, contains every module once, and hardly grows with the array."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def modules(text):
 
 @pytest.fixture(scope="module", params=VARIANTS, ids=[name for name, _ in VARIANTS])
 def variant(request, tmp_path_factory):
-    """Unit, configuration, and what was emitted for them."""
+    """Return unit, configuration and emitted files."""
     unit, config = request.param
     return unit, config, emit(unit, config, tmp_path_factory.mktemp(unit))
 
@@ -54,13 +54,13 @@ def test_names_bodies_and_manifest(variant):
     names = modules(text)
     assert emitted.top in names
     assert len(names) == len(set(names))
-    # Yosys's own names for what has none start with a dollar sign.
+    # Yosys's generated names start with a dollar sign.
     assert all(re.fullmatch(r"[\w\\.]+", name) for name in names), names
-    # A port named with a keyword of Verilog is escaped, and cocotb does not find it on Verilator.
+    # A port named like a Verilog keyword is escaped, and cocotb does not find it on Verilator.
     assert re.findall(r"^ *(?:input|output) .*\\\w+ ;", text, re.MULTILINE) == []
     bodies = [body for _, body in split(text)]
     assert len(bodies) == len(set(bodies)), "two modules of different names have one body"
-    # The manifest gives the configuration back.
+    # The manifest restores the configuration.
     manifest = json.loads(emitted.manifest.read_text())
     assert from_dict(UNITS[unit].config_type, manifest["config"]) == config
     assert manifest["top"] == emitted.top == f"{unit}_{manifest['digest']}"
@@ -68,7 +68,7 @@ def test_names_bodies_and_manifest(variant):
 
 
 def split(text):
-    """Pairs of a module's name and its body without the name."""
+    """Return pairs of a module's name and its text without the name."""
     for part in text.split("\nmodule ")[1:]:
         name, _, rest = part.partition("(")
         yield name, re.sub(rf"\\?{re.escape(name.strip())}\b", "", rest.split("endmodule")[0])
@@ -80,14 +80,14 @@ def array(size):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Bytes of the 4x4 array's Verilog."""
+    """Return the size of the 4x4 array's Verilog in bytes."""
     return emitted_bytes(4, tmp_path_factory.mktemp("small"))
 
 
 def emitted_bytes(size, folder):
     text = emit("systolic_array", array(size), folder).files[0].read_text()
     assert sum(name.startswith("quad_mx_pe_") for name in modules(text)) == 1
-    # An instance of the PE for each column of the smallest group, however many columns there are.
+    # One PE instance for each column of the smallest group, for any number of columns.
     assert 0 < len(re.findall(r"^  quad_mx_pe_\w+ ", text, re.MULTILINE)) <= FAN_OUT
     return len(text.encode())
 
@@ -134,7 +134,7 @@ def test_what_stands_in_the_way_is_said_and_nothing_written(obstacle, tmp_path):
 @pytest.mark.parametrize("check", [require_range, require_power_of_two])
 @pytest.mark.parametrize("value", [2.0, True, np.int64(2), "2", None])
 def test_a_field_that_is_no_integer_is_refused(check, value):
-    """Though 2.0 and True stand in range(1, 5): their digest would be another than that of 2 and 1."""
+    """2.0 and True are refused although they are in range(1, 5): their digests differ from those of 2 and 1."""
     with pytest.raises(ValueError, match=f"^unit: field must be an integer, not {re.escape(repr(value))}$"):
         check("unit", "field", value, 1, 4)
     check("unit", "field", 2, 1, 4)

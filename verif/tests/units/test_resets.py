@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A reset of one cycle in the middle of work leaves a unit as if it was just switched on; pauses change nothing that is handed over."""
+"""A one-cycle reset with work in flight puts a unit into its power-up state; pauses do not change its transfers."""
 
 from dataclasses import replace
 from functools import cache
@@ -34,7 +34,7 @@ BEFORE = (5, 17, 29)
 
 
 def row_command(source):
-    """A row of 1 to 8 elements, other fields random."""
+    """Rows of 1 to 8 elements with random other fields."""
     length_bits = length_width(RmsNormQuantConfig())
     return drawn(lambda: source.getrandbits(149) << length_bits | source.randint(1, 8))
 
@@ -44,7 +44,7 @@ def likely(source):
 
 
 def lane_operands(source):
-    """First both beats of an MX9 block, for the lane holds one's half without a reset; then anything."""
+    """Both beats of an MX9 block first, since the lane's held half has no reset; then random beats."""
     layout = places(LaneOperands)
     (mode, mode_bits), (high, _) = layout["control.mode"], layout["high"]
     width = sum(bits for _, bits in layout.values())
@@ -58,7 +58,7 @@ def lane_valid(source):
 
 
 def loads_and_passes(source):
-    """Short programs, one after the other, in every tiling; some results to BF16, by stochastic rounding too."""
+    """Consecutive short programs in every tiling; some results in BF16, also by stochastic rounding."""
     config = EngineConfig()
     layout = places(instruction_layout(config))
     modes = [1 << layout[f"destination.mode.{name}"][0] for name in ("bf16", "stochastic")]
@@ -69,7 +69,7 @@ def loads_and_passes(source):
 
 
 PE = Manners(
-    # What a PE holds has no reset: a load and a swap must have come.
+    # A PE's weights have no reset; a load and a swap must come first.
     settle=dict.fromkeys(("stationary_east", "moving_east", "partial_south"), 30),
     inputs={"advance": likely, "swap_west": likely},
 )
@@ -108,13 +108,13 @@ MANNERS = {
     "tensor_engine": Manners(
         keeps=f"operands and PSUM: {SRAM}; {QUEUE}; skew: {RING}",
         inputs={"instruction": loads_and_passes},
-        # A row group takes random bits only in tilings in which it has results of its own: not every short run comes to each.
+        # A row group takes random bits only in tilings that give it results; a short run does not reach all of them.
         still=(*ALWAYS_BUSY, *(f"random__{group}__ready" for group in range(4))),
         cycles=200,
     ),
 }
 BROKEN_OFF = {"tensor_engine": (30, 600), "tensix_engine": (8, 200), "aie_engine": (20, 400)}
-"""Engines whose programs a bench of their own breaks off, and how many at each pace, in `make test` and in the deep tests."""
+"""Engines with a reset bench of their own, and programs to interrupt at each pace, in `make test` and in the deep tests."""
 LARGE = (
     "packer",
     "systolic_array",
@@ -130,7 +130,7 @@ LARGE = (
     "mac_lane",
 )
 UNSEEN = {"mac_lane": "who uses it counts the cycles: it has no output that says when a result has come"}
-"""Units on whose outputs nothing shows that a reset was left out."""
+"""Units whose outputs do not show a missing reset."""
 ONE_WAY = (
     "quad_mx_dot",
     "reciprocal",
@@ -146,14 +146,14 @@ ONE_WAY = (
     "ups",
     "cascade_link",
 )
-"""Units with one stream in and one out."""
+"""Units with one input and one output stream."""
 RANKS = PipelineConfig(stages=2)
 CONFIGS = {
     "quad_mx_dot": DotConfig(pipeline=RANKS),
     "quad_mx_pe": DotConfig(pipeline=RANKS),
     "dot16": Dot16Config(pipeline=RANKS),
 }
-"""Of units whose default has no registers."""
+"""Configurations with registers, for units whose default has none."""
 
 
 def sizes(names):
@@ -172,7 +172,7 @@ def test_every_clocked_unit_is_here():
 
 
 def leaves_something_but_for_the_reset(unit, name, moments):
-    """Hold a unit to resets at these moments; whether without one something is left over at any of them."""
+    """Check resets at these moments; return True if the trace differs without a reset at any of them."""
     found = []
     for before in moments:
         after, fresh = unit.behind_a_reset(f"{name} {before}", before)
@@ -192,7 +192,7 @@ def test_a_reset_in_the_middle_of_work(name):
 
 @pytest.mark.deep
 def test_a_reset_in_the_middle_of_work_of_every_row_group():
-    """Programs so long that every row group of the tensor engine takes random bits."""
+    """Programs long enough that every row group of the tensor engine takes random bits."""
     name = "tensor_engine"
     manners = replace(MANNERS[name], still=ALWAYS_BUSY, cycles=400)
     unit = Driven(find_unit(name).build(EngineConfig()), manners)
@@ -217,7 +217,7 @@ def test_gaps_and_stalls_change_nothing(name):
 
 @pytest.mark.parametrize("name", ["quad_mx_dot", "dot16", "cascade_link", "mx_convert", "unpacker", "reciprocal"])
 def test_a_register_without_reset_is_found(name):
-    """Every register that reset clears, one after the other."""
+    """Exclude every register with a reset from it, one after the other."""
     unit = find_unit(name)
     for register in driven(name).registers:
         sabotaged = Driven(unit.build(CONFIGS.get(name) or unit.config_type()), MANNERS[name], sabotage=register)
@@ -231,7 +231,7 @@ def test_a_register_without_reset_is_found(name):
 @pytest.mark.parametrize("unit", BROKEN_OFF)
 @pytest.mark.parametrize("deep", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["some", "many"])
 def test_programs_broken_off(unit, deep):
-    """Short ones in any order, a reset at any moment of each and a whole one behind it, at full speed and with pauses."""
+    """Short programs in random order, each interrupted by a reset and followed by a complete one, with and without pauses."""
     programs, config = BROKEN_OFF[unit][deep], UNITS[unit].covered.config
     built = build(unit, config, "verilator")
     in_psum = unit == "tensor_engine"

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A result on its way to the memory that outlives a reset fails the bench that breaks programs off."""
+"""The reset bench fails if a result in flight to the memory survives a reset."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,11 +21,11 @@ pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 SOURCES = (Path(__file__), *rtl_emitter().sources)
 PROGRAMS = {"tensix_engine": 40, "aie_engine": 60}
 RANKS = 4
-"""Between an engine and its result memory."""
+"""Delay between an engine and its result memory in cycles."""
 
 
 def late(m, write, *, resets):
-    """A write to the result memory some cycles later."""
+    """Return a result memory write delayed by some cycles."""
     for _ in range(RANKS):
         rank = Signal(write.shape(), reset_less=not resets)
         m.d.sync += rank.eq(write)
@@ -68,7 +68,7 @@ def emitter(resets):
 def test_a_valid_bit_that_reset_leaves_is_found(unit, tmp_path, monkeypatch):
     config, bench = UNITS[unit].covered.config, f"{UNITS[unit].bench}_resets"
     settings = {"seed": SEED, "min_tests": 2, "env": {"BITPATH_CASES": str(PROGRAMS[unit])}, "timeout": 1200}
-    # Folders of their own: the key of a build does not say which of the two designs it is of.
+    # Separate folders, since the build key does not distinguish the two designs.
     for resets in (True, False):
         folder = tmp_path / str(resets)
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Benches of the toy adder, good ones and bad ones; each test of the runner picks by name."""
+"""Good and bad benches of the toy adder; each test of the runner selects one by name."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
 
 
 def feed(frame, driver, scoreboard, count, error=0):
-    """Queue random sums; ``error`` is added to what the scoreboard expects."""
+    """Queue random sums and add ``error`` to the expected values."""
     source = pauses.rng("operands")
     for _ in range(count):
         a, b = (source.getrandbits(CONFIG.width) for _ in range(2))
@@ -47,7 +47,7 @@ async def good_sums(dut, gap, stall):
 
 @cocotb.test(**LIMIT)
 async def onlookers_agree(dut):
-    """Who drives and who looks on count the same."""
+    """Driver and observer count the same events."""
     async with bench(dut, SIGNATURE) as frame:
         driver = frame.driver("i", pauses.bursts(3, pauses.rng("i")))
         scoreboard = frame.scoreboard("o", frame.payload_shape("o"))
@@ -110,7 +110,7 @@ async def bad_unknown_payload(dut):
     async with bench(dut, SIGNATURE) as frame:
         scoreboard = frame.check_stream("o")
         scoreboard.expect(0)
-        # X in, X out: nothing else makes one in a design whose registers all have values at power-on.
+        # Only an X input makes an X output: all registers have power-up values.
         dut.i__payload.value = LogicArray("X" * len(dut.i__payload))
         dut.i__valid.value = 1
 
@@ -119,7 +119,7 @@ async def bad_unknown_payload(dut):
 async def bad_unknown_ready(dut):
     async with bench(dut, SIGNATURE) as frame:
         driver = frame.driver("i")
-        # The design is full, as nobody takes its sum: the second payload waits.
+        # The design is full because its sum is not taken, so the second payload stalls.
         for _ in range(2):
             driver.send({"a": 0, "b": 0})
         await ClockCycles(dut.clk, 5)
@@ -148,7 +148,7 @@ async def bad_dead_monitor(dut):
 
 @cocotb.test()
 async def bad_hang(dut):
-    # Blocks inside Python, where no cocotb time limit can reach it.
+    # Blocks inside Python, where cocotb's time limit has no effect.
     while True:
         pass
 
