@@ -180,7 +180,7 @@ MODES = [mode for mode in Rounding if mode is not Rounding.SR]
 
 @pytest.mark.parametrize("twos_complement", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_rounds_up(evaluate, mode, twos_complement):
+def test_increment(evaluate, mode, twos_complement):
     """Every number of four bits kept, guard and sticky, against the exact tier's rounding."""
 
     def rounded(i):
