@@ -185,7 +185,7 @@ def test_a_mismatch_fails_and_shows_the_operands(worked, bitpath, monkeypatch):
 def test_too_few_vectors_fail(worked, bitpath, monkeypatch):
     monkeypatch.setitem(BLOCK, "vectors", 17)
     status, _, err = bitpath("deep", TASK.name, "--quick")
-    assert (status, err) == (1, f"bitpath: {TASK.name}: fewer vectors were compared than asked for\n")
+    assert (status, err) == (1, f"bitpath: {TASK.name}: fewer vectors were compared than requested\n")
 
 
 @pytest.mark.parametrize(
