@@ -1,0 +1,177 @@
+"""Takes a run's reports into its record: ``python -m parts.take NAME --machine "x86-64, 2 cores" --set minutes=58`` in docs.
+
+It reads ``build/reports``, dates the record by the report's file, and keeps the figures that no report holds unless ``--set`` gives
+them.
+"""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from bitpath.sim.study.synth.configurations import QUOTED
+from parts.records import RECORDS, record
+
+REPORTS = Path(__file__).resolve().parents[2] / "build" / "reports"
+Taken = tuple[dict[str, Any], dict[str, list[list[Any]]]]
+
+
+def _percent(value: float) -> str:
+    return "100 %" if value == 100 else f"{value:.2f} %"
+
+
+def _score(records: Sequence[dict[str, Any]]) -> float:
+    real = sum(each["mutants"] - each["equivalent"] for each in records)
+    return 100 * sum(each["killed"] for each in records) / real if real else 100.0
+
+
+def coverage(found: list[dict[str, Any]]) -> Taken:
+    """Take a row for each unit and the least percentages."""
+    rows = [
+        [
+            f"`{each['unit']}`",
+            each["bins"],
+            _percent(each["functional_percent"]),
+            each["lines"] - each["lines_waived"],
+            _percent(each["line_percent"]),
+            each["bits"] - each["bits_waived"],
+            _percent(each["toggle_percent"]),
+            each["bits_proved_constant"],
+            each["waived"],
+        ]
+        for each in sorted(found, key=lambda each: each["unit"])
+    ]
+    least = {name: f"{min(each[key] for each in found):.2f}" for name, key in LEAST.items()}
+    return {"units": len(found), **least}, {"units": rows}
+
+
+LEAST = {"least_line_percent": "line_percent", "least_bit_percent": "toggle_percent"}
+
+
+def agreement(found: list[dict[str, Any]]) -> Taken:
+    """Take a row for each unit; a unit that failed stops it."""
+    if failed := [each["unit"] for each in found if each["status"] != "agrees"]:
+        raise SystemExit(f"agreement: {', '.join(failed)} failed")
+    rows = [[f"`{each['unit']}`", each["steps"], each["values"]] for each in found]
+    return {"units": len(found), "seed": found[0]["seed"]}, {"units": rows}
+
+
+def mutation(found: list[dict[str, Any]]) -> Taken:
+    """Take a row for each judge of RTL files, the one of most files first, and golden's totals."""
+    rtl, golden = ([each for each in found if each["target"].startswith("golden/") == side] for side in (False, True))
+    survived = [each["survived"] + each["broken"] for each in rtl]
+    rows = []
+    for unit in {each["unit"]: None for each in rtl}:
+        files = [each for each in rtl if each["unit"] == unit]
+        least = min(files, key=lambda each: _score([each]))
+        counts = [sum(each[key] for each in files) for key in ("mutants", "killed", "equivalent")]
+        left = sum(each["survived"] + each["broken"] for each in files)
+        worst = f"{_score([least]):.1f} %, `{least['target'].rpartition('/')[2]}`"
+        rows.append([f"`{unit}`", len(files), *counts, left, f"{_score(files):.1f} %", worst])
+    totals = {key: sum(each[key] for each in rtl) for key in ("mutants", "killed", "equivalent")}
+    figures = {"rtl_files": len(rtl), **totals, "survived": sum(survived)}
+    figures |= {"killed_percent": f"{_score(rtl):.1f}", "least_percent": f"{min(_score([each]) for each in rtl):.1f}"}
+    figures |= {"golden_files": len(golden)}
+    figures |= {
+        f"golden_{key}": sum(each[key] for each in golden)
+        for key in ("mutants", "killed", "killed_by_time", "survived")
+    }
+    return figures, {"judges": sorted(rows, key=lambda row: -row[1])}
+
+
+def formal(found: list[dict[str, Any]]) -> Taken:
+    """Take the numbers of proved properties and refuted sabotages."""
+    seconds = sum(each["seconds"] + each["sabotage_seconds"] for each in found)
+    proved = sum(each["status"] == "proved" for each in found)
+    return {
+        "proved": proved,
+        "refuted": sum(each["sabotage_caught"] for each in found),
+        "solver_seconds": round(seconds),
+    }, {}
+
+
+def volume(found: list[dict[str, Any]]) -> Taken:
+    """Take the random dot products and the whole ranges."""
+    tables: dict[str, list[list[Any]]] = {"random": [], "ranges": []}
+    for each in found:
+        unit = each["unit"] if each["unit"] == "golden" else f"`{each['unit']}`"
+        row = [each["what"], unit, each["vectors"], each["mismatches"], round(each["seconds"])]
+        if each["name"].startswith("volume"):
+            rates = [f"{each['vectors'] / each[side] / 1e6:.1f}" for side in ("rtl_seconds", "golden_seconds")]
+            tables["random"].append([*row, *rates])
+        else:
+            tables["ranges"].append(row)
+    return {"seed": found[0]["seed"], "mismatches": sum(each["mismatches"] for each in found)}, tables
+
+
+def synth(found: list[dict[str, Any]]) -> Taken:
+    """Take a row for each quoted design."""
+    by_digest = {each["digest"]: each for each in found}
+    rows = []
+    for design in QUOTED:
+        each = by_digest[design.digest]
+        ratio = f"{each['ge_area'] / by_digest[design.yardstick.digest]['ge_area']:.2f}" if design.yardstick else ""
+        name, _, rest = design.name.partition(",")
+        title = f"`{name}`,{rest}" if design.yardstick else f"*{design.name}*"
+        sizes = [round(each["ge_area"]), round(each["ge_fast"])]
+        rows.append([title, *sizes, f"{each['ns_fast']:.2f}", each["flip_flops"], ratio])
+    return {}, {"designs": rows}
+
+
+TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {
+    "agreement": ("agreement.json", agreement),
+    "coverage": ("coverage.json", coverage),
+    "formal": ("formal.json", formal),
+    "mutation": ("mutation.json", mutation),
+    "synth": ("synth.json", synth),
+    "volume": ("deep.json", volume),
+}
+"""For each record its report and what takes it."""
+
+
+def text(content: dict[str, Any]) -> str:
+    """Format a record as TOML."""
+    lines = [f"{key} = {_value(content[key])}" for key in ("command", "date", "machine", "note") if key in content]
+    if content.get("figures"):
+        lines += ["", "[figures]", *(f"{key} = {_value(value)}" for key, value in content["figures"].items())]
+    for name, table in content.get("tables", {}).items():
+        lines += ["", f"[tables.{name}]", f"columns = {_value(table['columns'])}", "rows = ["]
+        lines += [*(f"    {_value(row)}," for row in table["rows"]), "]"]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, int):
+        return f"{value:_}" if abs(value) > 9999 else str(value)
+    return value.isoformat() if isinstance(value, date) else json.dumps(value, ensure_ascii=False)
+
+
+def taken(name: str, found: list[dict[str, Any]], machine: str, day: date, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a run: the present one with the run's figures and rows in their places."""
+    before = record(name)
+    figures, tables = TAKERS[name][1](found)
+    columns = {table: {"columns": before["tables"][table]["columns"], "rows": rows} for table, rows in tables.items()}
+    content = before | {"date": day, "machine": machine, "figures": before.get("figures", {}) | figures | settings}
+    return content | ({"tables": before["tables"] | columns} if columns else {})
+
+
+def main() -> None:
+    """Rewrite one record from its report."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("name", choices=sorted(TAKERS))
+    parser.add_argument("--machine", required=True)
+    parser.add_argument("--set", action="append", default=[], metavar="FIGURE=NUMBER")
+    chosen = parser.parse_args()
+    report = REPORTS / TAKERS[chosen.name][0]
+    day = date.fromtimestamp(report.stat().st_mtime)
+    settings = {key: int(value) for key, _, value in (each.partition("=") for each in chosen.set)}
+    content = taken(chosen.name, json.loads(report.read_text()), chosen.machine, day, settings)
+    (RECORDS / f"{chosen.name}.toml").write_text(text(content))
+
+
+if __name__ == "__main__":
+    main()
