@@ -1,4 +1,4 @@
-"""AIE-ML v2's integer conversions: division and multiplication by a power of two, rounded once and brought into range."""
+"""Formal properties of SRS and UPS: division and multiplication by a power of two, rounded once and saturated."""
 
 from functools import partial
 
@@ -47,7 +47,7 @@ def srs(claim: Claim, width: int, rounding: RoundingCode) -> None:
     claim.assume(Cat(control.saturation == each for each in Saturation).any())
     if width == min(SRS_MODES):
         claim.assume(~control.acc64)
-    # On a grid that a shift to the left leaves nothing below, with as many sign bits as any shift takes.
+    # Exact for the largest left shift, with enough sign bits for every right shift.
     fine = claim.value(dut.i << LEFT, "fine", signed(width + LEFT + SRS_SHIFTS.stop))
     floor, twice, unit = split(claim, fine, claim.value(control.shift + LEFT, "places", 7), "spec")
     up = _goes_up(rounding, dut.i[-1], floor[0], twice, unit)
@@ -71,7 +71,7 @@ def _chosen(values: list[int], index: Value) -> Value:
 
 
 def ups(claim: Claim, width: int) -> None:
-    """Every shift and saturation: a limit is brought to the grid of the result before the number goes up."""
+    """Every shift and saturation mode: a limit is a multiple of ``2**shift``."""
     dut = claim.place("dut", UpsLane(width))
     claim.assume(Cat(dut.saturation == each for each in Saturation).any())
     top = Const((1 << width - 1) - 1, width)
@@ -96,7 +96,7 @@ _PREFERS = {
     RoundingCode.CONV_EVEN: "odd",
     RoundingCode.CONV_ODD: "~odd",
 }
-"""What the design's text has as each code's preferred side; the sabotage is the other one."""
+"""Source text of each code's preferred direction; the sabotage inverts it."""
 
 PROPERTIES = (
     *(

@@ -1,4 +1,4 @@
-"""Blocks for the conversion to MX, and what golden makes of them."""
+"""Requests for the conversion to MX, with golden's results."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Conversion:
 
     @property
     def payload(self) -> int:
-        """As the unit takes it."""
+        """Return the request's payload."""
         control = pack(MxControl, {"block_format": MxCode.of(self.fmt).value, "rounding": self.rounding.value})
         return pack(MxRequest, {"lanes": array_bits(np.array(self.lanes, np.uint32)), "control": control})
 
@@ -48,7 +48,7 @@ class Converted:
 
     @property
     def bits(self) -> int:
-        """As the port has it."""
+        """Return the result's payload."""
         codes = array_bits(np.array(self.codes, np.int8))
         block = pack(MxBlock, {"exponent": self.exponent, "shift": self.shift, "codes": codes})
         return pack(MxResult, {"block": block, "image": int.from_bytes(self.image, "little")})
@@ -78,7 +78,7 @@ def expected(requests: Sequence[Conversion], numerics: AieNumerics) -> list[Conv
 
 
 def with_golden(requests: Sequence[Conversion], numerics: AieNumerics) -> list[Request]:
-    """Requests with what golden makes of them."""
+    """Return requests with golden's results."""
     results = expected(requests, numerics)
     return [Request(each.payload, result.bits, each) for each, result in zip(requests, results, strict=True)]
 

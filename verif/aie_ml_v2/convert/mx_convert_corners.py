@@ -26,12 +26,12 @@ AWAY = {
     RoundingCode.CONV_EVEN: ("half", "odd"),
     RoundingCode.CONV_ODD: ("half", "even"),
 }
-"""Where a code decides (anywhere, or at half-way only), and which numbers it then sends away from zero."""
+"""For each rounding code: decides between values or only at the midpoint, and the numbers that it rounds away from zero."""
 
 
 @dataclass(frozen=True)
 class MxCorner:
-    """A block and what must become of it: its exponent, its shift byte, and the codes at some places."""
+    """A block with its expected exponent, shift byte, and codes of some elements."""
 
     bin: str
     request: Conversion
@@ -61,7 +61,7 @@ def block(
     rest: int = 0,
     rounding: RoundingCode = EVEN,
 ) -> MxCorner:
-    """A corner with the given words at their places, and ``rest`` at the others."""
+    """Return a corner with the given words at their positions, and ``rest`` at the others."""
     words = tuple(lanes.get(place, rest) for place in range(MX_BLOCK))
     return MxCorner(name, Conversion(words, fmt, rounding), exponent, shift, codes)
 
@@ -84,7 +84,7 @@ def _goes_away(rounding: RoundingCode, side: str, sign: str, odd: str) -> bool:
 def _ties(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
     """Every rounding code on both sides of a half and at it, above an even and an odd last place, in both signs, in a pair
     with the shift bit and in one without."""
-    places = FP32.fraction_bits + 1 - fmt.magnitude_bits  # of a significand below the element's last place
+    places = FP32.fraction_bits + 1 - fmt.magnitude_bits  # significand bits below the element's last place
     half = 1 << places - 1
     below = dict(zip(SIDES, (0, 1, half - 1, half, half + 1), strict=True))
     top = 1 << fmt.magnitude_bits - 1
@@ -124,7 +124,7 @@ def _masks(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
 
 
 def _distances(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
-    """A pair 0, 1, 2 and more binades below the block's exponent, up to where nothing is left of it, and just beyond."""
+    """A pair 0, 1, 2 and more binades below the block's exponent, until it rounds to zero, and one beyond."""
     one = 1 << fmt.magnitude_bits - 1
     for distance in (*range(fmt.magnitude_bits + 3), 30, 120):
         code = one if distance == 0 else one << 1 >> distance
@@ -151,7 +151,7 @@ def _zeros(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
 
 
 def _subnormals(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
-    """Alone, and under the smallest normal exponents; flushed, or with their bits."""
+    """Subnormals alone and with the smallest normal exponents; flushed or converted."""
     m = fmt.magnitude_bits
     top_bit = 1 << FP32.fraction_bits - 1
     for sign, name in PLUS_MINUS:
@@ -165,7 +165,7 @@ def _subnormals(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
         yield block(
             f"{fmt.name}/subnormal beside 1/{name}", fmt, lanes, 1, 0xFD, {2: 1 << m - 1, 3: -code if sign else code}
         )
-        # In a pair of its own it has the shift bit; directed rounding would show a rest that was not flushed.
+        # In a pair of its own it has the shift bit; directed rounding shows any bits that were not flushed.
         for rounding in (RoundingCode.SYMMETRIC_CEIL, RoundingCode.SYMMETRIC_FLOOR):
             away = rounding is RoundingCode.SYMMETRIC_CEIL and not numerics.mx_flush
             lanes = {0: word(60), 3: word(0, 1, sign)}
@@ -175,7 +175,7 @@ def _subnormals(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
 
 
 def _exponents(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
-    """The ends of the range of exponents, in every place."""
+    """The smallest and largest exponents at every position."""
     one = 1 << fmt.magnitude_bits - 1
     for exponent in (1, 2, 253, 254):
         for place in range(MX_BLOCK):
@@ -186,7 +186,7 @@ def _exponents(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
 
 
 def _specials(numerics: AieNumerics, fmt: MxFormat) -> Iterator[MxCorner]:
-    """Infinities and NaN of either sign in every place: a NaN block, or exponent 255 as any other."""
+    """Infinities and NaN of either sign at every position: a NaN block, or an ordinary exponent of 255."""
     one = 1 << fmt.magnitude_bits - 1
     for place in range(MX_BLOCK):
         for sign, name in PLUS_MINUS:

@@ -1,4 +1,4 @@
-"""Random blocks of the kinds that differ in a conversion to MX, and every last place with its ties."""
+"""Random blocks by classes for the conversion to MX, and every unit in the last place with its ties."""
 
 from random import Random
 
@@ -9,11 +9,11 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.verif.aie_ml_v2.convert.mx_convert import Conversion
 
 COMBINATIONS = [(fmt, code) for fmt in MX_FORMATS.values() for code in RoundingCode]
-"""Everything that a request may ask for."""
+"""All combinations of block format and rounding code."""
 EDGES = (0, 0, 1, 2, 253, 254, 254, 255)
 """Exponents at the ends of the range."""
 FRACTIONS_OF_A_PLACE = (0, 2.0**-10, 0.5 - 2.0**-10, 0.5, 0.5 + 2.0**-10)
-"""What an element may have below its last place: nothing, and either side of nothing and of half a place."""
+"""Bits below an element's last place: zero and its neighbours, and the midpoint and its neighbours."""
 
 
 HALVES_AND_A_BIT = np.add.outer((0.5, 1.5, 2.5), 2.0 ** -np.arange(2, 23)).ravel()
@@ -29,12 +29,12 @@ def _any(source: Random, fmt: MxFormat) -> int:
 
 
 def _near(source: Random, fmt: MxFormat) -> int:
-    """Exponents so near to one another that all of a block's elements keep bits."""
+    """Elements with exponents so close that each keeps some bits."""
     return _word(source, source.randint(118, 130), source.getrandbits(FP32.fraction_bits))
 
 
 def _tie(source: Random, fmt: MxFormat) -> int:
-    """A last place of the element, half of it, and a little beside."""
+    """A unit in the last place of the element, half of it, and neighbours."""
     place = FP32.precision - fmt.magnitude_bits
     below = source.choice((0, 1, (1 << place - 1) - 1, 1 << place - 2, (1 << place - 2) - 1))
     return _word(source, source.randint(124, 127), source.getrandbits(fmt.magnitude_bits) << place - 1 | below)
@@ -51,7 +51,7 @@ def _edge(source: Random, fmt: MxFormat) -> int:
 
 
 def _high(source: Random, fmt: MxFormat) -> int:
-    """Large, without infinity and NaN."""
+    """Large finite numbers."""
     return _word(source, source.randint(250, 254), source.choice((0, FP32.fraction_mask, source.getrandbits(23))))
 
 
@@ -59,7 +59,7 @@ KINDS = (_any, _near, _near, _tie, _tie, _ones, _edge, _high)
 
 
 def random_conversion(combination: tuple[MxFormat, RoundingCode], source: Random) -> Conversion:
-    """A block whose elements are of one kind, or each of its own."""
+    """Return a block whose elements all have one class, or a class each."""
     fmt, rounding = combination
     kind = source.choice((*KINDS, None))
     kinds = [kind or source.choice(KINDS) for _ in range(MX_BLOCK)]
@@ -67,7 +67,7 @@ def random_conversion(combination: tuple[MxFormat, RoundingCode], source: Random
 
 
 def every_place(fmt: MxFormat) -> np.ndarray:
-    """Every magnitude with every fraction of its last place in both signs, float32 [n, 16], in pairs with and without shift.
+    """Return every magnitude and sign with every fraction of its last place, float32 [n, 16], in pairs with and without shift.
 
     Element 0 is 1.5, so that the exponent is 127; it stands alone in its pair.
     """

@@ -19,7 +19,7 @@ def single_bits(bits: int) -> np.ndarray:
 
 
 def one_a_row(numbers: np.ndarray, lanes: int) -> np.ndarray:
-    """Rows of lanes, one behind the other: each has one of the numbers, in the lanes by turns, among zeros."""
+    """Return rows of lanes with one number each, in successive lanes, and zeros in the others."""
     rows = np.zeros((len(numbers), lanes), np.int64)
     rows[range(len(rows)), np.arange(len(rows)) % lanes] = numbers
     return rows.ravel()

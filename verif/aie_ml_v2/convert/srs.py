@@ -1,4 +1,4 @@
-"""Registers of accumulator lanes for SRS, and what golden makes of them; directed corners.
+"""Requests for SRS with golden's results, and directed corners.
 
 A corner's bin counts as hit only where golden gives the result that is stated.
 """
@@ -36,13 +36,13 @@ class SrsAsk:
 
     @property
     def bin(self) -> str:
-        """As coverage names it, whatever the shift."""
+        """Name of the coverage bin, without the shift."""
         sign = "signed" if self.signed else "unsigned"
         return f"{self.acc_bits} to {self.out_bits}/{self.rounding.name}/{self.saturation.name}/{sign}"
 
     @property
     def control(self) -> int:
-        """As the unit takes it."""
+        """Return the control's payload."""
         return pack(
             SrsControl,
             {
@@ -61,7 +61,7 @@ class SrsAsk:
 
 
 def srs_golden(ask: SrsAsk, acc: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The results of int64 accumulators, and which of them are not the rounded number."""
+    """Return the results of int64 accumulators, and True for each that overflows."""
     results = aie.srs(
         acc,
         ask.shift,
@@ -73,13 +73,13 @@ def srs_golden(ask: SrsAsk, acc: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     )
     if ask.shift >= 0:
         return results, results != shift_round(acc, ask.shift, ask.rounding.mode)
-    # The product may not fit 64 bits: what came of it must go back to the number, and have zeros below it.
+    # The product fits 64 bits if shifting it back gives the number.
     back = results >> -ask.shift
     return results, (back != acc) | (back << -ask.shift != results)
 
 
 def srs_requests(ask: SrsAsk, acc: np.ndarray, lanes: int) -> list[Request]:
-    """Requests of int64 accumulators, filled up with zeros, and the vectors that must come."""
+    """Return requests of int64 accumulators, padded with zeros, and the expected vectors."""
     count = ask.count(lanes)
     rows = np.zeros(-(-len(acc) // count) * count, np.int64)
     rows[: len(acc)] = acc
@@ -101,11 +101,11 @@ KINDS = [
     SrsAsk(*mode, rounding=code, saturation=saturation, signed=signed)
     for mode, code, saturation, signed in product(MODES, RoundingCode, Saturation, (False, True))
 ]
-"""Everything that a request may ask for, but for the shift."""
+"""All combinations of control fields other than the shift."""
 
 
 def random_srs(kind: SrsAsk, source: Random, lanes: int) -> list[Request]:
-    """One request of a kind: any shift; accumulators of any size, near the result's limits, and with ties."""
+    """Return a random request: any shift; accumulators of any size, near the limits of the result, and ties."""
     ask = replace(kind, shift=source.choice((source.choice(SRS_SHIFTS), source.randint(0, kind.out_bits))))
     return srs_requests(ask, np.array([_accumulator(ask, source) for _ in range(ask.count(lanes))]), lanes)
 
@@ -148,7 +148,7 @@ def srs_corners() -> list[SrsCorner]:
 
 
 def _limits(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
-    """The largest and smallest results, and one beyond each, in every saturation."""
+    """The largest and smallest results, and one beyond each, in every saturation mode."""
     top, whole = 1 << out_bits - 1, 1 << out_bits
     rows = [
         # Accumulator, signed, result of NONE, SATURATE and SYMMETRIC.
@@ -202,7 +202,7 @@ QUARTERS = (9, 10, 11, 14, -9, -10, -11, -14)
 
 
 def _ties(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
-    """Every code below, at and above half-way, at a small shift and the largest that leaves these numbers."""
+    """Every rounding code below, at and above the midpoint, at a small shift and at the largest possible one."""
     for shift in (2, acc_bits - 5):
         for rounding, results in ROUNDED.items():
             for quarters, result in zip(QUARTERS, results, strict=True):
@@ -212,7 +212,7 @@ def _ties(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
 
 
 def _left(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
-    """Shifts to the left, to a limit and past it."""
+    """Left shifts to a limit and past it."""
     top = 1 << out_bits - 1
     for shift in range(SRS_SHIFTS.start, 0):
         for sign, name in PLUS_MINUS:
@@ -230,10 +230,10 @@ def _left(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
 
 
 def _far(acc_bits: int, out_bits: int) -> Iterator[SrsCorner]:
-    """The largest shift, and the smallest that leaves no bit: signs and halves still count."""
+    """The largest shift, and the smallest that discards all bits: sign and midpoint still decide the rounding."""
     lowest = -(1 << acc_bits - 1)
     for shift in sorted({acc_bits - 1, min(acc_bits, SRS_SHIFTS.stop - 1), SRS_SHIFTS.stop - 1}):
-        whole = -1 if shift < acc_bits else 0  # of the lowest number: -1, or half and less of it
+        whole = -1 if shift < acc_bits else 0  # the lowest number gives -1, or at most half of it
         for rounding, small in (
             (RoundingCode.FLOOR, -1),
             (RoundingCode.SYMMETRIC_FLOOR, 0),

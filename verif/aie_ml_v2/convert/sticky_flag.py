@@ -24,7 +24,7 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
             await FallingEdge(dut.clk)
 
     async def offer(request: Request) -> None:
-        """Bring a request to the end of the pipeline, where it waits."""
+        """Send a request to the end of the pipeline, where it stalls."""
         dut.o__ready.value = 0
         dut.i__payload.value, dut.i__valid.value = request.payload, 1
         await step()
@@ -33,7 +33,7 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
         assert resolved(dut.o__valid)
 
     async def take(request: Request, clear: bool = False) -> None:
-        """Take it, perhaps in the cycle of a clear."""
+        """Take the result, optionally in the cycle of a clear."""
         board.expect(request.expected, request.shown)
         board.got(resolved(dut.o__payload))
         dut.o__ready.value, dut.clear_overflow.value = 1, int(clear)
@@ -62,7 +62,7 @@ async def check_sticky_flag(frame: Bench, quiet: Request, loud: Request, latency
     await offer(loud)
     await take(loud, clear=True)
     flag_is(True, "set over clear")
-    # The payload of before stays, and is no result.
+    # The payload keeps its last value, but is not valid.
     dut.o__ready.value = 1
     await _clear(dut)
     await step()

@@ -1,4 +1,4 @@
-"""Whole ranges of operands through AIE-ML v2's conversions."""
+"""Exhaustive sweeps of operands through the conversions."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -28,11 +28,11 @@ from bitpath.verif.kit.volume import Generator, VolumeTask
 BITS = 16
 LANES = IntegerLanesConfig().lanes
 SRS_SWEPT = range(-4, BITS + 2)
-"""Shifts of SRS: with the last ones nothing is left of 16 bits but a direction."""
+"""Shifts of SRS; the largest ones leave only the rounding direction of a 16-bit number."""
 SRS_KINDS = tuple(product(RoundingCode, Saturation, (False, True)))
 UPS_KINDS = tuple(product(Saturation, (False, True)))
 UPS_GROUP = 8
-"""Shifts of UPS in a block."""
+"""Shifts of UPS in one block."""
 LOW_HALVES = (0, 0x7FFF, 0x8000, 0x8001)
 """Lower halves of FP32 codes: exact, and around a half of BF16's last place."""
 MX, MX_ANSWER = places(MxRequest), places(MxResult)
@@ -44,7 +44,7 @@ def numbers(bits: int, signed: bool) -> np.ndarray:
 
 
 def srs(config: IntegerLanesConfig, rng: Generator, block: int) -> Iterator[Batch]:
-    """Every 16-bit number in accumulators of both widths, to both widths of a vector, at every shift."""
+    """Every 16-bit number as a 32-bit and a 64-bit accumulator, to both output widths, with every shift."""
     rounding, saturation, signed = SRS_KINDS[block]
     for acc_bits, out_bits in ((acc, out) for acc, outs in SRS_MODES.items() for out in outs):
         rows = numbers(BITS, signed=True).astype(f"<i{acc_bits // 8}").reshape(-1, LANES * 32 // acc_bits)
@@ -58,7 +58,7 @@ def srs(config: IntegerLanesConfig, rng: Generator, block: int) -> Iterator[Batc
 
 
 def ups(config: IntegerLanesConfig, rng: Generator, block: int) -> Iterator[Batch]:
-    """Every 16-bit number, 8-bit ones where vectors have these, to accumulators of both widths, at every shift."""
+    """Every 16-bit number (8-bit for 8-bit inputs) to accumulators of both widths, with every shift."""
     kind, group = divmod(block, len(UPS_SHIFTS) // UPS_GROUP)
     saturation, signed = UPS_KINDS[kind]
     for acc_bits, vector_bits in ((acc, vector) for acc, vectors in UPS_MODES.items() for vector in vectors):
@@ -121,7 +121,7 @@ def mx_convert(config: MxConvertConfig, rng: Generator, block: int) -> Iterator[
 
 
 def _blocks(config: MxConvertConfig, rows: np.ndarray, fmt: MxFormat, rounding: RoundingCode) -> np.ndarray:
-    """Blocks and their images, as the unit gives them."""
+    """Return blocks and their memory images in the unit's format."""
     blocks = aie_ml_v2.to_mx(rows.view(np.float32), fmt, rounding=rounding, numerics=config.numerics)
     size = sum(width for _, width in MX_ANSWER.values()) // 8
     answers = np.zeros((len(rows), size), np.uint8)

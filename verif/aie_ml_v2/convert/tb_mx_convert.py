@@ -1,4 +1,4 @@
-"""Bench of the conversion to MX: last places with ties, directed corners, random blocks at every pace, latency, resets.
+"""Bench of the conversion to MX: every last place with ties, directed corners, random blocks at every pace, latency, resets.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random blocks of a test.
 """
@@ -26,14 +26,14 @@ UNIT = MxConvert(CONFIG)
 SIGNATURE, LATENCY = UNIT.signature, UNIT.latency
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 BIAS_BLOCKS = 200
-"""Their mean error has a standard deviation of less than a hundredth of a last place."""
+"""Number of blocks; the standard deviation of their mean error is below a hundredth of a unit in the last place."""
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=list(MX_FORMATS), rounding=[code.name for code in RoundingCode])
 async def every_last_place(dut, fmt, rounding):
-    """Every magnitude, exactly and on either side of itself and of half a place above it."""
+    """Every magnitude, and every midpoint above it, exact and with its neighbours."""
     fmt, code = MX_FORMATS[fmt], RoundingCode[rounding]
     requests = with_golden(conversions(every_place(fmt), fmt, code), NUMERICS)
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -58,7 +58,7 @@ async def directed_corners(dut):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_blocks(dut, pace):
-    """Formats and rounding codes in any order."""
+    """Formats and rounding codes in random order."""
     rng = pauses.rng("blocks")
     order = [*COMBINATIONS, *rng.choices(COMBINATIONS, k=max(0, CASES - len(COMBINATIONS)))]
     rng.shuffle(order)
@@ -93,7 +93,7 @@ async def mlir_air_1440_floor_is_biased_and_even_is_not(dut, fmt):
                 for row, block in zip(x, blocks, strict=True)
                 for k, number in enumerate(row)
                 for place in [2.0 ** (block.exponent - MX_BIAS - (block.shift >> k // 2 & 1) + 1 - fmt.magnitude_bits)]
-                if abs(block.codes[k]) < fmt.max_code  # what rounds out of the range is moved to zero
+                if abs(block.codes[k]) < fmt.max_code  # numbers that round out of range saturate
             ]
             assert len(errors) > BIAS_BLOCKS
             assert abs(sum(errors) / len(errors) - (0.5 if code is RoundingCode.FLOOR else 0)) < 0.04, code.name
@@ -109,7 +109,7 @@ async def latency(dut):
 
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """With blocks in all ranks."""
+    """Resets with blocks in all pipeline stages."""
     rng = pauses.rng("blocks")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, LATENCY).resets(

@@ -41,7 +41,7 @@ async def convert(dut, words: np.ndarray, blocks: aie.MxBlocks) -> None:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(name=list(MX_FORMATS))
 async def finite_blocks(dut, name):
-    """Codes, shift bits and exponents; and these have the archive's values, but for the sign of zeros."""
+    """Codes, shift bits and exponents equal the archive's; values too, except for the sign of zeros."""
     answers = archive()
     finite = answers["finite_block"]
     blocks = aie.MxBlocks(
@@ -61,7 +61,7 @@ async def finite_blocks(dut, name):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(name=list(MX_FORMATS))
 async def other_blocks(dut, name):
-    """The kernel makes all of their elements NaN."""
+    """Non-finite blocks, whose elements are all NaN in the kernel."""
     answers = archive()
     special = ~answers["finite_block"]
     assert np.all(answers[f"{name}_cpp_even_deq_bits"][special] & ~np.uint32(FP32.sign_mask) > FP32.infinity_code)

@@ -32,7 +32,7 @@ LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 @cocotb.test(timeout_time=100, timeout_unit="ms")
 @cocotb.parametrize(rounding=[code.name for code in RoundingCode])
 async def every_16_bit_number(dut, rounding):
-    """To 8 bits, in every saturation."""
+    """Every 16-bit number to 8 bits in every saturation mode."""
     rng = pauses.rng("numbers")
     requests: list[Request] = []
     for shift, saturation in product(SHIFTS, Saturation):
@@ -44,7 +44,7 @@ async def every_16_bit_number(dut, rounding):
 
 @cocotb.test(**LIMIT)
 async def single_bits_outside(dut):
-    """Numbers of one bit, and those with all but one, among zeros: each alone is outside of some result."""
+    """Numbers with a single bit, and with all bits but one, in a lane among zeros; each exceeds some result range."""
     rng = pauses.rng("numbers")
     requests: list[Request] = []
     codes = product(MODES, (0, SRS_SHIFTS.start), Saturation, (False, True))
@@ -57,7 +57,7 @@ async def single_bits_outside(dut):
 
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
-    """Each in another lane, among zeros."""
+    """Directed corners, each in another lane among zeros."""
     table = srs_corners()
     requests = []
     for index, each in enumerate(table):
@@ -75,7 +75,7 @@ async def directed_corners(dut):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_registers(dut, pace):
-    """Every combination of widths and codes, dealt out to the paces, in any order; any shift."""
+    """Every combination of widths and codes in random order, distributed over the paces, with random shifts."""
     rng = pauses.rng("registers")
     share = KINDS[list(PACES).index(pace) :: len(PACES)]
     order = [*share, *rng.choices(share, k=max(0, CASES - len(share)))]
@@ -105,7 +105,7 @@ async def latency(dut):
 
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """With registers in all ranks."""
+    """Resets with requests in all pipeline stages."""
     rng = pauses.rng("registers")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Srs.LATENCY).resets(lambda: random_srs(rng.choice(KINDS), rng, LANES))

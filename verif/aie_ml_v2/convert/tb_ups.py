@@ -25,7 +25,7 @@ LANES = CONFIG.lanes
 SIGNATURE = Ups(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 SHIFTS = {32: (16, 17), 64: (49,)}
-"""Of 16-bit numbers into either lane, around where the largest stop fitting."""
+"""Shifts of 16-bit numbers around the one at which the largest overflow, for both lane widths."""
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 SIGNS = {"signed": True, "unsigned": False}
 
@@ -40,7 +40,7 @@ async def every_8_bit_number(dut, saturation, sign):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(acc_bits=list(SHIFTS), saturation=[code.name for code in Saturation], sign=list(SIGNS))
 async def every_16_bit_number(dut, acc_bits, saturation, sign):
-    """By shifts at the ends of what fits."""
+    """Every 16-bit number with shifts around the largest that fits."""
     asks = [UpsAsk(acc_bits, 16, shift, Saturation[saturation], SIGNS[sign]) for shift in SHIFTS[acc_bits]]
     await _every_number(dut, asks)
 
@@ -48,7 +48,7 @@ async def every_16_bit_number(dut, acc_bits, saturation, sign):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(saturation=[code.name for code in Saturation], sign=list(SIGNS))
 async def single_bits_by_every_shift(dut, saturation, sign):
-    """Numbers of one bit, and those with all but one, among zeros: each alone is outside of an accumulator by some shift."""
+    """Numbers with a single bit, and with all bits but one, in a lane among zeros; each overflows at some shift."""
     signed, rng = SIGNS[sign], pauses.rng("numbers")
     requests: list[Request] = []
     for (acc_bits, bits), shift in product(MODES, UPS_SHIFTS):
@@ -72,7 +72,7 @@ async def _every_number(dut, asks: list[UpsAsk]) -> None:
 
 @cocotb.test(**LIMIT)
 async def directed_corners(dut):
-    """Each in another lane, among zeros."""
+    """Directed corners, each in another lane among zeros."""
     rng = pauses.rng("junk")
     table = ups_corners()
     requests = []
@@ -91,7 +91,7 @@ async def directed_corners(dut):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_vectors(dut, pace):
-    """Every combination of widths, saturation and sign, in any order; any shift."""
+    """Every combination of widths, saturation mode and sign in random order, with random shifts."""
     rng = pauses.rng("vectors")
     order = [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]
     rng.shuffle(order)
@@ -121,7 +121,7 @@ async def latency(dut):
 
 @cocotb.test(**LIMIT)
 async def resets(dut):
-    """With vectors in all ranks."""
+    """Resets with requests in all pipeline stages."""
     rng = pauses.rng("vectors")
     async with bench(dut, SIGNATURE, drain=False) as frame:
         await Pipeline(frame, Ups.LATENCY).resets(lambda: random_ups(rng.choice(KINDS), rng, LANES))

@@ -1,4 +1,4 @@
-"""Vectors for UPS, and what golden makes of them; directed corners.
+"""Requests for UPS with golden's results, and directed corners.
 
 A corner's bin counts as hit only where golden gives the result that is stated.
 """
@@ -33,13 +33,13 @@ class UpsAsk:
 
     @property
     def bin(self) -> str:
-        """As coverage names it, whatever the shift."""
+        """Name of the coverage bin, without the shift."""
         sign = "signed" if self.signed else "unsigned"
         return f"{self.vector_bits} to {self.acc_bits}/{self.saturation.name}/{sign}"
 
     @property
     def control(self) -> int:
-        """As the unit takes it."""
+        """Return the control's payload."""
         return pack(
             UpsControl,
             {
@@ -60,13 +60,13 @@ KINDS = [
     UpsAsk(*mode, saturation=saturation, signed=signed)
     for mode, saturation, signed in product(MODES, Saturation, (False, True))
 ]
-"""Everything that a request may ask for, but for the shift."""
+"""All combinations of control fields other than the shift."""
 
 
 def ups_golden(ask: UpsAsk, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The accumulators of int64 vector lanes, and which of them are other numbers than the products."""
+    """Return the accumulators of int64 vector lanes, and True for each that overflows."""
     results = aie.ups(x, ask.shift, acc_bits=ask.acc_bits, saturate=ask.saturation, signed=ask.signed)
-    # The product may not fit 64 bits: what came of it must go back to the number, and have zeros below it.
+    # The product fits 64 bits if shifting it back gives the number.
     back = results >> ask.shift
     return results, (back != x) | (back << ask.shift != results)
 
@@ -100,7 +100,7 @@ def ups_requests(ask: UpsAsk, x: np.ndarray, lanes: int, junk: Random) -> list[R
 
 
 def random_ups(kind: UpsAsk, source: Random, lanes: int) -> list[Request]:
-    """One request of a kind: any shift; numbers of any size, so that some just fit and some just do not."""
+    """Return a random request: any shift; numbers of any size, some of which just fit or just overflow."""
     ask = replace(
         kind, shift=source.choice((source.choice(UPS_SHIFTS), kind.acc_bits - source.randint(1, kind.vector_bits)))
     )
@@ -118,7 +118,7 @@ def _number(ask: UpsAsk, source: Random) -> int:
 
 @dataclass(frozen=True)
 class UpsCorner:
-    """A number, the accumulator that it must become, and whether that is another number than the product."""
+    """A number, its expected accumulator, and the expected overflow bit."""
 
     bin: str
     ask: UpsAsk
@@ -138,7 +138,7 @@ def ups_corners() -> list[UpsCorner]:
 
 
 def _limits(acc_bits: int, vector: int) -> Iterator[UpsCorner]:
-    """The largest and smallest numbers that fit after a shift, and one beyond each, in every saturation."""
+    """The largest and smallest numbers that fit after a shift, and one beyond each, in every saturation mode."""
     top = 1 << acc_bits - 1
     for shift in sorted({acc_bits - vector + 1, acc_bits - 4, acc_bits - 2, acc_bits - 1}):
         fits = top >> shift  # multiples of 2**shift up to the magnitude of the lowest accumulator

@@ -1,4 +1,4 @@
-"""Commands for the bench of the AIE-ML v2 engine that fill its memories and its queue, on any codes and onto any."""
+"""Commands that fill the engine's memories and its queue, with arbitrary operand and accumulator codes."""
 
 from collections.abc import Iterator
 from random import Random
@@ -15,20 +15,20 @@ from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import any_address, rand
 from bitpath.verif.aie_ml_v2.engine.rows import RowKind
 
 ANY_SHARE = 0.3
-"""Of tiles that have any code: so many that all kinds of numbers meet, and most sums still are finite."""
+"""Share of tiles with arbitrary codes: all kinds of numbers meet, and most sums are still finite."""
 SHAPES = ("deep", "wide", "far", "short", "one product")
-"""More steps than half the memory of X holds; as many tiles as there are accumulators; two steps; and, behind a command that
-takes long, those that fill the queue: onto any codes, or stored as they come of any codes."""
+"""deep: more steps than half the X memory holds; wide: one tile for each accumulator; far: two steps with a large stride; short
+and one product: commands that fill the queue after a long one, with arbitrary accumulator codes or operands."""
 NUMBERS = ("NaN", "infinity", "-0")
-"""That results become; -0 is what a negative one below FP32's normal numbers is flushed to."""
+"""Kinds of results; -0 is a flushed negative result below FP32's normal numbers."""
 PLACES = ("X goes round", "Y goes round", "steps of Y lie far apart")
-"""Of a command's tiles: some lie behind a memory's end, at its beginning; more than half of the memory is between two steps."""
+"""Placements of a command's tiles: wrapped around a memory's end, or a stride of more than half the memory."""
 
 
 def filling_program(
     config: AieEngineConfig, kind: RowKind, source: np.random.Generator, rng: Random
 ) -> Iterator[tuple[str, RowCommand]]:
-    """Commands of each shape, each with its name."""
+    """Yield commands of each shape with their names."""
     beats = TIMINGS[kind.mode.datapath].issue_interval
     steps, most = config.x_depth // beats, config.unit.accumulators
     for shape, count, tiles in (

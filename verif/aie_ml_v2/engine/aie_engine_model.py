@@ -1,4 +1,4 @@
-"""The AIE-ML v2 engine by golden: what accumulators and result memory hold after each command, and the commands themselves."""
+"""Golden model of the engine: commands, and the contents of accumulators and result memory after each."""
 
 from dataclasses import dataclass
 
@@ -70,7 +70,7 @@ class EngineModel:
         self.products = 0
 
     def execute(self, command: RowCommand) -> None:
-        """Multiply, and store where the command says so."""
+        """Execute a command: multiply, and store if it asks to."""
         kind = command.kind
         registers = (command.accumulator + np.arange(command.tiles)) % self.config.unit.accumulators
         lanes = self.accumulators[registers, : kind.mode.lanes]
@@ -88,7 +88,7 @@ class EngineModel:
 
 
 def multiply(command: RowCommand, step: int, lanes: np.ndarray | None, numerics: AieNumerics) -> np.ndarray:
-    """One step onto lanes, uint32 [tiles, lanes] or None; returns such lanes."""
+    """Add one step to the lanes, uint32 [tiles, lanes] or None, and return the new lanes."""
     kind = command.kind
     # MxBlocks take indices as arrays do.
     a, b = command.x[step][np.newaxis, :, np.newaxis], command.y[step][:, np.newaxis]
@@ -118,7 +118,7 @@ def register_words(config: AieEngineConfig) -> int:
 def command_bits(
     config: AieEngineConfig, command: RowCommand, x: int, y: int, y_stride: int, junk: np.random.Generator
 ) -> int:
-    """A command as the port takes it, its operands at these words. Ignored bits are random."""
+    """Return a command's payload with its operands at these words; ignored bits are random."""
     (x_format, y_format), (x_signed, y_signed) = command.kind.format_codes, command.kind.signed
     if not command.kind.mode.formats:
         x_format, y_format = (int(code) for code in junk.integers(0, 8, 2))

@@ -1,4 +1,4 @@
-"""Cycles for which the AIE-ML v2 engine is busy with commands that follow each other without a gap."""
+"""Cycle model of the engine for back-to-back commands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.verif.aie_ml_v2.engine.aie_engine_model import RowCommand, tile_words
 
 BEGIN = 2
-"""Cycles from a command's offer to its first beat: the queue, the memories' words."""
+"""Cycles from a command's offer to its first beat: one in the queue, one in the memories."""
 ANSWER = 1
 """Cycles from a request for an accumulator's word to the word."""
 
 
 @dataclass
 class Pace:
-    """When beats issue, cycle 0 being the offer of the first command.
+    """Schedule of the beats; cycle 0 is the offer of the first command.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Pace:
         self.end = max(self.end, write)
 
     def _store(self, command: RowCommand) -> None:
-        """Read word after word, each from its write on."""
+        """Schedule the reads of a store, one word a cycle, each no earlier than its write."""
         cycle = self._front - 1
         for register, place in self._places(command):
             cycle = max(cycle + 1, self._written[place])

@@ -1,4 +1,4 @@
-"""Commands for the bench of the AIE-ML v2 engine: single ones, and programs in which each depends on the one before."""
+"""Commands for the engine's bench: single ones, and programs in which each command depends on the one before."""
 
 from collections.abc import Iterator
 from itertools import product as combinations
@@ -11,7 +11,7 @@ from bitpath.verif.aie_ml_v2.engine.aie_engine_model import RowCommand, tile_wor
 from bitpath.verif.aie_ml_v2.engine.rows import SPECIAL_SHARE, RowKind, random_tiles, row_kinds
 
 RELATIONS = ("the same accumulators", "some of them", "others")
-"""What a command's accumulators are to those of the one before, which are being stored meanwhile."""
+"""Overlap of a command's accumulators with the previous command's, which are being stored."""
 STARTS = ("cleared", "continued")
 ENDS = ("stored", "left")
 
@@ -38,7 +38,7 @@ def any_address(config: AieEngineConfig, kind: RowKind, tiles: int, source: np.r
 def program(
     config: AieEngineConfig, source: np.random.Generator, rng: Random
 ) -> Iterator[tuple[tuple[str, str, str], RowCommand]]:
-    """Every relation to the accumulators before, cleared or not, stored or not, in changing formats; with its bin."""
+    """Yield every overlap with the previous accumulators, cleared or not, stored or not, in changing formats, with its bin."""
     plan = list(combinations(RELATIONS, STARTS, ENDS))
     rng.shuffle(plan)
     kinds = row_kinds(config.unit.numerics)

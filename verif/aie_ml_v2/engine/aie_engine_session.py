@@ -1,4 +1,4 @@
-"""Commands to the AIE-ML v2 engine and its result memory back, both sides of the comparison, for its benches."""
+"""Session with the engine: sends commands, reads the result memory, and compares it with the model."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from bitpath.verif.kit.player import MemoryPlayer, Segment
 from bitpath.verif.kit.streams import resolved
 
 SPARE_WORDS = 4
-"""Words of Y that may lie between a command's tiles of a step and those of the next, but where tiles are spread."""
+"""Largest number of unused words of Y between the tiles of two steps, unless tiles are spread."""
 
 
 class Session:
@@ -54,12 +54,12 @@ class Session:
         self._begin()
 
     async def preset(self) -> None:
-        """Random numbers near 1 to the accumulators; the result memory as it is."""
+        """Write random numbers near 1 to the accumulators; keep the result memory."""
         await self.begin_on(await self.player.read(0, self.config.result_depth))
 
     @property
     def products(self) -> int:
-        """Native products since reset, once all that is queued has run."""
+        """Native products since reset, including those in the queue."""
         return self.model.products
 
     def contents(self) -> np.ndarray:
@@ -81,7 +81,7 @@ class Session:
         return write_payloads(self._writes, AieMemory.ACCUMULATORS, register * register_words(self.config), words)
 
     async def refill(self) -> None:
-        """Any codes to all accumulators, once all that is queued has run."""
+        """Run the queue, then write arbitrary codes to all accumulators."""
         await self.flush()
         lanes = self._junk.integers(0, 1 << LANE_BITS, self.model.accumulators.shape, dtype=np.uint32)
         self.model.accumulators[:] = lanes
@@ -101,7 +101,7 @@ class Session:
             for image in (x_words(command.x, command.kind.mode), y_words(command.y, command.kind.mode))
         )
         gaps, depth = command.steps - 1, y.shape[1]  # between steps; words of a step
-        # Without gaps between steps, nothing reads how long they are.
+        # A single step ignores the stride.
         room = (config.y_depth - command.steps * depth) // gaps if gaps else config.y_depth - 1
         spare = int(self._junk.integers(0, (room if self.spread else min(SPARE_WORDS, room)) + 1))
         y = np.pad(y, [(0, 0), (0, spare if gaps else 0), (0, 0)], constant_values=0xA5)
@@ -120,7 +120,7 @@ class Session:
         return bits
 
     def _write(self, memory: AieMemory, depth: int, address: int, image: np.ndarray) -> None:
-        """Words to a memory, on from its beginning behind its end."""
+        """Write words to a memory, wrapping around its end."""
         words = image_words(image, image.shape[-1])
         for at, part in ((address, words[: depth - address]), (0, words[depth - address :])):
             self._segment.writes += write_payloads(self._writes, memory, at, part)
@@ -147,7 +147,7 @@ class Session:
         return await self.compare()
 
     async def compare(self, addresses: range | None = None) -> np.ndarray:
-        """Words of the result memory, all where none are named, against golden's; returns what came."""
+        """Compare words of the result memory, by default all, with golden's, and return them."""
         addresses = range(self.config.result_depth) if addresses is None else addresses
         word_bytes = self.player.word_bytes
         expected = image_words(self.model.results[addresses.start : addresses.stop], word_bytes)

@@ -1,4 +1,4 @@
-"""Engine's sequencers: a step is offered until it is taken."""
+"""Formal property of the engine's sequencer: an offered beat stays until it is taken."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +14,7 @@ from bitpath.verif.formal.specification import kept, stays
 
 
 def steps_stay(claim: Claim, make: Callable[[], wiring.Component], takes: str, gives: str) -> None:
-    """From any state, where the command that is offered stays as well."""
+    """From any state, if an offered command stays until it is taken."""
     dut = claim.place("dut", make())
     claim.assume(kept(claim, getattr(dut, takes), "command_"))
     stays(claim, getattr(dut, gives))

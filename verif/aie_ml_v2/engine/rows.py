@@ -14,9 +14,9 @@ from bitpath.golden.formats.catalogue import FloatFormat
 
 Tiles = np.ndarray | MxBlocks
 SPECIAL_SHARE = 1 / 64
-"""Of tiles that have any code or exponent, NaN too; the others' numbers lie near 1, so that sums say something."""
+"""Share of tiles with arbitrary codes or exponents, NaN included; the other numbers are near 1, so sums are informative."""
 EDGE_SHARE = 1 / 16
-"""Of the codes of such tiles of floats that are zero or infinity, which hardly meet otherwise."""
+"""Share of zeros and infinities in such tiles of floats, which would rarely meet otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class RowKind:
 
 
 def row_kinds(numerics: AieNumerics) -> list[RowKind]:
-    """Every combination of formats, and of signs."""
+    """Return every combination of formats and of signedness."""
     return [
         *(
             RowKind(name=f"{mode.name}_{'us'[x]}{'us'[y]}", mode=mode, signed=(bool(x), bool(y)))
@@ -70,7 +70,7 @@ def row_kinds(numerics: AieNumerics) -> list[RowKind]:
 def random_tiles(
     source: np.random.Generator, kind: RowKind, side: int, shape: tuple[int, ...], special: float = SPECIAL_SHARE
 ) -> Tiles:
-    """Tiles of X (side 0), [..., m, k], or of Y (side 1), [..., n, k]; blocks [..., m or n, 1].
+    """Return random tiles of X (side 0), [..., m, k], or of Y (side 1), [..., n, k]; blocks are [..., m or n, 1].
 
     Numbers near 1; a share of the tiles has any code.
     """

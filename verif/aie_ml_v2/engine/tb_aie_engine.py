@@ -52,9 +52,9 @@ KINDS = {kind.name: kind for kind in row_kinds(NUMERICS)}
 STEPS = (1, 2, 3, 5)
 FIXED_SEED = 2026
 SAMPLES = ("int8_ss", "bf16_fp16", "mx6", "mx9")
-"""A kind of each datapath."""
+"""One kind of operands for each datapath."""
 KINDS_OF_A_MODE = 4
-"""For which the memories are filled."""
+"""Kinds of operands of each mode that fill the memories."""
 
 
 @cocotb.test(**LIMIT)
@@ -82,7 +82,7 @@ async def modes(dut, mode):
                 source,
                 steps=steps,
                 tiles=tiles,
-                # From any register on, so that some go past the last one.
+                # Start at any register, so that some commands wrap around the last one.
                 accumulator=int(source.integers(0, ACCUMULATORS)),
                 negate=negate,
                 clear=not continued,
@@ -116,13 +116,13 @@ MATMULS = {
     "int8": ((70, 70, 20), False),
     "int16": ((5, 140, 20), True),
 }
-"""M, K, N, and whether K is too long for the memories; none of the others is held by them whole."""
+"""M, K, N, and True if K alone exceeds the memories; all other products exceed them as a whole."""
 
 
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(fmt=list(MATMULS))
 async def matmuls(dut, fmt):
-    """Whole matrix products through memories that hold a part of them only."""
+    """Matrix products that exceed the memories and run in several segments."""
     (m, k, n), cuts_k = MATMULS[fmt]
     source = source_of("matrices")
     a, b = (source.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
@@ -147,7 +147,7 @@ async def matmuls(dut, fmt):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=["int8_ss", "bf16_bf16", "mx6", "mx9"])
 async def throughput(dut, kind):
-    """To the cycle: chains of any number of tiles, stores behind other commands and before them."""
+    """Exact cycles of chains of any number of tiles, with stores before and after other commands."""
     half, chained = ACCUMULATORS // 2, set()
     shapes = {
         "alternating": [(3, half, index % 2 * half, True) for index in range(3)],
@@ -192,7 +192,7 @@ async def throughput(dut, kind):
 
 @cocotb.test(**LIMIT)
 async def host_traffic(dut):
-    """Words to accumulators that nothing uses, and answers, while rows are computed and stored, at all paces."""
+    """Host writes to unused accumulators and host reads during computation and stores, at all paces."""
     half = ACCUMULATORS // 2
     async with engine(dut, CONFIG, gap=0.5, stall=0.5) as (frame, session):
         source = source_of("traffic")
@@ -220,7 +220,7 @@ async def host_traffic(dut):
 
 @cocotb.test(**LIMIT)
 async def filled(dut):
-    """Commands that fill memories and queue, their tiles anywhere, of any codes onto any accumulators, in all modes."""
+    """Commands that fill memories and queue, with tiles at any address and arbitrary codes, in all modes."""
     async with engine(dut, CONFIG, spread=True) as (frame, session):
         source, rng = source_of("operands"), pauses.rng("filled")
         modes = [mode.name for mode in MacMode]
@@ -244,7 +244,7 @@ async def filled(dut):
 
 
 async def watch_queue(dut, coverage):
-    """Count that the queue is full, for ever."""
+    """Count cycles with a full queue; runs until cancelled."""
     while True:
         await FallingEdge(dut.clk)
         if resolved(dut.command__valid) and not resolved(dut.command__ready):
@@ -253,7 +253,7 @@ async def watch_queue(dut, coverage):
 
 @cocotb.test(**LIMIT)
 async def reset(dut):
-    """A reset at any moment of computing and storing: nothing is left over of a command, nothing comes of it."""
+    """A reset at any moment of computing and storing leaves no trace of a command and produces no result."""
     mx9 = KINDS["mx9"]
     tiles = ACCUMULATORS // 2
     beats = 2 * tiles * tile_words(CONFIG, mx9)
@@ -270,7 +270,7 @@ async def reset(dut):
             await ClockCycles(dut.clk, cycles)
             assert resolved(dut.busy), f"the engine was to be {moment}"
             coverage.hit(moment)
-            # Until the host has nothing more to say: reset holds the engine, which takes nothing in.
+            # Hold the reset until the host has no more writes; the engine takes nothing during a reset.
             dut.rst.value = 1
             await ClockCycles(dut.clk, 2)
             dut.rst.value = 0
@@ -283,7 +283,7 @@ async def reset(dut):
 
 @cocotb.test(**LIMIT)
 async def same_on_every_engine(dut):
-    """Commands that depend on no configuration; whoever runs them on several engines gets the same lanes, in BITPATH_RESULT."""
+    """Commands that do not depend on the configuration; the lanes in BITPATH_RESULT must be the same for every engine."""
     async with engine(dut, CONFIG) as (_, session):
         source = np.random.default_rng(FIXED_SEED)
         places, address = {}, 0

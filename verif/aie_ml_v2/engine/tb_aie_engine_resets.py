@@ -1,4 +1,4 @@
-"""Bench of the AIE-ML v2 engine: short programs in any order that resets break off, and what runs behind them.
+"""Reset bench of the engine: short programs interrupted by resets, each followed by a complete one.
 
 ``BITPATH_CASES`` are programs broken off at each pace.
 """

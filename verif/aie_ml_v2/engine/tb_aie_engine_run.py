@@ -19,7 +19,7 @@ CONFIG = config_from_environment(AieEngineConfig)
 
 @cocotb.test()
 async def run_program(dut):
-    """Segment after segment; its output tiles are read when it ends."""
+    """Run the segments in order, and read the output tiles at the end of each."""
     program = read_input()
     rows, _, columns = program.tiles
     lanes = np.zeros((rows, columns, program.mode.lanes), np.uint32)

@@ -1,4 +1,4 @@
-"""The bench of the AIE-ML v2 engine on both simulators, and one result from any number of lanes."""
+"""Engine benches on both simulators, and equal results for every number of lanes."""
 
 from functools import partial
 
@@ -13,22 +13,22 @@ from bitpath.sim.flows.aie_ml_v2_matmul import ENGINES
 pytestmark = pytest.mark.simulator
 SEED = 20251123
 ALL = 23
-"""Tests of the bench."""
+"""Number of tests in the bench."""
 SAME = "same_on_every_engine"
 LANES = 64 + 32 + 64 + 64
-"""Of the results that are the same."""
+"""Result lanes of the commands that run on every engine: INT8, FLOAT16, MX6 and MX9."""
 
 FAST = AieEngineConfig(unit=VectorMacConfig(lanes=16))
-"""Its 16-bit floats have two groups of lanes, so that additions onto one accumulator wait for each other."""
+"""16 lanes: 16-bit floats have two groups, so additions onto one accumulator stall."""
 WORDS = FAST.result_depth
-"""Of the result memory, all compared after each run of commands."""
+"""Words of the result memory, which are all compared after each run."""
 
 
 bench = partial(run_bench, "aie_engine", seed=SEED, min_tests=ALL)
 
 
 def result(file, config, simulator):
-    """The lanes that the test for all engines leaves."""
+    """Return the lanes written by the test that runs on every engine."""
     bench(
         config,
         simulator,
@@ -47,7 +47,7 @@ def test_16_lanes_on_verilator():
 
 
 def test_one_result_from_any_number_of_lanes(tmp_path):
-    """4 lanes on Icarus, which does some fifty cycles of them a second, against 16 on Verilator."""
+    """4 lanes on Icarus (about fifty cycles a second) against 16 on Verilator."""
     fast = result(tmp_path / "fast.npy", FAST, "verilator")
     assert fast.size == LANES
     assert len(np.unique(fast)) > LANES // 2
@@ -56,7 +56,7 @@ def test_one_result_from_any_number_of_lanes(tmp_path):
 
 @pytest.mark.deep
 def test_the_machines_64_lanes(tmp_path):
-    """One group of lanes: to the cycle, and the same result."""
+    """A single group of lanes: exact cycles, and the same result."""
     machine = ENGINES["verilator"]
     tests = "modes|programs|throughput|reset"
     bench(machine, "verilator", cases=4, tests=tests, min_tests=13, min_compared=13 * machine.result_depth)

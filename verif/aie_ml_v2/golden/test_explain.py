@@ -34,7 +34,7 @@ def integers(x, y, *accumulators, **signs):
 
 
 def test_a_block_pair():
-    """1.0 * 16 - 0.75 * 1.5, and 8 and one place more, which the grid does not have."""
+    """1.0 * 16 - 0.75 * 1.5, and 8 plus one unit below the grid, which is rounded away."""
     trace = trace_mx_lane(BASE, block(MX9, 127, 2, 64, 0, -96), block(MX9, 132, 1, 64, 0, 3), 0x41000001)
     acc1 = "0x41000001 0.10000010.00000000000000000000001 = 8.00000095"
     assert explain_lane(trace).splitlines() == [

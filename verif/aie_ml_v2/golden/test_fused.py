@@ -60,7 +60,7 @@ def float_codes(rng, fmt, kind, count=N):
 
 
 def accumulators(rng, kind, sums):
-    """A third any code, a third minus the sum or next to it, a third special or near a limit."""
+    """One third arbitrary codes, one third cancelling the sum or close to it, one third special or near a limit."""
     bits = rng.integers(0, 1 << 32, sums.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         near = (-sums).astype(np.float32).view(np.uint32) + rng.integers(-2, 3, sums.shape)

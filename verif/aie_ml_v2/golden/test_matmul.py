@@ -148,7 +148,7 @@ def test_plans(fmt):
 
 @pytest.mark.parametrize(("fmt", "lowest"), [("mx9", 36), ("mx6", 20), ("mx4", 9), ("bf16", 45), ("fp8_e4m3fn", 26)])
 def test_accuracy_of_a_layer(fmt, lowest):
-    """Signal to quantisation noise of random matrices, in dB: formats that are mixed up would show."""
+    """The SQNR of random matrices in dB would reveal swapped formats."""
     rng = np.random.default_rng(28)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((16, 128), (128, 32)))
     wanted = a.astype(float) @ b

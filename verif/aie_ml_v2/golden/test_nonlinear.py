@@ -1,4 +1,4 @@
-"""exp2 and tanh: both tiers on every table entry and next to every tie."""
+"""Both tiers of exp2 and tanh on every table entry and around every tie."""
 
 from fractions import Fraction
 from math import atanh

@@ -1,4 +1,4 @@
-"""Directed corners that floats and MX have each of their own."""
+"""Directed corners that are specific to floats or to MX."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -48,7 +48,7 @@ def float_corners(numerics: AieNumerics, rng: Random, mode: MacMode) -> Iterator
                 zero = 0, min(exponent, y_format.exponent_mask - 1) << y_format.fraction_bits
                 smallest = code[0] | x_format.sign_mask, code[1]
                 yield replace(_with(case, {place: zero, (place + 1) % depth: smallest}), acc1=0)
-        # One bit of a product is enough for it to count.
+        # A product takes part if it has a single bit set.
         lone = {i + k: (x, y) for (i, x), (k, y) in product(*map(enumerate, map(_lone_bits, case.formats)))}
         for pair, place in product(lone.values(), range(depth)):
             yield replace(_with(case, {place: pair}), acc1=None)
@@ -157,13 +157,13 @@ def mx_corners(numerics: AieNumerics, rng: Random, fmt: MxFormat) -> Iterator[La
         for shifts in ((0, 0), (all_pairs, 0), (all_pairs, all_pairs)):
             x, y = (Block(fmt, *each) for each in ((0, shifts[0], codes), (254, shifts[1], (-1 << right,) * MX_BLOCK)))
             yield case(x, y, None)
-    # Whatever stands where blocks have no term would outweigh the smallest sum, whose sign stays where it is flushed.
+    # A wrong value in an unused slot would outweigh the smallest sum, which is flushed to a signed zero.
     for place, exponent in product(range(MX_BLOCK), range(3)):
         x, y = (Block(fmt, 0, all_pairs, tuple(code * (k == place) for k in range(MX_BLOCK))) for code in (-1, 1))
         yield case(x, replace(y, exponent=exponent), None)
     one = _near_one(rng)
     pairs = [(180, 127), (140, 130), (128, 133), (127, 127), (100, 120), (0, 254), (254, 0), (0, 0)]
-    # One bit of an exponent is enough for a sum of 0 to count.
+    # A zero sum takes part if its exponents have a single bit set.
     pairs += [each for bit in range(FP32.exponent_bits) for each in ((1 << bit, 254), (254, 1 << bit))]
     for first, second in pairs:
         for x in (Block(fmt, first, rng.getrandbits(MX_PAIRS), (0,) * MX_BLOCK), _cancelling(rng, fmt, first)):

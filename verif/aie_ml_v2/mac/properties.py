@@ -1,4 +1,4 @@
-"""Multiply-accumulate lane: its pipeline, products of integers, alignment and normalisation."""
+"""Formal properties of the multiply-accumulate lane: pipeline, integer products, alignment and normalisation."""
 
 from functools import partial
 from unittest.mock import patch
@@ -27,7 +27,7 @@ from bitpath.verif.formal.specification import leading_place, long_multiplicatio
 
 
 def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
-    """The multiply-accumulate's lane, whose accumulators come in two ranks before its end.
+    """Pipeline of the lane; its accumulators enter two pipeline stages before the result.
 
     MX9's result is that of two beats, the first of which waits in a register of both lanes that is no rank.
     """
@@ -79,7 +79,7 @@ def int16_digits(claim: Claim) -> None:
 
 
 def int16_sum(claim: Claim) -> None:
-    """Products of digits at the digits' places, added as it is done by hand."""
+    """The sum of digit products at their places equals long multiplication."""
     dut = claim.place("dut", PostAdd(_INT16))
     wide = dut.i.wide
     claim.assume(dut.i.control.mode == MacMode.INT16)
@@ -112,10 +112,10 @@ def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, ro
 
 
 def aie_normalize(claim: Claim) -> None:
-    """24 leading bits to even; then too small is zero, and too large infinity."""
+    """Round the 24 leading bits to nearest even; then flush what is below the normal range, and overflow to infinity."""
     config = MacLaneConfig()
     dut = claim.place("dut", NormalizeFp32(config), special=0)
-    # As the terms' plan has it: sums reach neither end.
+    # By TermPlan, sums reach neither end of the range.
     claim.assume(dut.total != -(1 << len(dut.total) - 1))
     magnitude = claim.value(Mux(dut.total < 0, -dut.total, dut.total), "magnitude", len(dut.total))
     place = leading_place(claim, magnitude, "place")
@@ -131,7 +131,7 @@ def aie_normalize(claim: Claim) -> None:
 
 
 def _lane(mode: MacMode) -> Property:
-    # Floats go through one rank more.
+    # Floats pass one more pipeline stage.
     latency = 5 if mode in FLOAT_MODES else 4
     beats = 2 if mode is MacMode.MX9 else 1
     of_beats = " of two beats" if beats == 2 else ""

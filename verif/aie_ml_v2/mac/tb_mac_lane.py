@@ -1,4 +1,4 @@
-"""Bench of one lane of AIE-ML v2's multiply-accumulate: random classes, directed corners of every format, integers, volume.
+"""Bench of one multiply-accumulate lane: random classes, directed corners of every format, integers, volume.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the random cases of a format.
 """
@@ -38,7 +38,7 @@ PACES = {
     "sparse": lambda: pauses.scattered(0.6, pauses.rng("gaps")),
 }
 MEETING = [kind for kind in (MacMode.FLOAT16, MX6) if kind in KINDS]
-"""A kind whose result is late, and one whose result would come with it."""
+"""A kind with the longer latency, and one whose result would appear in the same cycle."""
 
 
 def named(kinds: tuple) -> list:
@@ -54,7 +54,7 @@ def answered(cases: list[LaneCase]) -> list[tuple[LaneCase, int]]:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_classes(dut, pace):
-    """Formats and modes in any order."""
+    """Formats and modes in random order."""
     rng = pauses.rng("operands")
     kinds = [kind for kind in KINDS for _ in range(CASES // len(PACES) + 1)]
     rng.shuffle(kinds)
@@ -114,7 +114,7 @@ async def what_comes_with_a_reset(dut, before):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(kind=named((*MX_FORMATS.values(), *FLOATS)))
 async def volume(dut, kind):
-    """Many by the vectorised model: chains in which each result is the next accumulator."""
+    """Long chains against the vectorised model, in which each result is the next accumulator."""
     kind = KINDS[kind]
     rng = pauses.rng(f"volume {kind_name(kind)}")
     sent = _volume(rng, kind)
@@ -147,7 +147,7 @@ def _near_operands(rng, fmt: MxFormat) -> tuple[Block, Block]:
 
 
 def _float_cases(rng, mode: MacMode, count: int) -> list[LaneCase]:
-    """All of one pair of formats, so that they make arrays."""
+    """Return cases of one pair of formats, as arrays."""
     formats = tuple(rng.choice(row_of(mode).formats) for _ in range(2))
     cases = []
     for _ in range(count):

@@ -45,16 +45,16 @@ SIGNATURE = ProductSum(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
 FRACTION_BITS = 14
-"""Of the sum at exponents 127."""
+"""Fraction bits of the sum at exponents of 127."""
 TERM_BITS = 18
-"""Of a product in the post-adder, MX9's with two places for shifts."""
+"""Bits of a product in the post-adder, for MX9 with two bits for shifts."""
 SHIFT_PAIRS = 4
 SIGNS = ("zero", "positive", "negative")
-"""Of a code or a sum, by its sign as an index."""
+"""Names of the sign of a code or a sum, by index."""
 
 
 def mx_sums(cases: list[LaneCase]) -> list[int]:
-    """The sums in the unit's units: golden's results, which FP32 holds exactly at these exponents."""
+    """Return golden's sums in units of 2**-14; FP32 holds them exactly at these exponents."""
     pairs = zip(*((case.x, case.y) for case in cases), strict=True)
     operands = [block_array(list(blocks)) for blocks in pairs]
     results = fused_dot(*operands, fmt=operands[0].fmt.name, numerics=NUMERICS)
@@ -68,7 +68,7 @@ def sign(value: int) -> str:
 
 
 async def exchange(frame: Bench, beats: list[tuple[int, int]]) -> None:
-    """Operands and their sums, one after the other."""
+    """Drive operands and compare their sums."""
     board = frame.scoreboard("o", 32)
     for bits, expected in beats:
         board.expect(expected & LANE_MASK, hex(bits))
@@ -89,7 +89,7 @@ def mx_case(fmt: MxFormat, pairs: list[tuple[int, int]], shifts: tuple[int, int]
 
 
 def all_pairs(fmt: MxFormat, places: int, step: int) -> list[LaneCase]:
-    """Each place of a beat goes through every pair of codes with every pair of shifts, or MX9's pairs once."""
+    """Every position of a beat gets every pair of codes with every pair of shifts; MX9's pairs once."""
     width = fmt.width
     count = 1 << 2 * width
     sign = 1 << width - 1
@@ -163,7 +163,7 @@ async def shifts_and_extremes(dut, fmt):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(mode=[cocotb.Param(value=k, name=kind_name(mode)) for k, mode in enumerate(INTEGERS)])
 async def integers(dut, mode):
-    """Either signedness of both sides, random and at the ends of the range."""
+    """Signed and unsigned operands, random and at the ends of the range."""
     mode = list(INTEGERS)[mode]
     rng = pauses.rng("integers")
     beats = []
@@ -210,7 +210,7 @@ async def products_of_floats(dut, mode):
             case = LaneCase(mode=mode, x=x, y=y, formats=formats, options=options, **accumulators)
             terms = (significand(formats[0], a) * significand(formats[1], b) for a, b in zip(x, y, strict=True))
             total = sum(wrap(term, TERM_BITS) for term in terms) if options.multiplies else 0
-            # Exponents of blocks, shifts and the half are those of MX alone.
+            # Block exponents, shifts and the half are used by MX only.
             others = {"x_exponent": 8, "y_exponent": 8, "high": 1}
             (bits,) = case.beats()
             beats.append(

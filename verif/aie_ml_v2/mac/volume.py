@@ -1,4 +1,4 @@
-"""Operands of AIE-ML v2's lane in volume: the classes of `verif.stimulus.aie_mac_random` as arrays.
+"""Volume operands of a lane: the classes of ``mac_random`` as arrays.
 
 A batch is every pair of some X and some Y of one mode, each pair with accumulators of its own.
 """
@@ -26,11 +26,11 @@ from bitpath.verif.kit.batches import Batch, Part, fill, places, side_by_side, w
 from bitpath.verif.kit.volume import Generator, VolumeTask, of_any_block
 
 SIDE = 128
-"""Operands of either side in a batch."""
+"""Number of operands of each side in a batch."""
 LAYOUT = places(LaneOperands)
 BEAT_WORDS = words_of(sum(width for _, width in LAYOUT.values()))
 ACCUMULATORS = ("none", "any", "edges", "near 1", "near", "cancelling")
-"""What an accumulator is beside the products: not there, anything, or within some binades of them, or their opposite."""
+"""Classes of accumulators: absent, arbitrary, within some binades of the products, or cancelling them."""
 SIGNS = ("negate_products", "negate_acc1", "negate_acc2")
 GOLDEN_MODES = {MacMode.FLOAT16: "bf16", MacMode.FLOAT8: "fp8"}
 """Golden's names of the float modes: in the first either operand may be of either format."""
@@ -66,7 +66,7 @@ class Lane:
         return self.kind in INTEGERS
 
     def answer(self, numerics: AieNumerics) -> np.ndarray:
-        """Golden's results of all pairs, codes uint32 [SIDE, SIDE]."""
+        """Return golden's results of all pairs, codes uint32 [SIDE, SIDE]."""
         signs = dict(zip(SIGNS, self.signs, strict=True))
         accumulators = (None if acc is None else acc.astype(np.uint32) for acc in (self.acc1, self.acc2))
         if self.is_integer:
@@ -99,7 +99,7 @@ def float_codes(rng: Generator, fmt: FloatFormat, depth: int, place: float) -> n
     near = np.where(rng.random(shape) < 0.1, 0, near)
     magnitudes = [0, 0, 1, fmt.fraction_mask, 1 << fmt.fraction_bits, fmt.max_code, fmt.max_code, fmt.sign_mask - 1]
     magnitudes += [] if fmt.infinity_code is None else [fmt.infinity_code]
-    # Infinity and NaN in a row or column are infinity and NaN in all that it meets: in few rows.
+    # An infinity or NaN affects every pair of its row or column, so only few rows have one.
     special = np.array(magnitudes)[rng.integers(0, len(magnitudes), shape)]
     anything = rng.integers(0, fmt.sign_mask, shape)
     which = rng.choice(3, (SIDE, 1), p=(0.9, 0.04, 0.06))
@@ -157,13 +157,13 @@ def operands(rng: Generator, kind: MxFormat | MacMode) -> Lane:
         x, y = (integers(rng, row.a_bits, row.depth, each) for each in signed)
         return Lane(kind, x, y, signed=signed, shift16=rng.random() < 0.3)
     formats = tuple(row.formats[k] for k in rng.integers(0, len(row.formats), 2))
-    # Both places together decide whether results are small, ordinary or large.
+    # The sum of both exponents decides if results are small, ordinary or large.
     x, y = (float_codes(rng, fmt, row.depth, rng.random()) for fmt in formats)
     return Lane(kind, x, y, formats=formats)
 
 
 def batches(config: MacLaneConfig, rng: Generator) -> Iterator[Batch]:
-    """A batch of every mode and class of the first accumulator; of the second the class is drawn."""
+    """Yield a batch for every mode and class of acc1; the class of acc2 is random."""
     for kind in kinds_of(config):
         for first in ACCUMULATORS:
             second = ACCUMULATORS[rng.integers(0, len(ACCUMULATORS))] if rng.random() < 0.5 else "none"
@@ -235,7 +235,7 @@ def _beat(mode: MacMode, side: str, operand: MxBlocks | np.ndarray, beat: int) -
         yield from ((lowest + k * width, width, operand[:, k]) for k in range(operand.shape[1]))
         return
     taken = TAKEN[mode]
-    # MX4's codes have zeros below.
+    # MX4's codes are padded with zeros.
     codes = operand.codes[:, 0].astype(np.int64) << taken.width - operand.fmt.width
     shift = operand.shift[:, 0]
     if mode is MacMode.MX9:

@@ -1,4 +1,4 @@
-"""Vector MAC: a read of an accumulator is answered in the next cycle."""
+"""Formal property of the vector MAC: a read request is answered in the next cycle."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Bench of AIE-ML v2's vector unit: programs, waits to the cycle, every lane of every mode, traffic from outside.
+"""Bench of the vector multiply-accumulate: programs, exact stall cycles, every lane of every mode, host traffic.
 
 Expected values come from golden before anything is driven. ``BITPATH_CASES`` sets the instructions of a random program.
 """
@@ -28,7 +28,7 @@ SIGNATURE = VectorMac(CONFIG).signature
 CASES = int(os.environ.get("BITPATH_CASES", "200"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 FILLERS = 4
-"""Independent instructions between two of which one reads what the other writes."""
+"""Numbers of independent instructions between a write and a dependent read."""
 IDLE = MacOptions(multiplies=False)
 PACES = {
     "full_speed": pauses.never,
@@ -38,7 +38,7 @@ PACES = {
 
 
 def check_cycles(log: Log, program: list[Instruction]) -> list[int]:
-    """Issues and writes of a program without gaps are golden's; returns the cycles that each instruction waited."""
+    """Check issue and write cycles of a program without gaps against golden; return each instruction's stall cycles."""
     timed = [each.timed(CONFIG) for each in program]
     starts = issue_cycles(timed)
     first = log.issued[0]
@@ -61,7 +61,7 @@ def check_cycles(log: Log, program: list[Instruction]) -> list[int]:
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(pace=list(PACES))
 async def random_programs(dut, pace):
-    """Instructions of all modes in any order, between few registers and parts, so that they wait for each other."""
+    """Instructions of all modes in random order on few registers and parts, so that they stall for each other."""
     rng = pauses.rng("program")
     parts = range(CONFIG.parts) if rng.random() < 0.5 else range(min(2, CONFIG.parts))
     async with bench(dut, SIGNATURE, drain=False) as frame:
@@ -84,7 +84,7 @@ def _kinds(rng, count: int) -> list:
 
 
 def _parts(kind) -> int:
-    """Parts that a kind's tile has."""
+    """Return the number of parts of a kind's tile."""
     return max(1, (row_of(kind).lanes if isinstance(kind, MacMode) else INT8.lanes) // CONFIG.lanes)
 
 
@@ -110,7 +110,7 @@ async def waits(dut):
 
 
 def _chain(rng, by_mode: dict, first: MacMode, second: MacMode, fillers: int) -> list[Instruction]:
-    """One that writes register 0, others that do not touch it, one that reads it as acc1 or acc2."""
+    """Return a write of register 0, independent instructions, and a read of it as acc1 or acc2."""
     writer = replace(random_instruction(CONFIG, rng, by_mode[first], part=0), dst=0)
     others = [
         replace(random_instruction(CONFIG, rng, rng.choice(KINDS), part=0), acc1=None, acc2=None, dst=1, options=IDLE)

@@ -1,4 +1,4 @@
-"""The benches of AIE-ML v2's multiply-accumulate on both simulators: post-adder, lane, vector unit; known answers."""
+"""Multiply-accumulate benches on both simulators: post-adder, lane, vector unit, known answers."""
 
 import os
 from dataclasses import replace
@@ -33,7 +33,7 @@ TURNED = replace(
     result_rounding=RoundingCode.CONV_ODD,
     flushed_zero_keeps_sign=False,
 )
-"""Every switch the other way, one product a term."""
+"""Every option inverted; every product is a term of its own."""
 COARSE = replace(
     SPLIT,
     mx_lossless_shift=False,
@@ -42,7 +42,7 @@ COARSE = replace(
     accumulator_align_rounding=RoundingCode.CEIL,
     result_rounding=RoundingCode.SYMMETRIC_ZERO,
 )
-"""The smallest grid, and rounding to the two sides that no other has."""
+"""The coarsest grid, and two rounding codes that no other configuration uses."""
 NUMERICS = {"split": SPLIT, "documented": DOCUMENTED, "turned": TURNED, "coarse": COARSE}
 
 
@@ -55,7 +55,7 @@ def test_post_add_on_verilator():
 
 
 def test_post_add_on_icarus():
-    """Every pair of codes of MX4 with all shifts, in the numerics with every switch turned; integers."""
+    """Every pair of MX4 codes with all shifts, in the numerics with every option inverted; integers."""
     tests = "every_pair_of_codes.*mx4|integers"
     config = PostAddConfig(numerics=TURNED)
     bench("post_add", config, "icarus", cases=40, tests=tests, min_tests=3, min_compared=256 + 80)
@@ -67,19 +67,19 @@ def test_lane_on_verilator():
 
 
 def test_lane_on_icarus():
-    """A case of each format at a time, with gaps."""
+    """One case of each format, with gaps."""
     tests = "random_classes.*gaps|volume.*(mx9|float8)"
     bench("mac_lane", MacLaneConfig(), "icarus", cases=45, tests=tests, min_tests=3, min_compared=112 + 32)
 
 
 def test_lane_of_mx9_alone():
-    """Two formats where MX4 runs as MX9; every corner of them."""
+    """Every corner of MX9 and of MX4 multiplied as MX9."""
     config = MacLaneConfig(modes=(MacMode.MX9,), numerics=DOCUMENTED)
     bench("mac_lane", config, "verilator", cases=60, min_tests=7, min_compared=1000)
 
 
 def one_pace(modes):
-    """Random classes of the formats that are left."""
+    """Random classes of the remaining formats."""
     tests = "random_classes.*full"
     bench("mac_lane", MacLaneConfig(modes=modes), "icarus", cases=60, tests=tests, min_tests=1, min_compared=20)
 
@@ -110,12 +110,12 @@ def test_other_numerics_on_icarus(numerics):
 
 
 def test_vector_unit_on_verilator():
-    """Programs at every pace, waits of every mode for every other, every lane, traffic from outside."""
+    """Programs at every pace, stalls of every mode for every other, every lane, host traffic."""
     bench("vector_mac", VectorMacConfig(), "verilator", cases=200, min_tests=6, min_compared=3000)
 
 
 def test_vector_unit_of_one_lane_on_icarus():
-    """A program with gaps, and traffic from outside."""
+    """A program with gaps, and host traffic."""
     tests = "random_programs.*scattered|outside_traffic"
     config = VectorMacConfig(lanes=1, accumulators=4)
     bench("vector_mac", config, "icarus", cases=40, tests=tests, min_tests=2, min_compared=600)
@@ -123,7 +123,7 @@ def test_vector_unit_of_one_lane_on_icarus():
 
 @pytest.mark.deep
 def test_vector_unit_of_64_lanes_on_verilator():
-    """A whole instruction in every cycle."""
+    """64 lanes: a complete instruction in every cycle."""
     tests = "random_programs.*full|every_lane"
     bench("vector_mac", VectorMacConfig(lanes=64), "verilator", cases=12, tests=tests, min_tests=2, min_compared=50)
 

@@ -1,4 +1,4 @@
-"""Native instructions of AIE-ML v2's vector unit: tiles, their beats, and what golden makes of the lanes of a part."""
+"""Native instructions: tiles, their beats, and golden's results for the lanes of a part."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class Instruction:
         return replace(self.rows[0], x=x.x, y=y.y, acc1=acc1, acc2=acc2, options=self.options)
 
     def result(self, config: VectorMacConfig, registers: dict[tuple[int, int], int]) -> int:
-        """The new word of ``dst``, given the words of all (register, part)."""
+        """Return the new word of ``dst``, given the words of all (register, part)."""
         lanes = config.lanes
         words = [None if acc is None else registers[acc, self.part] for acc in (self.acc1, self.acc2)]
         out = 0
@@ -67,7 +67,7 @@ class Instruction:
         return out
 
     def timed(self, config: VectorMacConfig) -> MacInstruction:
-        """The instruction as golden counts its cycles: a word of accumulators is a register there."""
+        """Return golden's instruction for the cycle model, in which each accumulator word is a register."""
         read = [acc for acc in (self.acc1, self.acc2) if acc is not None]
         place = config.parts * self.dst + self.part
         return MacInstruction(
@@ -77,7 +77,7 @@ class Instruction:
         )
 
     def beats(self, config: VectorMacConfig, junk: Random) -> Iterator[int]:
-        """The payloads of ``beat_layout``; registers that are left out are any."""
+        """Return the payloads of ``beat_layout``; unused register indices are random."""
         layout = beat_layout(config)
         first = self.lane(0, *(None if acc is None else 0 for acc in (self.acc1, self.acc2)))
         acc1, acc2 = (junk.randrange(config.accumulators) if acc is None else acc for acc in (self.acc1, self.acc2))
@@ -95,7 +95,7 @@ class Instruction:
             yield pack(layout, common | self._side("x", x) | self._side("y", y))
 
     def _side(self, side: str, parts: list[dict[str, int]]) -> dict[str, int]:
-        """Rows or columns side by side; Y of floats and integers goes row by row."""
+        """Concatenate rows or columns; Y of floats and integers is row-major."""
         shape, mode = self.shape, self.mode
         if mode in MX_MODES:
             width = {MacMode.MX6: 5 * 16, MacMode.MX9: 8 * 8}[mode]
@@ -115,7 +115,7 @@ class Instruction:
 def random_instruction(
     config: VectorMacConfig, rng: Random, kind: object | None = None, part: int | None = None
 ) -> Instruction:
-    """An instruction of any kind whose rows and columns are unlike each other."""
+    """Return an instruction of any kind with distinct rows and columns."""
     numerics = config.numerics
     kind = rng.choice(KINDS) if kind is None else kind
     first = random_operands(numerics, rng, kind)

@@ -1,4 +1,4 @@
-"""Programs through the vector unit, cycle by cycle: issues, writes and values against golden, and traffic from outside."""
+"""Cycle-accurate player of programs on the vector unit: compares issues, writes and values with golden; host accesses."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -19,12 +19,12 @@ from bitpath.verif.kit.streams import resolved
 
 Place = tuple[int, int]
 LIMIT = 400
-"""Cycles after which a program that has not ended never will."""
+"""Cycles after which a program is considered hung."""
 
 
 @dataclass
 class Log:
-    """When what happened, in cycles: issues of first beats, of last beats, writes of results."""
+    """Cycles of the first beats, of the last beats, and of the result writes."""
 
     issued: list[int] = field(default_factory=list)
     last_beats: list[int] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Log:
 
 
 class VectorPlayer:
-    """Drives everything and checks everything.
+    """Driver and checker of all ports.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class VectorPlayer:
         frame.onlook("written", lambda: self.written().valid)
 
     def place_bits(self, place: Place) -> int:
-        """The payload of a place."""
+        """Return the payload of an accumulator word's address."""
         return pack(self.place_layout, {"index": place[0], "part": place[1]})
 
     def written(self) -> Any:
@@ -61,7 +61,7 @@ class VectorPlayer:
         return written_layout(self.config).from_bits(resolved(self.dut.written))
 
     async def preload(self) -> None:
-        """Write every word of all accumulators, at one a cycle."""
+        """Write every word of all accumulators, one a cycle."""
         dut, config = self.dut, self.config
         layout = write_layout(config)
         dut.o__ready.value = 1
@@ -166,5 +166,5 @@ class VectorPlayer:
 
 
 def marked(beats: list[Any]) -> list[tuple[Any, bool]]:
-    """Beats with whether each is its instruction's last."""
+    """Return the beats, each with True if it is its instruction's last."""
     return [(bits, k == len(beats) - 1) for k, bits in enumerate(beats)]

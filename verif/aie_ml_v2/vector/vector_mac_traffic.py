@@ -1,4 +1,4 @@
-"""Accesses from outside beside a program of the vector unit, against a model that follows the handshakes."""
+"""Host accesses during a program of the vector unit, checked against a model that follows the handshakes."""
 
 from collections import deque
 from random import Random
@@ -13,9 +13,9 @@ from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 
 REGISTERS = 4
-"""That the traffic is about; the program uses the first three."""
+"""Registers of the traffic; the program uses the first three."""
 TAIL = 20
-"""Cycles after the last beat, in which everything comes to its end."""
+"""Cycles after the last beat in which all accesses complete."""
 
 
 async def play_traffic(player: VectorPlayer, program: list[Instruction], rng: Random, coverage: Coverage) -> None:
