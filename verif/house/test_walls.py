@@ -18,9 +18,10 @@ def tree(path):
     return ast.parse(path.read_text())
 
 
+@cache
 def imports(path):
     """Return every absolute module name that a file imports; ``from a import b`` gives a and a.b."""
-    yield from names(path, ast.walk(tree(path)))
+    return tuple(names(path, ast.walk(tree(path))))
 
 
 def head_imports(path):
@@ -169,14 +170,16 @@ def test_nothing_imports_a_test_file():
     assert not [f"{path}: {name}" for path in SOURCES for name in imports(path) if name in tests]
 
 
+@cache
 def arrows():
     """Return the imports from file to file, also inside functions; tests and imports of package faces are left out."""
-    for module, path in MODULES.items():
-        if is_test(path):
-            continue
-        for name in imports(path):
-            if name in MODULES and name not in FACES and name != module:
-                yield path, MODULES[name]
+    return {
+        (path, MODULES[name])
+        for module, path in MODULES.items()
+        if not is_test(path)
+        for name in imports(path)
+        if name in MODULES and name not in FACES and name != module
+    }
 
 
 def circles(pairs):
