@@ -24,6 +24,7 @@ from bitpath.golden.formats.catalogue import (
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Overflow, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer, ulp
+from bitpath.rtl.common.config import from_dict
 
 FORMATS = list(CATALOGUE.values())
 SIGNED = [fmt for fmt in FORMATS if fmt.signed]
@@ -201,3 +202,10 @@ def test_errors():
     with pytest.raises(ValueError, match="infinity has no exact value"):
         _ = decode(E5M2, 0x7C).value
     assert isinstance(decode(E5M2, 0), Unpacked)
+
+
+def test_the_name_even_is_still_read():
+    assert Rounding("even") is Rounding.RNE
+    assert from_dict(Rounding, "even") is Rounding.RNE
+    with pytest.raises(ValueError, match="is no Rounding"):
+        from_dict(Rounding, "odd")
