@@ -1,4 +1,4 @@
-"""Significands onto a common grid."""
+"""Alignment shift of significands to a common grid."""
 
 from enum import Enum
 
@@ -12,35 +12,36 @@ from bitpath.rtl.common.arithmetic.round_increment import increment
 
 
 class Dropped(Enum):
-    """What becomes of the bits that fall below the grid."""
+    """Treatment of the bits below the grid."""
 
-    STICKY = "sticky"  # their OR is one more bit at the bottom
-    TRUNCATED = "truncated"  # they are gone
-    NEAREST_EVEN = "nearest_even"  # they round what is left
+    STICKY = "sticky"  # their OR is appended as one more bit at the bottom
+    TRUNCATED = "truncated"  # they are discarded without a trace
+    NEAREST_EVEN = "nearest_even"  # they round the kept bits to nearest even
 
     @classmethod
     def of(cls, rounding: Rounding) -> "Dropped":
-        """The member that rounds as ``rounding`` (RTZ or RNE) says."""
+        """Return the member for the rounding mode RTZ or RNE."""
         return {Rounding.RTZ: cls.TRUNCATED, Rounding.RNE: cls.NEAREST_EVEN}[rounding]
 
 
 def shift_of(distance: Value, bits: int) -> Value:
-    """A distance between exponents as a shift of so many bits: the largest where it does not fit."""
+    """Saturate a distance between exponents to a shift of ``bits`` bits."""
     return distance[:bits] | distance[bits:].any().replicate(bits)
 
 
 class Align(wiring.Component):
-    """``o = i >> shift`` from the top: bit ``in_width - 1`` of ``i`` lands ``shift`` places below bit ``out_width - 1``.
+    """Combinational right shift from the top of the grid, with ``ceil_log2(max_shift + 1)`` levels::
 
-    Combinational; a shifter of ``ceil_log2(max_shift + 1)`` levels.
+        i         |in_width bits|
+        o         |<- shift ->|in_width bits   |    out_width bits; lower bits by ``dropped``
 
     Parameters
     ----------
-    in_width, out_width : bits of the significand, and of the grid under its highest place.
-    max_shift : largest shift that is asked for.
-    dropped : what becomes of bits below the grid.
-    twos_complement : whether ``i`` and ``o`` are signed numbers, rounded down by what is dropped, else magnitudes;
-        not with NEAREST_EVEN.
+    in_width, out_width : bits of the significand and of the grid; their top bits align with shift 0.
+    max_shift : largest shift.
+    dropped : treatment of bits below the grid.
+    twos_complement : True takes signed numbers, which discarded bits round down; False takes magnitudes. Must be False
+        with NEAREST_EVEN.
 
     Members
     -------
@@ -55,7 +56,7 @@ class Align(wiring.Component):
         self, in_width: int, out_width: int, max_shift: int, dropped: Dropped, *, twos_complement: bool = False
     ):
         if twos_complement and dropped is Dropped.NEAREST_EVEN:
-            raise ValueError("align: a signed number is not rounded to nearest here")
+            raise ValueError("align: twos_complement must be False with NEAREST_EVEN, not True")
         self.in_width, self.out_width, self.max_shift, self.dropped = in_width, out_width, max_shift, dropped
         self.twos_complement = twos_complement
         number = signed if twos_complement else unsigned
@@ -66,7 +67,7 @@ class Align(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Below the grid: one guard bit where it rounds, and a sticky bit for the rest.
+        # Below the grid: a guard bit with NEAREST_EVEN, and a sticky bit for all lower bits.
         below = 1 if self.dropped is Dropped.NEAREST_EVEN else 0
         width = self.out_width + below
         pad = width - self.in_width

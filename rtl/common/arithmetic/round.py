@@ -1,4 +1,4 @@
-"""The only rounder of sums: normalised sums to codes of a floating-point format."""
+"""Rounding of normalised sums to codes of a floating-point format."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
@@ -11,22 +11,22 @@ from bitpath.rtl.common.arithmetic.round_increment import increment
 
 
 class Round(wiring.Component):
-    """A normalised sum, or the special value that overrides it, as a code. Combinational.
+    """Combinational rounding of a normalised sum, or of its special value, to a code.
 
     Parameters
     ----------
     i : layout of the sum, as made by ``normal_sum`` with the format's precision.
-    fmt : format rounded to; the container's exponent field, and its fraction or a shorter one, whose missing bits are 0.
+    fmt : format of the result: the container's exponent field, and at most its fraction bits; missing ones are 0.
     rounding : RNE or RTZ.
-    subnormals : whether subnormal results are kept; otherwise they become zero of their sign.
-    overflow_to_infinity : whether sums beyond the range become infinity, or the largest finite number. A format that has
-        no infinity takes the largest number for infinite sums too.
+    subnormals : True keeps subnormal results; False flushes them to zero of their sign.
+    overflow_to_infinity : True gives infinity on overflow; False gives the largest finite number. A format without
+        infinity gives the largest number for infinite sums too.
     container : format of the code.
 
     Members
     -------
     i : In(normal_sum)
-    special : In(SPECIAL); where neither ``nan`` nor ``inf`` is set, its sign is that of a zero sum
+    special : In(SPECIAL); overrides the sum if ``nan`` or ``inf`` is set, else has the sign of a zero sum
     o : Out(container.width), the code
     """
 
@@ -44,13 +44,17 @@ class Round(wiring.Component):
     ):
         own, its = ((each.exponent_bits, each.bias, each.specials) for each in (fmt, container))
         if own != its or fmt.fraction_bits > container.fraction_bits:
-            raise ValueError(f"round: {fmt.name} does not fit an {container.name} code with low bits to spare")
+            raise ValueError(
+                f"round: fmt must have the exponents of {container.name} and at most its fraction bits, not be {fmt.name}"
+            )
         if overflow_to_infinity and fmt.infinity_code is None:
-            raise ValueError(f"round: {fmt.name} has no infinity to overflow to")
+            raise ValueError(f"round: fmt must have an infinity with overflow_to_infinity, not be {fmt.name}")
         if rounding not in (Rounding.RNE, Rounding.RTZ):
-            raise ValueError(f"round: rounding is {rounding.name}, allowed are RNE and RTZ")
+            raise ValueError(f"round: rounding must be RNE or RTZ, not {rounding.name}")
         if i["significand"].shape.width != fmt.precision:
-            raise ValueError(f"round: {i['significand'].shape.width} bits of significand for {fmt.name}")
+            raise ValueError(
+                f"round: the significand must have {fmt.precision} bits, not {i['significand'].shape.width}"
+            )
         self.fmt, self.rounding, self.subnormals = fmt, rounding, subnormals
         self.overflow_to_infinity, self.container = overflow_to_infinity, container
         super().__init__({"i": In(i), "special": In(SPECIAL), "o": Out(container.width)})
@@ -60,8 +64,8 @@ class Round(wiring.Component):
         fmt, i = self.fmt, self.i
         exponent_width = i.exponent.shape().width
 
-        # Below emin the significand moves down to the subnormals' fixed last place; beyond precision + 1 places all of
-        # it is sticky.
+        # Below emin the significand shifts right to the subnormals' fixed last place; a shift by precision + 1 or more
+        # leaves the sticky bit alone.
         deficit = Signal(signed(exponent_width + 1))
         places = Signal(range(fmt.precision + 2))
         subnormal = Signal()
@@ -77,8 +81,8 @@ class Round(wiring.Component):
         guard = moved[-fmt.precision - 1]
         sticky = i.sticky | moved[: -fmt.precision - 1].any()
 
-        # The carry of a significand that rounds up to the next power of two runs into the exponent field, which is what
-        # that number needs; from the largest subnormal it makes the smallest normal number.
+        # A carry out of the fraction increments the exponent field: to the next power of two, or from the largest
+        # subnormal to the smallest normal number.
         up = increment(self.rounding, odd=kept[0], guard=guard, sticky=sticky, negative=i.sign)
         biased = Signal(exponent_width + 1)
         rounded = Signal(exponent_width + 1 + fmt.fraction_bits)
@@ -87,7 +91,7 @@ class Round(wiring.Component):
             rounded.eq(Cat(kept[: fmt.fraction_bits], biased) + up),
         ]
         overflow = rounded > fmt.max_code
-        # Only a tiny sum has the hidden bit clear, and only there may the field stay 0.
+        # The exponent field stays 0 only for a subnormal result.
         flushed = ~rounded[fmt.fraction_bits :].any() if not self.subnormals else Const(0)
 
         unused = self.container.fraction_bits - fmt.fraction_bits

@@ -49,7 +49,7 @@ PAIRS = (
 
 
 def goes_up(mode: Rounding, *, odd: Value, negative: Value, twos_complement: bool = False) -> Value:
-    """Whether the next integer is the one on the side of `mode`, as in the table."""
+    """Return 1 if `mode` prefers the next integer above the kept bits, as in the table."""
     above = Const(1) if twos_complement else ~negative
     away = ~negative if twos_complement else Const(1)
     match mode:

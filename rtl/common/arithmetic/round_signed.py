@@ -1,4 +1,4 @@
-"""Leading bits of two's complement sums to FP32 codes."""
+"""Rounding of normalised two's complement sums to FP32 codes."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -11,26 +11,28 @@ from bitpath.rtl.common.arithmetic.round_increment import increment_inverted
 
 
 class RoundSigned(wiring.Component):
-    """What :class:`NormalizeShift` made of a sum, or what overrides it, as a code. Combinational.
+    """Combinational rounding of :class:`NormalizeShift`'s output, or of its special value, to a code::
 
-    Of a negative sum it has the ones' complement, which is the magnitude less one unit of the sum's lowest place;
-    ``sticky`` is taken before the complement, and so is the magnitude's own.
+        digits | significand, precision bits | guard |     sticky is separate
+
+    The digits of a negative sum are inverted: the magnitude less one unit in the sum's last place. ``sticky`` is that of
+    the magnitude. One increment adds this unit and rounds.
 
     Parameters
     ----------
-    i : layout of the sum, as made by ``moving_sum``: the format's precision and a guard bit, no levels left, inverted.
-    fmt : format rounded to; FP32's exponent field, and its fraction or a shorter one, whose missing bits are 0.
+    i : layout of the sum, as made by ``moving_sum``, with ``precision + 1`` digits, no levels, inverted.
+    fmt : format of the result: FP32's exponent field, and at most its fraction bits; missing ones are 0 in the code.
     rounding : RNE or RTZ.
-    subnormals : whether subnormal results are kept; otherwise they become zero of their sign.
-    overflow_to_infinity : whether sums beyond the range become infinity, or the largest finite number.
+    subnormals : True keeps subnormal results; False flushes them to zero of their sign.
+    overflow_to_infinity : True gives infinity on overflow; False gives the largest finite number.
 
     Members
     -------
     i : In(moving_sum)
-    special : In(SPECIAL); where neither ``nan`` nor ``inf`` is set, its sign is that of a zero sum
-    negate : In(1), whether the sum is that of the negated terms
-    alone : In(1), whether a number so far below the sum that it is only part of ``sticky`` is the whole of it
-    number : In(31), that number's code without its sign
+    special : In(SPECIAL); overrides the sum if ``nan`` or ``inf`` is set, else has the sign of a zero sum
+    negate : In(1), 1 if the sum's terms were negated
+    alone : In(1), 1 if the result is ``number``, unrounded, with the sum's sign
+    number : In(31), an FP32 code without its sign
     o : Out(32), the code
     """
 
@@ -64,11 +66,11 @@ class RoundSigned(wiring.Component):
         fmt, i = self.fmt, self.i
         significand = i.digits[1:]
         zero = ~(i.digits.any() | i.sticky | i.sign)
-        # Without its leading bit a number is subnormal, its exponent field 0.
+        # A sum without leading bit is subnormal: its exponent field is 0.
         field = i.exponent & significand[-1].replicate(len(i.exponent))
         code = Cat(significand[:-1], field[: fmt.exponent_bits])
-        # A bit is flipped where all below it are 1 and one comes in from below: no carry waits for the rounding. From
-        # all ones it runs into the field and makes the next power of two there, infinity too.
+        # The increment inverts each bit whose lower bits are all 1, so the carry chain does not wait for the rounding
+        # decision. From an all-ones fraction it increments the exponent field, up to infinity.
         ones = Cat(Const(1), *(code[:k].all() for k in range(1, len(code))))
         rounded = Signal(len(code))
         m.d.comb += rounded.eq(code ^ (ones & self._up().replicate(len(code))))
@@ -97,6 +99,6 @@ class RoundSigned(wiring.Component):
         return m
 
     def _up(self) -> Value:
-        """Whether the significand is to be one more."""
+        """Increment of the significand."""
         guard, odd = self.i.digits[:2]
         return increment_inverted(self.rounding, odd=odd, guard=guard, sticky=self.i.sticky, negative=self.i.sign)

@@ -93,7 +93,7 @@ def test_what_overrides_a_sum(evaluate):
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"fmt": FP16}, "does not fit an FP32 code"), ({"rounding": Rounding.SR}, "allowed are RNE and RTZ")],
+    [({"fmt": FP16}, "must have the exponents of FP32"), ({"rounding": Rounding.SR}, "must be RNE or RTZ")],
 )
 def test_round_refuses_what_it_cannot_do(options, says):
     with pytest.raises(ValueError, match=says):

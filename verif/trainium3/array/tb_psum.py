@@ -97,7 +97,7 @@ Program = list[dict[int, Write]]
 
 
 class History:
-    """Contents of every word, with the cycle from which they are valid."""
+    """Contents of every word, each with the first cycle in which they are valid."""
 
     def __init__(self):
         self._steps: dict[Place, list[tuple[int, tuple[int, ...]]]] = {}

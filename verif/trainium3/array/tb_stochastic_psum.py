@@ -230,7 +230,7 @@ async def results_of_a_matmul(dut):
                 expected.append([code << 16 for code in codes_of(result)[:, n].tolist()])
         await table.fill()
         await table.play(program)
-        # What golden's writes give is what the instruction gives.
+        # Golden's writes give the same results as the instruction.
         for writes, codes in zip(program, expected, strict=True):
             for write in writes.values():
                 assert list(write.result((0,) * columns)) == codes

@@ -49,9 +49,11 @@ def filled_places(config: EngineConfig) -> int:
 
 
 def filling_program(config: EngineConfig, group: int, rng: Random) -> list[Load | Pass]:
-    """Program of one tile that fills every queue and memory: more passes into each bank than may be in flight behind a long
-    one, more loads than may queue, a chain as long as its memory that waits for other passes, and a pass that fills a
-    bank."""
+    """Program of one tile that fills every queue and memory.
+
+    It has more passes into each bank than may be in flight behind a long one, and more loads than may queue. A chain as
+    long as its memory waits for other passes, and one pass fills a bank.
+    """
     program: list[Load | Pass] = []
     most = filled_places(config)
     part = min(config.chain_depth, most)

@@ -42,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Mode:
-    """Mode of a command.
+    """Mode that a command selects.
 
     Attributes
     ----------

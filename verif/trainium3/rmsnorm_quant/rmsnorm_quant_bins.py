@@ -1,4 +1,4 @@
-"""What golden makes of rows in the RMSNorm-Quant row unit, as bins, and cases that hit every one of them."""
+"""Bins of golden results of the RMSNorm-Quant row unit, and cases that hit all of them."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -44,7 +44,7 @@ def cases_of_one_bit(rng: Random, lanes: int, longest: int) -> Iterator[Case]:
 
 
 def _largest(rng: Random) -> Iterator[tuple[str, Options, list[Codes]]]:
-    """Two elements that differ in one bit, in both orders, and with the other fraction bits inverted; NaN that is one bit away from infinity."""
+    """Two elements that differ in one bit, in both orders, and with the other fraction bits inverted, and a NaN one bit away from infinity."""
     for bit in range(BF16.width - 1):
         code = rng.randrange(ONE, 2 * ONE)
         rows = [(each, each ^ 1 << bit) for each in (code, code ^ BF16.fraction_mask)]

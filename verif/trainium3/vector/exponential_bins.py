@@ -1,4 +1,4 @@
-"""What golden makes of beats of the exponential, as bins, and beats that hit every one of them."""
+"""Bins of golden results of the exponential, and beats that hit all of them."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -28,7 +28,7 @@ BINS = (
 
 
 def bins_of(beats: Sequence[Beat], powers: Sequence[Sequence[int]], sums: Sequence[int]) -> Iterator[str]:
-    """The bins of beats that follow a reset, of which golden has computed powers and sums."""
+    """The bins of beats after a reset, from golden powers and sums."""
     for beat, row, before, after in zip(beats, powers, [0, *sums], sums, strict=False):
         for element, power in zip(beat.elements, row, strict=True):
             if (name := _class_of(beat, element, power)) is not None:

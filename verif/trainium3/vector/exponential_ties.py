@@ -40,7 +40,7 @@ def near_ties(numerics: ExponentialNumerics, rng: Random) -> list[int]:
 
 
 def _ties(numerics: ExponentialNumerics, rng: Random) -> Iterator[int]:
-    """Yield ties without end. Table entry 0 is 1, so a power has the polynomial's bits alone, and every 512th is a tie."""
+    """Yield arguments of ties without end. Table entry 0 is 1, so a power has the polynomial's bits alone, and every 512th is a tie."""
     while True:
         element = code((rng.randint(-126, 127) + rng.random() / (1 << numerics.table_bits)) * log(2))
         if _apart(numerics, element) == 0:
