@@ -79,7 +79,7 @@ def test_no_paths_of_one_machine():
     assert not [file for file in tracked() if machine.search(file.read_bytes())]
 
 
-def test_only_ci_knows_what_stands_beside_the_checkout():
+def test_only_ci_refers_to_folders_outside_the_checkout():
     beside = ("../" + "shared").encode()
     assert [str(file.relative_to(ROOT)) for file in tracked() if beside in file.read_bytes()] == [".ci/run"]
 

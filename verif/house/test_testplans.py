@@ -45,7 +45,7 @@ def test_a_test_that_does_not_exist_would_be_found():
         (2 * '[[item]]\nid = "a"\nwhat = "b"\nwhy = "c"\ntests = ["d"]\n', "more than one item has the id a"),
     ],
 )
-def test_a_broken_plan_says_what_is_wrong(tmp_path, text, says):
+def test_errors_of_a_broken_plan(tmp_path, text, says):
     (tmp_path / "unit.testplan.toml").write_text(text)
     with pytest.raises(ValueError, match=says):
         load_plan(tmp_path / "unit.testplan.toml")

@@ -60,7 +60,7 @@ def test_a_block_pair():
     ]
 
 
-def test_sums_of_products_that_are_rounded_apart():
+def test_sums_of_products_that_are_rounded_separately():
     halves = replace(BASE, mx9_split_round=True), block(MX9, 127, 0, *[0] * 8, 64), block(MX9, 127, 0, 64, *[0] * 7, 64)
     lines = explain_lane(trace_mx_lane(*halves, None, 0x3F800000, negate_products=True, negate_acc2=True)).splitlines()
     assert lines[1] == "operation    -products - acc2"
@@ -143,7 +143,7 @@ def test_floats_and_a_chain():
         explain_chain([])
 
 
-def test_what_is_not_finite_and_what_is_nothing():
+def test_non_finite_and_empty_sums():
     infinite, nothing = floats((INFINITY,), (ONE,)), floats((), ())
     lines = explain_lane(infinite).splitlines()
     assert lines[3].endswith(" = 1  infinity")

@@ -188,7 +188,7 @@ def test_every_pair_of_mx_codes_under_every_pair_of_shifts(fmt):
         assert np.array_equal(got, np.ldexp(a * b * 1.0, 6 - g - h + 2 - 2 * fmt.magnitude_bits))
 
 
-def test_shifts_take_bits_of_no_mx4_product():
+def test_shifts_discard_no_bits_of_mx4_products():
     """MX4 codes are padded with zeros, so shifts discard nothing; MX6 codes are not padded."""
     lossy = replace(BASE, mx_lossless_shift=False)
     numbers = np.random.default_rng(3).standard_normal((2, 500, 16)).astype(np.float32)

@@ -218,7 +218,7 @@ def test_paths_of_mx4_give_equal_values():
 
 
 @pytest.mark.parametrize("fmt", MX_FORMATS.values(), ids=lambda fmt: fmt.name)
-def test_halves_of_mx9_are_rounded_apart(fmt):
+def test_halves_of_mx9_are_rounded_separately(fmt):
     """Each half sums to a quarter, on a grid of 0.5: together they are one unit; rounded separately, each is a tie to 0.
 
     MX4 has halves where it takes MX9's path.

@@ -26,7 +26,7 @@ def asked(monkeypatch):
     return asked
 
 
-def test_what_agreed_is_not_played_again(bitpath, asked):
+def test_an_agreement_is_not_repeated(bitpath, asked):
     for _ in range(2):
         assert bitpath("agree", "ups", "psum", "--no-netlist")[0] == 1
         assert [record["status"] for record in recorded().values()] == ["agrees", "failed"]
@@ -36,14 +36,14 @@ def test_what_agreed_is_not_played_again(bitpath, asked):
     assert [(unit, steps, seed) for unit, _, _, steps, seed in asked[3:]] == [("ups", 30, 8), ("ups", 31, 0)]
 
 
-def test_what_agreed_is_played_again_with_other_sources(bitpath, asked, monkeypatch):
+def test_an_agreement_is_repeated_with_other_sources(bitpath, asked, monkeypatch):
     bitpath("agree", "ups", "--no-netlist")
     monkeypatch.setattr(known, "_sources", lambda unit: {"sources": "others"})
     bitpath("agree", "ups", "--no-netlist")
     assert len(asked) == 2
 
 
-def test_what_agreed_while_sources_changed_is_played_again(bitpath, asked, monkeypatch):
+def test_an_agreement_is_repeated_if_sources_changed_meanwhile(bitpath, asked, monkeypatch):
     monkeypatch.setattr(known, "_sources", lambda unit: {"sources": "before"})
     monkeypatch.setattr(known, "_sources_now", lambda unit: {"sources": "after"})
     for _ in range(2):

@@ -26,7 +26,7 @@ def test_clauses_hold_where_the_first_output_is_1():
     assert graph.clauses() == "p cnf 3 4\n-3 1 0\n-3 -2 0\n3 -1 2 0\n-3 0\n"
 
 
-def test_a_file_that_is_none_is_refused():
+def test_an_invalid_file_is_refused():
     with pytest.raises(ValueError, match="no binary AIGER file"):
         read(b"aag 1 1 0 0 0\n")
     with pytest.raises(ValueError, match="1 of 3 outputs"):

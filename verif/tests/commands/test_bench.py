@@ -124,7 +124,7 @@ def test_without_numba_the_other_tiers_are_timed(monkeypatch):
     assert not any(", fast" in name for name in found)
 
 
-def test_the_table_shows_what_has_no_ratio():
+def test_the_table_shows_items_without_a_ratio():
     console = Console(record=True, width=200)
     config = {"shape": [2, 3], "format": "mx9", "array": {"rows": 4}, "digest": "abc"}
     record = dict(zip(FIELDS, ("large m, rate", "m", 1234.5, "M MAC/s", None, None, 2, config), strict=True))

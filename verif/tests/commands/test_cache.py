@@ -77,7 +77,7 @@ def test_a_changed_source_is_rebuilt(copy):
         run(built, "toy_bench", tests="good", env={"PYTHONPATH": str(TOY)})
 
 
-def test_what_is_edited_while_it_is_emitted_is_not_taken(copy):
+def test_an_edit_during_emission_is_not_cached(copy):
     """An edit during emission: the imported design runs, and is not cached under the edited source's key."""
 
     import toy_design
@@ -116,7 +116,7 @@ def test_a_broken_build_is_never_reused(copy, monkeypatch):
 
 
 @pytest.mark.simulator
-def test_what_other_scripts_built_is_built_anew(copy, monkeypatch):
+def test_a_build_of_another_script_is_rebuilt(copy, monkeypatch):
     script = copy / "script.py"
     script.write_text("first")
     monkeypatch.setattr(building, "SCRIPTS", (script,))

@@ -75,7 +75,7 @@ def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
     ],
     ids=["empty", "cut", "binary", "deep", "long", "twice", "list", "unknown"],
 )
-def test_a_configuration_file_that_is_none(bitpath, tmp_path, content, says):
+def test_an_invalid_configuration_file_is_refused(bitpath, tmp_path, content, says):
     (tmp_path / "config.json").write_bytes(content)
     status, out, err = bitpath("emit", "unpacker", "--config", "config.json", "--out", "verilog")
     assert (status, out) == (1, "")
@@ -124,7 +124,7 @@ def summary(tmp_path):
     return json.loads(file.read_text())
 
 
-def test_a_whole_run_is_believed(monkeypatch, tmp_path):
+def test_a_complete_run_passes(monkeypatch, tmp_path):
     assert run_with(monkeypatch, tmp_path).compared == 7
     assert summary(tmp_path)["values"] == {"a": 3, "b": 4}
 
@@ -143,7 +143,7 @@ def test_a_whole_run_is_believed(monkeypatch, tmp_path):
     ],
     ids=["none", "cut", "empty", "records cut", "records garbled", "records lost", "crashed", "killed"],
 )
-def test_a_run_that_is_not_whole_is_not_believed(monkeypatch, tmp_path, given, says):
+def test_an_incomplete_run_fails(monkeypatch, tmp_path, given, says):
     with pytest.raises(SimulationError, match=f"^unpacker on icarus, seed 1: .*{says}"):
         run_with(monkeypatch, tmp_path, **given)
     assert summary(tmp_path)["compared"] == 0
@@ -151,7 +151,7 @@ def test_a_run_that_is_not_whole_is_not_believed(monkeypatch, tmp_path, given, s
 
 @pytest.mark.parametrize("name", ["a", "sub/b"])
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: os.truncate(file, 1)], ids=["lost", "cut"])
-def test_what_was_built_and_damaged_is_built_again(tmp_path, name, damage):
+def test_a_damaged_build_is_rebuilt(tmp_path, name, damage):
     made = []
 
     def make(folder):
@@ -179,7 +179,7 @@ def test_a_garbled_stamp_is_no_stamp(tmp_path, stamp):
 
 
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\x00", b"[1, 2]", b"3", b'{"value": 2, "a lo', b"null"])
-def test_a_garbled_line_costs_nothing_but_itself(tmp_path, garbage):
+def test_a_garbled_line_loses_only_itself(tmp_path, garbage):
     path = tmp_path / "file.jsonl"
     journal.append(path, {"value": 1})
     with path.open("ab") as file:

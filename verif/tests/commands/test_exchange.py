@@ -26,7 +26,7 @@ def test_golden_executes_the_program_that_the_bench_reads(machine, options, tmp_
     assert np.array_equal(machine.run_program(read_input()), machine.run_plan(program))
 
 
-def test_the_last_share_is_written_however_soon_it_comes(tmp_path, monkeypatch):
+def test_the_last_share_is_always_written(tmp_path, monkeypatch):
     now = 100.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     path, shown = tmp_path / "share.json", []

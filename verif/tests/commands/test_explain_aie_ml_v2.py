@@ -132,7 +132,7 @@ def test_zero_codes_that_erase_an_accumulator_are_shown():
         ),
     ],
 )
-def test_what_decides_is_shown(arguments, lines):
+def test_the_deciding_bits_are_shown(arguments, lines):
     text = explain("--format", "bf16", *arguments).output
     assert {name: value_of(text, name) for name in lines} == lines
 
@@ -204,7 +204,7 @@ def test_integer_matrices_are_explained(tmp_path, fmt):
     assert value_of(text, "result") == str(int(a[2] @ b[:, 1]))
 
 
-def test_a_chain_of_nothing_is_refused():
+def test_an_empty_chain_is_refused():
     with pytest.raises(ValueError, match="steps must hold at least one instruction, not none"):
         explain_chain([])
 

@@ -27,7 +27,7 @@ SHAPE = "4x128x4"
         ([(3, 1), (2, 2), (1, 3), (2.5, 2)], [True, True, True, False]),
     ],
 )
-def test_the_front_is_what_nothing_beats(costs, on):
+def test_the_front_has_only_undominated_points(costs, on):
     assert pareto(costs) == on
 
 

@@ -35,7 +35,7 @@ def test_a_report_stays_as_it_was(bitpath):
     assert "old" not in json.loads(file.read_text())[0]
 
 
-def test_a_text_is_written_whole_or_not_at_all(tmp_path):
+def test_a_text_is_written_atomically(tmp_path):
     file = tmp_path / "file"
     (tmp_path / f"file.{os.getpid()}.partial").symlink_to(FULL)
     with pytest.raises(OSError, match="No space left"):

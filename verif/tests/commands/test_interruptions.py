@@ -126,7 +126,7 @@ def test_a_time_limit_ends_the_whole_group(tmp_path):
     assert_ended(pids(log))
 
 
-def test_what_outlives_its_parent_ends_too(tmp_path):
+def test_orphans_end_too(tmp_path):
     log = tmp_path / "log"
     assert process.run_logged(["sh", "-c", "sleep 300 & echo $!"], env=os.environ, log=log, timeout=60) == 0
     assert_ended(pids(log))
@@ -137,7 +137,7 @@ def test_the_status_is_the_command_s_own(tmp_path, script, status):
     assert process.run_logged(["sh", "-c", script], env=os.environ, log=tmp_path / "log", timeout=60) == status
 
 
-def test_an_interrupted_removal_leaves_nothing_that_is_taken(tmp_path, monkeypatch):
+def test_an_interrupted_removal_leaves_no_usable_build(tmp_path, monkeypatch):
     """A new key clears the folder; after an interruption during that, the old key is used again."""
     folder = tmp_path / "made"
 

@@ -12,7 +12,7 @@ def test_records_come_back_in_order(tmp_path):
     assert path.read_text().count("\n") == 3
 
 
-def test_a_line_that_was_cut_costs_nothing_but_itself(tmp_path):
+def test_a_truncated_line_loses_only_itself(tmp_path):
     path = tmp_path / "file.jsonl"
     journal.append(path, {"value": 1})
     with path.open("a") as file:

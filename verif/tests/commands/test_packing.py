@@ -37,14 +37,14 @@ def test_as_amaranth_lays_fields_out():
         assert pack(LAYOUT, unpack(LAYOUT, bits)) == bits
 
 
-def test_what_is_packed_already_is_taken_as_it_is():
+def test_packed_fields_are_accepted():
     pairs = [{"small": 1, "number": -1}, pack(Pair, {"small": 2, "number": 3})]
     assert pack(LAYOUT, {"pairs": pairs}) == pack(LAYOUT, {"pairs": [pairs[0], {"small": 2, "number": 3}]})
     with pytest.raises(ValueError, match=r"^payload is 256, allowed are 0 to 255$"):
         pack(Pair, 256)
 
 
-def test_what_is_left_out_is_zero():
+def test_missing_fields_are_zero():
     assert pack(LAYOUT, {}) == 0
     assert pack(Pair, {"number": -1}) == 0b11111_000
     assert pack(data.ArrayLayout(4, 3), [1, 2]) == 0x21
@@ -61,6 +61,6 @@ def test_what_is_left_out_is_zero():
         (data.ArrayLayout(4, 1), [1, 2], "payload has a field 1, known are 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(shape, fields, message):
+def test_values_that_do_not_fit_are_refused(shape, fields, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         pack(shape, fields)

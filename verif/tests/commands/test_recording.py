@@ -34,7 +34,7 @@ class Recording:
         recorder.cycles += 1
 
 
-def test_what_is_compared_at_the_falling_edge_is_compared_in_its_cycle(tmp_path):
+def test_a_comparison_at_the_falling_edge_counts_in_its_cycle(tmp_path):
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"))
     recording.cycle(("110", "1"), [(10, "o"), (11, "flag")], [(10, "o", 6, 3), (11, "flag", 0, 1)])
@@ -42,7 +42,7 @@ def test_what_is_compared_at_the_falling_edge_is_compared_in_its_cycle(tmp_path)
     assert recording.recorder.looks == {(1, 0): COMPARED, (1, 1): READ}
 
 
-def test_what_is_read_between_two_edges_may_be_of_either_cycle(tmp_path):
+def test_a_read_between_two_edges_counts_in_both_cycles(tmp_path):
     """A read between two edges, say after the rising edge at 5, counts for both cycles; a comparison counts for neither."""
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"), [(0, "flag")])
@@ -50,7 +50,7 @@ def test_what_is_read_between_two_edges_may_be_of_either_cycle(tmp_path):
     assert recording.recorder.looks == {(0, 0): READ, (1, 0): READ, (0, 1): COMPARED}
 
 
-def test_a_scoreboard_of_what_was_not_read_there_says_nothing(tmp_path):
+def test_a_comparison_without_a_read_does_not_count(tmp_path):
     recording = Recording(tmp_path)
     recording.cycle(("101", "0"), [(0, "o")])
     recording.cycle(("101", "0"), (), [(10, "o", 5, 3)])

@@ -62,7 +62,7 @@ def test_the_last_run_counts_and_the_worst_parameter(reports):
     assert results.over(found) == Result(results.MISSING, 2, 4)
 
 
-def test_a_result_older_than_the_sources_is_none(reports):
+def test_a_stale_result_does_not_count(reports):
     leave_run("old", [], age=YEAR)
     assert results.latest_results().tests["tb_psum::flags"] == Result(results.STALE)
     leave_run("new", [], sim="verilator")
@@ -122,7 +122,7 @@ def test_a_report_of_another_form_is_not_read(reports, bitpath, text):
     assert "formal.json is not whole; nothing was taken from it" in " ".join(out.split())
 
 
-def test_a_record_older_than_the_sources_is_shown_apart(reports, bitpath, monkeypatch):
+def test_a_stale_record_is_shown_separately(reports, bitpath, monkeypatch):
     new = {"unit": "psum", "vectors": 1000, "mismatches": 0, "began": time.time() + 60}
     write_records(reports / "deep.json", [new, {**new, "vectors": 7, "began": 1.0}])
     write_records(reports / "mutation.json", [{"unit": "psum", "mutants": 9, "killed": 9, "equivalent": 0}])
@@ -136,7 +136,7 @@ def test_a_record_older_than_the_sources_is_shown_apart(reports, bitpath, monkey
         assert f"{name}: {results.STALE}" in out
 
 
-def test_what_is_not_whole_is_said_and_not_read(reports, bitpath):
+def test_a_damaged_file_is_reported_and_not_read(reports, bitpath):
     run = leave_run("cut", [])
     os.truncate(run, 20)
     (reports / "test.xml").write_text(JUNIT[:-20])
@@ -174,7 +174,7 @@ def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, br
     assert bitpath("report")[0] == 0
 
 
-def test_what_other_commands_found_stands_beside_the_plans(reports, bitpath, monkeypatch):
+def test_results_of_other_commands_are_shown_with_the_plans(reports, bitpath, monkeypatch):
     proved = Property(
         "a", "trainium3.psum", "says", state=lambda claim: None, sabotage=Sabotage("trainium3/array/psum.py", "a", "b")
     )
@@ -208,7 +208,7 @@ def test_what_other_commands_found_stands_beside_the_plans(reports, bitpath, mon
         assert text in row
 
 
-def test_records_are_written_whole(tmp_path):
+def test_records_are_written_atomically(tmp_path):
     path = tmp_path / "reports" / "run.json"
     write_records(path, [{"a": 1}])
     assert json.loads(path.read_text()) == [{"a": 1}]

@@ -13,18 +13,18 @@ def file(tmp_path):
     return tmp_path / "reports" / "some.json"
 
 
-def test_new_records_stand_beside_the_others(file):
+def test_new_records_are_added_to_the_others(file):
     assert reports.merge([{"name": "a", "value": 1}, {"name": "b", "value": 2}], file)
     found = reports.merge([{"name": "a", "value": 3}], file)
     assert found == json.loads(file.read_text()) == [{"name": "b", "value": 2}, {"name": "a", "value": 3}]
 
 
-def test_records_are_told_apart_by_their_key(file):
+def test_records_are_distinguished_by_their_key(file):
     reports.merge([{"unit": "dot16", "name": "a"}], file, "unit")
     assert len(reports.merge([{"unit": "ups", "name": "a"}], file, "unit")) == 2
 
 
-def test_what_is_not_kept_goes(file):
+def test_unneeded_files_are_removed(file):
     reports.merge([{"name": "old", "began": 5.0}, {"name": "new", "began": 7.0}, {"name": "undated"}], file)
     assert [each["name"] for each in reports.merge([], file, keep=reports.began_since(6.0))] == ["new"]
 

@@ -60,7 +60,7 @@ def test_a_slice_of_the_layer(bitpath, tmp_path):
 
 
 @pytest.mark.simulator
-def test_every_machine_where_none_is_named(bitpath, monkeypatch):
+def test_every_machine_runs_by_default(bitpath, monkeypatch):
     """One format of each machine; run.json lists them in the machines' order."""
     monkeypatch.setattr(trainium3_matmul, "FORMATS", {"mxfp4": trainium3_matmul.FORMATS["mxfp4"]})
     monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))

@@ -60,7 +60,7 @@ def test_a_good_design_passes(simulator):
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
-def test_who_drives_and_who_looks_on_count_the_same(simulator):
+def test_driver_and_observer_count_the_same(simulator):
     assert run_toy(build_toy(simulator), "onlookers_agree").compared == 200
 
 
@@ -73,7 +73,7 @@ def test_who_drives_and_who_looks_on_count_the_same(simulator):
         (Received, "r v vr vr r v - vr", {"stalled": 2, "nothing offered": 1, "back to back": 1}),
     ],
 )
-def test_what_happens_at_a_stream(end, cycles, events):
+def test_stream_events_are_counted(end, cycles, events):
     """Decode a pattern: ``v`` for a cycle with valid, ``r`` for one with ready."""
     handshakes = end(valid=True, ready=True)
     for cycle in cycles.split():
@@ -112,7 +112,7 @@ def test_a_bad_run_fails(tests, says):
         run_toy(build_toy("icarus"), tests, seed=7)
 
 
-def test_what_enters_and_leaves_is_recorded(tmp_path):
+def test_inputs_and_outputs_are_recorded(tmp_path):
     """Each test has its own recording; the transferred sums are those of the transferred operands."""
     first = tmp_path / "traffic.npz"
     env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(first)}

@@ -42,7 +42,7 @@ def test_a_library_of_the_users(tmp_path, suffix):
         ("binary.lib", b"\xff\xfe\xfa", "is not a whole text file"),
     ],
 )
-def test_what_is_no_library_is_said(tmp_path, name, content, sentence):
+def test_an_invalid_library_is_an_error(tmp_path, name, content, sentence):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(sentence)):
         Flow.of(tmp_path / name)
@@ -58,7 +58,7 @@ def test_configurations_that_are_quoted_differ_and_have_their_yardsticks():
     assert all(json.loads(json.dumps(design.full_config)) == design.full_config for design in configurations.QUOTED)
 
 
-def test_the_trend_takes_what_is_new(tmp_path):
+def test_the_trend_gets_new_results(tmp_path):
     trend = tmp_path / "trend.jsonl"
     record = {"digest": "d", "flow": "f", "ge_area": 1.0, "ge_fast": 2.0, "ns_fast": 3.0, "flip_flops": 4}
     for area in (1.0, 1.0, 5.0):
@@ -138,7 +138,7 @@ def test_a_nand2_by_hand(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-def test_a_library_without_what_is_needed_is_said(tmp_path, monkeypatch):
+def test_an_incomplete_library_is_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     no_flip_flop = Flow(re.sub(r"  cell\(dff\).*?^  }\n", "", liberty(), flags=re.DOTALL | re.MULTILINE))
     design = "module t(input clk, d, output reg q); always @(posedge clk) q <= d; endmodule"
@@ -147,7 +147,7 @@ def test_a_library_without_what_is_needed_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-def test_what_was_done_is_kept_when_another_fails(tmp_path, monkeypatch):
+def test_complete_results_are_kept_if_another_fails(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     broken, good = (
         configurations.Design(name, "yardstick", YardstickConfig(count=1, a_bits=bits, b_bits=2))

@@ -30,6 +30,6 @@ def test_an_unknown_simulator_is_named():
         tools.require_simulator("vcs")
 
 
-def test_the_versions_are_those_of_what_runs():
+def test_the_versions_are_those_of_the_tools_that_run():
     assert "rev" in tools.version("verilator") or "Verilator" in tools.version("verilator")
     assert set(tools.simulator_versions("verilator")) == {"verilator", "g++", "cocotb", "python", "prefix"}

@@ -120,7 +120,7 @@ def test_a_second_emission_replaces_the_first(tmp_path):
 
 
 @pytest.mark.parametrize("obstacle", ["a folder", "a foreign file"])
-def test_what_stands_in_the_way_is_said_and_nothing_written(obstacle, tmp_path):
+def test_an_obstacle_is_reported_and_nothing_is_written(obstacle, tmp_path):
     manifest = tmp_path / "manifest.json"
     if obstacle == "a folder":
         manifest.mkdir()
