@@ -1,4 +1,4 @@
-"""Multiply-accumulate lane: products of one beat, summed with two accumulators in one fused, once-rounded addition.
+"""Multiply-accumulate lane: the products of one beat and two accumulators in one fused addition.
 
 ``o = round(+-sum(x[k] * y[k]) +- acc1 +- acc2)`` for floats and MX; integers wrap modulo 2**32::
 
@@ -22,15 +22,15 @@
 The window of the addition, with F = ``align_fraction_bits`` (20 to 26; 23 in the reference preset), whose bit 0 weighs
 ``2**(exponent - 255 - F)`` for the largest exponent code::
 
-      F+7 | F+6 ... F+2  F+1  F | F-1 ... F-14 ... F-20 ...  0 | G S
-     -----+---------------------+------------------------------+-----
-     sign |     integer bits    |        fraction bits         | guard and sticky of each summand
-          |<------------- MX block pair ------>|               | magnitude at most 64, 14 fraction bits
-          |                |<- float product ------->|         | below 4, 20 fraction bits
-          |                     |<- accumulator -------------->| below 2, 23 fraction bits
+      F+7 | F+6 ... F+1  F | F-1 ... F-14 ... F-20 ...  0 | G S
+     -----+----------------+------------------------------+-----
+     sign |  integer bits  |        fraction bits         | guard and sticky bit of each summand
+          |<------ MX block pair ------->|                | magnitude at most 64, 14 fraction bits
+          |         |<------ float product ----->|        | below 4, 20 fraction bits
+          |              |<-------- accumulator --------->| below 2, 23 fraction bits
 
-Each summand is shifted right by its distance to the largest exponent and rounded at bit 0; the sum is exact, and
-``NormalizeFp32`` rounds it once more.
+Each summand is shifted right by its distance to the largest exponent and rounded at bit 0. The sum of the rounded summands is
+exact, and ``NormalizeFp32`` rounds it once to FP32. 8 bits above the fraction hold the sum: below 128, and a sign.
 
 Latency: 4 cycles for integers and MX (from MX9's second beat), 5 for floats. Throughput: one beat a cycle; an MX9
 instruction takes two beats.

@@ -29,7 +29,7 @@ from bitpath.verif.formal.specification import leading_place, long_multiplicatio
 def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
     """Pipeline of the lane; its accumulators enter two pipeline stages before the result.
 
-    MX9's result is that of two beats, the first of which waits in a register of both lanes that is no rank.
+    MX9's result comes from two beats; the first is held in a register of both lanes outside the pipeline.
     """
     config = MacLaneConfig(modes=(mode,))
     dut = claim.place("dut", mac_lane.MacLane(config), valid=1)
