@@ -13,7 +13,7 @@ from bitpath.rtl.aie_ml_v2.cascade.config import CascadeLinkConfig
 
 
 class CascadeLink(wiring.Component):
-    """Two FIFOs in series. Latency: two cycles; throughput: one word a cycle; capacity: four words.
+    """Two FIFOs in series with a latency of two cycles, a throughput of one word a cycle and a capacity of four words.
 
     Parameters
     ----------

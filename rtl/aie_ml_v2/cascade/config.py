@@ -1,4 +1,4 @@
-"""Configurations of the cascade."""
+"""Configurations of the cascade and of its links."""
 
 from dataclasses import dataclass, field
 

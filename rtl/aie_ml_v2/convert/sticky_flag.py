@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class StickyFlag(wiring.Component):
-    """Flag ``o`` is set one cycle after ``occurs`` and cleared one cycle after ``clear``; set has priority. Reset value: 0.
+    """Flag ``o`` is set one cycle after ``occurs`` and cleared one cycle after ``clear``; set has priority; its reset value is 0.
 
     Members
     -------

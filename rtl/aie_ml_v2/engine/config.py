@@ -25,6 +25,6 @@ class AieEngineConfig:
 
     def __post_init__(self) -> None:
         for name in ("x_depth", "y_depth", "result_depth"):
-            # Results: one output tile. Operands: one step of K for as many tiles as there are accumulators.
+            # The results hold one output tile, the operands one step of K with a tile for each accumulator.
             least = self.unit.parts if name == "result_depth" else 2 * self.unit.accumulators
             require_power_of_two("aie_engine", name, getattr(self, name), max(16, least), 1 << 16)

@@ -46,7 +46,7 @@ def flight_layout(config: VectorMacConfig) -> data.StructLayout:
 
 
 class Issue(wiring.Component):
-    """Interlock; ``flights[c]`` is the instruction that writes its result in c cycles.
+    """Interlock of the instructions in flight; ``flights[c]`` writes its result in c cycles.
 
     A beat stalls on a structural hazard (its result would be written in the cycle of an earlier instruction's result). The
     first beat of an instruction stalls on a data hazard (an accumulator that it reads will not be written before its read).
