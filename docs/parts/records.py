@@ -4,11 +4,13 @@ A record is ``docs/records/NAME.toml``: ``command``, ``date``, ``machine``, opti
 ``tables`` of ``columns`` and ``rows``.
 """
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+NUMBER = re.compile(r"[<-]?[\d.,]*(e-?\d+)?( %)?")
 RECORDS = Path(__file__).resolve().parents[1] / "records"
 
 
@@ -32,7 +34,7 @@ def figures(name: str) -> dict[str, str]:
 
 def markdown(columns: list[str], rows: list[list[Any]]) -> str:
     """Format a Markdown table. Columns of numbers are right-aligned."""
-    numeric = [all(isinstance(row[place], int) for row in rows) for place in range(len(columns))]
+    numeric = [all(NUMBER.fullmatch(shown(row[place])) for row in rows) for place in range(len(columns))]
     lines = [
         columns,
         ["--:" if right else "---" for right in numeric],

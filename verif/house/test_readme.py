@@ -168,7 +168,7 @@ REPORTS = {
 def test_a_report_is_taken_into_its_record(name):
     content = take.taken(name, REPORTS[name], "one core", date(2026, 1, 2), {"minutes": 5})
     assert (content["machine"], content["date"], content["figures"]["minutes"]) == ("one core", date(2026, 1, 2), 5)
-    for table in content["tables"].values():
+    for table in content.get("tables", {}).values():
         assert {len(row) for row in table["rows"]} == {len(table["columns"])}
     assert tomllib.loads(take.text(content)) == content
 
