@@ -33,7 +33,7 @@ from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters, from_registers
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.aie_ml_v2.operands.permute import push, shuffle, shuffle_mx, vector_shift
 
-# Former names.
+# Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [

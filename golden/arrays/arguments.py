@@ -1,4 +1,4 @@
-"""Argument checks for all machines; each error is one sentence, "NAME must be ..., not ...".
+"""Argument checks for all machines; each error reads "NAME must be ..., not ...".
 
 TypeError: an argument of another type or dtype. ValueError: the type is right, the value, shape or range is not.
 Integers may be of any integer type, numpy's scalars included; bool is not an integer.

@@ -88,7 +88,7 @@ class FloatFormat:
 
     @property
     def infinity_code(self) -> int | None:
-        """Code of positive infinity; None where the format has none."""
+        """Code of positive infinity, or None if the format has no infinity."""
         return self.exponent_mask << self.fraction_bits if self.specials is Specials.IEEE else None
 
     @property

@@ -4,10 +4,10 @@ from enum import Enum
 
 
 class Rounding(Enum):
-    """The integer that a number x becomes, or the code that a value becomes, with x the value in units in the last place.
+    """Modes that round x to an integer; to round a value to a code, x is the value in units in the last place.
 
-    ``RN`` rounds to nearest, and the third letter says where a tie goes, which is an x half-way between two integers.
-    ``RT`` rounds every x that is no integer toward one side, which the third letter says. The letters: even, odd, away from
+    ``RN`` rounds to nearest; its third letter is the direction of a tie, an x half-way between two integers.
+    ``RT`` rounds every x that is not an integer in the direction of its third letter. The letters: even, odd, away from
     zero, zero, up (+infinity), down (-infinity).
     """
 
@@ -29,4 +29,4 @@ class Rounding(Enum):
 
     @classmethod
     def _missing_(cls, value: str) -> "Rounding | None":
-        return cls.RNE if value == "even" else None  # configurations once had "even"
+        return cls.RNE if value == "even" else None  # earlier configurations call RNE "even"

@@ -11,7 +11,7 @@ from bitpath.golden.formats.catalogue import (
 
 
 class Kind(Enum):
-    """Class of a code. It takes precedence over the other fields: a NaN's significand says nothing."""
+    """Class of a code; it takes precedence over the other fields: a NaN's significand has no meaning."""
 
     FINITE = "finite"
     INFINITY = "infinity"

@@ -9,7 +9,7 @@ from bitpath.golden.scalar.codec import Overflow, overflow_code
 
 
 def floor_log2(value: Fraction) -> int:
-    """Return the exponent e with ``2**e <= |value| < 2**(e + 1)``; `value` is not 0."""
+    """Return the exponent e with ``2**e <= |value| < 2**(e + 1)``, for a `value` other than 0."""
     numerator, denominator = abs(value.numerator), value.denominator
     guess = numerator.bit_length() - denominator.bit_length()  # exact or one too large
     return guess if abs(value) >= Fraction(2) ** guess else guess - 1

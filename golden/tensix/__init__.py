@@ -20,7 +20,7 @@ from bitpath.golden.tensix.operands.broadcast import broadcast_src_b
 from bitpath.golden.tensix.operands.fidelity import phases
 from bitpath.golden.tensix.operands.words import from_physical, to_physical
 
-# Former names.
+# Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
 
 __all__ = [

@@ -37,7 +37,7 @@ from bitpath.golden.trainium3.vector.tensor_reduce import tensor_reduce
 from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
 from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, rand2
 
-# Former names.
+# Former names, kept for callers of earlier releases.
 plan_matmul, plan_tiles, run_plan = matmul_program, tile_program, run_program
 
 __all__ = [

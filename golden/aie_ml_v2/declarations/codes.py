@@ -37,7 +37,7 @@ class MxFormat:
 
     @property
     def width(self) -> int:
-        """Bits of an element."""
+        """Bits of an element: sign and magnitude."""
         return self.magnitude_bits + 1
 
     @property
@@ -97,7 +97,7 @@ MX4_PADDING = MX6.width - MX4.width
 
 
 class RoundingCode(IntEnum):
-    """Rounding by the codes of the control register crRnd, under the names of the API. Ref: LLVM; UG1583."""
+    """Rounding by the codes of the control register crRnd, under the names of the API (LLVM, UG1583)."""
 
     FLOOR = 0  # toward -infinity; the state after reset
     CEIL = 1  # toward +infinity
@@ -130,7 +130,7 @@ _MODES = {
 
 
 class Saturation(IntEnum):
-    """Treatment of an integer that does not fit, by the codes of crSat. Ref: UG1583."""
+    """Treatment of an integer that does not fit, by the codes of crSat (UG1583)."""
 
     NONE = 0  # the high bits are dropped
     SATURATE = 1
@@ -172,7 +172,7 @@ LANE_BITS = (8, 16, 32)
 
 
 class VectorOp(IntEnum):
-    """Operations of the add/compare unit by LLVM's codes for integers; the names say value and mask."""
+    """Operations of the add/compare unit by LLVM's codes for integers. The comments give value; mask."""
 
     ADD = 0
     SUB = 1

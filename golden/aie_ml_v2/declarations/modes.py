@@ -267,11 +267,11 @@ CONTROL_REGISTERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """Cycles of an instruction's steps, the issue being 1. Ref: LLVM, AIE2PSGenSchedule.td.
+    """Cycles of an instruction's steps, the issue being 1, from LLVM's AIE2PSGenSchedule.td.
 
     Attributes
     ----------
-    operand_reads : cycles in which operands are read; as many cycles the front end is taken.
+    operand_reads : cycles in which operands are read; the front end is busy for that number of cycles.
     accumulator_read : when the accumulators are read.
     post_add : when products are summed.
     compare : when exponents are compared and shifts set up; None for integers.

@@ -192,7 +192,7 @@ def _accumulators(*accumulators: tuple[int | None, bool]) -> list[Term]:
 
 
 def _sum(lane: LaneTrace) -> LaneTrace:
-    """Align, add, round."""
+    """Align the terms to the largest exponent, add them and round the sum."""
     special = _special(lane.terms)
     if special is not None:
         return replace(lane, result=special)

@@ -61,7 +61,7 @@ def convert_early(
 
 
 def _round_fp32(numerics: TensixNumerics, words: np.ndarray, dropped: int, *, flush_first: bool) -> np.ndarray:
-    """Round the fraction; NaN becomes infinity, and a zero exponent +0: before the rounding too with `flush_first`."""
+    """Round the fraction, with NaN to infinity and denormals to +0; `flush_first` flushes before rounding too."""
     magnitude = words & 0x7FFFFFFF
     rounded = shift_round(np.minimum(magnitude, 0x7F800000), dropped, numerics.final_tie) << dropped
     zero = rounded >> 23 == 0
@@ -71,7 +71,7 @@ def _round_fp32(numerics: TensixNumerics, words: np.ndarray, dropped: int, *, fl
 
 
 def _round_fp16(numerics: TensixNumerics, words: np.ndarray, dropped: int) -> np.ndarray:
-    """Round the fraction; what would overflow saturates, and a denormal becomes +0 before the rounding."""
+    """Round the fraction, with overflow saturated and denormals flushed to +0 before the rounding."""
     magnitude = words & 0x7FFF
     rounded = shift_round(magnitude, dropped, numerics.final_tie) << dropped
     largest = 0x7FFF >> dropped << dropped

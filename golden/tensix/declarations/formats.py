@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 
 
 class Format(IntEnum):
-    """Data formats by the codes of the hardware's configuration fields. Ref: TT-ISA Packers/FormatConversion."""
+    """Data formats by the codes of the hardware's configuration fields (TT-ISA Packers/FormatConversion)."""
 
     FP32 = 0
     FP16 = 1
@@ -29,7 +29,7 @@ class Format(IntEnum):
 
 
 class Style(Enum):
-    """How the Matrix unit reads SrcA and SrcB. Ref: TT-ISA MVMUL."""
+    """Format as which the Matrix unit reads SrcA and SrcB (TT-ISA MVMUL)."""
 
     BF16 = "BF16"
     FP16 = "FP16"

@@ -22,8 +22,8 @@ class Masking(Enum):
 class BfpRange(Enum):
     """Treatment of a block floating-point datum whose exponent leaves the field during unpacking."""
 
-    WRAP = "wrap"  # modulo the field
-    FLUSH = "flush"  # zero of its sign
+    WRAP = "wrap"  # exponent modulo the field's range
+    FLUSH = "flush"  # zero with the datum's sign
 
 
 TIES = (Rounding.RNE, Rounding.RNA, Rounding.RNU)

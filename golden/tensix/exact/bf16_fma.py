@@ -25,17 +25,17 @@ class Normalised:
 
 def fma(x: int, y: int, z: int) -> int:
     """Return the bfloat16 code of ``x * y + z``, rounded once to nearest even."""
-    # 1. Decompose, the hidden bit attached. 2. Give denormals a leading bit too.
+    # Step 1, decompose and attach the hidden bit; step 2, normalise denormals.
     operands = [decode(BF16, code) for code in (x, y, z)]
     a, b, c = (_normalise(each.sign, each.significand, each.exponent) for each in operands)
     sign = a.sign ^ b.sign
-    # 3. Special operands: NaN and infinity.
+    # Step 3, handle special operands: NaN and infinity.
     special = _special([each.kind for each in operands], a, b, c)
     if special is not None:
         return special
-    # 4. Multiply: signs, exponents, significands.
+    # Step 4, multiply: xor the signs, add the exponents, multiply the significands.
     product, exponent = a.significand * b.significand, a.exponent + b.exponent
-    # 5. Align to the smaller exponent, which loses nothing, and add.
+    # Step 5, align to the smaller exponent, which loses no bits, and add.
     if product == 0 and c.significand == 0:
         return BF16.sign_mask if sign and c.sign else 0
     lowest = min(each for each, significand in ((exponent, product), (c.exponent, c.significand)) if significand)
@@ -45,7 +45,7 @@ def fma(x: int, y: int, z: int) -> int:
             total += (-1) ** negative * (significand << weight - lowest)
     if total == 0:
         return 0
-    # 6. Normalise to 8 bits, or fewer for a denormal. 7. Round to nearest even.
+    # Step 6, normalise to 8 bits, or fewer for a denormal; step 7, round to nearest even.
     return _round(int(total < 0), abs(total), lowest)
 
 

@@ -61,7 +61,7 @@ class Dot16Trace:
 
     @property
     def result(self) -> int:
-        """The resulting Dst word."""
+        """The Dst word after accumulation and rounding."""
         return self.accumulation.result
 
 

@@ -32,7 +32,7 @@ class MatmulFormat:
 
     @property
     def stored(self) -> Format:
-        """The format in L1."""
+        """The format in L1, where TF32 operands are stored as FP32."""
         return Format.FP32 if self.register is Format.TF32 else self.register
 
 

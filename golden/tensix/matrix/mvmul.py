@@ -252,7 +252,7 @@ def dot_sums(
     sums = []
     for start in range(0, COLUMNS, numerics.group):
         k = slice(start, start + numerics.group)
-        # [n, row, k, column]
+        # Terms have the shape [n, row, k, column].
         exponent = b_exponent[:, :, k, np.newaxis] + a.exponent[:, np.newaxis, k, :]
         product = signed_b[:, :, k, np.newaxis] * signed_a[:, np.newaxis, k, :]
         is_zero = exponent < ANY_ZERO

@@ -38,15 +38,15 @@ class EpsPlacement(Enum):
 class QuantType(Enum):
     """Source of the quantisation scale."""
 
-    ROW = "row"  # the row's absolute maximum
-    STATIC = "static"  # given, one for each partition
+    ROW = "row"  # absolute maximum of the row
+    STATIC = "static"  # an argument, one scale for each partition
 
 
 class SumOrder(Enum):
-    """How the squares of a row are added."""
+    """Order and rounding in which the squares of a row are added."""
 
     SERIAL = "serial"  # in FP32 from the first element on, rounding every sum
-    EXACT = "exact"  # exactly, rounded once
+    EXACT = "exact"  # the exact sum, rounded once
 
 
 @dataclass(frozen=True, kw_only=True)

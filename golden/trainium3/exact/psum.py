@@ -38,7 +38,7 @@ def psum_write(
         raise ValueError(f"rounding must be RNE or SR, not {rounding.name}")
     if not 0 <= random_bits < 1 << 16:
         raise ValueError(f"random_bits must be 0 to 65535, not {random_bits}")
-    incoming = convert(incoming, FP32, FP32)  # one NaN for all
+    incoming = convert(incoming, FP32, FP32)  # every NaN becomes the canonical one
     total = incoming if present is None else add(incoming, convert(present, destination, FP32))
     if destination is FP32:
         return total

@@ -59,5 +59,5 @@ def uniform(word: int, low: int, high: int) -> int:
     Each of the three operations is rounded. The result can be `high` where that rounding goes up.
     """
     width = add(high, low ^ FP32.sign_mask)
-    u = round_to_format(Fraction(word >> 8, 1 << 24), FP32)  # exact
+    u = round_to_format(Fraction(word >> 8, 1 << 24), FP32)  # exact: u has 24 bits
     return add(low, multiply(width, u))

@@ -161,6 +161,6 @@ def _wide_step(a, b, c, d, partial):
     total, error = two_sum(to_odd(total, error), h3)
     total, error = two_sum(to_odd(total, error), h4)
     total = to_odd(total, error)
-    # A zero sum is -0 where all terms are, as the plain sum is then and only then; what is not finite is the plain sum.
+    # The plain sum has the right sign of a zero sum (-0 only if all terms are -0) and the right infinity or NaN.
     total = plain if (plain == 0.0) & (total == 0.0) else total + 0.0
     return np.float32(total if plain - plain == 0.0 else plain)

@@ -91,7 +91,7 @@ def rmsnorm_quant(
     eps, lower_bound = eps_of(eps), _lower_bound_of(lower_bound)
     check_norm_options(eps_placement, sum_order)
     rows = hidden.reshape(-1, hidden.shape[-1])
-    factors = None if in_scale is None else reciprocal(in_scale)  # once, before all tiles
+    factors = None if in_scale is None else reciprocal(in_scale)  # computed once for all tiles
 
     def run_tile(first: int, last: int) -> np.ndarray:
         tile = load_tile(rows[first:last])

@@ -81,7 +81,7 @@ def exponential_of(values: np.ndarray, max_value: np.ndarray, numerics: Exponent
     fraction = u & (1 << bits) - 1
     r = fraction & (1 << bits - table_bits) - 1
     v = r * ln2(numerics) >> bits
-    past_one = v + (v * v >> bits + 1)  # p without its 1
+    past_one = v + (v * v >> bits + 1)  # p - 1: the leading 1 is left out
     table = np.array(power_table(numerics))[fraction >> bits - table_bits]
     dropped = max(2 * bits - numerics.power_bits, 0)
     y = (table << bits - dropped) + (table * past_one >> dropped)

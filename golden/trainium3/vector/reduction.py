@@ -69,7 +69,7 @@ def exact_sum(values: np.ndarray) -> np.ndarray:
     ).reshape(-1, _BINS)
     totals = np.array([_to_odd(row) for row in bins])
     with np.errstate(invalid="ignore"):
-        special = np.where(finite, np.float32(0), values).sum(axis=1, dtype=np.float32)  # infinity, NaN or 0
+        special = np.where(finite, np.float32(0), values).sum(axis=1, dtype=np.float32)  # infinity or NaN, 0 if finite
     negative_zero = (codes == FP32.sign_mask).all(axis=1)
     rounded = encode_array(FP32, np.where(negative_zero, -0.0, totals)).astype(np.uint32).view(np.float32)
     return fp32.one_nan(np.where(special == 0, rounded, special))

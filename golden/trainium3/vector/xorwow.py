@@ -132,7 +132,7 @@ def rand2(
     check_instance("source", source, Xorwow)
     dtype = output_dtype(dtype)
     low, high = (read_operand(name, each, source.lanes) for name, each in (("low", low), ("high", high)))
-    u = (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)  # exact
+    u = (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)  # exact: u has 24 bits
     return fp32.write(fp32.add(low, fp32.multiply(fp32.subtract(high, low), u)), dtype)
 
 
