@@ -126,7 +126,7 @@ BAD_MATRICES = {
         (own("--slice", "1x1x1", a="vector.npy"), "--a: vector.npy has shape (130,); two dimensions"),
         (own(a="stack.npy"), "--a: stack.npy has shape (2, 5, 130); two dimensions"),
         (own(a="none.npy"), "--a: none.npy has shape (5, 0); two dimensions"),
-        (own(a="deep.npy"), "b has 130 rows; 131 are allowed, as many as a has columns"),
+        (own(a="deep.npy"), "b must have 131 rows, as many as a has columns, not 130"),
         (own(b="nan.npy"), "b holds NaN, which float4_e2m1fn cannot express"),
         (("test-sim", "nosuch"), "unknown unit 'nosuch', known are quad_mx_dot"),
         (("nosuch",), "No such command 'nosuch'"),
