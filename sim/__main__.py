@@ -1,4 +1,4 @@
-"""The ``bitpath`` command."""
+"""Entry point of the ``bitpath`` command line."""
 
 import errno
 import importlib
@@ -13,7 +13,7 @@ from bitpath.sim import commands
 from bitpath.sim.engine.errors import SimulationError
 
 USER_ERRORS = (ValueError, TypeError, OSError, SimulationError)
-"""What our layers raise with a sentence for the user: bad input, a missing tool or file, a simulation that failed."""
+"""Errors whose message is meant for the user: bad input, a missing tool or file, a failed simulation."""
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -21,7 +21,7 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _Commands(click.Group):
-    """The modules of :mod:`bitpath.sim.commands`, imported when they are asked for; test_sim is the command test-sim."""
+    """Commands, one a module of :mod:`bitpath.sim.commands`, imported on use; module test_sim is the command test-sim."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
@@ -39,9 +39,9 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command. A user's mistake is one sentence and status 1; BITPATH_DEBUG=1 shows where it was raised.
+    """Run the command line; a user's mistake prints one sentence and exits with 1, with BITPATH_DEBUG=1 a traceback.
 
-    A request to end is Ctrl-C by another name: what was started ends too, and what is half written goes.
+    SIGTERM and SIGHUP act like Ctrl-C: child processes end too, and half-written files are removed.
     """
     for request in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, signal.default_int_handler)
@@ -51,7 +51,7 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        # Without click's lines on usage: the sentence says what is allowed.
+        # Omit click's usage lines: the error sentence names the accepted values.
         click.echo(f"bitpath: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
     except click.Abort:

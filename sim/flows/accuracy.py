@@ -8,7 +8,7 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_RMSNORM_QUANT
 
 
 def accuracy(result: np.ndarray, reference: np.ndarray) -> dict[str, float | None]:
-    """Fields of a report; None where the result or the reference is not finite everywhere.
+    """Return the error measures of a report, or None for each if result or reference is not finite everywhere.
 
     Parameters
     ----------

@@ -14,11 +14,11 @@ from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.flows.matmul import MatmulRun
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16")
-"""What runs when nothing is said."""
+"""Formats that run by default."""
 ALL_FORMATS = (*MX_FORMATS, *FLOAT_FORMATS)
 FORMAT_NAMES = ", ".join(ALL_FORMATS)
 SIZES = ("lanes",)
-"""What `engine_for` takes."""
+"""Options of `engine_for`."""
 SLICES = {"icarus": "8x64x32"}
 """The slice of the layer that a slow simulator runs by default."""
 
@@ -31,7 +31,7 @@ ENGINES = {
 
 
 def formats_of(format_name: str) -> str:
-    """The format of that name; ValueError names the known ones. The layer is one of floats, so integers are not."""
+    """Return the format of that name; raise ValueError for others, also integers, since the layer has floats."""
     if format_name not in ALL_FORMATS:
         raise ValueError(f"format is {format_name!r}; aie_ml_v2 has {FORMAT_NAMES}")
     return format_name

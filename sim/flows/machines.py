@@ -24,7 +24,7 @@ from bitpath.sim.flows import (
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What commands know of a machine.
+    """Flows, presets and texts that the commands use for a machine.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A matmul through golden and through RTL, compared: what the machines' matmul flows share.
+"""Runs a matmul in golden and in RTL and compares both; shared by the machines' matmul flows.
 
 A matmul's journey, the same on all machines:
 
@@ -91,7 +91,7 @@ class MatmulRun:
         raise NotImplementedError
 
     def compare(self, console: Console) -> Outcome:
-        """Multiply both ways.
+        """Multiply in golden and in RTL, and return both results.
 
         Raises
         ------

@@ -15,7 +15,7 @@ LAYER = Path(bitpath.verif.__file__).parent / "vectors" / "minilm_layer2.npz"
 
 
 def _arrays(*names: str) -> list[np.ndarray]:
-    """Of the layer's file; ValueError where it is damaged."""
+    """Read arrays of the layer's file; raise ValueError if it is damaged."""
     try:
         with LAYER.open("rb") as content, np.load(content) as file:
             return [file[name] for name in names]
@@ -36,7 +36,7 @@ def normalised_layer() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
-    """The user's matrices where both are given, the layer's where none is; ValueError for one alone."""
+    """Return the user's matrices, or the layer's if neither is given; raise ValueError for only one."""
     if (a is None) != (b is None):
         raise ValueError(f"--{'b' if b is None else 'a'} is missing; --a and --b go together")
     return layer() if a is None else (load("--a", a), load("--b", b))
@@ -57,7 +57,7 @@ def load(option: str, path: Path) -> np.ndarray:
     except OSError as error:
         raise OSError(f"{option}: {path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, SyntaxError, MemoryError, tokenize.TokenError):
-        # What a damaged header or a length that is not there leads to.
+        # numpy raises these for a damaged header or missing data.
         raise ValueError(f"{option}: {path} is not a whole .npy file") from None
     if matrix.dtype not in (np.float16, np.float32):
         raise TypeError(f"{option}: {path} holds {matrix.dtype}; float32 and float16 are allowed")
@@ -78,7 +78,7 @@ def cut(a: np.ndarray, b: np.ndarray, wanted: str) -> tuple[np.ndarray, np.ndarr
 
 
 def extents(wanted: str, largest: tuple[int, ...], pattern: str, example: str) -> tuple[int, ...]:
-    """The numbers of a slice; ValueError unless there are as many as ``largest`` has, from 1 to those."""
+    """Return the extents of a slice; raise ValueError unless each is from 1 to its entry of ``largest``."""
     if not re.fullmatch("x".join([r"\d+"] * len(largest)), wanted):
         raise ValueError(f"--slice is {wanted!r}; {pattern} is allowed, for example {example}")
     numbers = tuple(map(int, wanted.split("x")))

@@ -23,7 +23,7 @@ class Outcome:
 
     Attributes
     ----------
-    before : what led to the results and was compared too, RTL's and golden's; None where there is nothing.
+    before : intermediate results that were compared too, RTL's and golden's, or None.
     """
 
     rtl: np.ndarray
@@ -37,14 +37,13 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
 
     Parameters
     ----------
-    bench : its module.
-    title : of the progress bar, before the unit's name.
-    content : what the bench reads by `exchange.read_input`.
+    bench : module name of the bench.
+    title : text of the progress bar, before the unit's name.
+    content : input that the bench reads with `exchange.read_input`.
 
     Returns
     -------
-    What the bench left; ``cycles`` among it, those that the unit took: of its own busy counter where it has one, else
-    those until its last result.
+    Arrays that the bench wrote. ``cycles`` is the unit's busy counter if it has one, else the cycles until its last result.
 
     Raises
     ------
@@ -58,7 +57,7 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
                 built,
                 bench,
                 seed=0,
-                # What comes out is compared here, with all of golden's results.
+                # The caller compares the results with golden's.
                 min_compared=0,
                 env={name: str(path) for name, path in files.items()},
                 timeout=RUN_SECONDS,

@@ -1,4 +1,4 @@
-"""A progress bar for a run whose share of work done stands in a file."""
+"""Progress bars: one follows calls, the other the share of finished work in a file."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ def _bar(console: Console) -> Progress:
 
 @contextmanager
 def counted_progress(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar that follows calls with what is done and all there is to do, as golden's matmuls make them."""
+    """Show a bar that follows calls with the work done and the total, as golden's matmuls make them."""
     with _bar(console) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""What a run shows and saves."""
+"""Prints and saves the results of a run."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from rich.table import Table
 from bitpath.sim.flows.outcome import Outcome, codes
 
 SHOWN = 20
-"""Mismatches shown."""
+"""Largest number of mismatches shown."""
 
 COLUMNS = {
     "machine": "machine",

@@ -14,11 +14,11 @@ from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.flows.matmul import MatmulRun
 
 FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
-"""What runs when nothing is said."""
+"""Formats that run by default."""
 
 FLOAT_FORMATS = tuple(name for name in ELEMENT_FORMATS if name != "int8")
 SIZES = ("rows", "cols")
-"""What `engine_for` takes."""
+"""Options of `engine_for`."""
 FIDELITIES = {fidelity.value.lower(): fidelity for fidelity in Fidelity}
 FORMAT_NAMES = f"{', '.join(FLOAT_FORMATS)}, each followed by _{', _'.join(FIDELITIES)}"
 SLICES = {"icarus": "32x64x32"}
@@ -48,7 +48,7 @@ def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = No
 
 
 class Run(MatmulRun):
-    """A product cut into tiles; made at once, so that mistakes show before any simulation. Dst has 32 bits.
+    """A matmul cut into tiles, with a 32-bit Dst; the constructor makes it, so mistakes show before any simulation.
 
     Raises
     ------

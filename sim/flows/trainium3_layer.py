@@ -105,7 +105,7 @@ class Run(MatmulRun):
         return replace(outcome, before=(rtl, golden))
 
     def _quantise(self, console: Console, built: Built, tile: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
-        """What QuantizeMX in RTL makes of a bfloat16 tile [P, F, 4]: elements and scales; and its cycles."""
+        """Quantise a bfloat16 tile [P, F, 4] with QuantizeMX in RTL; return elements and scales, and the cycles."""
         element = MX_FORMATS[self.formats[0]].element
         mode = Mode(BF16, element, ScaleRule.OCP)
 

@@ -21,7 +21,7 @@ FORMATS = {
 """Formats of activations and weights; with mxfp4 the weights alone have it, since QuantizeMX makes FP8 only."""
 FORMAT_NAMES = ", ".join(FORMATS)
 SIZES = ("rows", "cols")
-"""What `engine_for` takes."""
+"""Options of `engine_for`."""
 SLICES = {"icarus": "8x128x8"}
 """The slice of the layer that a slow simulator runs by default."""
 

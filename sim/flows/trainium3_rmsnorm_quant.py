@@ -21,9 +21,9 @@ FORMATS = ("row", "static")
 """Quantisation types: a scale of each row's own, or one given for each partition."""
 FORMAT_NAMES = ", ".join(FORMATS)
 SIZES = ("lanes",)
-"""What `engine_for` takes."""
+"""Options of `engine_for`."""
 SLICES = {"icarus": "2x48"}
-"""What a slow simulator does of the layer when nothing is said."""
+"""The slice of the layer that a slow simulator runs by default."""
 ENGINES = {
     "verilator": RmsNormQuantConfig(lanes=8, max_row_length=1024),
     "icarus": RmsNormQuantConfig(lanes=2, max_row_length=64),
@@ -78,7 +78,7 @@ class Run:
             self.in_scale = np.full((128, 1), largest / limit, np.float32)
 
     def compare(self, console: Console) -> Outcome:
-        """Quantise both ways.
+        """Quantise in golden and in RTL, and return both results.
 
         Raises
         ------

@@ -88,7 +88,7 @@ def quantize_row_static(numerics: RmsNormQuantNumerics, row: Sequence[int], in_s
     largest = round_to_format(Fraction(numerics.output_range), FP32)
     codes = []
     for code in row:
-        product = fp32.add(fp32.multiply(fp32.convert(code, numerics.compute, FP32), factor), 0)  # adding 0 turns -0 into +0
+        product = fp32.add(fp32.multiply(fp32.convert(code, numerics.compute, FP32), factor), 0)  # -0 + 0 gives +0
         clamped = fp32.maximum(fp32.minimum(_through(numerics, product), largest), largest | FP32.sign_mask)
         codes.append(fp32.convert(clamped, FP32, numerics.output))
     return codes

@@ -23,22 +23,22 @@ from bitpath.verif.kit.recording import recordings
 
 REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
-"""Those that are held to Amaranth's simulator."""
+"""Engines compared with Amaranth's simulator."""
 REPLAY = "BITPATH_REPLAY"
 REPLAY_BENCH = "bitpath.verif.kit.tb_replay"
 READING_STEPS = 32
-"""For so many steps every input is 1 before all else, reset among them: memories are read, for whose read ports Verilog says
-no first value, and what came out of them before has left the pipelines behind them."""
+"""Steps before the replay with every input at 1, reset included. They read the memories, whose read ports have no reset value
+in Verilog, and flush the undefined values out of the pipelines."""
 RECORD_SECONDS = 1800
-"""Limit on the bench, which is slower where it is recorded."""
+"""Time limit of a bench run with recording, which slows it down."""
 REPLAY_SECONDS = 2 * 3600
 """Limit on a replay by a simulator."""
 Steps = list[list[int]]
-"""Of each step the inputs, in the order of their ports."""
+"""Input values of each step, in the order of the ports."""
 Widths = dict[str, int]
-"""Of ports, by name."""
+"""Bit widths of ports, by name."""
 Answers = list[list[reference.Answer]]
-"""Of each step the outputs."""
+"""Output values of each step."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Agreement:
 
     Attributes
     ----------
-    unit, digest : which unit, in which configuration.
-    engines : all of them, Amaranth's simulator first.
-    steps : that each was given: cycles, or moments of a unit without a clock.
-    values : of outputs that each gave, and that were compared.
-    seed : of the bench whose inputs they are.
+    unit, digest : name of the unit and digest of its configuration.
+    engines : names of the engines, Amaranth's simulator first.
+    steps : number of steps played: cycles, or input changes of a unit without a clock.
+    values : number of output values compared on each engine.
+    seed : seed of the recorded bench.
     """
 
     unit: str
@@ -81,9 +81,9 @@ def agree(
     ----------
     tests, seed : of the bench, as :func:`bitpath.sim.engine.runner.run` has them.
     cases : random cases of a test, unless coverage takes fewer.
-    steps : so many of each of its tests, if it has them; of one test as many as it takes for an output stream that would
-        have no payload otherwise, or for a part of an output that would not be valid, and as many more.
-    gates_of : what makes the netlist.
+    steps : largest number of steps of each test. One test is extended until every output stream has a payload and every part
+        of an output has been valid, plus this number of steps.
+    gates_of : function that makes the netlist.
     recorded_on : the simulator that runs the bench.
 
     Raises

@@ -46,13 +46,13 @@ class Netlist:
 
     Attributes
     ----------
-    nets : how many.
+    nets : number of nets.
     inputs, outputs : the ports.
-    gates : arrays of inputs, :data:`PINS` rows; of outputs; and of truth tables, whose bit *i* is the output where the inputs,
-        the first one lowest, are *i*.
-    flip_flops : arrays of inputs and outputs; all are 0 at first.
-    memories : with contents of their own.
-    clocks : of all that has one.
+    gates : arrays of inputs (:data:`PINS` rows), of outputs and of truth tables; bit *i* of a table is the output for the
+        inputs *i*, the first input lowest.
+    flip_flops : arrays of inputs and outputs; the reset value is 0.
+    memories : memories with their contents.
+    clocks : clock nets of all flip-flops and memories.
     """
 
     nets: int
@@ -66,7 +66,7 @@ class Netlist:
 
 @dataclass(frozen=True)
 class _Module:
-    """A module's own netlist, and the names of those in it with what their ports are connected to."""
+    """A module's own netlist, and its submodules by name with the nets of their ports."""
 
     own: Netlist
     inside: list[tuple[str, Ports]]
@@ -77,8 +77,8 @@ def read(file: Path, top: str) -> Netlist:
 
     Raises
     ------
-    SimulationError : there is a cell of which there is no model, or another clock, or something is undefined, or a net is
-        driven twice, or read and driven by nothing.
+    SimulationError : a cell has no model, there is another clock, a bit is undefined, a net is driven twice, or a net is
+        read but not driven.
     """
     said = json.loads(file.read_text())["modules"]
     modules = {name: _module(module, said.keys()) for name, module in said.items()}
@@ -111,7 +111,7 @@ def read(file: Path, top: str) -> Netlist:
 
 
 def _place(whole: Netlist, modules: Mapping[str, _Module], name: str, connected: Ports) -> np.ndarray:
-    """Add a module whose ports are on these nets; returns what its own nets have become."""
+    """Add a module with its ports connected to these nets; return the new numbers of its own nets."""
     module = modules[name].own
     nets = np.arange(whole.nets, whole.nets + module.nets)
     nets[: TRUE + 1] = FALSE, TRUE
@@ -182,7 +182,7 @@ def _module(said: Mapping[str, Any], names: Sequence[str]) -> _Module:
 
 
 def _bits(bits: Sequence[int | str]) -> np.ndarray:
-    """Nets; Yosys writes constants as text, "x" and "z" among them."""
+    """Convert bits to nets: Yosys writes constants as text, "x" and "z" among them."""
     if undefined := {bit for bit in bits if isinstance(bit, str)} - {"0", "1"}:
         raise SimulationError(f"the netlist has an undefined bit, {undefined.pop()}")
     return np.array([bit if isinstance(bit, int) else int(bit == "1") for bit in bits], int)
@@ -190,7 +190,7 @@ def _bits(bits: Sequence[int | str]) -> np.ndarray:
 
 @cache
 def _models() -> dict[str, tuple[list[str], int]]:
-    """By cell the inputs and the truth table."""
+    """Return inputs and truth table of each cell, by the cell's name."""
     return {f"{cell.name}_x{size}": (cell.inputs, _table(cell)) for cell in library.CELLS for size in library.SIZES}
 
 
@@ -210,8 +210,7 @@ def _buffers(inputs: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _memory(parameters: Mapping[str, str], at: Ports) -> Memory:
-    """A memory whose reads have no register of their own, since Yosys was asked for none, and of whose writes, all at the
-    rising edge, later ones have priority."""
+    """Read a memory with combinational read ports. Writes happen at the rising edge; a later write port has priority."""
     words, width, reads, writes = (int(parameters[name], 2) for name in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS"))
 
     def flags(name: str, count: int) -> str:

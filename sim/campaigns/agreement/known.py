@@ -32,8 +32,8 @@ def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, see
 
     Raises
     ------
-    MissingToolError, SimulationError : as it does; of a unit that did not agree nothing is kept, nor of one whose sources
-        were changed meanwhile: its bench reads them anew.
+    MissingToolError, SimulationError : as `agree`. A unit that did not agree is not recorded, nor is one whose sources
+        changed during the run, since its bench would read the new ones.
     """
     asked = {"unit": unit, "digest": digest(unit, config), "engines": list(engines), "steps": steps, "seed": seed}
     tool_versions = {

@@ -1,8 +1,8 @@
 """A unit as gates: its Verilog through Yosys and abc to the project's own generic cells.
 
-The cells and abc's script are those of ``make synth``. A module that a design holds many times is mapped once; the rest is
-flattened into what holds it. Large memories stay memories, as macros of a chip are. Every flip-flop starts at 0: one that
-starts at 1 in the RTL is one between two inverters.
+The cells and abc's script are those of ``make synth``. A module with several instances is mapped once; the others are
+flattened into their parents. Large memories stay memories, like a chip's macros. The reset value of every flip-flop is 0: a
+register with reset value 1 becomes a flip-flop between two inverters.
 """
 
 import hashlib

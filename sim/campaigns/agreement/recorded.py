@@ -50,7 +50,7 @@ def read(file: Path) -> Recorded:
 
 
 def _changes(words: Sequence[int], ports: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
-    """Step, index of the port and its value."""
+    """Yield the step, the index of the port and its new value."""
     place = 0
     while place < len(words):
         step, index = words[place : place + 2]
@@ -60,8 +60,11 @@ def _changes(words: Sequence[int], ports: Sequence[dict[str, Any]]) -> Iterator[
 
 
 def first_steps(tests: Sequence[Recorded], steps: int) -> list[int]:
-    """How many steps of each test are enough: so many, and where a stream has no payload in any of them, in the test in which
-    it has one soonest so many from there on."""
+    """Return the number of steps to replay of each test.
+
+    It is `steps`. If a stream has no payload within them in any test, the test with its first payload is extended to
+    `steps` beyond that payload.
+    """
     chosen = [min(test.steps, steps) for test in tests]
     for stream in tests[0].offers:
         first = {index: step for index, test in enumerate(tests) if (step := test.offers[stream]) is not None}

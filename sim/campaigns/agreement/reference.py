@@ -1,4 +1,4 @@
-"""Recorded inputs through Amaranth's own simulator, which knows neither Verilog nor gates."""
+"""Plays recorded inputs in Amaranth's own simulator, which uses neither Verilog nor gates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +17,11 @@ Answer = tuple[int, int]
 def play(
     unit: wiring.Component, inputs: Sequence[str], steps: Sequence[Sequence[int]]
 ) -> tuple[dict[str, int], list[list[Answer]]]:
-    """Widths of a unit's outputs by name, and their values in each step before the rising edge that takes its inputs.
+    """Return a unit's output widths by name, and the outputs of each step, sampled before the rising edge that takes its inputs.
 
-    Nothing is said of a step in reset and of a payload that is not valid: a Verilog simulator may have X there, and Amaranth's
-    clears what memories have read, which its Verilog does not. An output ``name`` with ``name_valid`` beside it has as many
-    parts as that has bits.
+    Steps in reset and invalid payloads are masked out: a Verilog simulator may have X there, and Amaranth's simulator resets
+    memory read ports, which its Verilog does not. An output ``name`` with a ``name_valid`` port has one part for each bit of
+    ``name_valid``.
 
     Parameters
     ----------

@@ -31,9 +31,9 @@ SEED = 20251121
 RUN_SECONDS = 3600
 COUNTS, RECORDS = "coverage.dat", "bins.json"
 TAKEN_AT_1, TAKEN_AT_0 = ("if", "elsif", "cond_then"), ("else", "cond_else")
-"""Verilator's words for branches, by what their condition is."""
+"""Verilator's names of branches, by the value of the condition that takes them."""
 UNMISSABLE = ("reg ", "always ", "initial ")
-"""How the lines begin whose block runs in every simulation."""
+"""Beginnings of lines that start a block which every simulation runs."""
 DUMMY = "dump_module$"
 """In the name of a signal that Yosys writes into each block, and asks for, so that the block is not empty."""
 _CONDITION = re.compile(r"(?: = |\bif \()(\\\S+(?: \[\d+\])?|\w+(?:\[\d+\])?) *[?)]")
@@ -45,8 +45,8 @@ class Coverage:
 
     Attributes
     ----------
-    bins : the functional ones.
-    record : flat, for coverage.json.
+    bins : hits of the functional bins.
+    record : flat record for coverage.json.
     uncovered : source lines and signal bits that are neither reached, nor proved constant, nor waived.
     """
 
@@ -86,8 +86,8 @@ def measure(unit: str, measured: Covered, waivers: Sequence[Waiver]) -> Coverage
 
     Raises
     ------
-    SimulationError : the bench failed, or Yosys did, or nothing was counted, or what toggled was proved constant.
-    ValueError : a waiver matches nothing, or what is reached.
+    SimulationError : the bench or Yosys failed, nothing was counted, or a bit that toggled was proved constant.
+    ValueError : a waiver matches nothing, or a point that was reached.
     """
     built = build(unit, measured.config, "verilator", coverage=True)
     counts, bins, seconds = _counts(built, measured)
@@ -132,7 +132,7 @@ def measure(unit: str, measured: Covered, waivers: Sequence[Waiver]) -> Coverage
 
 
 def _counts(built: Built, measured: Covered) -> tuple[Counts, Bins, float]:
-    """Counts of Verilator and of the bench. A run is kept until the design, the bench or what that imports changes."""
+    """Return Verilator's and the bench's counts. A run is cached until the design, the bench or an import of it changes."""
     bench = find_unit(built.unit).bench
     vectors = Path(bitpath.verif.__file__).parent / "vectors"
     sources = [*map(module_file, sorted(reached(bench))), *sorted(vectors.iterdir()), Path(launch.__file__)]
@@ -178,7 +178,7 @@ def toggled_nets(counts: Counts, netlist: Netlist) -> dict[Net, tuple[list[str],
 
 
 def real_lines(counts: Counts, source: Sequence[str]) -> dict[LinePoint, int]:
-    """Without what no run can miss: blocks of initial values and of processes, and what Yosys writes to have them not empty."""
+    """Drop the points that every run reaches: initial and process blocks, and Yosys' dummy statements in them."""
     return {
         point: count
         for point, count in counts.lines.items()

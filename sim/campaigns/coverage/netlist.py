@@ -1,9 +1,8 @@
 """Maps signal bits of the emitted Verilog to nets and their drivers.
 
 Amaranth shows one net under many names: a field of a layout, a port, a temporary. Yosys gives each net of a module a number;
-the toggles of its names are one point, of the module that drives it. What a module's parent drives is a point of the parent,
-and
-what is wired to a constant is none.
+the toggles of its names are one point of the module that drives it. A net that the parent drives is a point of the parent. A
+net wired to a constant is not a point.
 """
 
 import hashlib
@@ -110,7 +109,7 @@ class Netlist:
     def _walk(
         self, module: str, without: Set[str] = frozenset(), path: str = "", around: frozenset[str] = frozenset()
     ) -> Iterator[tuple[str, str, frozenset[str]]]:
-        """Each instance in a module, inner ones first, and it: whose, its path, "" or "a.b.", and the modules that it is in."""
+        """Yield the instances in a module and itself, inner ones first: module, path ("" or "a.b.") and enclosing modules."""
         around |= {module}
         for name, cell in self._modules[module]["cells"].items():
             if cell["type"] in self._modules and cell["type"] not in without:

@@ -42,11 +42,11 @@ class Counts:
 
 
 def parse(text: str) -> Counts:
-    """Read a coverage.dat.
+    """Read the points of Verilator's coverage.dat.
 
     Raises
     ------
-    ValueError : it is no such file, cut short, or has a point of another kind.
+    ValueError : the text is not a coverage.dat, is cut short, or has a point of unknown kind.
     """
     first, _, rest = text.partition("\n")
     if not first.startswith("# SystemC::Coverage-3"):

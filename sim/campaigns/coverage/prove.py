@@ -1,10 +1,10 @@
 """Signal bits proved constant: by ABC's SAT sweeping, all candidates at once, with free inputs.
 
-A flattened module gets one output of all candidates and loses its own; what of it ABC reduces to a constant is one in every
-cycle of every run, by joint induction over the cycles from power-on: of constants alone first, which leaves little, then of all
-nets that are equal. Modules of several instances come before the top, since what holds whatever they get holds in each of them.
-Memories that are written and larger than :data:`MEMORY_WORDS` give anything when they are read, which can only lose proofs.
-Answers are journaled by the Verilog, so that a later run asks for new candidates alone.
+The outputs of a flattened module are replaced by one output of all candidates. A bit that ABC reduces to a constant is constant
+in every cycle of every run, by joint induction over the cycles from power-on: first over constants, which settles most, then
+over all equal nets. Modules with several instances come before the top: a proof with free inputs holds for every instance.
+Writable memories larger than :data:`MEMORY_WORDS` return free values, which can only lose proofs. Answers are journaled under
+the Verilog, so a later run asks only for new candidates.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.yosys import YosysTimeoutError, require_run, yosys_version
 
 PROVE_SECONDS = 1800
-"""Limit on one step, and on making what the first reads."""
+"""Time limit of one step, and of making the first step's graph."""
 MEMORY_WORDS = 64
 OUTPUT = "bitpath_candidates"
 GRAPH = "candidates"
 MOST_BITS = 40_000
-"""Driven in what is asked at once: mostly a minute or two, ten and more of `exponential`. Of a larger design the largest
-modules are left out, which give anything then; what is open in them stays open."""
+"""Most driven bits in one query, which mostly takes 1 to 2 min, and over 10 min for `exponential`. In a larger design the
+largest modules are left out: their outputs are free, and their own candidates stay open."""
 _FLATTEN = """read_rtlil design.il
 {deletions}
 hierarchy -top {root}
@@ -45,8 +45,8 @@ opt_clean
 write_aiger -zinit prepared.aig
 """
 STEPS = ("scorr -k", "scorr -k -C 20000 -F 2", "ifraig; scorr")
-"""By induction over what is constant, over two cycles with more effort, and over what is equal; each on what the one before it
-left. Not ABC's newer &scorr, which does not see that an output is the constant which its induction needs."""
+"""Induction over constants, over two cycles with more effort, and over equal nets; each step works on the graph that
+the one before it reduced. ABC's newer &scorr fails to see that an output is the constant its induction needs."""
 
 
 def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
@@ -54,7 +54,7 @@ def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, fro
 
     Raises
     ------
-    SimulationError : Yosys or ABC failed. That they ran out of time is none: then nothing more is proved.
+    SimulationError : Yosys or ABC failed. A timeout is not an error: the open bits stay unproved.
     """
     found: dict[Net, frozenset[int]] = {}
     for root, inside in netlist.roots.items():
@@ -125,7 +125,7 @@ def _answers(
 
 
 def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
-    """A flat design whose one output is these bits, the first lowest.
+    """Replace the outputs of a flat design by one of these bits, the first lowest.
 
     Raises
     ------

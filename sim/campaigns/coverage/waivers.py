@@ -6,10 +6,9 @@
     match = 'products\\.float_decode_.*'
     reason = "its bench ..."
 
-``match`` is a regular expression for the whole of ``module.signal[bit]`` of a toggle, where module names stand without their
-digests, or of Verilator's word for a block or branch and its line: ``if: if (a) begin``. What it matches and was reached all
-the same is an error, as is an entry
-that matches nothing in a unit that it names.
+``match`` is a regular expression for all of ``module.signal[bit]`` of a toggle, with module names without their digests, or
+for Verilator's name of a block or branch and its line: ``if: if (a) begin``. A match that was reached is an error. An entry
+that matches nothing in a unit that it names is an error too.
 """
 
 import re
@@ -33,9 +32,9 @@ class Waiver:
 
     Attributes
     ----------
-    units : where it holds; none named is every unit, and there it may match nothing.
-    kind : of the points, one of :data:`KINDS`.
-    match : what they are called.
+    units : units for which it holds; if empty, all units, and it need not match in each.
+    kind : kind of the points, one of :data:`KINDS`.
+    match : pattern of the points' names.
     reason : why they are not reached.
     """
 
@@ -100,7 +99,7 @@ def waived(waivers: Iterable[Waiver], unit: str, kind: str, points: Sequence[tup
 
     Parameters
     ----------
-    points : each with its names, of which one must match, and whether it was reached.
+    points : names of each point (one must match), and True if it was reached.
 
     Raises
     ------

@@ -16,8 +16,8 @@ class Node:
     ----------
     kind : the operator.
     width : bits of the value.
-    arguments : numbers of other nodes, negative where inverted; of a slice, its highest and lowest bit behind them, of an
-        extension the bits that it adds, of a constant its value.
+    arguments : numbers of other nodes, negative if inverted. A slice adds its highest and lowest bit, an extension the number
+        of added bits; a constant has its value.
     """
 
     kind: str
@@ -27,14 +27,14 @@ class Node:
 
 @dataclass
 class Netlist:
-    """A netlist.
+    """A BTOR2 netlist as a graph of nodes.
 
     Attributes
     ----------
-    nodes : by their numbers, each behind what it reads.
-    names : of inputs and states that have one; what nothing drives has none.
-    following : the node that a state takes its next value from.
-    outputs : by their names.
+    nodes : nodes by number, each after its arguments.
+    names : names of inputs and states; an undriven net has no name.
+    following : node of each state's next value.
+    outputs : nodes of the outputs by name.
     """
 
     nodes: dict[int, Node] = field(default_factory=dict)

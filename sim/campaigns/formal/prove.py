@@ -79,7 +79,7 @@ def answer(task: Task, design: bytes, limit: float) -> dict[str, Any]:
     """
     work = task.folder / "work"
     with FileLock(f"{work}.lock"):
-        # Nothing that an earlier run found may be taken for what this one finds.
+        # Remove the results of an earlier run: they must not be read as new ones.
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         (work / "design.il").write_bytes(design)

@@ -14,7 +14,7 @@ from bitpath.sim.engine.pool import workers
 from bitpath.verif.formal.property import Property
 
 DECIDED = ("proved", "refuted")
-"""What more time does not change."""
+"""Statuses that are final: more time does not change them."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def prove(
 
     Parameters
     ----------
-    limit : seconds for an answer; one that there was none to within less is asked for again.
+    limit : seconds for an answer; a property that timed out with a smaller limit is tried again.
     progress : called with the answers there are and those wanted.
     """
     known = {
@@ -124,13 +124,13 @@ def _decide(task: Task, limit: float, known: Mapping[str, dict[str, Any]]) -> tu
 
 
 def select(properties: Sequence[Property], units: Sequence[str]) -> list[Property]:
-    """The properties of some units, all where none is named.
+    """Return the properties of the named units, or all if no unit is named.
 
     A unit goes by its full name, ``common.align``, or by the part behind the dot.
 
     Raises
     ------
-    ValueError : a unit of which nothing is stated.
+    ValueError : a unit has no properties.
     """
     for unit in units:
         if not any(unit in _names(each) for each in properties):

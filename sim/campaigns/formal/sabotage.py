@@ -27,7 +27,7 @@ def _folder() -> Path:
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Compiles the changed text; what Python cached of the file is left alone."""
+    """Compiles the changed text; Python's cache of the file is left alone."""
 
     def __init__(self, name: str, path: str, text: str):
         super().__init__(name, path)

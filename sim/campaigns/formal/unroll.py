@@ -1,8 +1,8 @@
 """Decides with Bitwuzla if a property holds a number of cycles after any state.
 
-Run as ``python -m bitpath.sim.campaigns.formal.unroll JOB``, a JSON file with ``folder``, where design.il is, and ``depth``;
-writes
-answer.json there: ``status``, and the inputs of a counterexample. Where Bitwuzla gives up the status is ``unknown``.
+Run as ``python -m bitpath.sim.campaigns.formal.unroll JOB``. JOB is a JSON file with ``depth`` and ``folder``, the folder of
+design.il. Writes answer.json there: ``status``, and the inputs of a counterexample. If Bitwuzla gives up, the status is
+``unknown``.
 """
 
 import json
@@ -24,9 +24,9 @@ dffunmap
 setundef -zero
 write_btor design.btor
 """
-"""No optimisation: equal logic of two copies stays equal, which Bitwuzla sees at once.
+"""No optimisation: equal logic in two copies keeps its structure, so Bitwuzla proves it equal at once.
 
-Undefined is only what Yosys puts where a choice is complete. What nothing drives becomes an input, and may be anything.
+The only undefined bits are the unreachable defaults of complete choices. An undriven net becomes a free input.
 """
 
 
@@ -98,7 +98,7 @@ class Unrolled:
             return make(kind.BV_EXTRACT, [self._read(values, of)], [high, low])
         if node.kind in ("uext", "sext"):
             of, added = node.arguments
-            if added == node.width:  # of no bits
+            if added == node.width:  # the extended value has no bits
                 return self.terms.mk_bv_value(self.terms.mk_bv_sort(node.width), 0)
             extend = kind.BV_ZERO_EXTEND if node.kind == "uext" else kind.BV_SIGN_EXTEND
             return make(extend, [self._read(values, of)], [added])
@@ -116,7 +116,7 @@ class Unrolled:
 
 
 def decide(netlist: btor.Netlist, depth: int) -> dict[str, Any]:
-    """Decide if ``ok`` holds ``depth`` cycles after any state from which ``assume`` held in all cycles."""
+    """Decide if ``ok`` holds after ``depth`` cycles from any state, given ``assume`` in all those cycles."""
     import bitwuzla
 
     unrolled = Unrolled(netlist)

@@ -1,4 +1,4 @@
-"""Builds the graph that is 1 where a design differs from itself with another choice at some inputs."""
+"""Builds a graph that is 1 if a design differs from itself under another value of its select inputs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -9,22 +9,22 @@ Gate = tuple[int, int]
 
 
 class Differences:
-    """Differences from the design as it is with 0 at the inputs that choose; what both have alike is in each of them once.
+    """Differences from the design with 0 at the select inputs; logic that both have in common is kept once.
 
     Parameters
     ----------
     graph : of the design.
-    chosen : names of the inputs that choose.
+    chosen : names of the select inputs.
 
     Attributes
     ----------
-    latches : how many the design has.
+    latches : number of latches of the design.
     """
 
     def __init__(self, graph: Graph, chosen: Sequence[str]):
         self._graph = graph
         self.latches = len(graph.latches)
-        # The other's latches stand behind the design's.
+        # The other copy's latches are numbered after the design's.
         self._first_latch = graph.leaves - self.latches
         self._leaves = graph.leaves + self.latches
         self._gates: list[Gate] = []
@@ -85,7 +85,7 @@ def _now(literals: list[int], literal: int) -> int:
 
 
 def _renamed(literals: list[int], gate: Gate) -> Gate:
-    """A gate with what its inputs have become."""
+    """Return a gate with its inputs renumbered."""
     one, other = gate
     return literals[one >> 1] ^ one & 1, literals[other >> 1] ^ other & 1
 

@@ -18,13 +18,13 @@ from bitpath.sim.engine.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.bench import MUTANT_PORT
 
 PREPARING_SECONDS = 600
-"""Limit on making a graph."""
+"""Time limit of making a graph."""
 SECONDS, USUAL_SECONDS = 10, 2
-"""Limit on each attempt of ABC, and what is enough for most: so much gets what should fail."""
+"""Time limits of an attempt of ABC if patient and otherwise; the shorter one is enough for most proofs."""
 ASKING_SECONDS = 5
-"""Limit on z3."""
-# Every register starts at 0, with an inverter where it did not: a mutant may leave a bit of a wire without a register, of which
-# Yosys cannot merge what it knew of the start with that of others.
+"""Time limit of a call of z3."""
+# zinit gives every register the reset value 0, with inverters around one that started at 1. A mutant may leave one bit of a wire
+# without a register, and Yosys cannot merge that bit's reset value with those of the other bits.
 _TO_GRAPH = """read_rtlil {mutated}
 hierarchy -top {top}
 flatten
@@ -56,13 +56,14 @@ PROOFS = {
     "cut registers": (True, _SWEEP),
     "induction": (False, "scorr -k; ifraig; scorr; scorr -F 2"),
 }
-"""Whether design and mutant are compared with registers as inputs and outputs, and how ABC compares. With them so: whatever
-the state, and whatever the inputs, outputs and next state are the same; first of the module that has the mutant, with
-anything at its inputs, then of the whole. Else by what follows from power-on in every cycle. Sweeping looks for what is
-easily shown to be the same first, which is most of two designs alike. What has no registers z3 is asked first: it finds what
-tells them apart in no time, where sweeping would go on to its end.
+"""Proofs by name: True if registers are cut into inputs and outputs, and ABC's commands.
 
-Memories that are written stand outside in each: what they get must be the same, and what they give is."""
+With cut registers, outputs and next state must be equal in any state for any inputs: first in the mutant's module with free
+inputs, then in the whole design. Induction proves equal outputs in every cycle from power-on. Sweeping proves the easy
+equalities first, which are most of those between similar designs. A design without registers goes to z3 first, which finds a
+distinguishing input at once, while sweeping would run to its time limit.
+
+Writable memories are cut out of both: their inputs must be equal, and their outputs are assumed equal."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,10 @@ class Prover:
 
     Parameters
     ----------
-    what : begins the sentence of the errors.
+    what : first words of error messages.
     netlist : its folder.
     top : its top module.
-    width : of the input that chooses a mutant, in bits.
+    width : bits of the input that selects a mutant.
     folder : an empty one, for graphs and attempts.
     """
 
@@ -100,7 +101,7 @@ class Prover:
         ----------
         number : of the mutant.
         module : in which it is.
-        patient : whether each attempt gets SECONDS, else USUAL_SECONDS.
+        patient : True for SECONDS an attempt, False for USUAL_SECONDS.
 
         Raises
         ------

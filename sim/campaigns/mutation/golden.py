@@ -40,12 +40,12 @@ from bitpath.sim.engine.runner import FULL_BYTES
 GOLDEN_COUNT = 10
 GOLDEN = Path(bitpath.golden.__file__).parent
 TESTS = GOLDEN.parent / "verif"
-"""Below it the tests of golden stand, in folders of that name."""
+"""Root of the tests; those of golden are in its folders named golden."""
 REAL_SECONDS = 3600
 """Limit on the tests of a model as it is."""
 LEAST_SECONDS, TIMES_SECONDS = 300, 5
-"""A mutant may loop for ever: a test file that takes so many times the seconds of the real model's, and more than the least,
-has failed. Faults of the specification wait for kernels to be compiled."""
+"""Time limit against endless loops: a test file fails if it takes more than 300 s and 5 times as long as with the real model.
+Faults in declarations also wait for kernels to be compiled."""
 PASSED, FAILED, UNREADABLE = 0, 1, 2
 """pytest's statuses: all passed; some failed; a test file could not even be imported."""
 
@@ -60,7 +60,7 @@ class Sabotage:
     Attributes
     ----------
     target : the file, "golden/arrays/codec.py".
-    fault : what is wrong in it.
+    fault : the fault put into it.
     """
 
     target: str
@@ -95,7 +95,7 @@ def _is_compiled(file: Path) -> bool:
 
 
 def find_golden(name: str) -> str:
-    """The target of that name; ValueError where there is none."""
+    """Return the target of that name; raise ValueError if it is unknown."""
     target = f"{name.removesuffix('.py')}.py"
     if target not in golden_targets():
         raise ValueError(f"no golden model {name!r}, known are {', '.join(golden_targets())}")
@@ -103,11 +103,11 @@ def find_golden(name: str) -> str:
 
 
 def tests_of(module: str) -> list[Path]:
-    """The test files that import a module of golden.
+    """Return the test files that import a module of golden.
 
     Raises
     ------
-    SimulationError : there is none.
+    SimulationError : no test file imports it.
     """
     found = [file for file, modules in _tests().items() if module in modules]
     if not found:

@@ -17,12 +17,12 @@ from bitpath.sim.engine.build import rtl_emitter
 
 RTL = Path(bitpath.rtl.__file__).parent
 NO_OWNER = "rtl/common/pipeline/shared_instances"
-"""Names the ports of shared bodies; what stands there belongs to the module around it."""
+"""File that names the ports of shared modules; its cells belong to the enclosing module."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """A unit in a configuration, whose own bench judges.
+    """A unit in a configuration; its bench judges the mutants.
 
     Attributes
     ----------
@@ -46,10 +46,10 @@ HOSTS = tuple(
         ((judge, unit) for unit in UNITS.values() for judge in unit.judges), key=lambda pair: pair[0].place
     )
 )
-"""The judges of all units in their order, from the smallest netlist to the largest, but for three: the BF16 PE, to which any
-number comes, before the reciprocal, which is never halfway between two; stochastic PSUM where psum would be, which never
-rounds stochastically; and the lane alone of what post_add has too, which drops exponents and signs of floats. The aligned dot
-product has what the exact one has not; and only where a row broadcast writes the rows between does it show that they are zero.
+"""The judges of all units, from the smallest netlist to the largest, with three exceptions. The BF16 PE precedes the
+reciprocal, since the reciprocal never rounds a tie. Stochastic PSUM replaces psum, which never rounds stochastically. The lane
+alone judges logic that post_add has too, since post_add drops exponents and signs of floats. The aligned dot product has logic
+that the exact one lacks; only a row broadcast that writes the rows between shows that they are zero.
 """
 
 OWN_BENCH = {"rtl/trainium3/dot/pe": "quad_mx_pe"}
@@ -80,14 +80,13 @@ def _find(_: Path) -> dict[str, int]:
 
 
 def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
-    """The targets of those names: a file with or without its folder and ``.py``; a unit, for its own file and all that it
-    hosts.
+    """Return the targets of those names: a file with or without its folder and ``.py``, or a unit for all files it hosts.
 
     Raises
     ------
-    ValueError : a name that is neither.
+    ValueError : a name is neither.
     """
-    # They are asked for where something is named alone: it takes a minute to find them the first time.
+    # Look the targets up only if a name is given: the first search takes a minute.
     known = targets() if names else {}
     chosen: dict[str, Host] = {}
     for name in names:
@@ -105,18 +104,17 @@ def cells(host: Host) -> Counter[str]:
 
 
 def host_rtlil(host: Host) -> tuple[str, tuple[str, ...]]:
-    """The host in Yosys' language, in which every cell says which line of which file it is of, as
-    "rtl/common/arithmetic/align.py:85";
-    and the modules to compile apart."""
+    """Return the host in RTLIL, each cell with its source line ("rtl/common/arithmetic/align.py:85"), and the modules to
+    compile separately."""
     text, apart = rtlil_text(UNITS[host.unit].build(host.config), host.top, sources=True)
     return with_owners(text), apart
 
 
 def with_owners(text: str) -> str:
-    """Netlist text with source attributes on cells, processes and their switches alone, all of them of the RTL's files.
+    """Return the netlist with source attributes only on cells, processes and switches, all pointing to the RTL's files.
 
-    Amaranth puts none on a switch, of which Yosys makes multiplexers; and a register that is a port has the line of a
-    library. Their owners are the process and the module.
+    Amaranth puts none on a switch, which becomes multiplexers, so it gets that of its process. A register that is a port has
+    the line of a library, so it gets that of its module.
     """
     lines, module, process, own = [], "", "", ""
     for line in text.splitlines():

@@ -31,13 +31,13 @@ opt_clean -purge
 write_rtlil {prepared}
 mutate -list {all} -o possible.txt a:src=*{target}.py:* t:$meminit* %d t:$memrd* %d
 """
-"""What a memory begins with is constant, and a port that reads at once has no reset: no input can put a fault there. Where what
-is read comes from and goes to has its own.
+"""Faults exclude the cells of memory contents, which are constant, and of combinational read ports, which have no reset. The
+cells around a read port have their own faults.
 """
 MOST_COPIES = 32
-"""Of a module with mutants that are compiled in place: each has all of its mutants, and a hundred take a quarter of an hour."""
+"""Most instances of a module with mutants that are inlined: each has all its mutants, and 100 take 15 min to compile."""
 _ALL = 10**8
-"""More than any netlist has; Yosys then lists all there are."""
+"""More faults than any netlist has, so that Yosys lists all."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Mutant:
 
     @property
     def command(self) -> str:
-        """For Yosys: put it in."""
+        """Yosys command that inserts the mutant."""
         where = f"-module {self.module} -cell {self.cell} -port {self.port} -portbit {self.bit}"
         return f"mutate -mode {self.mode} {where}" + (f" -ctrlbit {self.control}" if self.control is not None else "")
 
     @property
     def shown(self) -> str:
-        """Description of the mutant."""
+        """Line, mode and place of the mutant for reports."""
         control = "" if self.control is None else f" by bit {self.control}"
         return f"{self.source}: {self.mode} {self.port}[{self.bit}]{control} of {self.cell} in {self.module}"
 
@@ -80,9 +80,9 @@ class Mutants:
     ----------
     unit, config : the host.
     target : the file whose cells have the faults.
-    count : how many are wanted.
-    seed : of the draw.
-    yosys : its release.
+    count : number of mutants to draw.
+    seed : seed of the draw.
+    yosys : release of Yosys.
     """
 
     unit: str
@@ -119,12 +119,12 @@ def _emit(host: Host, unit: str, key: Mutants, folder: Path) -> SimpleNamespace:
 
 
 def mutating(drawn: Sequence[Mutant], file: str) -> str:
-    """The script that puts all mutants in, number 1 first; 0 is the design as it was."""
+    """Return the Yosys script that inserts all mutants, numbered from 1; 0 selects the original design."""
     control = f"-ctrl {MUTANT_PORT} {select_bits(len(drawn))}"
     lines = [f"{mutant.command} {control} {number}" for number, mutant in enumerate(drawn, 1)]
     ends = [f"write_rtlil {MUTATED}", f"write_verilog -noattr {file}"]
-    # What selects two inputs of a multiplexer at once must be the same in simulation and in proof, and so must the start of a
-    # register behind whose output a mutant stands.
+    # Simulation and proof must agree on a multiplexer with two active selects and on the reset value of a register with a mutant
+    # at its output.
     same = ["pmuxtree", "setundef -init -zero"]
     return "\n".join([f"read_rtlil {PREPARED}", *lines, *same, *ends]) + "\n"
 
@@ -170,13 +170,13 @@ def select_bits(count: int) -> int:
 
 
 def read_list(text: str, target: str) -> list[Mutant]:
-    """The mutants in Yosys' list, each with its line of the target; none of a clock, which is no datapath's."""
+    """Return the mutants in Yosys' list, each with its line of the target, without those at clock ports."""
     found = []
     for line in text.splitlines():
         words = re.findall(r"-(mode|module|cell|port|portbit|ctrlbit|src) (\S+)", line)
         fields = dict(words)
         control = fields.get("ctrlbit")
-        # A cell that was two alike has the lines of both.
+        # A cell merged from two equal ones has the lines of both.
         sources = [value for name, value in words if name == "src" and value.startswith(f"{target}.py:")]
         found.append(
             Mutant(
@@ -193,7 +193,7 @@ def read_list(text: str, target: str) -> list[Mutant]:
 
 
 def draw(possible: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """So many of them, or all; lines of source take turns, so that none is left to its few bits' luck."""
+    """Draw `count` mutants, or all if there are fewer. Source lines take turns, so a line with few bits is drawn too."""
     lines = defaultdict(list)
     for mutant in possible:
         lines[mutant.source].append(mutant)

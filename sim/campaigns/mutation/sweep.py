@@ -20,13 +20,13 @@ COUNT = 200
 
 @dataclass(frozen=True)
 class Task:
-    """A target.
+    """A file whose mutants are judged.
 
     Attributes
     ----------
     target : the file.
-    count : mutants where the user names no number.
-    call : judges so many mutants, drawn by a seed.
+    count : default number of mutants.
+    call : judges a number of mutants, drawn by a seed.
     """
 
     target: str
@@ -35,7 +35,7 @@ class Task:
 
     @property
     def is_rtl(self) -> bool:
-        """True if the target takes Yosys and Verilator."""
+        """True if judging it needs Yosys and Verilator."""
         return self.target.startswith("rtl/")
 
 

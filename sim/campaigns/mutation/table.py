@@ -10,8 +10,8 @@ from bitpath.sim.campaigns.mutation.reasons import read_reasons
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, TIMED_OUT, Judged
 
 NEEDED_PERCENT = 95.0
-"""Of the mutants of an RTL file that are not proved equivalent, so many must die. Of golden's ten a file none is ever proved
-equivalent, and some are: each that lives must have its reason there too."""
+"""Percentage of an RTL file's mutants, those proved equivalent excluded, that must be killed. Equivalence is not proved for
+golden's ten mutants a file, so only the rule that every survivor needs a reason applies to them."""
 COLUMNS = (
     "unit",
     "target",
@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 def record_of(judged: Judged) -> dict[str, Any]:
-    """Return the record of mutation.json; ``survivors`` lists each, and each broken one, with its reason, None where there is none."""
+    """Return the record of mutation.json; ``survivors`` lists surviving and broken mutants with their reason or None."""
     reasons = read_reasons(judged.target)
     survivors = [
         {
@@ -59,7 +59,7 @@ def record_of(judged: Judged) -> dict[str, Any]:
 
 
 def score(record: dict[str, Any]) -> float:
-    """Return the percentage of killed mutants among those not proved equivalent; 100 if there are none."""
+    """Return the percentage of killed mutants among those not proved equivalent, or 100 without such mutants."""
     real = record["mutants"] - record[EQUIVALENT]
     return 100 * record[KILLED] / real if real else 100.0
 

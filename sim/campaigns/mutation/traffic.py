@@ -31,7 +31,7 @@ REPLAY = Path(__file__).with_name("replay.cpp")
 REPLAY_SECONDS = 900
 RUN_SECONDS = 1800
 MOST_CASES = 500
-"""Of a test, as the bench counts them: all targets in an evening."""
+"""Most cases of a test, as the bench counts them, so that all targets take one evening."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Difference:
 
     Attributes
     ----------
-    kind : "compared", which the bench finds wrong; "other", which it may or may not have; "same", nowhere; "broken", the
-        simulator cannot run the mutant, and what it said stands in ``output``.
-    test, cycle, output : of the first difference, the output by its name.
+    kind : "compared" if the bench compares the value; "other" if it may not; "same" if there is no difference; "broken" if
+        the simulator cannot run the mutant, with its message in ``output``.
+    test, cycle, output : test, cycle and output name of the first difference.
     """
 
     kind: str

@@ -16,24 +16,24 @@ from bitpath.sim.engine.errors import SimulationError
 
 STALE_SECONDS = 86_400
 END_SECONDS = 0.1
-"""Between looks whether calls that were told to end have ended."""
+"""Polling interval for calls that were told to end."""
 KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
-"""What becomes of a mutant; a broken one cannot be run, and counts as if it had survived."""
+"""Verdicts on a mutant; a broken one cannot be run and counts as a survivor."""
 TIMED_OUT = "out of time"
-"""Begins the ``how`` of a verdict that a faster or less busy machine might give otherwise."""
+"""First words of ``how`` if a faster or less busy machine might give another verdict."""
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done and all there is."""
+"""Called with the name of the step, the number done and the total."""
 
 
 class Faulty(Protocol):
-    """A mutant, of whatever kind.
+    """A mutant of RTL or golden.
 
     Attributes
     ----------
     source : its line, "rtl/common/arithmetic/align.py:85".
-    mode, port, bit : what the fault is, and where in the line's cell; golden has no bit.
-    shown : for people.
+    mode, port, bit : kind of fault, and its port and bit in the line's cell; golden has no bit.
+    shown : text for reports.
     """
 
     source: str
@@ -50,7 +50,7 @@ class Verdict:
     Attributes
     ----------
     verdict : killed, equivalent, survived or broken.
-    how : by what: the test, the replayed output, the proof.
+    how : the test, replayed output or proof that decided.
     """
 
     verdict: str
@@ -59,17 +59,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judged:
-    """A target's mutants and what became of each.
+    """A target's mutants and their verdicts.
 
     Attributes
     ----------
-    target : of what file.
-    unit, config : whose tests judged, and its configuration as plain JSON.
-    digest : of all that the verdicts depend on.
-    possible : how many mutants there were to draw from.
-    mutants, verdicts : those drawn, in order.
-    confirmed : kills of the replay that the bench found too; None where there was no replay.
-    seed, seconds : of the draw; what was spent, over all runs.
+    target : the mutated file.
+    unit, config : unit that judged, and its configuration as plain JSON.
+    digest : digest of everything that the verdicts depend on.
+    possible : number of mutants to draw from.
+    mutants, verdicts : drawn mutants and their verdicts, in order.
+    confirmed : kills by replay that the bench confirmed; None without replay.
+    seed, seconds : seed of the draw, and time spent in all runs.
     """
 
     target: str
@@ -84,7 +84,6 @@ class Judged:
     seconds: float
 
     def those(self, verdict: str) -> list[Faulty]:
-        """The mutants with that verdict."""
         return [mutant for mutant, own in zip(self.mutants, self.verdicts, strict=True) if own.verdict == verdict]
 
 
@@ -99,14 +98,14 @@ class Ledger:
     Parameters
     ----------
     key : the digest.
-    count : how many mutants there are; they are numbered from 1.
-    now : what the digest is at this moment: sources may change while mutants are judged.
-    again : whether what lives, or could not be run, for want of time is to be judged again.
+    count : number of mutants; they are numbered from 1.
+    now : returns the present digest: sources may change while mutants are judged.
+    again : judge mutants again that survived or were broken because time ran out.
 
     Attributes
     ----------
     entries : the verdicts.
-    steps : what else is known of mutants: what the replay found, that the bench passes.
+    steps : other known results: the replay's findings, and that the bench passes.
     seconds : time spent.
     """
 
@@ -185,7 +184,7 @@ def side_by_side(
                 continue
             if (error := future.exception()) is not None:
                 failed = failed or error
-                # Running calls end normally.
+                # Let the running calls end, and start no others.
                 pool.shutdown(wait=False, cancel_futures=True)
                 continue
             yield futures[future], future.result()

@@ -27,7 +27,7 @@ STATUS = {
     5: "the model gave an answer to nothing, or one answer twice",
     6: "its answers could not be written; is the disk full?",
 }
-"""What the player's exit statuses mean."""
+"""Error texts of the player's exit codes."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Interface:
 
     Attributes
     ----------
-    kind : of the C++ enumeration.
-    ports : name and bits of what a vector holds, each from a word of its own on.
-    late : the same of what comes later, a lane's accumulators.
-    answer : name and bits of what is compared.
-    handshake : ports of the streams' valid and ready, the input's and then the output's; None where there is none.
+    kind : member of the C++ enumeration.
+    ports : names and bits of a vector's input ports; each starts at a word boundary.
+    late : names and bits of inputs that follow later: a lane's accumulators.
+    answer : name and bits of the compared output.
+    handshake : valid and ready ports of the input stream, then of the output stream; None without handshake.
     """
 
     kind: str
@@ -91,7 +91,7 @@ class Interface:
             f"static const uint32_t ANSWER_WORDS = {self.answer_words}, ANSWER_BYTES = sizeof {answer};",
             f"static const void* const ANSWER_AT = &{answer};",
             table("PORTS", self.ports),
-            # No array of none: what never is driven.
+            # C++ has no empty array; an entry that is never driven fills it.
             table("LATE_PORTS", self.late or self.ports[:1]),
             *(f"static uint8_t& {name} = {port};" for name, port in names),
         ]
@@ -100,13 +100,13 @@ class Interface:
 
 @dataclass(frozen=True)
 class Player:
-    """A compiled player of vectors.
+    """A compiled player of vectors on a unit's model.
 
     Attributes
     ----------
-    built : the simulation whose model it drives.
-    interface : its ports.
-    program : what is run.
+    built : simulation with the model that it drives.
+    interface : the model's ports.
+    program : the executable file.
     """
 
     built: Built
@@ -139,7 +139,7 @@ class Player:
 
 @dataclass(frozen=True)
 class Playing:
-    """A run of a player."""
+    """Result of a player's run."""
 
     player: Player
     child: subprocess.Popen

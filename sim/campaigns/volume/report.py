@@ -9,13 +9,13 @@ from rich.table import Table
 from bitpath.sim.campaigns.volume.table import AnyTask
 
 GOLDEN = "golden"
-"""The unit of what is no hardware."""
+"""Unit name of tasks without hardware."""
 SHOWN = 20
-"""Mismatches shown."""
+"""Largest number of mismatches shown."""
 
 
 def show_tasks(console: Console, tasks: Sequence[AnyTask]) -> None:
-    """Names and what they stand for."""
+    """Print the tasks: name, unit, number of vectors and subject."""
     table = Table("name", "unit", "vectors", "what")
     for task in tasks:
         vectors = "as asked" if task.blocks is None else f"{task.blocks * task.block_vectors:,}"
@@ -40,7 +40,7 @@ def _rate(record: dict[str, Any], seconds: str) -> str:
 
 
 def show_mismatches(console: Console, records: Sequence[dict[str, Any]]) -> None:
-    """The first vectors on which unit and golden differ, and what makes them again."""
+    """Print the first mismatches between unit and golden, with operands and replay command."""
     found = [(record, each) for record in records for each in record["first"]]
     for record, each in found[:SHOWN]:
         got, expected = (" ".join(f"0x{word:08x}" for word in each[name]) for name in ("got", "expected"))

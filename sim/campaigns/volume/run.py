@@ -1,4 +1,4 @@
-"""Tasks block by block on some processes, each block on disk as soon as it is there and none worked out twice."""
+"""Runs tasks block by block on several processes. Each finished block is saved at once and never computed again."""
 
 import hashlib
 import json
@@ -21,11 +21,11 @@ from bitpath.sim.engine.pool import workers as processes
 from bitpath.verif.kit.volume import Found
 
 AROUND = ("replay.py", "report.py", "run.py", "table.py")
-"""What decides neither vectors nor answers."""
+"""Files that affect neither vectors nor answers."""
 TABLE = "bitpath.sim.campaigns.volume.table"
 """The module that reaches all tasks."""
 FIELDS = {field.name for field in fields(Found)}
-"""Of a block's record."""
+"""Field names of a block's record."""
 Progress = Callable[[int, int], None]
 
 
@@ -64,18 +64,18 @@ def run_task(
     workers: int = 2,
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Compare a task's blocks but for those that are on disk, and return the record of all.
+    """Compare the blocks of a task that are not on disk yet, and return the record of all blocks.
 
     Parameters
     ----------
-    vectors : asked for, of a task of random ones.
-    blocks : no more than so many.
-    workers : processes.
-    progress : told the blocks done and all there are.
+    vectors : number of vectors, for tasks with random ones.
+    blocks : largest number of blocks.
+    workers : number of processes.
+    progress : called with the blocks done and their total.
 
     Raises
     ------
-    SimulationError : a player failed, a process died, or sources were changed. What was complete stays.
+    SimulationError : a player failed, a process died, or sources changed. Finished blocks are kept.
     """
     key, file = digest(task, seed), journal_file(task)
     count = task.block_count(vectors)

@@ -17,15 +17,15 @@ VOLUMES = (*trainium3_dot.VOLUMES, *tensix_dot.VOLUMES, *mac.VOLUMES)
 SWEEP_MODULES = (products, fp32, fidelity, unpack, pack, aie_ml_v2_convert)
 SWEEPS = (*(sweep for module in SWEEP_MODULES for sweep in module.SWEEPS), E2m1Dots())
 TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, *SWEEPS)}
-"""By name, in the order in which they run."""
+"""Tasks by name, in the order in which they run."""
 
 
 def chosen(names: tuple[str, ...]) -> list[AnyTask]:
-    """Tasks of these names, or whose names begin so where none has just that; all when none is named.
+    """Return the tasks of these names, or with these prefixes if no name matches exactly; all without names.
 
     Raises
     ------
-    ValueError : a name that none has.
+    ValueError : a name matches no task.
     """
     for name in names:
         if not any(each.startswith(name) for each in TASKS):

@@ -46,12 +46,12 @@ def player_of(task: VolumeTask) -> Player:
 def compare(
     player: Player, batches: list[Batch], layout: Callable[[], dict[str, Place]], seconds: float = 0.0
 ) -> Found:
-    """Play batches, ask golden meanwhile, and compare every word; ``seconds`` is what making them took.
+    """Play batches, run golden meanwhile, and compare every word; ``seconds`` is the time that making them took.
 
     Raises
     ------
     SimulationError : the player failed, or gave another number of answers.
-    ValueError : golden's answers are not of as many words as the unit's.
+    ValueError : golden's answers and the unit's differ in their number of words.
     """
     start, before = time.process_time(), _children()
     scratch = scratch_folder()
@@ -91,7 +91,7 @@ def scratch_folder() -> Path:
 
 
 def clear_scratch() -> None:
-    """Remove what processes left that were killed."""
+    """Remove the files of killed processes."""
     for folder in scratch_folder().glob("*-*"):
         if not Path(f"/proc/{folder.name.partition('-')[0]}").exists():
             shutil.rmtree(folder, ignore_errors=True)

@@ -53,7 +53,7 @@ def draw(points: Sequence[Point], records: Sequence[dict[str, Any]], flow: str, 
             axis.plot(*zip(*front, strict=True), "-", color=FRONT, linewidth=1, zorder=0)
             axis.set(xscale="log", yscale="log", title=f"{machine}, {each}", ylabel="GE per multiply-accumulate")
             axis.set_xlabel(here[0]["error_metric"])
-            axis.margins(x=0.15)  # leaves room for labels
+            axis.margins(x=0.15)  # room for the labels at the sides
     png.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(png, dpi=110)
     text = io.StringIO()
