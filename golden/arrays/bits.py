@@ -44,15 +44,15 @@ def _folder(roots: Iterable[Path]) -> Path | None:
 
 _FOLDER = _folder(_roots())
 _SETTING = Lock()
-"""Of numba's folder, which is the whole process's, while kernels may be imported in several threads."""
+"""Lock for numba's folder setting, which is global to the process, since several threads may import kernels."""
 
 
 def kernel(function: Callable[..., None]) -> Callable[..., None]:
     """Compile a function at its first call, and keep the code for later processes.
 
-    Without fast-math: the compiler may neither reorder nor fuse what changes a bit. numba looks at a kernel's own file to
-    tell whether kept code is stale, and kernels take pieces from this file and numbers from the declarations: so the folder is named
-    by the digest of all of them, and nothing is kept where numba would have to choose another.
+    Without fast-math, the compiler does not reorder or fuse operations if that changes a bit. numba checks only the kernel's
+    own file for changes, but kernels also use this file and the declarations. The cache folder is therefore named by the digest
+    of all of them, and nothing is cached if numba cannot use that folder.
     """
     with _SETTING:
         before = config.CACHE_DIR

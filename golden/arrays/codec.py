@@ -1,4 +1,4 @@
-"""Codes and what they mean: classify, decode exactly, and round exact values back to codes.
+"""Codec of number formats: classifies codes, decodes them exactly, and rounds exact values to codes.
 
 The scalar functions work in unbounded Python integers. The array functions carry values in float64, which holds every
 finite number of every format of the catalogue exactly: at most 24 significant bits, exponents from -149 to 127. All
@@ -44,10 +44,10 @@ DTYPES = {
     FP16: np.dtype(np.float16),
     FP32: np.dtype(np.float32),
 }
-"""The numpy dtype that carries codes of each format. TF32 has none."""
+"""The numpy dtype that carries codes of each format; TF32 has no dtype."""
 
 _UNSIGNED = {width: np.dtype(f"u{width // 8}") for width in (8, 16, 32)}
-"""The dtype whose every value is a code of a format of so many bits."""
+"""Unsigned dtype of the codes of a format, by the format's width in bits."""
 TABLE_BITS = 16
 """Width of the widest codes that are looked up: a table of half a megabyte."""
 _FORMATS = {dtype: fmt for fmt, dtype in DTYPES.items()}
@@ -138,7 +138,7 @@ def encode_array(
     ----------
     values : float64 of any shape. NaN becomes the format's `nan_code`, infinity overflows.
     rounding : RNE or RTZ.
-    overflow : what a magnitude becomes that exceeds the largest finite number after rounding with unbounded exponent.
+    overflow : result for a magnitude above the largest finite number after rounding with unbounded exponent.
 
     Returns
     -------
@@ -147,8 +147,8 @@ def encode_array(
     Raises
     ------
     TypeError : `values` are not float64.
-    ValueError : another `rounding`; or the format cannot express a value: NaN where it has none, zero, negative or below
-        the smallest number where it has neither zero nor sign, overflow where it can only saturate.
+    ValueError : another `rounding`, or a value that the format lacks: NaN; zero, a negative value or one below the smallest
+        number, in a format without zero and sign; overflow, in a format that can only saturate.
     """
     if values.dtype != np.float64:
         raise TypeError(f"values must be float64, not {values.dtype}")

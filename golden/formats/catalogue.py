@@ -29,11 +29,11 @@ class FloatFormat:
     ----------
     name : the field's term for it, for example "E4M3FN".
     exponent_bits, fraction_bits : field widths in bits.
-    bias : what is subtracted from the biased exponent of a normal number.
+    bias : biased exponent less unbiased exponent of a normal number.
     specials : which codes are infinities and NaNs.
-    nan_code : the NaN that results carry (any NaN code is read as NaN); None where the format has none.
-    signed : whether a sign bit stands above the exponent.
-    has_subnormals : whether biased exponent 0 means 0.fraction * 2**emin (else it is an ordinary exponent, and the
+    nan_code : the NaN that results carry (any NaN code is read as NaN), or None in a format without NaN.
+    signed : True if a sign bit is above the exponent.
+    has_subnormals : True if biased exponent 0 means 0.fraction * 2**emin (else it is an ordinary exponent, and the
         format has no zero).
     """
 

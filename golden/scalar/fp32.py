@@ -101,10 +101,10 @@ def convert(
 
     Parameters
     ----------
-    code : of `source`.
+    code : a code of `source`.
     rounding : RNE or RTZ.
-    overflow : what becomes of infinity, and of a number beyond the largest after rounding: infinity (NaN in a format
-        without one), or the largest number.
+    overflow : result for infinity, and for a number above the largest after rounding: infinity (NaN in a format without
+        infinity), or the largest number.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``bitpath numerics``: prints what each machine computes, with sources, as the tables of docs/machines."""
+"""``bitpath numerics``: prints each machine's numerics with sources, in the form of the tables in docs/machines."""
 
 import click
 

@@ -277,7 +277,7 @@ def _with_library(library: Path) -> dict[str, str]:
 
 
 def _launch(job: dict[str, Any], folder: Path, make_settings: Mapping[str, str] | None = None) -> None:
-    """Compile in a separate process."""
+    """Compile a job in a separate process."""
     env = tools.environment(make_settings=make_settings)
     file = folder / "build.json"
     file.write_text(json.dumps(job, indent=2))

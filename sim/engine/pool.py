@@ -23,7 +23,7 @@ class Workers(ProcessPoolExecutor):
     Parameters
     ----------
     count : number of processes.
-    alive : end of a pipe whose other end no worker holds.
+    alive : read end of a pipe; this process alone holds the write end.
     """
 
     def __init__(self, count: int, alive: Connection):
@@ -47,7 +47,7 @@ def workers(count: int, what: str) -> Iterator[Workers]:
     Parameters
     ----------
     count : number of processes.
-    what : their task, for the message if one dies.
+    what : name of their task in error messages.
 
     Raises
     ------

@@ -40,7 +40,7 @@ FULL_BYTES = 1 << 20
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """Settings for numpy in the simulator's process, where further threads would only spin."""
 RAN, FAILED, SKIPPED = ("passed", "failed"), ("failed",), ("skipped",)
-"""What becomes of a test."""
+"""Statuses of tests that ran, failed or were skipped."""
 
 
 @dataclass(frozen=True)

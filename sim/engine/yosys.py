@@ -42,7 +42,7 @@ def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
 
 
 def require_run(what: str, folder: Path, name: str, script: str, timeout: float) -> None:
-    """Run a script that must succeed; ``what`` begins the messages of errors.
+    """Run a script that must succeed; error messages begin with ``what``.
 
     Raises
     ------

@@ -23,7 +23,7 @@ def output_place(text: str, rows: int, columns: int) -> tuple[int, int]:
 
 
 def read_word(option: str, text: str, width: int, name: str, encode: Callable[[Fraction], int | None]) -> int:
-    """Read a hexadecimal word of `width` bits, or a number that `encode` has a word for; raise ValueError for neither."""
+    """Read a hexadecimal word of `width` bits, or a number that `encode` can encode; raise ValueError otherwise."""
     found = None
     if re.fullmatch(r"0x[0-9a-fA-F]+", text):
         found = int(text, 16)

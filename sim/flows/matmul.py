@@ -37,8 +37,8 @@ class MatmulRun:
     Parameters
     ----------
     a, b : float32 operands.
-    format_name : for the report and for messages.
-    engine, simulator : what computes it.
+    format_name : name of the format in report and messages.
+    engine, simulator : the RTL engine's configuration and its simulator.
     """
 
     machine: ClassVar[str]
@@ -61,7 +61,7 @@ class MatmulRun:
 
     @staticmethod
     def with_numerics(engine: Any, numerics: Any) -> Any:
-        """The engine with other numerics."""
+        """Return the engine's configuration with other numerics."""
         return replace(engine, unit=replace(engine.unit, numerics=numerics))
 
     @property

@@ -83,7 +83,7 @@ def _partial(path: Path) -> Path:
 
 
 def save(path: Path, outcome: Outcome) -> None:
-    """Write both results, or nothing."""
+    """Write both results to a .npz file, which never is left half written."""
     with _partial(path).open("wb") as file:
         np.savez(file, result=outcome.rtl, golden=outcome.golden)
     _partial(path).replace(path)

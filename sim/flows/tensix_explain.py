@@ -95,7 +95,7 @@ def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: i
 
     Raises
     ------
-    ValueError : text that is neither, or a number that the format does not hold.
+    ValueError : text that is not a word or number, or a number outside the format.
     """
     a = _sources("--src-a", src_a, each.srca_format)
     b = _sources("--src-b", src_b, each.srcb_format)

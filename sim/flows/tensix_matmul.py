@@ -1,4 +1,4 @@
-"""One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, compare what Dst holds."""
+"""One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, compare Dst."""
 
 from dataclasses import replace
 from typing import Any

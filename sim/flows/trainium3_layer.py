@@ -40,7 +40,7 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class Run(MatmulRun):
     """hidden -> RMSNorm in golden, BF16 -> QuantizeMX in RTL -> the tensor engine in RTL -> [M, N].
 
-    What the tensor engine multiplies is what QuantizeMX gave, and golden does both by itself.
+    The tensor engine multiplies the output of QuantizeMX; golden computes both steps independently.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
 class Run:
     """hidden [M, H] and gamma [H], both rounded to BF16, to bytes [M, H + 4], or [M, H] with a static scale.
 
-    The static scale is the one for which the largest normalised element is 240: what a calibration would find.
+    The static scale maps the largest normalised element to 240, as a calibration would.
 
     Raises
     ------

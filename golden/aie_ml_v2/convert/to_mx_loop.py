@@ -14,7 +14,7 @@ from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.formats.catalogue import FP32
 
 BLOCKS = 1 << 14
-"""Blocks that are worth a thread: half a millisecond, which is what starting it costs."""
+"""Fewest blocks for a thread of their own: they take 0.5 ms, as long as starting the thread."""
 FRACTION_BITS, PRECISION, EXPONENT_MASK = FP32.fraction_bits, FP32.precision, FP32.exponent_mask
 BLOCK, NAN_EXPONENT = MX_BLOCK, MX_NAN_EXPONENT
 LARGEST_SHIFT = 26
@@ -32,8 +32,8 @@ ROUNDING = {
     CODE.CONV_EVEN: (1, 0b1010),
     CODE.CONV_ODD: (1, 0b0101),
 }
-"""Whether a code rounds to nearest, and which numbers go up that are ties (or, if not to nearest, inexact): bits by the
-number just below, from the lowest: even, odd, even of a negative value, odd of a negative value."""
+"""1 if a code rounds to nearest, and a mask of the ties (if not to nearest, the inexact numbers) that round up. Bits of
+the mask from the lowest, by the number just below: even, odd, even of a negative value, odd of a negative value."""
 
 
 def supports(numerics: AieNumerics) -> bool:

@@ -24,7 +24,7 @@ class MxFormat:
     ----------
     name : as `to_mx` and the command line take it.
     magnitude_bits : m; codes reach from -2**m to 2**m - 1.
-    store_bits : what one store pushes into the FIFO, in bits. Ref: LLVM.
+    store_bits : bits that one store pushes into the FIFO. Ref: LLVM.
     """
 
     name: str
@@ -76,7 +76,7 @@ class MxRegisterForm:
     Attributes
     ----------
     data_bits : bits of an element in the vector register: all of an MX9 code, the low four of the others.
-    msb_bits : bits of an element in the F register, its sign; 0 where there is none.
+    msb_bits : bits of an element in the F register, its sign; 0 if the form has no F register.
     elements_per_byte : elements that share one byte of the E register and one of the G register.
     elements : sizes of a register group, in elements.
     """
@@ -166,7 +166,7 @@ FLOAT_SHIFTS = range(-32, 32)
 """Powers of two in conversions to 8-bit floats and to integers: 6 bits, signed."""
 
 VECTOR_BITS = 512
-"""Of an X register, and of the add/compare, shift and shuffle units' results."""
+"""Bits of an X register, and of a result of the add/compare, shift and shuffle units."""
 LANE_BITS = (8, 16, 32)
 """Integer lanes of the add/compare unit. Ref: AM027."""
 
@@ -258,12 +258,12 @@ SHUFFLE_CODES = {
 SHUFFLE_MODES = {mode.name: mode for mode in SHUFFLE_CODES.values()}
 
 SPARSE_GROUP = 4
-"""Entities of which at most two are not zero: bytes (int8, fp8, pairs of int4) or 16-bit words. Ref: UG1603."""
+"""Entities of a group, at most two of them not zero: bytes (int8, fp8, pairs of int4) or 16-bit words. Ref: UG1603."""
 SPARSE_KEPT = 2
 SPARSE_CHUNK_BYTES = 64
 """Bytes before compression that one mask of 64 bits describes. Ref: UG1583."""
 SPARSE_ALIGNMENT_BYTES = 4
-"""What a compressed chunk is padded to. Ref: UG1603."""
+"""A compressed chunk is padded to a multiple of this. Ref: UG1603."""
 SPARSE_PAIRS = {
     0b0001: (0, None),
     0b0010: (1, None),

@@ -1,5 +1,4 @@
-"""AMD AIE-ML v2: what its vector unit computes where documents leave it open, the presets, and the standing of every
-choice.
+"""AMD AIE-ML v2: numerics of the vector unit that documents leave open, the presets, and the evidence for every choice.
 
 The references are those of :mod:`bitpath.golden.aie_ml_v2.declarations.codes`.
 """
@@ -149,7 +148,7 @@ AIE_ML_V2_SPLIT = Preset(
         "mx_zero_term": _chosen("as zero products of floats"),
     },
 )
-"""For hardware study: the alternatives to what is inferred about MX sums."""
+"""For hardware study: the alternatives to the inferred numerics of MX sums."""
 
 AIE_ML_V2_DOCUMENTED = Preset(
     name="aie_ml_v2_documented",

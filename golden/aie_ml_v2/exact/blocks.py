@@ -51,7 +51,7 @@ class BlockTrace:
 
     Attributes
     ----------
-    numerics, rounding : what was asked for.
+    numerics, rounding : numerics and rounding of the conversion.
     inputs : FP32 codes.
     exponents : their biased exponents.
     pair_exponents : the largest of each pair, one higher where it was bumped.

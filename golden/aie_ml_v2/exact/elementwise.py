@@ -61,7 +61,7 @@ def _compare(op: VectorOp, a: int, b: int, fmt: FloatFormat) -> bool:
 
 
 def _place(x: Unpacked) -> tuple[int, Fraction]:
-    """Return what orders numbers and infinities."""
+    """Return a key that orders numbers and infinities."""
     if x.kind is Kind.INFINITY:
         return (-1) ** x.sign, Fraction(0)
     return 0, x.value

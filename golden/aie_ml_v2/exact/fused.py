@@ -18,7 +18,7 @@ from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to
 
 MX9_HALF = MX_BLOCK // 2
 QUARTERS = 4
-"""Of the last place of a block pair: two shifts by one each."""
+"""Grid steps in a unit in the last place of a block pair: two operands, each shifted by at most one bit."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LaneTrace:
 
     Attributes
     ----------
-    numerics : what was asked for.
+    numerics : numerics of the lane.
     a, b : float codes with their formats, or the block pair.
     acc1, acc2 : FP32 codes; None where absent or zeroed.
     negated : whether the products, acc1 and acc2 are negated.

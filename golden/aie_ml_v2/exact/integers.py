@@ -22,7 +22,7 @@ class IntegerLaneTrace:
     products : of each pair, negation applied.
     addends : of acc1 and acc2, shift and negation applied.
     total : the exact sum of them all.
-    result : what the lane's bits keep of it.
+    result : the total, wrapped to the lane's bits.
     """
 
     mode: Mode

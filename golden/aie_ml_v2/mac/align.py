@@ -16,9 +16,9 @@ from bitpath.golden.formats.catalogue import FP32
 TERM_FRACTION_BITS = 26
 """Terms come in units of ``2**(p - 255 - 26)``: the finest grid that `AieNumerics` allows, so that one shift rounds once."""
 LARGEST_SHIFT = 62
-"""Terms are below 2**33, so that nothing but a direction is left of them after this shift."""
+"""Terms are below 2**33: after this shift only the sticky information is left."""
 ABSENT = -1
-"""The exponent of what takes no part in the maximum: 0, or not finite."""
+"""Exponent of a term that is 0 or not finite, which is left out of the maximum."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ CASCADE_WORDS = CASCADE_BITS // 32
 class Cascade:
     """One link, cycle by cycle.
 
-    Everything in a cycle is decided by what the FIFOs held at its start: a value that is written needs a free place in
-    the sender's FIFO, one that moves over the link a free place in the receiver's, and one that is read has to be there.
+    The contents of the FIFOs at the start of a cycle decide all its transfers: a write needs a free place in the sender's
+    FIFO, a move over the link needs a free place in the receiver's FIFO, and a read needs a value there.
     """
 
     def __init__(self) -> None:
@@ -45,11 +45,11 @@ class Cascade:
         Parameters
         ----------
         write : uint32 [16], an accumulator register to send; None sends nothing.
-        read : whether the receiver takes a value.
+        read : True if the receiver takes a value.
 
         Returns
         -------
-        whether `write` was taken (the sender stalls otherwise), and the value read, None where there was none.
+        True if `write` was taken (else the sender stalls), and the value read or None.
 
         Raises
         ------

@@ -16,9 +16,9 @@ from bitpath.golden.formats.catalogue import BF16, FP32
 
 
 def split_f32(x: np.ndarray) -> np.ndarray:
-    """Return three BF16 numbers whose sum float32 `x` is: bfloat16 [3, *x.shape], the largest first.
+    """Split float32 `x` into three BF16 addends: bfloat16 [3, *x.shape], the largest first.
 
-    Each is the nearest, ties to even, to what the ones before left over; after one that is not finite all are 0.
+    Each is the remainder rounded to nearest even; after one that is not finite the others are 0.
 
     Raises
     ------

@@ -128,7 +128,7 @@ def mx_terms(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, negate: bool) -> T
     # MX4 codes are multiplied with zeros appended below, which receive the bits of a right shift.
     lossless = numerics.mx_lossless_shift or a.fmt is MX4
     if lossless and numerics.mx_post_add_first and not splits(numerics, a):
-        # Each code moved up by what its shift leaves: (x << 1 - g) * (y << 1 - h) is x * y << 2 - g - h.
+        # Shift each code left by 1 less its element shift: (x << 1 - g) * (y << 1 - h) is x * y << 2 - g - h.
         x, y = ((each.codes.astype(np.int64) << 1 - each.element_shifts)[..., 0, :] for each in (a, b))
         total = np.einsum("...k,...k->...", x, y)[np.newaxis]
     else:

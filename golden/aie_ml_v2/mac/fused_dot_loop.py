@@ -29,9 +29,9 @@ ROWS, COLUMNS, DEPTH = 64, 128, 8
 """Rows that a core takes at a time; columns and steps of K whose operands stay in its caches."""
 LARGEST_FRACTION_BITS = 24
 LARGEST_SHIFT = 30
-"""What is shifted to the right is below 2**24, since it was not to the left: nothing is left of it after this shift."""
+"""Only terms below 2**24 are shifted right, so no bit is left after this shift."""
 ABSENT = -1
-"""The exponent of what takes no part in the maximum."""
+"""Exponent of a term that is left out of the maximum."""
 EMPTY_EXPONENT = -(1 << 14)
 """The exponent of a float operand that takes no part: with any other's it sums to less than `ABSENT`."""
 FRACTION_BITS, FRACTION_MASK, EXPONENT_MASK = FP32.fraction_bits, FP32.fraction_mask, FP32.exponent_mask
@@ -69,7 +69,7 @@ def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: P
 
 
 def _doubled(blocks: MxBlocks) -> np.ndarray:
-    """Return codes moved up by one place, less what their shifts move them down, float32."""
+    """Return codes shifted left by 1 less their element shifts, float32."""
     return (blocks.codes.astype(np.int16) << 1 - blocks.element_shifts.astype(np.int16)).astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""When multiply-accumulates issue and are done, and what throughput that makes.
+"""Issue cycles, latency and throughput of multiply-accumulates.
 
 Ref: llvm-aie, AIE2PSGenSchedule.td, as `bitpath.golden.aie_ml_v2.declarations.modes.TIMINGS` has it; AM027, Table 7.
 """
@@ -55,8 +55,8 @@ def timing(mode: str) -> Timing:
 def issue_cycles(instructions: Sequence[MacInstruction]) -> list[int]:
     """Return the cycle in which each instruction issues, the first in cycle 0, each as early as it may.
 
-    An instruction waits for the front end, which MX9 takes for two cycles; for its accumulators, whose values are
-    forwarded from their write to a read in the next cycle; and for the write port, of which there is one.
+    An instruction waits for the front end, which MX9 occupies for two cycles, for its accumulators, which are forwarded
+    from a write to a read in the next cycle, and for the single write port.
 
     Raises
     ------

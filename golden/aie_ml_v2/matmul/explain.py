@@ -175,7 +175,7 @@ def _range(index: int, count: int) -> str:
 
 
 def _alignment(trace: LaneTrace, term: Term) -> str:
-    """Show a term's value, its code, how far below the largest it is, and what of it is on the grid."""
+    """Show a term's value, its code, its distance below the largest exponent, and the bits kept on the grid."""
     if term.kind is not Kind.FINITE:
         return "NaN" if term.kind is Kind.NAN else f"{'-' if term.sign else ''}infinity"
     value = f"{float_text(term.value):<18}"

@@ -157,9 +157,9 @@ def matmul_program(
 
 
 def run_program(program: Program, *, progress: Progress | None = None) -> np.ndarray:
-    """Execute a program; returns accumulators [M/m, N/n, m, n], float32 or int64. The first step of K has none to read.
+    """Execute a program; return accumulators [M/m, N/n, m, n], float32 or int64. The first step of K reads none.
 
-    `progress` is told the blocks of rows done and all of them, whenever one is done.
+    `progress` is called after each block of rows with the number done and the total.
     """
     dense = not isinstance(program.b, SparseVector) and program.fmt not in INTEGER_MODES
     blocks = program.a if isinstance(program.a, MxBlocks) else None
@@ -246,7 +246,7 @@ def _to_sparse(tiles: np.ndarray) -> SparseVector:
 
 
 def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieNumerics) -> np.ndarray | MxBlocks:
-    """Convert tiles to a format, some at a time: what lies in between takes many times the memory of one."""
+    """Convert tiles to a format, some at a time: intermediate values take many times the memory of the tiles."""
     if fmt in INTEGER_MODES:
         return tiles.astype(np.int64)
     step = max(CONVERTED_AT_ONCE // tiles[0].size, 1)

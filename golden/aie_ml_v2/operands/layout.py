@@ -1,6 +1,6 @@
 """Layout of an MX block's bits in memory and in the vector, E, F and G registers.
 
-Ref: AM027 and UG1639; llvm-aie for the registers' widths. What they leave open is in
+Ref: AM027 and UG1639; llvm-aie for the registers' widths. Open points are listed in
 `bitpath.golden.aie_ml_v2.declarations.numerics.CHOICES`.
 """
 
@@ -86,8 +86,8 @@ def unpack_mx(data: np.ndarray, fmt: MxFormat | str) -> MxBlocks:
 def to_registers(blocks: MxBlocks) -> MxRegisters:
     """Return the registers that hold the B blocks of the last axis; B is 4, 8 or 16.
 
-    An MX9 block's exponent stands twice, for elements 0 to 7 and for 8 to 15, and four shift bits with each. MX4 codes
-    are held times four in the form of MX6.
+    An MX9 block's exponent is stored twice, for elements 0 to 7 and 8 to 15, each with four shift bits. MX4 codes are
+    stored times four in the form of MX6.
 
     Raises
     ------

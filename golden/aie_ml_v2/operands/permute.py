@@ -79,7 +79,7 @@ def shuffle_mx(low: MxRegisters, high: MxRegisters | None = None, *, mode: Shuff
 
 
 def vector_shift(low: np.ndarray, high: np.ndarray | None = None, *, count: int) -> np.ndarray:
-    """Return 64 bytes of two registers from byte `count` of the lower one on; zeros stand for a `high` not given.
+    """Return 64 bytes of two registers from byte `count` of the lower one on; `high` None is zeros.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Bloc
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
 
 MAGNITUDE_BITS = 7
-"""Of BFP8, to which the narrower formats are aligned."""
+"""Magnitude bits of BFP8; the narrower formats are aligned to it."""
 EXPONENT_STREAM_ALIGNMENT = 16
-"""Bytes that the exponents before the datums are padded to."""
+"""The exponents before the datums are padded to a multiple of 16 bytes."""
 
 
 def exponent_stream_bytes(count: int) -> int:

@@ -1,7 +1,7 @@
 """The packers' exponent threshold: after ReLU, small numbers become +0.
 
-Ref: tt-isa-documentation 3930471, Packers/ExponentThresholding. Its undefined case, an intermediate format BFP2A, is none
-that `pack` takes.
+Ref: tt-isa-documentation 3930471, Packers/ExponentThresholding. Its undefined case, the intermediate
+format BFP2A, cannot occur: `pack` rejects it.
 """
 
 import numpy as np

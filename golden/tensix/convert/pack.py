@@ -1,7 +1,7 @@
 """The packers: Dst to L1 by early conversion, edge mask, ReLU, exponent threshold, late conversion, and a write or an
 accumulation.
 
-Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 for what they leave open.
+Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 for points that they leave open.
 """
 
 import numpy as np

@@ -57,14 +57,14 @@ STYLE_FORMATS = {
     Style.FP16: EXPONENT5_FORMATS,
     Style.INT8: (Format.INT8,),
 }
-"""What the formats of either source may be; the first two styles differ by SrcA's format unless it is overridden."""
+"""Formats that each style accepts for SrcA and SrcB; SrcA's format selects between the first two unless overridden."""
 STYLE_OWN_FORMAT = {
     Style.BF16: Format.BF16,
     Style.TF32: Format.TF32,
     Style.FP16: Format.FP16,
     Style.INT8: Format.INT8,
 }
-"""The format of a source where none is named."""
+"""Default format of a source, by style."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,7 @@ PHASES = 4
 
 
 class Fidelity(Enum):
-    """Fidelities, each a sequence of phases. Ref: LLK, llk_math_matmul.h."""
+    """Fidelities, each a sequence of phases (LLK, llk_math_matmul.h)."""
 
     LOFI = "LoFi"
     HIFI2 = "HiFi2"

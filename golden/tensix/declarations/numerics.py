@@ -1,5 +1,4 @@
-"""Tenstorrent Wormhole's Tensix: what its Matrix unit, unpackers and packers compute, the presets, and the standing of
-every choice.
+"""Tenstorrent Wormhole's Tensix: numerics of the Matrix unit, unpackers and packers, presets, and evidence for every choice.
 
 The references are those of :mod:`bitpath.golden.tensix.declarations.formats`, which declares formats and layouts.
 """
@@ -55,7 +54,7 @@ class TensixNumerics:
     bfp_a_range : 5-bit exponents of block floats below 0, when unpacked.
     l1_fp16_underflow_saturates : FP16 accumulation in L1 turns a biased exponent below 0, or an exact cancellation at
         exponents of 30 and above, into 0x7FFF (else zero).
-    src_a_row_step : what an MVMUL's SrcA start row is a multiple of, 8 or 16.
+    src_a_row_step : an MVMUL's SrcA start row must be a multiple of this, 8 or 16.
     """
 
     minus_one_quirk: bool

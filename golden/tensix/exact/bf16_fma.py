@@ -1,7 +1,8 @@
 """A scalar bfloat16 fused multiply-add with full IEEE 754 behaviour, in seven steps.
 
-It is what the Matrix unit simplifies: denormals as zero, a part of the significand, one common alignment, cheaper
-rounding. Ref: Peter Cawley, "Tenstorrent Wormhole Series Part 7: Bits of the MatMul", which lists the steps.
+The Matrix unit simplifies it: denormals as zero, a part of the significand, one common alignment, cheaper rounding.
+
+Ref: Peter Cawley, "Tenstorrent Wormhole Series Part 7: Bits of the MatMul", which lists the steps.
 """
 
 from dataclasses import dataclass

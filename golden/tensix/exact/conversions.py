@@ -1,6 +1,6 @@
 """The Tensix unpackers' and packers' conversions on single datums and blocks.
 
-Ref: tt-isa-documentation 3930471, FloatBitPatterns, Unpackers and Packers; ttsim v1.10.0 for what they leave open.
+Ref: tt-isa-documentation 3930471, FloatBitPatterns, Unpackers and Packers; ttsim v1.10.0 for points that they leave open.
 """
 
 from collections.abc import Sequence

@@ -34,7 +34,7 @@ class Dot16Trace:
 
     Attributes
     ----------
-    numerics, style, dst32, phase : what was asked for.
+    numerics, style, dst32, phase : arguments of the instruction.
     src_a, src_b, dst : the words given.
     a, b : the sources as they are read.
     products : 16 products in order.
@@ -71,7 +71,7 @@ class IntegerDot16Trace:
 
     Attributes
     ----------
-    phase : what was asked for.
+    phase : fidelity phase of the instruction.
     src_a, src_b, dst : the words given.
     products : 16 products in order.
     total : their sum.

@@ -63,7 +63,7 @@ def _add_fp16(numerics: TensixNumerics, old: int, new: int) -> int:
     sign = 0x8000 if total < 0 else 0
     exponent = floor_log2(total)
     significand = round(abs(total) / Fraction(2) ** (exponent - 10))
-    # After a carry the fraction is 0, as it stands.
+    # After a rounding carry the fraction bits are already 0.
     exponent += significand == 1 << 11
     biased = exponent + 15
     if biased > 31 or (biased < 0 and numerics.l1_fp16_underflow_saturates):

@@ -93,7 +93,7 @@ def rebias(style: Style, dst32: bool) -> int:
 
 
 def phase_weight(phase: int) -> int:
-    """Return the negated exponent of a fidelity phase: what its product is divided by, as a power of two."""
+    """Return w of a fidelity phase: its product has the weight 2**-w."""
     return (5 if phase & 1 else 0) + (7 if phase & 2 else 0)
 
 

@@ -1,4 +1,4 @@
-"""GMPOOL on scalars: the maximum of one SrcA column and one Dst word, and where in the column it stands.
+"""GMPOOL on scalars: the maximum of one SrcA column and one Dst word, and its position in the column.
 
 Ref: tt-isa-documentation, GMPOOL.
 """

@@ -1,4 +1,4 @@
-"""When instructions issue, and what throughput that makes.
+"""Issue cycles of instructions, and the throughput of a matmul.
 
 Ref: tt-isa-documentation 3930471, MatrixUnit, Dst and UNPACR_Regular; Peter Cawley, "Tenstorrent Wormhole Series Part 7"
 (boards, and the vendor's fp8 figure of 16/18).

@@ -23,8 +23,8 @@ class MatmulFormat:
 
     Attributes
     ----------
-    register : what both sources' format fields say.
-    style : how the Matrix unit reads it.
+    register : format in the format fields of both sources.
+    style : format as which the Matrix unit reads them.
     """
 
     register: Format
@@ -32,7 +32,7 @@ class MatmulFormat:
 
     @property
     def stored(self) -> Format:
-        """The format in L1, where TF32 operands are stored as FP32."""
+        """Format of the operands in L1; unpackers read TF32 from FP32."""
         return Format.FP32 if self.register is Format.TF32 else self.register
 
 
@@ -75,7 +75,7 @@ def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarr
 
     Parameters
     ----------
-    matrix : [..., 16] of what `check_matrix` lets pass.
+    matrix : [..., 16], checked by `check_matrix`.
     """
     flat = matrix.reshape(-1)
     if fmt == "int8":

@@ -1,7 +1,7 @@
 """MVMUL: Dst += SrcB @ SrcA, 8x16 @ 16x16, in one fidelity phase. DOTPV and row broadcast are its variants.
 
-Ref: tt-isa-documentation 3930471, MVMUL and DOTPV; ttsim v1.10.0 for the bits. What they leave open is a field of
-`TensixNumerics`.
+Ref: tt-isa-documentation 3930471, MVMUL and DOTPV; ttsim v1.10.0 for the bits. `TensixNumerics` has a field
+for each point that they leave open.
 """
 
 from math import prod
@@ -96,7 +96,7 @@ def dotpv(
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
 ) -> np.ndarray:
-    """DOTPV: what `mvmul` computes, with its arguments; the instruction only lacks row broadcast."""
+    """DOTPV: `mvmul` without row broadcast, with the same arguments and results."""
     return _blocks(
         dst, src_b, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics_with(quirk, numerics)
     )
@@ -211,7 +211,7 @@ def _numbers(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
 def _reading(
     numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
 ) -> dict[str, int]:
-    """Return `golden.fast`'s fields of the sources: what `read_sources`, `field_a` and `field_b` do, as masks and shifts."""
+    """Return the masks and shifts by which the kernel does `read_sources`, `field_a` and `field_b`."""
     offset = exponent_offset(style, dst32, phase)
     return {
         "offset": offset,

@@ -17,16 +17,16 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 COLUMNS = WORD_COLUMNS
 BLOCKS = 128
-"""Blocks that are worth a thread."""
+"""Fewest blocks for a thread of their own."""
 PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10
-"""Of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
+"""Fraction bits of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
 PRODUCT_BITS = 12
 ZERO_EXPONENT, EMPTY_EXPONENT = -(1 << 14), -(1 << 10)
-"""Of a zero operand, and of one whose field is 0 and does not count. Biased exponents with an offset are within 400."""
+"""Exponents of a zero operand, and of one with a zero field that does not count. Real ones with offset are within 400."""
 ANY_ZERO = -(1 << 13)
-"""A sum of exponents with a zero operand's is below, any other above; with an empty one's it is below 0."""
+"""An exponent sum with a zero operand is below this, every other above; with an empty operand it is below 0."""
 LARGEST_SHIFT = 31
-"""Every addend is below 2**30, so that nothing is left of it after this shift."""
+"""Every addend is below 2**30, so no bit is left after this shift."""
 
 
 class SourceFields(NamedTuple):

@@ -1,7 +1,6 @@
-"""GMPOOL: the maximum of each SrcA column and a Dst row. GAPOOL is a product and stands with `mvmul`.
+"""GMPOOL: the maximum of each SrcA column and a Dst row. GAPOOL is a product, see `mvmul`.
 
-Ref: tt-isa-documentation, GMPOOL. Values are compared as sign and magnitude, and nothing is rounded: what is too narrow
-loses its low bits.
+Ref: tt-isa-documentation, GMPOOL. Values are compared as sign and magnitude. Nothing is rounded: low bits are dropped.
 """
 
 import numpy as np
@@ -18,7 +17,7 @@ from bitpath.golden.tensix.operands.arguments import (
 
 FRACTION_BITS = 10
 LOWEST = (1 << 19) - 1
-"""All ones, with a sign below every datum: what a SrcA row becomes whose scale is zero."""
+"""All ones, a negative value below every datum, which replaces a SrcA row with scale zero."""
 INTEGER_INPUT_BITS = 19
 INTEGER_OUTPUT_BITS = 13
 ORDER = np.array([*range(4, 8), *range(4), *range(8, 16)])

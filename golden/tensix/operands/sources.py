@@ -8,7 +8,7 @@ from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import Masking, TensixNumerics
 
 ZERO_EXPONENT = -4096
-"""Exponent that stands for a zero operand: with any other it sums to less than any product's exponent."""
+"""Exponent of a zero operand; its sum with any other is below every real product's exponent."""
 ANY_ZERO = ZERO_EXPONENT // 2
 """Sums of exponents below this have a zero operand; all others stay above -1024."""
 

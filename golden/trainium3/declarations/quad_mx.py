@@ -21,9 +21,9 @@ PARTITIONS = 128
 QUADRANT = 32
 """Partitions in a quadrant; the partition count of an MX operand is a multiple of it."""
 SCALE_PARTITIONS = 8
-"""Consecutive partitions whose x4 words at one free index share a scale: 8 * 4 = 32 elements."""
+"""Consecutive partitions that share a scale at one free index: 8 x4 words of 4 elements, 32 in all."""
 SCALE_OFFSETS = (0, 4, 8, 12)
-"""Where in a quadrant the four scale rows may start."""
+"""Partition offsets in a quadrant at which the four scale rows may start."""
 MAX_STATIONARY = 128
 """Largest stationary free size M, which must be even."""
 MAX_MOVING_FP32 = 512

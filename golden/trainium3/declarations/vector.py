@@ -215,7 +215,7 @@ XORWOW_STATES = 4
 XORWOW_WORDS = 6
 """uint32 words of a state, in the order x, y, z, w, v, d."""
 XORWOW_INCREMENT = 362437
-"""What d grows by with every number (Marsaglia 2003)."""
+"""Increment of d for every number (Marsaglia 2003)."""
 
 PRESETS = {preset.name: preset for preset in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
 """Presets by name. They are of three numerics dataclasses."""

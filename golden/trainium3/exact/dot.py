@@ -1,7 +1,7 @@
-"""One step of a scaled dot product, and a chain of them, with everything they go through.
+"""One step of a scaled dot product, and a chain of steps, with all intermediate values.
 
-Whatever `DotNumerics` says is computed here literally: decode, multiply, align where asked, sum, round once. `bitpath
-explain` prints these values, so what it shows is the reference itself.
+The steps follow `DotNumerics` literally: decode, multiply, align if asked, sum, round once. `bitpath explain` prints these
+values, so it shows the reference itself.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class DotTrace:
 
     Attributes
     ----------
-    numerics : what was asked for.
+    numerics : numerics of the step.
     stationary_format, moving_format : formats of the elements.
     stationary_codes, moving_codes, stationary_scale, moving_scale, partial_sum : the operands' codes.
     stationary, moving : the elements taken apart, after flushing.

@@ -1,7 +1,7 @@
 """One step of TensorE's unscaled matmul on scalars: a product is added to the partial sum.
 
-Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.5 (AWS Neuron documentation). What it leaves open is a field of
-`MatmulNumerics`.
+Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.5 (AWS Neuron documentation). `MatmulNumerics` has a field
+for each point that it leaves open.
 """
 
 from fractions import Fraction
@@ -63,7 +63,7 @@ def check_formats(
 ) -> None:
     """Check that elements of two formats may meet in a matmul.
 
-    Errors begin with `x_is` and `y_is`, the arguments that bring the formats and what they are.
+    Errors begin with `x_is` and `y_is`, which name the arguments and their formats.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Trainium3's PSUM write on one element.
 
-Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, BF16 Matmul Results in PSUM. What it
-leaves open is in `bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
+Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, BF16 Matmul Results in PSUM. Points
+that it leaves open are in `bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
 """
 
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
@@ -18,7 +18,7 @@ def psum_write(
     rounding: Rounding = Rounding.RNE,
     random_bits: int = 0,
 ) -> int:
-    """Return what one PSUM element holds after a write.
+    """Return the code of one PSUM element after a write.
 
     Parameters
     ----------

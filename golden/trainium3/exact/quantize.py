@@ -1,6 +1,6 @@
 """Exact twin of Trainium3's quantize_mx, on scalars.
 
-Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 and 0.5 (AWS Neuron documentation). What it leaves open is in
+Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 and 0.5 (AWS Neuron documentation). Open points are listed in
 `bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
 """
 
@@ -19,8 +19,8 @@ def quantize_block(
     """Quantise the elements that share one scale.
 
     The scale code is max(E - offset, 0), with E the largest biased FP32 exponent among the elements and offset the
-    element's emax (NKI05: one less, but for E2M1, whose offset stays 2). Every element is divided by the scale that is
-    stored, rounded RNE, saturated.
+    element's emax (NKI05: one less, except for E2M1 with offset 2). Every element is divided by the stored scale,
+    rounded RNE and saturated.
 
     Returns
     -------
@@ -28,7 +28,7 @@ def quantize_block(
 
     Raises
     ------
-    ValueError : a NaN for an element format that has none.
+    ValueError : a NaN, with an element format that has no NaN.
     """
     elements = [decode(source, code) for code in source_codes]
     offset = element.emax - (rule is ScaleRule.NKI05 and element is not E2M1)

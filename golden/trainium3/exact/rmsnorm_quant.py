@@ -1,7 +1,8 @@
 """RMSNorm-Quant on one row of scalars, operation after operation.
 
 Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02, and the kernel that it
-describes. What they leave open is a field of `RmsNormQuantNumerics`, or in `bitpath.golden.trainium3.declarations.vector.CHOICES`.
+describes. Points that they leave open are fields of `RmsNormQuantNumerics`, or in
+`bitpath.golden.trainium3.declarations.vector.CHOICES`.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 Ref: G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003, section 3.1 with the Weyl sequence of
 section 4; "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-01, for the four states of a lane.
-What the latter leaves open is in `bitpath.golden.trainium3.declarations.vector.CHOICES`.
+Points that the latter leaves open are in `bitpath.golden.trainium3.declarations.vector.CHOICES`.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ Bit-identical to `trainium3.array.chain_rows` for the numerics that `supports` n
 Exactness. An element times its scale is a float64 without error: at most 4 significant bits between 2**-16 and 2**16, times
 a power of two between 2**-127 and 2**127. So is a product of two of them. A *narrow* row is one whose products, before
 their scales, are multiples of 2**g, and whose sums of four stay below 2**(g + 53): then every such sum is exact, in any
-order, fused or not. E4M3 with E4M3 spans 38 bits and with E5M2 52; E5M2 with E5M2 spans 66, so that it depends on the
+order, fused or not. E4M3 with E4M3 spans 38 bits and with E5M2 52; E5M2 with E5M2 spans 66, so it depends on the
 elements of the row. The sum of a narrow row's four products and the partial sum is one float64 addition, whose error Knuth's
 two-sum gives exactly; rounded to odd at 53 bits it rounds to FP32's 24 (or fewer, below the normal range) as the exact
 sum does, for 53 is at least 24 + 2 (Boldo and Melquiond). Other rows go through `trainium3.expansion.sum_to_odd`'s
@@ -30,15 +30,15 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
 
 COLUMNS = 64
-"""Columns whose partial sums stay in the first cache, and their moving elements of 128 rows in the second."""
+"""Columns of a block: the partial sums fit in the L1 cache, the moving elements of 128 rows in the L2 cache."""
 ROWS = 32
-"""Rows that are worth a thread."""
+"""Fewest rows for a thread of their own."""
 _SUM_BITS = 2
-"""What four terms add to a product's width."""
+"""Bits by which a sum of four terms is wider than a product."""
 _EXACT_BITS = 53
-"""Of a float64's significand."""
+"""Bits of a float64's significand."""
 _NO_ELEMENT = 1 << 10
-"""Beyond every exponent: stands for elements that are 0 or not finite."""
+"""Exponent of elements that are 0 or not finite, beyond every real one."""
 
 
 def supports(numerics: DotNumerics, stationary_scale: np.ndarray, moving_scale: np.ndarray) -> bool:

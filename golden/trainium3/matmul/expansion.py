@@ -18,10 +18,10 @@ def sum_to_odd(terms: Sequence[np.ndarray]) -> np.ndarray:
     most 51 bits, so rounding it to such a format gives what rounding the exact sum would have given.
 
     The terms' exponents must keep clear of float64's own limits: all sums here stay between 2**-400 and 2**400.
-    The sign of a zero sum means nothing where there are more than two terms.
+    With more than two terms the sign of a zero sum has no meaning.
     """
     # Grow-Expansion keeps the sum exactly, as components of increasing magnitude. With ties to even they are nonadjacent:
-    # what stands below a component h is smaller than half the weight of h's lowest set bit.
+    # the components below h sum to less than half the weight of h's lowest set bit.
     expansion: list[np.ndarray] = []
     for term in terms:
         carry = term
@@ -48,7 +48,7 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def add_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return a + b rounded to odd: an inexact even result moves to its neighbour on the error's side.
 
-    Where that is NaN or infinite it is what IEEE 754 says. A zero sum has IEEE 754's sign.
+    NaN, infinity and the sign of a zero sum are as in IEEE 754.
     """
     total, error = _two_sum(a, b)
     bits = total.view(np.int64)

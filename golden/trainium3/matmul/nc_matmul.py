@@ -3,7 +3,7 @@
 Bit-identical to chaining `bitpath.golden.trainium3.exact.multiply_add` from +0.
 
 Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.5, and "Trainium3 Architecture Guide for NKI" (AWS Neuron
-documentation, 2025-12-01). What they leave open is a field of `MatmulNumerics`.
+documentation, 2025-12-01). `MatmulNumerics` has a field for each point that they leave open.
 """
 
 from typing import Literal

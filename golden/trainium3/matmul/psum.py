@@ -19,7 +19,7 @@ def psum_write(
     rounding: Rounding = Rounding.RNE,
     random_bits: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return what PSUM holds after a write: `incoming`, or its FP32 sum with `present`, in `dtype`.
+    """Return the contents of PSUM after a write: `incoming`, or its FP32 sum with `present`, in `dtype`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """FP32 arithmetic of the engines on arrays, and how operands are read and results written.
 
 Bit-identical to `bitpath.golden.scalar.fp32`. numpy's float32 sum, product, quotient and square root are IEEE 754's, each
-rounded once to nearest even with subnormals; what numpy leaves open, the bits of NaN, is fixed here. Casts go through
+rounded once to nearest even with subnormals. numpy leaves the bits of NaN open; they are fixed here. Casts go through
 the codec's rounder.
 """
 

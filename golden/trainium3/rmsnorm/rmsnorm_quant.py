@@ -3,8 +3,8 @@
 Bit-identical to `bitpath.golden.trainium3.exact.rmsnorm_row`, `quantize_row` and `quantize_row_static`.
 
 Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02 (here SPEC), and the kernel that it
-describes (nki-library, ``rmsnorm_quant.py``, 2026-04; here RQ). Numerics are `TRAINIUM3_RMSNORM_QUANT`'s; what the
-documents leave open is in `bitpath.golden.trainium3.declarations.vector.CHOICES`.
+describes (nki-library, ``rmsnorm_quant.py``, 2026-04; here RQ). Numerics are `TRAINIUM3_RMSNORM_QUANT`'s; points
+that the documents leave open are in `bitpath.golden.trainium3.declarations.vector.CHOICES`.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How long RMSNorm-Quant takes by engine, from documented rates, and how that compares with the vendor's targets.
+"""Latency of RMSNorm-Quant by engine, from documented rates, compared with the vendor's targets.
 
 The model is serial and single-buffered: a tile of 128 rows is loaded, normalised, quantised and stored before the next
 one is loaded. An engine's time is elements of a partition times cycles for each; its partitions work side by side.
@@ -39,11 +39,11 @@ class LatencyRow:
 
     Attributes
     ----------
-    target : what the vendor states.
+    target : the vendor's target.
     tiles : tiles of a core.
     tile : the model's times for one of them, at Trainium2's rates.
     microseconds : the model's time for all.
-    ratio : the model's time by the target's; what it lacks at 2K tokens is start-up, which it does not model.
+    ratio : the model's time by the target's. The difference at 2K tokens is start-up time, which is not modelled.
     trainium3_microseconds : the model's time at Trainium3's rates.
     """
 
@@ -85,7 +85,7 @@ def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
     tokens = integer("tokens", tokens, range(1, MAX_BATCH * MAX_SEQUENCE + 1))
     if tokens < rates.cores:
         raise ValueError(f"tokens must be at least {rates.cores}, one for each core, not {tokens}")
-    # The last core takes what does not divide evenly.
+    # The last core also takes the remainder of the tokens.
     tiles, rest = divmod(tokens - (rates.cores - 1) * (tokens // rates.cores), ROW_TILE)
     return tiles * tile + (tile_latency(rates, hidden_size, rest).total if rest else 0)
 

@@ -31,7 +31,7 @@ def tensor_scalar(
     op0, op1 : "add", "subtract", "multiply", "max", "min", "abs_max" (the operand of larger magnitude, with its sign, the
         right one of equal ones), or "abs", which takes no operand; no second operation for None.
     operand0, operand1 : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
-    reverse0, reverse1 : whether the operand stands left of the operator.
+    reverse0, reverse1 : True if the operand is left of the operator.
     dtype : of the result.
 
     Returns

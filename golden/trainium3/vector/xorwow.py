@@ -1,4 +1,4 @@
-"""XORWOW: the random numbers of VectorE's lanes, and what takes them.
+"""XORWOW: the random numbers of VectorE's lanes, and the instructions that use them.
 
 Bit-identical to `bitpath.golden.exact.trainium3.xorwow_lane`, `column_bits` and `uniform`.
 
@@ -23,8 +23,8 @@ class Xorwow:
 
     Parameters
     ----------
-    state : uint32 [lanes, 4, 6], the words of a state in the order x, y, z, w, v, d; what `state` returned goes on from
-        there.
+    state : uint32 [lanes, 4, 6], the words of a state in the order x, y, z, w, v, d; a copy of `state` continues the
+        sequence.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def rand2(
 
     Parameters
     ----------
-    source : whose lanes are the partitions.
+    source : generators, one lane a partition.
     count : elements of a partition.
     low, high : numbers, rounded to FP32, or arrays [P, 1].
     dtype : of the result.

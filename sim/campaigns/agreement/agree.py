@@ -138,7 +138,7 @@ def agree(
 
 
 def _replay(folder: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequence[str], Answers]) -> Path:
-    """The file that :mod:`bitpath.verif.kit.tb_replay` reads."""
+    """Write the input file of :mod:`bitpath.verif.kit.tb_replay`, and return its path."""
     (inputs, steps), (outputs, answers) = given, said
     tables = [
         [[f"{value:x}" for value in step] for step in steps],

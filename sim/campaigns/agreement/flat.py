@@ -140,7 +140,7 @@ def _place(whole: Netlist, modules: Mapping[str, _Module], name: str, connected:
 
 
 def _module(said: Mapping[str, Any], names: Sequence[str]) -> _Module:
-    """A module of those names."""
+    """Read one module; cells of a type in `names` are its submodules."""
     ports = {port: _bits(each["bits"]) for port, each in said["ports"].items()}
     cells = [
         (

@@ -62,7 +62,7 @@ class Netlist:
         return Net(module, bit) if isinstance(bit, int) else None
 
     def constant(self, module: str, signal: str) -> int | None:
-        """Return the constant that a signal's bit is wired to, 0 or 1; None where it is neither."""
+        """Return the constant that a signal's bit is wired to, 0 or 1, or None if it is not constant."""
         bit = self._bit(module, signal)
         return int(bit) if bit in ("0", "1") else None
 

@@ -12,13 +12,13 @@ DIRECTIONS = ("0->1", "1->0")
 
 @dataclass(frozen=True)
 class LinePoint:
-    """A block or a branch.
+    """A block or branch of the Verilog that Verilator counts.
 
     Attributes
     ----------
-    module : as the Verilog names it.
-    line, column : where it begins, from 1.
-    what : Verilator's word: block, if, else, case, cond_then, cond_else.
+    module : name of the Verilog module.
+    line, column : its first position, counted from 1.
+    what : Verilator's kind: block, if, else, case, cond_then, cond_else.
     """
 
     module: str
@@ -33,7 +33,7 @@ class Counts:
 
     Attributes
     ----------
-    lines : how often each was passed.
+    lines : number of passes of each point.
     toggles : by module and signal bit, whether it rose and whether it fell, each in any of the module's instances.
     """
 

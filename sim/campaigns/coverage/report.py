@@ -6,7 +6,7 @@ from typing import Any
 
 REPORT, PICTURE = "coverage.json", "coverage.png"
 ALL, GOAL = 100.0, 98.0
-"""Percent of lines and of toggles, each without what is waived."""
+"""Goals in percent: ALL for bins, GOAL for lines and toggles without waived points."""
 KINDS = {"functional_percent": "bins", "line_percent": "lines", "toggle_percent": "toggles"}
 _COLORS = ("#4477aa", "#ccbb44", "#228833")
 
@@ -27,7 +27,7 @@ def is_whole(record: Mapping[str, Any]) -> bool:
 
 
 def show(console: Any, records: Sequence[Mapping[str, Any]]) -> None:
-    """Print a row a unit."""
+    """Print a table with one row a unit."""
     from rich.table import Table
 
     table = Table("unit", title="Coverage")

@@ -28,7 +28,7 @@ _DIGEST = re.compile(r"_[0-9a-f]{8}(?=\.|$)")
 
 @dataclass(frozen=True)
 class Waiver:
-    """An entry of the list.
+    """One waiver of a waivers.toml.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Waiver:
 
 
 def load_all() -> tuple[Waiver, ...]:
-    """The lists of all rooms."""
+    """Read the waivers of all rooms."""
     return tuple(waiver for file in sorted(VERIF.rglob("waivers.toml")) for waiver in load(file))
 
 
 def load(file: Path) -> tuple[Waiver, ...]:
-    """The list of one room.
+    """Read the waivers of one room.
 
     Raises
     ------

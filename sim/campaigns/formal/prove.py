@@ -42,7 +42,6 @@ class Task:
 
     @property
     def folder(self) -> Path:
-        """Folder of the task's files."""
         return paths.build_root() / "formal" / self.name
 
 

@@ -1,4 +1,4 @@
-"""Properties and proofs, for people."""
+"""Prints tables of properties and proofs."""
 
 from collections.abc import Sequence
 from itertools import groupby

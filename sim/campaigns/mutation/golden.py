@@ -243,7 +243,7 @@ def _pass(target: str, module: str, source: str, test: Path, lines: Path | None 
 
 
 def _files_of(tests: Sequence[Path]) -> list[Path]:
-    """All that decides how tests end: themselves, what they import, vectors, known answers, settings."""
+    """Return all files that affect the tests' results: tests, imported modules, vectors, known answers and settings."""
     modules = sorted(frozenset().union(*(_tests()[file] for file in tests)))
     folders = [TESTS / "vectors", *map(Path, filter(None, [os.environ.get("BITPATH_KAT_DIR")]))]
     vectors = sorted(file for folder in folders for file in folder.glob("*") if file.is_file())
@@ -267,18 +267,17 @@ def _digest(files: Sequence[Path], *more: Any) -> str:
 def _judge(
     module: str, source: str, test: Path, limit: float, kernels: Path, lines: Path | None = None
 ) -> tuple[str, str]:
-    """The verdict of a test file with this text in the module's place, and how it came; ``lines`` gets those that ran.
+    """Return verdict and cause of a test file with this text in place of the module; ``lines`` receives the executed lines.
 
-    ``kernels`` is a folder for loops compiled with this text. Each file has a process of its own: hypothesis chooses its
-    examples by the modules that are there too.
+    ``kernels`` is a folder for loops compiled with this text. Each file runs in its own process, since hypothesis chooses
+    its examples by the loaded modules too.
     """
     with scratch() as folder:
         mutated, log = folder / "mutated.py", folder / "tests.log"
         mutated.write_text(source)
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         if _DECLARED.match(module):
-            # Compiled loops hold numbers of the specification: neither real ones are to judge a mutant, nor a mutant's to
-            # be left for others.
+            # Compiled loops contain numbers of the declarations, so mutant and original must not share a kernel cache.
             env["NUMBA_CACHE_DIR"] = str(kernels)
         command = [
             sys.executable,

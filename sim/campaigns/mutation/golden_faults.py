@@ -41,10 +41,10 @@ class Fault:
 
     Attributes
     ----------
-    line : where.
-    what : the change, for people: "Lt -> LtE".
-    node, kind : for :func:`apply`: the place in the order of the walk, and which of its changes.
-    lines : the first and the last of the statement around it.
+    line : line of the change.
+    what : text of the change for reports: "Lt -> LtE".
+    node, kind : for :func:`apply`: index of the node in the order of the walk, and kind of change.
+    lines : first and last line of the enclosing statement.
     """
 
     line: int
@@ -60,13 +60,13 @@ class Fault:
 
 
 def possible_faults(source: str) -> list[Fault]:
-    """Return all faults of a module. Texts, annotations and what errors say are left alone: no result depends on them."""
+    """Return all faults of a module. Strings, annotations and error texts are left alone, since no result depends on them."""
     tree = ast.parse(source)
     silent = set(map(id, _silent(tree)))
     around: dict[int, ast.stmt] = {}
     found = []
     for number, node in enumerate(ast.walk(tree)):
-        # The walk comes to each node before it comes to its parts.
+        # The walk visits each node before its children.
         statement = node if isinstance(node, ast.stmt) else around.get(id(node))
         around |= {id(child): statement for child in ast.iter_child_nodes(node)}
         if id(node) not in silent:

@@ -63,11 +63,11 @@ def main() -> int:
     parser.add_argument("test")
     parser.add_argument("--lines", type=Path)
     given = parser.parse_args()
-    # A shift turned round makes integers that fill a machine.
+    # A shift in the wrong direction makes integers that fill the memory.
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     sys.meta_path.insert(0, Replaced(given.module, given.source))
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not deep and not simulator"]
-    # The same examples each time, none from an earlier run: else chance decides of some faults.
+    # Use the same examples in every run, without those of earlier runs; otherwise some verdicts are random.
     options.append("--hypothesis-profile=ci")
     with kept_lines(given.lines) if given.lines else nullcontext():
         return int(pytest.main([*options, given.test]))

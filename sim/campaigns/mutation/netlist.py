@@ -42,7 +42,7 @@ _ALL = 10**8
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault of one bit.
+    """A fault of one bit in a cell.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ def _refuse_starts_at_one(prepared: str, drawn: Sequence[Mutant]) -> None:
 
 
 def select_bits(count: int) -> int:
-    """Return the bits of the input that chooses one mutant or none."""
+    """Return the bits of the input that selects one mutant, or 0 for the original design."""
     return count.bit_length()
 
 

@@ -16,14 +16,14 @@ FIELDS = {"file": str, "line": str, "modes": list, "port": str, "bits": list, "r
 
 @dataclass(frozen=True)
 class Reason:
-    """Why the mutants of a line live.
+    """Reason for which mutants of a line survive.
 
     Attributes
     ----------
-    line : the line's text, stripped: it holds when other lines come before it.
-    modes, port : which of its mutants, for example ["const0", "cnot1"] and "A"; of golden's, ["Lt -> LtE"] and "".
-    bits : of the port; of golden's none.
-    reason : a sentence.
+    line : stripped text of the line, so that it holds if lines are inserted above.
+    modes, port : its mutants, for example ["const0", "cnot1"] and "A"; for golden, ["Lt -> LtE"] and "".
+    bits : bits of the port; empty for golden.
+    reason : the reason as a sentence.
     """
 
     line: str

@@ -20,11 +20,11 @@ def rows_file() -> Path:
 
 
 class Rows:
-    """Return the rows of the report. Rows of targets to be judged again, and rows of other sources, are removed at the start.
+    """Rows of the report. The constructor removes rows of targets that are judged again and rows of other sources.
 
     Parameters
     ----------
-    targets : what is judged anew.
+    targets : targets that are judged again.
     """
 
     def __init__(self, targets: Iterable[str]):

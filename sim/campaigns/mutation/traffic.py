@@ -40,10 +40,10 @@ class Traffic:
 
     Attributes
     ----------
-    file : every test's changes of ports, in the form that the replay reads.
+    file : port changes of every test, in the replay's file format.
     tests : the bench's tests, in the order in which they ran.
-    inputs, outputs : the ports: names and bits.
-    seconds : how long the run took.
+    inputs, outputs : names and bits of the ports.
+    seconds : duration of the run.
     """
 
     file: Path
@@ -147,7 +147,7 @@ def record(host: Host, seed: int) -> Traffic:
         ports = {"inputs": meta["ports"], "outputs": meta["output_ports"]}
         return {"tests": result.tests, "seconds": result.seconds, **ports}
 
-    # By its key: another run with other sources or another seed leaves alone what this one replays.
+    # The key is part of the name, so a run with other sources or another seed does not overwrite this traffic.
     name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:8]
     folder = paths.build_root() / "mutate" / f"{host.unit}-{digest(host.unit, host.config)}-{name}"
     made = cache.ensure(folder, key, make)

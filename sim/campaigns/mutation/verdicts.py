@@ -151,7 +151,7 @@ class Ledger:
         self.steps[number] |= step
 
     def spend(self, seconds: float) -> None:
-        """Add to the time spent."""
+        """Add to the time spent, in the journal too."""
         self.seconds += seconds
         journal.append(journal_file(), {"key": self.key, "mutant": 0, "seconds": seconds})
 

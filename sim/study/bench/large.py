@@ -22,7 +22,7 @@ from bitpath.sim.flows.progress import shown_progress
 from bitpath.sim.study.bench.measure import RATE, in_order
 
 SECONDS = 3600
-"""Time limit of a product."""
+"""Time limit of one product."""
 
 
 def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:

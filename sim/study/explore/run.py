@@ -1,4 +1,4 @@
-"""Sweep on Dask, which stores every result at once and computes none twice."""
+"""Runs a sweep on Dask. Every result is stored at once and never computed again."""
 
 import hashlib
 import json
