@@ -1,4 +1,4 @@
-"""What tests of several rooms share, and beside a JUnit file the tests that a run left out."""
+"""Shared fixtures, and a list of the deselected tests beside each JUnit file."""
 
 import os
 from collections.abc import Callable
@@ -14,16 +14,16 @@ _NAMES = pytest.StashKey[list[str]]()
 
 
 def pytest_deselected(items):
-    """Keep the names, so that a report knows of parameters that did not run."""
-    # `pytest --lf` reports an empty list where all that it collected failed before.
+    """Keep the names, so that a report can list the parameters that did not run."""
+    # `pytest --lf` passes an empty list if all collected tests failed before.
     if items:
         items[0].config.stash.setdefault(_NAMES, []).extend(item.nodeid for item in items)
 
 
 def pytest_sessionfinish(session):
-    """Write the names of the tests that were left out."""
+    """Write the names of the deselected tests."""
     config = session.config
-    # Of several processes every one knows of all tests, but the one that hands them out.
+    # With pytest-xdist each worker collects all tests and the controller collects none, so the first worker writes.
     first = getattr(config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0"
     if config.option.xmlpath and first and not config.pluginmanager.has_plugin("dsession"):
         file = Path(config.option.xmlpath).with_suffix(LEFT_OUT)
@@ -49,7 +49,7 @@ def kat() -> Callable[[str], dict[str, np.ndarray]]:
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], list[Any]]:
-    """Compute something with numpy and with numba; a list of what each gives."""
+    """Run a call with numpy and with numba and return both results."""
 
     def compute(call: Callable[[], Any]) -> list[Any]:
         results = []
@@ -63,7 +63,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], list[
 
 @pytest.fixture
 def evaluate():
-    """Drive a combinational component in Amaranth's simulator: a list of ``{port: value}`` to a list of ``o``, or of several."""
+    """Drive a combinational component in Amaranth's simulator: ``{port: value}`` vectors to values of ``o`` or of `outputs`."""
     from amaranth.sim import Simulator
 
     def run(component, vectors, *outputs):

@@ -1,4 +1,4 @@
-"""All properties, by name."""
+"""Table of all formal properties of the project by name."""
 
 from bitpath.verif.aie_ml_v2.cascade import properties as cascade
 from bitpath.verif.aie_ml_v2.convert import lane_properties as aie_ml_v2_lanes

@@ -17,12 +17,12 @@ FLAG = "flag"
 
 
 class Claim:
-    """Statement of a property.
+    """Statement of a property over free inputs: assumptions, and conditions to prove.
 
     Attributes
     ----------
-    m : the module in which it stands; its clock has no reset, registers have their initial values at the start.
-    inputs : by name, what may have any value in any cycle.
+    m : the module that holds the statement; its clock has no reset, registers start at their initial values.
+    inputs : free inputs by name; each may have any value in any cycle.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Claim:
         self.m.domains += self._clock
 
     def free(self, name: str, shape: Any) -> Any:
-        """Return a free input."""
+        """Add an input that may have any value in any cycle."""
         signal = Signal(shape, name=name)
         self.inputs[name] = Value.cast(signal)
         return signal

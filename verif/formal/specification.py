@@ -15,7 +15,7 @@ def long_multiplication(a: Value, b: Value) -> Value:
 
 
 def leading_place(claim: Claim, value: Value, name: str) -> Signal:
-    """Return the place of the highest bit that is 1; 0 if there is none."""
+    """Return the index of the highest set bit, or 0 if no bit is set."""
     place = Signal(range(len(value) + 1), name=name)
     for k in range(len(value)):
         with claim.m.If(value[k]):

@@ -44,7 +44,7 @@ def round_code(
     claim.assume(i.zero == ~i.significand[-1])
     below = claim.value(i.exponent - (fmt.precision + 1), "weight")
     magnitude = Mux(i.zero, 0, Cat(i.sticky, i.guard, i.significand))
-    # Sticky stands for less than the lowest bit and never for half a unit, so the specification appends it as that bit.
+    # The sticky bit means a nonzero remainder below the guard bit, so the specification appends it as the lowest bit.
     code = float_code(claim, claim.value(magnitude, "magnitude"), below, fmt, "spec", tie=TIES[rounding])
     top = fmt.infinity_code if infinity else fmt.max_code
     flushed = Mux((code >> fmt.fraction_bits) == 0, 0, code) if not subnormals else code

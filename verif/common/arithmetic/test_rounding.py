@@ -68,7 +68,7 @@ def test_round_is_one_rounding_of_the_exact_sum(evaluate, options):
     ]
     overflow = Overflow.SPECIAL if component.overflow_to_infinity else Overflow.SATURATE
     for (s, g, t, e, sign), got in zip(cases, evaluate(component, vectors), strict=True):
-        # Sticky stands for anything below the guard bit: a quarter of a place is as good as any.
+        # The sticky bit may be any value below the guard bit; a quarter of a unit represents it.
         value = (s + Fraction(g, 2) + Fraction(t, 4)) * Fraction(2) ** (e - fmt.fraction_bits)
         code = round_to_format(-value if sign else value, fmt, component.rounding, overflow=overflow)
         if not component.subnormals and code & ~fmt.sign_mask <= fmt.fraction_mask:
@@ -144,7 +144,7 @@ def test_a_carry_out_of_stochastic_rounding_reaches_infinity(evaluate):
 
 @pytest.mark.parametrize(("fixed_width", "precision"), [(5, 3), (8, 4), (4, 6)])
 def test_exact_add_rounds_like_the_exact_sum(evaluate, fixed_width, precision):
-    """Every distance at which the two can stand, edges of both; what is kept must round as the exact sum does."""
+    """Addends at every alignment distance, with edge values: the kept bits must round as the exact sum does."""
     offset = 40
     component = ExactAdd(
         fixed_width=fixed_width, fixed_exponent_width=7, exponent_width=7, precision=precision, offset=offset

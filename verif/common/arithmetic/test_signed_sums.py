@@ -207,7 +207,7 @@ def test_a_sum_is_rounded_once(evaluate, width, low, options):
 
 
 def test_sticky_is_below_all_digits(evaluate):
-    """A number that is a tie, or a magnitude of all ones, but for what is below its digits."""
+    """The sticky bit alone decides: the digits are a tie."""
     width, half = 16, 1 << 16 - 1 - BF16.precision
     cases = [
         (sign * (top + odd * 2 * half + half), sticky)

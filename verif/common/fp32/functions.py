@@ -43,7 +43,7 @@ class Function:
         """Return the bins of a case: its classes, and the direction in which a normal result was rounded."""
         yield f"{class_of(operand)} to {class_of(result)}"
         if class_of(operand) == class_of(result) == "+normal":
-            # The functions or their inverses fall: what is at stake is only that both ways are seen.
+            # Some functions decrease, so these bins do not name the rounding direction; they only show that both occur.
             back, value = self.inverse(decode(FP32, result).value), decode(FP32, operand).value
             yield "exact" if back == value else "inverse above" if back > value else "inverse below"
 

@@ -35,7 +35,7 @@ EDGES = tuple(magnitude | sign for magnitude in _MAGNITUDES for sign in (0, FP32
 
 
 def any_code(rng: Random) -> int:
-    """Every bit at random."""
+    """Return a 32-bit code with random bits."""
     return rng.getrandbits(FP32.width)
 
 
@@ -46,7 +46,7 @@ def near_one(rng: Random) -> int:
 
 
 def edge(rng: Random) -> int:
-    """One of :data:`EDGES`."""
+    """Return a random element of :data:`EDGES`."""
     return rng.choice(EDGES)
 
 

@@ -83,7 +83,7 @@ def test_what_is_left_of_a_cancellation_has_its_sign(sign):
 
 
 def test_what_denormals_as_zero_cost():
-    """Of operands, of what comes in, and of the result, 2**-127."""
+    """The matrix unit flushes subnormal factors, addends and results such as 2**-127 to zero."""
     for x, y, z, exact in ((0x0001, ONE, 0, 0x0001), (0, 0, 0x8001, 0x8001), (0x0080, 0x3F00, 0, 0x0040)):
         assert fma(x, y, z) == exact
         assert matrix_unit(x, y, z, range(4)) == 0

@@ -72,7 +72,7 @@ def scalar(fmt: FloatFormat, value: float, rounding=Rounding.RNE, overflow=Overf
         (E5M2, -61440, 0xFC),
         (FP32, float(2**128 - 2**103) - 2**75, 0x7F7FFFFF),
         (FP32, float(2**128 - 2**103), 0x7F800000),
-        # Zeros keep their sign.
+        # A zero keeps its sign.
         (E5M2, 0.0, 0x00),
         (E5M2, -0.0, 0x80),
         # ROCm/aiter#974: 0.625 / 0.5 became 1.5 in MXFP4.

@@ -191,7 +191,7 @@ def test_kernels_with_and_without_a_folder(tmp_path, monkeypatch):
 
 
 def test_kernels_of_several_threads(tmp_path, monkeypatch):
-    """numba's folder is the process's: it is the kernels' for each of them, and then what it was."""
+    """CACHE_DIR is global to the process: it is the kernels' folder while a kernel is made and is restored afterwards."""
     from bitpath.golden.arrays import bits
 
     seen, before = [], bits.config.CACHE_DIR
@@ -214,7 +214,7 @@ def test_kernels_of_several_threads(tmp_path, monkeypatch):
 
 
 def test_kept_code_is_of_these_sources():
-    """numba itself would not see a change of a file from which a kernel takes pieces."""
+    """The cache key covers every file that a kernel calls into; numba itself checks only the file of the kernel."""
     from bitpath.golden.arrays import bits
     from bitpath.golden.trainium3.matmul import array_loop as mx_chain
 

@@ -19,7 +19,7 @@ KINDS = ("near", "anything", "zeros", "ties", "cancelling")
 
 
 def words(rng, kind, shape, exponent_bits, fraction_bits, sign_at=None):
-    """Words of exponent and fraction of so many bits, and a sign right above them or at another place."""
+    """Return words of sign, exponent and fraction; the sign is above the exponent or at bit `sign_at`."""
     sign_at = exponent_bits + fraction_bits if sign_at is None else sign_at
     middle = 1 << exponent_bits - 1
     spread = {"near": 8, "anything": middle, "zeros": 3, "ties": 14, "cancelling": 1}[kind]

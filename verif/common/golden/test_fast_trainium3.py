@@ -96,7 +96,7 @@ def test_rows(both, kind, x_format, y_format):
     ("partial", "large", "small", "expected"),
     [
         (0x3F800000, 0x78, 0x01, 0x3F800001),  # 1 + 2**-24, a tie, and 2**-58 more
-        (0x3F800000, 0x78, 0x81, 0x3F800000),  # less
+        (0x3F800000, 0x78, 0x81, 0x3F800000),  # 1 + 2**-24 - 2**-58, below the tie
         (0x3F800001, 0x78, 0x81, 0x3F800001),
         (0xBF800000, 0xF8, 0x81, 0xBF800001),
         (0x3F800000, 0x78, 0x00, 0x3F800000),

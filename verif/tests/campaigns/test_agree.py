@@ -159,7 +159,7 @@ def test_enough_steps_are_taken_that_every_stream_says_something():
 
 @pytest.mark.parametrize("unit", [deep_unless(unit in SMALL_NETLISTS, unit) for unit in UNITS])
 def test_simulators_and_netlist_agree(unit):
-    """What `make agree` asks for: a unit of which the answer is known is not played again."""
+    """Runs the comparison of `make agree`, which skips units with a recorded result."""
     found = agreement(unit, UNITS[unit].agreed_config, engines=ENGINES, steps=30, seed=0)
     assert (found.unit, found.engines) == (unit, (REFERENCE, *ENGINES))
     assert found.steps >= 100

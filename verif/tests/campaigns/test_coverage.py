@@ -192,7 +192,7 @@ def test_a_bench_that_loses_a_bin_fails(tmp_path, monkeypatch):
     # Some of the tests, or another configuration, need not hit them all.
     runner._check_bins(built, "good", less, {"BITPATH_CASES": "1000"})
     runner._check_bins(SimpleNamespace(unit="psum", digest="4567"), None, less, {"BITPATH_CASES": "1000"})
-    # Nor need fewer cases, or as many as the bench has of its own.
+    # A run with fewer cases, or with the default number, need not hit them either.
     runner._check_bins(built, None, less, {"BITPATH_CASES": "999"})
     runner._check_bins(built, None, less, {})
 
@@ -265,7 +265,7 @@ def test_a_unit_whole(bitpath):
 
 
 def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch, tmp_path):
-    """The command with what it would have measured: a list, one bin less, that written, and a bin that is not hit."""
+    """Runs the command on faked measurements: a missed bin, a list that shrinks, and hit bins that the list lacks."""
     numbers = ("bins", "lines", "lines_waived", "bits", "bits_waived", "bits_proved_constant", "waived")
     percents = dict.fromkeys(report.KINDS, 100.0)
 

@@ -1,4 +1,4 @@
-"""What tells a design from one with a mutant, by trying all inputs."""
+"""Inputs that distinguish a design from its mutant, checked against all inputs."""
 
 import random
 from itertools import product
@@ -12,7 +12,7 @@ INPUTS, LATCHES, NAMES = 4, 2, "abcd"
 
 
 def evaluated(graph, leaves):
-    """What the latches take, and the outputs, of these inputs and latches."""
+    """Return next-state values of the latches, and the outputs, for these inputs and latch values."""
     values = [False, *leaves]
 
     def of(literal):

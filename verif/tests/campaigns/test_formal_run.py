@@ -1,4 +1,4 @@
-"""Runs of proofs: what is kept, resumed and reported; with the solvers in the deep tests, which `make test-deep` equips."""
+"""Proof runs: journal, resumption and report. Deep tests use real solvers, which `make test-deep` installs."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +40,7 @@ def answers(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "emitted", lambda task: b"")
     monkeypatch.setattr(run, "design_key", lambda task, design: f"key of {task.name}")
     monkeypatch.setattr(run, "answer", answer)
-    # Fresh processes would not have what is set here.
+    # Threads, because new processes would not see these patches.
     monkeypatch.setattr(run, "workers", lambda count, what: ThreadPoolExecutor(count))
     return given, asked
 
@@ -255,7 +255,7 @@ def test_both_engines_prove_and_refute(tmp_path, monkeypatch):
     assert [proof.record() for proof in again] == [proof.record() for proof in proofs]
 
 
-# Whether the product of three words depends on the order in which they are multiplied.
+# Associativity of the product of three 32-bit words: too hard for the solver.
 HARD = """1 sort bitvec 32
 2 input 1 a
 3 input 1 b

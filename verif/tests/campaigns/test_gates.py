@@ -109,7 +109,7 @@ def test_a_memory_is_read_at_once_and_written_at_the_edge(play):
     steps = [
         *(step(word) for word in range(4)),
         step(1, enable=0b011, at=1, data=3),  # port 0 writes word 1
-        step(1, enable=0b010, at=1),  # its upper bit alone
+        step(1, enable=0b010, at=1),  # port 0 writes the upper bit alone
         step(1, enable=0b111, at=0b1010, data=0b0111),  # both write word 2, the second one last
         step(2, enable=0b011, at=3, data=3),  # there is no word 3
         step(3),

@@ -69,7 +69,7 @@ def test_the_seed_draws():
 def test_a_fault_runs_where_its_statement_is_begun():
     whole = {fault.what: fault.lines for fault in possible_faults(SOURCE)}
     assert whole["3 -> 4"] == (3, 3)
-    # The default stands in the statement that makes the function, the condition around what it decides of.
+    # A default belongs to the def statement, a condition to the whole statement that it controls.
     assert whole["0 -> 1"] == (6, 13)
     assert whole["Lt -> LtE"] == whole["not (a < b and a != LIMIT)"] == (8, 9)
     assert whole["a and b swapped"] == (10, 10)
@@ -189,7 +189,7 @@ def test_what_never_comes_to_a_fault_is_not_run_on_it(judge_last_line, tmp_path)
     assert [(each.verdict, each.how) for each in judged.verdicts] == [(SURVIVED, "no test runs its statement")] * 2
     judged = judge_last_line(function, idle=idle, calling="assert module.sabotaged() == 1")
     assert [each.verdict for each in judged.verdicts] == [KILLED, KILLED]
-    # Once to see what it comes to.
+    # The idle test runs once, to record the lines that it reaches.
     assert (tmp_path / "runs").read_text() == "."
 
 

@@ -1,4 +1,4 @@
-"""A bin that was hit once is held: the run that a unit's list is of is one of the tests', and of `make test`'s where it can be."""
+"""The tests include the run that each unit's bin list records, in `make test` if possible, so that no bin is lost."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How verdicts come of what the replay and the bench say, without either."""
+"""Verdicts from the results of replay and bench, both faked."""
 
 import random
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ COMPARED = dict.fromkeys(range(1, COUNT + 1), "compared")
 
 @dataclass(frozen=True)
 class Built:
-    """What of a build the session reads."""
+    """Fields of a build that the session reads."""
 
     unit: str = "mutants"
     config: object = None
@@ -68,7 +68,7 @@ class Session(judging._Session):
 def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(judging, "record", lambda host, seed: TRAFFIC)
-    # One after the other.
+    # Run the items one after the other.
     monkeypatch.setattr(judging, "side_by_side", lambda what, items, call, progress: ((i, call(i)) for i in items))
 
 

@@ -1,4 +1,4 @@
-"""Which mutants there are, who owns their cells, and who judges them."""
+"""Choice of mutants, the source line of each cell, and the units that judge a mutant."""
 
 import re
 from types import SimpleNamespace
@@ -37,7 +37,7 @@ def test_a_netlist_takes_all_mutants_numbered_from_1():
 
 
 def test_a_register_that_starts_at_1_has_no_mutant_behind_it():
-    """Its start would be lost, of which neither the replay nor a proof need know."""
+    """A mutant at its output would lose its initial value; neither the replay nor a proof would notice."""
     text = (
         "module \\lane\n  attribute \\init 2'10\n  wire width 2 \\q\nend\nmodule \\top\n  attribute \\init 1'0\nend\n"
     )

@@ -1,4 +1,4 @@
-"""Which nets are proved constant, and that no other is."""
+"""Only constant nets are proved constant."""
 
 import re
 
@@ -49,7 +49,7 @@ class Design:
 
 
 def test_a_graph_that_a_time_out_cut_proves_nothing(tmp_path, monkeypatch):
-    """Yosys ends in the middle of the only output's number, 13: what is left says 1."""
+    """The file ends within the number of the only output: 13 is cut to 1."""
     net = Net("top", 5)
     design = tmp_path / "design"
     design.mkdir()

@@ -1,4 +1,4 @@
-"""The journal, the reasons, and what a record complains of."""
+"""Journal of verdicts, reasons of survivors, and complaints about a record."""
 
 import json
 import os
@@ -39,12 +39,12 @@ def mutant(line):
 
 
 def ledger(key, count, again=False):
-    """One whose key holds."""
+    """Return a ledger whose key stays valid."""
     return Ledger(key, count, lambda: key, again=again)
 
 
 def judged(*verdicts):
-    """So many mutants, each in a line of its own."""
+    """Return one mutant per verdict, each in a line of its own."""
     return Judged(
         target=TARGET,
         unit="golden",
@@ -174,7 +174,7 @@ def test_the_record_has_every_count(monkeypatch):
     ]
     assert table.complaints([table.record_of(judged(KILLED, EQUIVALENT))]) == []
     assert table.score(table.record_of(judged(EQUIVALENT))) == 100.0
-    # What the simulator cannot run is not dead, and wants a reason like what lives.
+    # A mutant that the simulator cannot run is not killed and needs a reason, like a survivor.
     broken = table.record_of(judged(KILLED, BROKEN))
     assert table.score(broken) == 50.0
     assert table.complaints([broken]) == [f"golden/arrays/codec.py: {without}"]
@@ -198,7 +198,7 @@ reason = "Both are the same there."
     assert first["survivors"][0]["reason"] == "Both are the same there."
     assert other["survivors"][0]["reason"] is None
     assert table.complaints([first]) == []
-    # Where the machine was quick enough to prove it.
+    # An idle reason is accepted if the mutant was proved equivalent.
     assert table.complaints([table.record_of(judged(EQUIVALENT))]) == []
     dead = table.record_of(judged(KILLED))
     assert table.complaints([dead]) == [

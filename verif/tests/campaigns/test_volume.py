@@ -50,7 +50,7 @@ def distinct(codes):
 
 
 def test_results_are_of_every_class():
-    """Of quad-MX: each class of operands gives what it is for, and more than now and then."""
+    """Quad-MX: each class of operands produces its intended class of results often enough."""
     results = results_by("volume-trainium3", lambda kind: kind.partition(",")[0])
     magnitudes = {name: codes & ~np.uint32(FP32.sign_mask) for name, codes in results.items()}
     subnormal = (magnitudes["tiny"] > 0) & (magnitudes["tiny"] <= FP32.fraction_mask)
@@ -67,7 +67,7 @@ def test_results_are_of_every_class():
 
 
 def test_results_of_dot16_are_of_every_class():
-    """Of the last phase, whose products are the smallest: by class and width of Dst."""
+    """Checks the last phase, which has the smallest products, by operand class and width of Dst."""
     results = results_by("volume-tensix", lambda kind: tuple(kind.split(", ")[:2]), only="phase 3")
     wide, narrow = (
         {name: codes for (name, mode), codes in results.items() if mode == f"{style} into {bits}"}

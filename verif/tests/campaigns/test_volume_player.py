@@ -1,4 +1,4 @@
-"""The player finds what is wrong: a flipped bit, a mutated design, a dead one, vectors that do not fit."""
+"""The player detects a wrong bit, a mutated design, a dead design, and vectors that do not fit the ports."""
 
 import re
 from dataclasses import replace
@@ -124,7 +124,7 @@ def test_answers_of_another_size_are_refused():
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_an_answer_that_comes_twice_is_found(tmp_path, monkeypatch):
-    """Also the last one: the unit offers for ever what it holds."""
+    """The unit offers its last result for ever, so that one is repeated too."""
     monkeypatch.chdir(tmp_path)
     stuck = mutated(r"assign o__valid = [^;]+;", r"assign o__valid = 1'h1;")
     with pytest.raises(SimulationError, match="the model gave an answer to nothing, or one answer twice"):

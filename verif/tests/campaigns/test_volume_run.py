@@ -1,4 +1,4 @@
-"""Blocks are kept: an interrupted run goes on, what is stale is not taken, and too few vectors are a failure."""
+"""Blocks are recorded: an interrupted run resumes, stale blocks are ignored, and too few vectors fail."""
 
 import json
 import os

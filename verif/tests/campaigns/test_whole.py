@@ -62,7 +62,7 @@ def test_a_small_target_is_judged_whole_and_resumed():
 
 
 def looked_at(host):
-    """By test and output, what the bench made of it, cycle by cycle."""
+    """Return by test and output how the bench used the output in each cycle."""
     traffic = record(host, SEED)
     words = np.fromfile(traffic.file, "<u4").tolist()
     found, at = {}, 0
@@ -107,7 +107,7 @@ def test_a_bench_that_dies_for_another_reason_kills_nothing(monkeypatch):
 
 
 def proofs(folder, top, mutants):
-    """Of a prepared netlist with these mutants in it: what is said of each."""
+    """Return the proof result of each mutant in a prepared netlist."""
     require_run(top, folder, "mutate", mutating(mutants, "out.v"), 60)
     place = folder / "proofs"
     place.mkdir()
@@ -116,7 +116,7 @@ def proofs(folder, top, mutants):
 
 
 def test_proofs(tmp_path):
-    """A constant that is one already, and faults that show in the next state."""
+    """Covers a mutant that sets a constant net to its own value, and faults that appear in the next state."""
     netlist = build_mutants(HOST, TARGET, COUNT, SEED).verilog[0].parent
     drawn = [Mutant(**each) for each in json.loads((netlist / DRAWN).read_text())[1:]]
     register = next(mutant for mutant in drawn if mutant.source.endswith(":20"))
@@ -131,7 +131,7 @@ def test_proofs(tmp_path):
 
 
 def proofs_of(folder, faults):
-    """Of a prepared "toy" with a mutant in each cell of these kinds: what is said of each mode and port."""
+    """Return the proof results by mode and port for a prepared "toy" with mutants in cells of these kinds."""
     mutants, module = [], ""
     for words in map(str.split, (folder / PREPARED).read_text().splitlines()):
         if words[:1] == ["module"]:
@@ -154,7 +154,7 @@ def with_memory():
 
 
 def test_what_goes_into_a_memory_is_compared(tmp_path):
-    """A gate that gives 0 anyway, and faults of what is written, and where."""
+    """A gate that always gives 0 is equivalent; faults in the data and address of a write are not."""
     (tmp_path / PREPARED).write_text(with_memory())
     faults = {
         ("const0", "$and", "Y"),
@@ -171,7 +171,7 @@ def test_what_goes_into_a_memory_is_compared(tmp_path):
 
 
 def with_an_unread_bit():
-    """A design with a gate that gives 0 wherever its output counts, by the state of a register of which a bit is not read."""
+    """Return a design with a gate whose output is 0 whenever it matters, and with a register bit that is never read."""
     m = Module()
     state, i, o = Signal(2), Signal(2), Signal()
     m.d.sync += state.eq(i)
@@ -226,7 +226,7 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
     # The graphs are those that are there.
     assert ran == ["z3 5", 10, 10, "z3 5", 2, 2]
 
-    # What is the same gate by gate takes no ABC.
+    # A mutant that matches gate by gate needs no ABC run.
     ran.clear()
     assert prover.prove(2, "toy") == Proof(True, "cut registers")
     assert ran == []

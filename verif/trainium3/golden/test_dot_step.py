@@ -16,7 +16,7 @@ RTZ = replace(EXACT, accumulator_rounding=Rounding.RTZ)
 ALIGNED = TRAINIUM3_QUAD_MX_ALIGNED.numerics
 ONE, MINUS_ONE, TWO, TINY = 0x38, 0xB8, 0x40, 0x01  # E4M3FN: 1, -1, 2, 2**-9
 ZERO, MINUS_ZERO, NAN = 0x00, 0x80, 0x7F
-INF5, MINUS_INF5, ONE5 = 0x7C, 0xFC, 0x3C  # E5M2
+INF5, MINUS_INF5, ONE5 = 0x7C, 0xFC, 0x3C  # E5M2: infinity, -infinity, 1
 CANONICAL = 0x7FC00000
 
 
@@ -52,7 +52,7 @@ def test_rounding_is_fused():
     """
     assert step([ONE], [ONE], 0x4B800000) == 0x4B800000  # the tie itself, to even
     assert step([ONE, TINY], [ONE, ONE], 0x4B800000) == 0x4B800001
-    assert step([ONE, TINY], [ONE, TINY], 0x4B800000) == 0x4B800001  # 2**-18 is enough
+    assert step([ONE, TINY], [ONE, TINY], 0x4B800000) == 0x4B800001  # 2**-18 above the tie
     # And from above: 2**24 + 2 + 1 is a tie that goes up to even, 2**-18 less does not.
     assert step([ONE], [ONE], 0x4B800001) == 0x4B800002
     assert step([ONE, TINY], [ONE, 0x81], 0x4B800001) == 0x4B800001
@@ -81,7 +81,7 @@ def test_subnormal_results():
     assert step([ONE], [ONE], scales=(0, 105)) == 0x00000001  # 2**-149
     assert step([ONE], [ONE], scales=(0, 104)) == 0x00000000  # 2**-150: tie to even zero
     assert step([0x3C], [ONE], scales=(0, 104)) == 0x00000001  # 1.5 * 2**-150
-    assert step([0xB8], [ONE], scales=(0, 104)) == 0x80000000  # -2**-150 rounds to -0
+    assert step([0xB8], [ONE], scales=(0, 104)) == 0x80000000  # -2**-150: tie to even -0
     assert step([0x39], [ONE], scales=(0, 127)) == 0x00480000  # 1.125 * 2**-127
     # The largest subnormal and 2**-150: up into the smallest normal number.
     assert step([ONE], [ONE], 0x007FFFFF, scales=(0, 104)) == 0x00800000
@@ -106,7 +106,7 @@ def test_subnormal_elements():
     assert step([TINY], [ONE]) == 0x3B000000
     assert step([TINY], [ONE], numerics=numerics) == 0x00000000
     assert step([0x81, MINUS_ZERO, MINUS_ZERO, MINUS_ZERO], [ONE] * 4, 0x80000000, numerics=numerics) == 0x80000000
-    assert step([0x08], [ONE], numerics=numerics) == 0x3C800000  # 2**-6 is normal
+    assert step([0x08], [ONE], numerics=numerics) == 0x3C800000  # 2**-6 is the smallest normal
 
 
 def test_overflow():
@@ -126,7 +126,7 @@ def test_overflow_to_the_largest_number():
     numerics = replace(EXACT, overflow_to_infinity=False)
     assert step([ONE], [TWO], scales=(254, 127), numerics=numerics) == 0x7F7FFFFF
     assert step([MINUS_ONE], [TWO], scales=(254, 127), numerics=numerics) == 0xFF7FFFFF
-    assert step([ZERO], [ONE], 0x7F800000, numerics=numerics) == 0x7F800000  # infinity stays
+    assert step([ZERO], [ONE], 0x7F800000, numerics=numerics) == 0x7F800000  # an infinite partial sum stays infinite
 
 
 def test_signs_of_zero():
@@ -169,7 +169,7 @@ def test_narrow_accumulator():
     numerics = replace(EXACT, accumulator=BF16)
     assert step([ONE, TINY], [ONE, TWO], numerics=numerics) == 0x3F800000  # 1 + 2**-8: tie to even
     assert step([ONE, TINY], [ONE, 0x44], numerics=numerics) == 0x3F810000  # 1 + 3 * 2**-9
-    assert step([ONE], [ONE], scales=(0, 127 - 6), numerics=numerics) == 0x00010000  # 2**-133, the smallest
+    assert step([ONE], [ONE], scales=(0, 127 - 6), numerics=numerics) == 0x00010000  # 2**-133, BF16 subnormal
     assert step([ONE], [ONE], scales=(0, 127 - 7), numerics=numerics) == 0x00000000
     assert step([ONE], [TWO], scales=(254, 127), numerics=numerics) == 0x7F800000
     saturating = replace(numerics, overflow_to_infinity=False)
@@ -179,13 +179,13 @@ def test_narrow_accumulator():
 
 
 def test_alignment_truncates_below_the_largest_exponent():
-    """F = 16: with the largest term 1, what is below 2**-16 is cut from each term by itself."""
+    """F = 16: beside a largest term of 1, each term is truncated at 2**-16 before the sum."""
     assert step([ONE], [ONE], 0x377FFFFF, numerics=ALIGNED) == 0x3F800000  # just below 2**-16
     assert step([ONE], [ONE], 0x37800000, numerics=ALIGNED) == 0x3F800080
     assert step([MINUS_ONE], [ONE], 0x37FFFFFF, numerics=ALIGNED) == 0xBF7FFF00
     nearest = replace(ALIGNED, align_rounding=Rounding.RNE)
     assert step([ONE], [ONE], 0x377FFFFF, numerics=nearest) == 0x3F800080
-    assert step([ONE], [ONE], 0x37000000, numerics=nearest) == 0x3F800000  # tie to even
+    assert step([ONE], [ONE], 0x37000000, numerics=nearest) == 0x3F800000  # 0.5 units: tie to even
     assert step([ONE], [ONE], 0x37C00000, numerics=nearest) == 0x3F800100  # 1.5 units: tie to even
 
 

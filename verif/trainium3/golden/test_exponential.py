@@ -108,7 +108,7 @@ def test_monotone(start):
 def test_values_by_hand():
     assert [one(code) for code in (0, 1 << 31, 1, INF, INF | 1 << 31, NAN)] == [0x3F800000] * 3 + [INF, 0, NAN]
     assert one(0x3F800000) == 0x402DF854  # e
-    assert one(0xC2AEAC50) == 0x007FFFE6  # subnormals are kept
+    assert one(0xC2AEAC50) == 0x007FFFE6  # a subnormal result is not flushed
     assert one(0x42B17218) == INF  # 88.72284, the first that overflows
     assert one(0x42B17217) == 0x7F7FFF84
     assert one(0xC2CFF1B4) == 1
@@ -125,7 +125,7 @@ def softmax_tile(seed, fmt=BF16):
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("command", ["reset_reduce", "reduce", "load_reduce"])
 def test_running_sum(command, before):
-    """Serial sums of what is computed, or of what is stored, onto where the command starts."""
+    """The sum is serial, of powers before or after the cast to BF16, from the start value of the command."""
     x, most = softmax_tile(13)
     start = np.linspace(0.5, 3, 6, dtype=np.float32)
     given = {"reduce": {"accumulators": start}, "load_reduce": {"reduce_init": start[:, np.newaxis]}}.get(command, {})

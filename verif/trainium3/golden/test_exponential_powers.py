@@ -1,4 +1,4 @@
-"""What the exponential drops of a power decides nothing: of every argument there is, in integers."""
+"""The bits that the exponential discards from a power change no result: all arguments checked in integer arithmetic."""
 
 from dataclasses import replace
 
@@ -14,14 +14,14 @@ NUMERICS = TRAINIUM3_EXPONENTIAL.numerics
 BITS = NUMERICS.fraction_bits
 WHOLE = replace(NUMERICS, power_bits=2 * BITS)
 EXPONENTS = range(-BITS - 2, 7)
-"""Of arguments whose powers are neither 1, infinite nor 0."""
+"""Exponents of the arguments whose powers are neither 1, infinite nor 0."""
 LOWEST = -148
-"""Exponent of the powers that the integers below hold."""
+"""Lowest exponent of a power that the 64-bit integers can hold."""
 CHUNK = 1 << 20
 
 
 def nearest_to_half_way(negative, exponent, first):
-    """The least distance from half-way of the powers of so many arguments that are no ties, in units of ``2**-64``."""
+    """Return the smallest nonzero distance from a tie over the powers of CHUNK arguments, in units of ``2**-64``."""
     significand = np.arange(first, first + CHUNK, dtype=np.uint64)
     u = significand * np.uint64(log2e(NUMERICS)) >> np.uint64(
         min(63, NUMERICS.log2e_bits - BITS + FP32.fraction_bits - exponent)
@@ -32,11 +32,11 @@ def nearest_to_half_way(negative, exponent, first):
     v = rest * np.uint64(ln2(NUMERICS)) >> np.uint64(BITS)
     product = entry * (v + (v * v >> np.uint64(BITS + 1)))
     from_two = entry + (product >> np.uint64(BITS)) >= 1 << BITS + 1
-    y = (entry << np.uint64(BITS)) + product  # without its uppermost bits
+    y = (entry << np.uint64(BITS)) + product  # modulo 2**64: the upper bits are lost
     n = (u.view(np.int64) >> BITS) + from_two
     half = 2 * BITS - FP32.precision + from_two + np.maximum(0, FP32.emin - n)
     kept = (n >= LOWEST) & (n <= FP32.emax)
-    # From a unit's middle, of which y's lowest ``half + 1`` bits are the remainder.
+    # The lowest ``half + 1`` bits of y are the remainder; its distance from the middle of a unit is measured.
     lost = (63 - half[kept]).astype(np.uint64)
     apart = (y[kept] << lost) - np.uint64(1 << 63)
     apart = np.minimum(apart, -apart) >> lost
@@ -67,7 +67,7 @@ def test_the_nearest_have_the_results_of_the_whole_product():
 
 @pytest.mark.deep
 def test_the_smallest_powers_have_the_results_of_the_whole_product():
-    """Of those below what the integers above hold."""
+    """Results below LOWEST do not fit the integers, so both exponentials are compared directly."""
     first, last = (int(np.float32(each).view(np.uint32)) for each in (-102.5, -104.8))
     for argument in range(first, last):
         assert exponential(NUMERICS, argument, 0) == exponential(WHOLE, argument, 0)

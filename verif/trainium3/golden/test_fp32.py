@@ -37,9 +37,9 @@ def value(code):
 
 
 def is_nearest(code, below, above):
-    """Whether the bounds of what rounds to a positive code, ties to even, hold the exact value.
+    """Return True if the exact value rounds to this positive code: it lies between the midpoints to both neighbours.
 
-    `below` and `above` say of a positive number whether the exact value lies above and below it.
+    `above(m)` is true if the exact value is above m, `below(m)` if it is below m.
     """
     low, high = (value(code) + value(code - 1)) / 2, (value(code) + value(code + 1)) / 2
     return above(low) and below(high)
@@ -95,7 +95,7 @@ def test_reciprocal_by_definition():
 
 @pytest.mark.parametrize("start", [1, 0x7FFFF0, 0x3F800001, 0x40000001, 0x7F7FF000])
 def test_roots_by_definition(start):
-    """sqrt(x) < m where x < m*m, and 1/sqrt(x) < m where 1 < x*m*m; neither is ever a midpoint."""
+    """sqrt(x) < m if x < m*m, and 1/sqrt(x) < m if 1 < x*m*m; no root is a midpoint."""
     for code in range(start, start + 100):
         x = value(code)
         assert is_nearest(exact.square_root(code), lambda m, x=x: x < m * m, lambda m, x=x: x > m * m)
@@ -118,7 +118,7 @@ def test_specials_by_hand():
         INF, INF | minus, 0, minus, NAN,
     ]  # fmt: skip
     assert [exact.reciprocal(code) for code in (1, 0x1FFFFF, 0x200000, 0x200001)] == [INF, INF, INF, 0x7F7FFFF8]
-    assert exact.reciprocal(0x7F000000) == 0x00400000  # 2**127 gives a subnormal
+    assert exact.reciprocal(0x7F000000) == 0x00400000  # 1 / 2**127 is subnormal
     assert [exact.square_root(code) for code in (0, minus, INF, INF | minus, 0xBF800000, NAN)] == [
         0, minus, INF, NAN, NAN, NAN,
     ]  # fmt: skip
@@ -168,7 +168,7 @@ def test_conversions_by_hand():
     assert exact.convert(0xFF800000, FP32, E4M3) == 0xF8
     assert exact.convert(0xFF800000, FP32, E4M3FN) == 0x7F
     assert exact.convert(0xFF800000, FP32, E4M3FN, overflow=Overflow.SATURATE) == 0xFE
-    assert exact.convert(0x3F801000, FP32, TF32) == 0x1FC00  # a tie
+    assert exact.convert(0x3F801000, FP32, TF32) == 0x1FC00  # a tie, to even
     assert exact.convert(0x3F803000, FP32, TF32) == 0x1FC02
     assert exact.convert(0x3F803FFF, FP32, TF32, Rounding.RTZ) == 0x1FC01
     with pytest.raises(ValueError, match="code is a NaN, which E2M1 cannot express"):
@@ -182,27 +182,27 @@ def integers_of(values):
 
 
 def midpoints(results):
-    """What lies half-way between results, positive codes, and their neighbours below and above."""
+    """Return the midpoints between positive codes and their neighbours, below and above, as integers and exponents."""
     whole, exponent = integers_of(results)
     finer = (whole == 1 << 23) & (exponent > -149)  # the binade below is twice as fine
     return (np.where(finer, 4 * whole - 1, 2 * whole - 1), exponent - 1 - finer), (2 * whole + 1, exponent - 1)
 
 
 def below_reciprocal(x, x_exponent, m, m_exponent):
-    """Whether m < 1/x: x * m against a power of two; no midpoint is equal, having an odd factor, but for 1."""
+    """Return True if m < 1/x: x * m is compared with a power of two. A midpoint m > 1 is odd, so they differ."""
     assert np.all(m > 1)
     return x * m < np.int64(1) << -(x_exponent + m_exponent)
 
 
 def below_square_root(x, x_exponent, m, m_exponent):
-    """Whether m < sqrt(x): m * m, of up to 52 bits, against x; never equal, m being odd and above x's last place."""
+    """Return True if m < sqrt(x): compares m * m (up to 52 bits) with x. They differ: m is odd, below the last place of x."""
     shift = x_exponent - 2 * m_exponent
     assert np.all(shift > 0)
     return m * m < x << shift
 
 
 def below_reciprocal_square_root(x, x_exponent, m, m_exponent):
-    """Whether m < 1/sqrt(x): x * m * m, of up to 77 bits in two pieces, against a power of two."""
+    """Return True if m < 1/sqrt(x): compares x * m * m (up to 77 bits, in two words) with a power of two."""
     square = m * m
     low = x * (square & (1 << 26) - 1)
     high = x * (square >> 26) + (low >> 26)
@@ -232,7 +232,7 @@ def all_nearest(name, codes):
     ],
 )
 def test_every_significand(name, binade):
-    """Of biased exponents that stand for all: one, or a root's even and odd ones, subnormals, and subnormal results."""
+    """All 2**23 significands of representative binades: one normal (an even and an odd exponent for roots), subnormals, subnormal results."""
     chunk = 1 << 18
     for start in range(binade << 23, binade + 1 << 23, chunk):
         assert all_nearest(name, np.arange(max(start, 1), start + chunk))

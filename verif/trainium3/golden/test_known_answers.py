@@ -101,7 +101,7 @@ def test_matmul_is_within_the_vendor_golden(kat):
 
 
 def scalar_codes(fmt, codes):
-    """FP8 codes; FP4 by value, since every FP4 number is a number of E4M3FN."""
+    """Return FP8 codes unchanged, FP4 codes converted to E4M3FN, which holds every FP4 value."""
     if fmt is E2M1:
         values = [[decode(E2M1, code) for code in row] for row in codes]
         return E4M3FN, [[round_to_format(x.value, E4M3FN, zero_sign=x.sign) for x in row] for row in values]

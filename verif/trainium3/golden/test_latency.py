@@ -34,7 +34,7 @@ def test_beside_the_targets():
     assert [row.tiles for row in rows] == [8, 128, 8, 128]
     assert [row.ratio for row in rows] == pytest.approx([0.867, 1.011, 0.916, 0.962], abs=0.001)
     assert [row.microseconds for row in rows] == pytest.approx([397.2, 6355.2, 794.4, 12710.4], abs=0.1)
-    # What a target leaves for a tile of a core.
+    # Microseconds that each target allows for one tile of a core.
     per_tile = [target.microseconds / row.tiles for target, row in zip(TARGETS, rows, strict=True)]
     assert per_tile == pytest.approx([57.3, 49.1, 108.4, 103.2], abs=0.05)
 

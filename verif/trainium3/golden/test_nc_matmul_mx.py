@@ -125,7 +125,7 @@ def test_bf16_accumulation_rounds_twice():
 
 
 def test_psum_write_by_hand():
-    assert exact_psum_write(0x3F808000, None, BF16) == 0x3F80  # ties to even
+    assert exact_psum_write(0x3F808000, None, BF16) == 0x3F80  # a tie, to even
     assert exact_psum_write(0x3F818000, None, BF16) == 0x3F82
     assert exact_psum_write(0x7F7FFFFF, None, BF16) == 0x7F80
     assert exact_psum_write(0x3F800001, None, BF16, Rounding.SR, 0xFFFF) == 0x3F81

@@ -40,7 +40,7 @@ def code(number):
 
 
 def scalar_uses(number):
-    """Results, float32, of every argument that is one number or one for each partition."""
+    """Return float32 results of the functions that take this number as a scale, a bias or another scalar argument."""
     tile = np.linspace(-3, 3, 8, dtype=np.float32).reshape(2, 4)
     source = np.random.default_rng(9).integers(0, 1 << 32, (2, 4, 6), dtype=np.uint32)
     return [

@@ -53,7 +53,7 @@ def test_block_by_hand():
 
 
 def test_stored_scale_is_the_one_that_divides():
-    """huggingface/transformers#46763: a scale rounded after its use gave errors of 2x. Here: clamped at 0."""
+    """huggingface/transformers#46763: a scale rounded after its use gave errors of 2x. This scale is clamped at 0."""
     tiny = 2.0**-126  # biased exponent 1, far below emax
     for dtype, code in ((E4, 0x40), (E5, 0x40)):
         data, scale = quantize_mx(tile([tiny, tiny / 2]), dtype)
@@ -74,7 +74,7 @@ def test_zero_block(rule):
 
 
 def test_ties_and_just_above_the_maximum():
-    """pytorch/ao#436: overflow after rounding. The scaled block maximum lies in [256, 512) for E4M3."""
+    """pytorch/ao#436 reported an overflow after rounding. The scaled block maximum lies in [256, 512) for E4M3."""
     values = [1.75, 1.8125, 1.8203125, 1.984375]  # times 256: 448, 464 (tie), 466, 508
     data, scale = quantize_mx(tile(values), E4)
     assert scale[0, 0] == 119
@@ -225,7 +225,7 @@ def test_errors():
 @pytest.mark.parametrize("rule", list(ScaleRule))
 @pytest.mark.parametrize("element", [E4M3FN, E5M2, E2M1], ids=lambda fmt: fmt.name)
 def test_float64_is_rounded_once(element, rule):
-    """What float32 holds gives the same bits; what it does not is rounded from its own value, here just above a tie."""
+    """float64 input that float32 holds gives the same codes; other input is rounded once, here from just above a tie."""
     rng = np.random.default_rng(5)
     singles = np.ldexp(rng.standard_normal((32, 16)), rng.integers(-140, 120, (32, 16))).astype(np.float32)
     expected = quantize_offline(singles, DTYPES[element], scale_rule=rule.value)

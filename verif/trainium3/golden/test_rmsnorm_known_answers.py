@@ -87,7 +87,7 @@ def test_vendor_tolerances_with_the_other_place_of_eps(kat):
         elif case["qtype"] == "STATIC":
             assert of_values == pytest.approx(1 / 3, abs=0.001)
         else:
-            assert of_values <= VALUES  # the norm's scale cancels
+            assert of_values <= VALUES  # the scale of the norm cancels
             assert of_scales == pytest.approx(0.288, abs=0.001)
 
 
@@ -112,7 +112,7 @@ def test_formula_of_the_specification(columns):
 
 
 def test_zero_rows_have_no_golden():
-    """Where the vendor's golden divides zero by zero, the kernel's smallest scale gives zeros."""
+    """For a row of zeros the vendor's golden divides zero by zero; the kernel's smallest scale gives zeros."""
     hidden, gamma = np.zeros((1, 8), ml_dtypes.bfloat16), np.ones(8, ml_dtypes.bfloat16)
     assert np.all(np.isnan(vendor_golden(hidden, gamma)[0]))
     packed = rmsnorm_quant(hidden, gamma)

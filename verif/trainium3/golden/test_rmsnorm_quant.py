@@ -203,7 +203,7 @@ def test_row_by_hand():
     assert packed[0].tolist() == [0x77, 0xEF, 0x67, 0x80, *np.float32(2 / 240).tobytes()]
     bounded = rmsnorm_quant(np.array([[2, -1, 0.5, -0.0]], BF), None, quant_only=True, lower_bound=1.0)
     assert bounded[0].tolist() == [0x77, 0xF7, 0x6F, 0x80, *np.float32(1 / 240).tobytes()]
-    # A bound that bfloat16 has not: the elements are bounded to what it rounds to, 1.0654 times the smallest scale.
+    # bfloat16 cannot hold this bound: elements are clamped to the rounded bound, 1.0654 times the smallest scale.
     tiny = rmsnorm_quant(np.array([[2, -1]], BF), None, quant_only=True, lower_bound=1.062e-6)
     assert tiny[0].tolist() == [0x39, 0xB9, *np.float32(1e-6).tobytes()]
     scale = np.full((128, 1), 0.01, np.float32)
@@ -251,7 +251,7 @@ def test_nan_and_infinity_rows():
     assert [codes[1, 4], codes[2, 5]] == [0x7F, 0x7F]
     assert np.count_nonzero(codes[1:3] & 0x7F) == 2
     assert scales[1:3].tolist() == [np.inf] * 2
-    # A lower bound clamps infinity; NaN stays.
+    # A lower bound clamps infinity but not NaN.
     codes, scales = split(rmsnorm_quant(hidden, None, quant_only=True, lower_bound=1.0))
     assert np.all(codes[0] == 0x7F)
     assert [codes[1, 4], codes[2, 5], codes[3, 6]] == [0x77, 0xF7, 0x77]

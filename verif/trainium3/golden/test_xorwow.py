@@ -105,7 +105,7 @@ def test_elements_come_from_states_in_turn(count):
         assert got[lane, j] == numbers[lane, j % 4, j // 4]
     again = Xorwow(state)
     again.next(-(-count // 4))
-    assert np.array_equal(source.state, again.state)  # what is left of four is dropped
+    assert np.array_equal(source.state, again.state)  # unused numbers of the last group of four are discarded
 
 
 @pytest.mark.parametrize(("columns", "lanes"), [(1, 1), (8, 1), (9, 2), (20, 5), (128, 16)])

@@ -1,4 +1,4 @@
-"""A pytest plugin with which benches only seem to run, and hit nothing: which tests are then refused for lost bins."""
+"""A pytest plugin that replaces bench runs by empty ones: records the units whose tests then fail for lost bins."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from bitpath.sim.campaigns.coverage.measure import list_key
 from bitpath.sim.engine import bins, process, runner
 
 FILE = "BITPATH_REFUSED"
-"""The environment variable that names the file for the units that were refused."""
+"""Environment variable: path of the file that receives the refused units."""
 _refused: set[str] = set()
 
 
@@ -25,7 +25,7 @@ def _judge(built, folder, seed, *_):
 
 
 def _lost(unit, *key_and_bins):
-    """Every bin, where the run is the one that the unit's list is of; also of a unit that has no list yet."""
+    """Report all bins lost if this run is the one that the unit's bin list records, even if the list does not exist yet."""
     if key_and_bins[:2] != list_key(unit, UNITS[unit].covered):
         return []
     _refused.add(unit)
