@@ -20,7 +20,7 @@ CHOICE = "BITPATH_FAST"
 THREADS = "BITPATH_FAST_THREADS"
 NUMPY, NUMBA = "numpy", "numba"
 WORTH_LOADING = 1 << 14
-"""Number of values from which numba pays: loading it takes half a second once."""
+"""Fewest values for which numba is used: loading it takes 0.5 s once."""
 
 Block = TypeVar("Block")
 Progress = Callable[[int, int], None]

@@ -54,9 +54,9 @@ def integer_dot(
     Parameters
     ----------
     a, b : integers [..., K] in the mode's ranges, K the mode's depth or that of its element-wise products or convolutions.
-    acc1, acc2 : integers [...] of the lane's width; None is not there.
+    acc1, acc2 : integers [...] of the lane's width; None if absent.
     mode : "int8", "int16" (32-bit lanes), "int16_64" or "int32x16".
-    signed_a, signed_b : whether an operand is signed.
+    signed_a, signed_b : True if an operand is signed.
     shift16 : multiply acc1 by 2**16 first.
     negate_products, negate_acc1, negate_acc2 : signs, turned before the sum.
     zero_acc1 : leave acc1 out.
@@ -114,7 +114,7 @@ def srs(
     acc_bits, out_bits : 32 -> 8 or 16, 64 -> 16 or 32.
     rounding : crRnd code.
     saturate : crSat code, 0, 1 or 3.
-    signed : whether the result is.
+    signed : True if the result is signed.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def ups(
     shift : 0 to 63; nothing is left in 32-bit lanes from 32 on.
     acc_bits : 32 or 64.
     saturate : crSat code, 0, 1 or 3; lanes are saturated so that the shift does not overflow, else the high bits are lost.
-    signed : whether `x` is; accumulators always are.
+    signed : True if `x` is signed; accumulators always are.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def f32_to_bf16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: boo
     Parameters
     ----------
     rounding : crRnd code; a carry may run into infinity. Subnormals are kept. NaN keeps its sign and high fraction bits.
-    saturate : crFPConvSat: the largest finite number stands for infinity, an infinite input too.
+    saturate : crFPConvSat: overflow and infinite inputs give the largest finite number.
 
     Raises
     ------

@@ -22,7 +22,7 @@ class MxFormat:
 
     Attributes
     ----------
-    name : as `to_mx` and the command line take it.
+    name : name in `to_mx` and on the command line.
     magnitude_bits : m; codes reach from -2**m to 2**m - 1.
     store_bits : bits that one store pushes into the FIFO. Ref: LLVM.
     """
@@ -37,7 +37,7 @@ class MxFormat:
 
     @property
     def width(self) -> int:
-        """Bits of an element: sign and magnitude."""
+        """Bits of an element in two's complement, its sign bit included."""
         return self.magnitude_bits + 1
 
     @property
@@ -216,7 +216,7 @@ class ShuffleMode:
 
     Attributes
     ----------
-    bits : of a field.
+    bits : bits of a field.
     rows, cols : the matrix; without `flip` it fills two registers (1024 bits) or one. With it, rows repeat to its end.
     half : the half returned; None where one register is shuffled.
     flip : fields of a row are reversed instead.

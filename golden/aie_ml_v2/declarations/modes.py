@@ -51,13 +51,13 @@ class Mode:
 
     Attributes
     ----------
-    name : of this project.
-    datapath : which units work.
-    a_bits, b_bits : of the integer operands; 0 for floats and MX.
-    formats : that either float operand may have, each by itself.
+    name : name of the mode in this project.
+    datapath : the units that work.
+    a_bits, b_bits : widths of integer operands; 0 for floats and MX.
+    formats : formats of float operands, chosen separately for each.
     mx : formats of blocks; MX4 runs as MX6 or as MX9 by `AieNumerics.mx4_path`.
     lanes, lane_bits : accumulator lanes.
-    macs_per_cycle : as the table states.
+    macs_per_cycle : the table's multiply-accumulates a cycle.
     depth : products of a lane that one instruction sums.
     multipliers : 9-bit by 5-bit multipliers that a product takes.
     amode, bmode : fields of the control word.

@@ -42,9 +42,9 @@ class AieNumerics:
     mx4_path : how MX4 is multiplied.
     float_zero_term : so does a product of a zero operand.
     align_fraction_bits : fraction bits of the grid, 20 to 26.
-    align_rounding : of terms onto the grid.
-    accumulator_align_rounding : of accumulators onto the grid.
-    result_rounding : of the sum to FP32.
+    align_rounding : rounding of terms onto the grid.
+    accumulator_align_rounding : rounding of accumulators onto the grid.
+    result_rounding : rounding of the sum to FP32.
     flushed_zero_keeps_sign : a result below FP32's normal numbers becomes a zero of its sign; else +0.
     """
 

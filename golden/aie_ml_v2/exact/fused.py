@@ -50,10 +50,10 @@ class LaneTrace:
     numerics : numerics of the lane.
     a, b : float codes with their formats, or the block pair.
     acc1, acc2 : FP32 codes; None where absent or zeroed.
-    negated : whether the products, acc1 and acc2 are negated.
+    negated : True if the products, acc1 and acc2 are negated.
     products : the exact signed products before alignment: of floats one a term, of MX in units of the pair's last place.
-    post_add : of MX, the sums of products that are rounded together, in quarters of that place, which the two shifts
-        leave; empty for floats and NaN blocks.
+    post_add : for MX, the sums of products that are rounded together, in quarters of that place, since each of the two
+        shifts may add one bit below it; empty for floats and NaN blocks.
     terms : the products or block sums, then the accumulators.
     exponent : the largest code p; None where no term counts or one is not finite.
     total : the sum on the grid ``2**(exponent - 255 - align_fraction_bits)``; None where not finite.

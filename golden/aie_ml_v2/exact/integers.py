@@ -19,8 +19,8 @@ class IntegerLaneTrace:
     ----------
     mode : the row of Table 7.
     a, b : the operands.
-    products : of each pair, negation applied.
-    addends : of acc1 and acc2, shift and negation applied.
+    products : products of each pair, negation applied.
+    addends : addends of acc1 and acc2, shift and negation applied.
     total : the exact sum of them all.
     result : the total, wrapped to the lane's bits.
     """

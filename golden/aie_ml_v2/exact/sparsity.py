@@ -35,7 +35,7 @@ def load_group(entities: Sequence[int], mask: int) -> tuple[int, int]:
 
 
 def route_group(slots: tuple[int, int], mask: int) -> list[int]:
-    """Return the four entities that the slots and the mask stand for; the inverse of `load_group`."""
+    """Return the four entities that slots and mask describe; the inverse of `load_group`."""
     entities = [0] * SPARSE_GROUP
     for slot, position in zip(slots, SPARSE_PAIRS[mask], strict=True):
         if position is not None:

@@ -61,8 +61,8 @@ def vector_op(
     ----------
     op : a `VectorOp`, its code, or its name, for example "max_lt".
     a, b : integers [..., 512 / bits]; operations of one operand leave `b` out.
-    bits : of a lane.
-    signed : how lanes are read, and the result is.
+    bits : bits of a lane.
+    signed : True if lanes and result are signed.
     mask : bool as `a`, for "sel" (where b is taken) and "addsub" (where b is subtracted).
 
     Returns

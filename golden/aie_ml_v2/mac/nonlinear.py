@@ -42,7 +42,7 @@ def exp2(x: np.ndarray, *, fmt: str = "bf16", numerics: AieNumerics | None = Non
     ----------
     x : float32 of any shape.
     fmt : "bf16" or "fp16", of the result.
-    numerics : of the addition.
+    numerics : numerics of the addition.
 
     Returns
     -------

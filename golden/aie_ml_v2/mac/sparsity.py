@@ -174,7 +174,7 @@ def sparse_dot(
     b : slots [..., G, 2] with 4 * G as many entities; an empty slot multiplies nothing.
     acc1, acc2 : as `fused_dot` or `integer_dot`.
     fmt : "bf16", "fp16", "fp8", "int8" or "int16_64".
-    options : of `fused_dot` or `integer_dot`.
+    options : options of `fused_dot` or `integer_dot`.
 
     Raises
     ------

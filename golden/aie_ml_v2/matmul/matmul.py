@@ -52,7 +52,7 @@ class Program:
     a : operands [M/m, K/k, m, k]; MxBlocks of shape [M/m, K/k, m, 1].
     b : operands [K/k, N/n, n, k], k innermost; MxBlocks of shape [K/k, N/n, n, 1]; sparse ones in groups.
     shape : M and N before padding.
-    numerics : of the multiply-accumulate.
+    numerics : numerics of the multiply-accumulate.
     """
 
     fmt: str
@@ -120,7 +120,7 @@ def matmul_program(
     fmt : "mx9", "mx6", "mx4" (blocks run along K); "bf16", "fp16"; "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2",
         "fp8_e5m2fnuz" (saturating); "int8", "int16", "int16_64", "int32x16".
     rounding : crRnd code of the conversion.
-    sparse : whether B has at most two nonzero numbers among four neighbours along K, and runs in a sparse shape.
+    sparse : True if B has at most two nonzero numbers among four neighbours along K, and runs in a sparse shape.
     numerics : None is `spec.aie_ml_v2_numerics.AIE_ML_V2`.
 
     Raises

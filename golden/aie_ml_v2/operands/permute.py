@@ -52,7 +52,7 @@ def shuffle_mx(low: MxRegisters, high: MxRegisters | None = None, *, mode: Shuff
     Parameters
     ----------
     low, high : registers with 512 bits of data: 64 elements of MX9, 128 of MX6 or MX4; `high` as in `shuffle`.
-    mode : of fields of 64 bits at least, which hold whole shares of exponents.
+    mode : mode of fields of 64 bits at least, which hold whole shares of exponents.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def _add_fp32(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """IEEE addition with denormals read and written as zeros of their sign.
 
     float64 holds the sum of two FP32 numbers with 53 bits, more than twice 24 and two, so that rounding it again to FP32
-    gives what rounding the exact sum would have given.
+    gives the same as rounding the exact sum.
     """
     x, y = (decode_array(FP32, np.where(each >> 23 & 0xFF == 0, each >> 31 << 31, each)) for each in (old, new))
     with np.errstate(invalid="ignore"):

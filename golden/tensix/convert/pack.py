@@ -56,14 +56,14 @@ def pack(
     mid_format : the intermediate format. FP32, TF32, BF16, BFP8 (8 exponent and 6 fraction bits), FP16, BFP8A (5 and 6
         bits; 7 with `raw`), FP8 (with `raw`), INT32, INT16 or INT8.
     out_format : a float format for a float, the intermediate format itself for an integer.
-    dst32 : whether Dst words are 32 bits wide.
+    dst32 : True if Dst words are 32 bits wide.
     relu : 0 none; 1 not above zero becomes zero; 2 not above the threshold becomes zero; 3 clamp to 0..threshold.
     relu_threshold : 16-bit pattern, FP16 for an intermediate format with 5 exponent bits, else BF16; not negative.
     l1 : uint8 bytes or uint32 words to add the result to, for FP32, BF16 and FP16; at least as long as it.
-    unsigned : whether INT8 means 0 to 255.
+    unsigned : True if INT8 means 0 to 255.
     raw : convert early by copying or truncating instead of rounding: keeps denormals, NaN and -0.
     edge_mask : 16 bits for each row of 16 datums, or for all rows: datums of a column whose bit is 0 are replaced.
-    edge_minus_infinity : whether they become minus infinity, for float intermediate formats; else +0.
+    edge_minus_infinity : True if they become minus infinity, for float intermediate formats; else +0.
     exponent_threshold : after ReLU, floats of a biased exponent below it become +0; 0 to 255.
     descale_shift : INT32 to INT8 divides by 2**shift, 0 to 31, and rounds before it clamps; not with `raw`.
     round_10b : the intermediate format FP32, or BF16 on the way to FP16, is TF32 instead; without effect with `raw`.

@@ -58,7 +58,7 @@ def unpack(
     ----------
     l1 : uint8 bytes or uint32 little-endian words, one axis; block floats have their exponent bytes first, padded to 16.
     in_format, out_format : a pair of `CONVERSIONS`, members, hardware codes or names.
-    unsigned : whether INT8 datums are 0 to 255 (else sign and 7 magnitude bits).
+    unsigned : True if INT8 datums are 0 to 255 (else sign and 7 magnitude bits).
     count : datums, a multiple of 16 for block floats.
     forced_exponent : the unpacker's forced shared exponent, for all blocks; `l1` then holds datums without exponents.
     numerics : None is `spec.tensix_numerics.WORMHOLE`.

@@ -73,7 +73,7 @@ class BlockFloat:
 
     Attributes
     ----------
-    magnitude_bits : of a datum, below its sign bit; the top one weighs 2**0.
+    magnitude_bits : bits of a datum, below its sign bit; the top one weighs 2**0.
     exponent_bits : used bits of the exponent byte, 8 with bias 127 or 5 with bias 15 (the 'a' variants).
     """
 

@@ -36,13 +36,13 @@ class TensixNumerics:
     Attributes
     ----------
     minus_one_quirk : with a 32-bit Dst, a three-way sum of exactly -1 unit at exponent E is written as -2**(E + 4).
-    masking : by which format sources are masked.
+    masking : format by which sources are masked.
     group : products that share one maximum exponent, 4, 8 or 16 of consecutive index.
     product_guard_bits : fraction bits kept below the product's 10 when products are aligned, 0 to 13.
-    product_tie : of aligned products and of the smaller operand of ELWADD.
-    sum_tie : of a group's aligned sum.
-    dst_tie : of the aligned Dst operand.
-    final_tie : of the normalised result, and of the packer's roundings, which round magnitudes.
+    product_tie : rounding of aligned products and of the smaller operand of ELWADD.
+    sum_tie : rounding of a group's aligned sum.
+    dst_tie : rounding of the aligned Dst operand.
+    final_tie : rounding of the normalised result, and of the packer's roundings, which round magnitudes.
     pre_round : with a 16-bit Dst, round the three addends to 10 fraction bits before they are added.
     empty_terms_in_maximum : a product whose fidelity field is 0 though its operands are not takes part in the maximum
         exponent.

@@ -137,7 +137,7 @@ def tile_words(images: np.ndarray, fmt: MatmulFormat, numerics: TensixNumerics) 
 
 
 def _exponents(fmt: MatmulFormat) -> int:
-    """Exponent bytes that stand before a tile's datums."""
+    """Exponent bytes before a tile's datums."""
     return TILE_ROWS if fmt.stored in BLOCK_FLOATS else 0
 
 

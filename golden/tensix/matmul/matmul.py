@@ -52,9 +52,9 @@ class Program:
     dst32 : width of Dst.
     left : uint8 [M/32, K/32, n], the L1 images of the left operand's tiles.
     right : uint8 [K/32, N/32, n], those of the right operand's.
-    instructions : of one tile product, the same for all; a Dst tile takes its tile products in order of K.
+    instructions : instructions of one tile product, the same for all; a Dst tile takes its tile products in order of K.
     shape : M and N before padding.
-    numerics : of the conversions.
+    numerics : numerics of the conversions.
     """
 
     fmt: MatmulFormat

@@ -67,7 +67,7 @@ def mvmul(
     style : "BF16", "FP16", "TF32" or "INT8"; the last needs `dst32`.
     phase : fidelity phase, 0 to 3.
     srca_format, srcb_format : data formats of the sources; None is the style's own.
-    quirk : whether Wormhole's wrong result for a sum of -1 unit is kept; False switches it off in `numerics`.
+    quirk : True if Wormhole's wrong result for a sum of -1 unit is kept; False switches it off in `numerics`.
     numerics : None is `spec.tensix_numerics.WORMHOLE`.
 
     Returns

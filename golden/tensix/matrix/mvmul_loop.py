@@ -35,8 +35,8 @@ class SourceFields(NamedTuple):
     Attributes
     ----------
     offset : added to two biased exponents.
-    zero_exponent : of a product of a zero operand.
-    exponent_mask : of the exponents, shifted down.
+    zero_exponent : exponent of a product of a zero operand.
+    exponent_mask : mask of the exponents, shifted down.
     a_mask, a_right : fraction bits of SrcA that are kept, and the shift that leaves the phase's 5 bits lowest.
     b_mask, b_right, b_field, b_left : the same of SrcB, then the mask of the phase's bits and the shift up to their weight.
     """
@@ -78,7 +78,7 @@ def mvmul(
     dst : uint32 [n, rows * 16].
     src_b, src_a : logical words, uint32 [m, rows, 16] and [l, 16, 16].
     which : for each of the n blocks, the numbers of its SrcB and its SrcA.
-    reading : how the words are taken apart.
+    reading : masks and shifts that unpack the words.
     dst_fields : exponent and fraction bits of a Dst word.
     """
     operands = [owned(each) for each in (src_b, src_a)]

@@ -52,7 +52,7 @@ def gmpool(
     dst, src_b, src_a : uint32 [..., 8, 16], [..., 8, 16] and [..., 16, 16], words as in `mvmul`.
     style : "BF16", "TF32", "FP16" (with a 16-bit Dst only) or "INT8" (with a 32-bit Dst only).
     dst32 : width of Dst; `argmax` needs 32 bits.
-    argmax : whether to return where the maximum was found.
+    argmax : True to return the position of the maximum too.
 
     Returns
     -------

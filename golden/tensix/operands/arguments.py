@@ -26,7 +26,7 @@ def format_member(name: str, value: Format | int | str) -> Format:
 
 
 def source_format(name: str, value: Format | int | str | None, style: Style) -> Format:
-    """Return the format of a source, the style's own where none is given."""
+    """Return the format of a source, by default the style's own."""
     if value is None:
         return STYLE_OWN_FORMAT[style]
     fmt = format_member(name, value)

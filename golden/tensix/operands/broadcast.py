@@ -18,8 +18,8 @@ def broadcast_src_b(src_b: np.ndarray, *, row: int | None = None, column_0: bool
     Parameters
     ----------
     src_b : uint32 [..., 8, 16] logical words, an aligned block of SrcB.
-    row : of the block, repeated in all 8 rows; None leaves the rows. The instruction may name any row of SrcB.
-    column_0 : whether column 0 is repeated in all 16 columns.
+    row : row of the block, repeated in all 8 rows; None leaves the rows. The instruction may name any row of SrcB.
+    column_0 : True if column 0 is repeated in all 16 columns.
 
     Returns
     -------

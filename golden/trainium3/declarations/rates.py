@@ -20,11 +20,11 @@ class FlowRates:
     vector_ghz, scalar_ghz, tensor_ghz : clocks.
     dma_gb_per_s : bytes that a core moves, in 10**9 a second.
     cores : cores that share the rows.
-    square_cycles : of ScalarE's activation_reduce, for an element of a partition.
-    multiply_cycles : of VectorE's scalar_tensor_tensor, BF16 with FP32.
-    maximum_cycles : of VectorE's absolute maximum over BF16.
-    quantize_cycles : of VectorE's tensor_scalar, BF16 to FP8.
-    broadcast_cycles : of TensorE's matmul by ones, for a column.
+    square_cycles : cycles of ScalarE's activation_reduce, for an element of a partition.
+    multiply_cycles : cycles of VectorE's scalar_tensor_tensor, BF16 with FP32.
+    maximum_cycles : cycles of VectorE's absolute maximum over BF16.
+    quantize_cycles : cycles of VectorE's tensor_scalar, BF16 to FP8.
+    broadcast_cycles : cycles of TensorE's matmul by ones, for a column.
     """
 
     vector_ghz: float

@@ -66,7 +66,7 @@ class RmsNormQuantNumerics:
         to have an effect.
     eps : default of the argument, rounded to ``compute``.
     eps_placement, sum_order : defaults of the arguments.
-    root_rounding : of reciprocal, square root and reciprocal square root, each rounded once from its exact value.
+    root_rounding : rounding of reciprocal, square root and reciprocal square root, each once from the exact value.
     """
 
     compute: FloatFormat
@@ -130,8 +130,8 @@ class MatmulNumerics:
     wide_formats : formats of elements that meet only each other.
     accumulator : format to which product plus partial sum is rounded.
     product_rounding : rounding of the product to ``accumulator`` before it is added; None adds it exactly.
-    accumulator_rounding : of the sum.
-    tf32_rounding : of FP32 operands to TF32, where they are used as such.
+    accumulator_rounding : rounding of the sum.
+    tf32_rounding : rounding of FP32 operands to TF32, where they are used as such.
     """
 
     narrow_formats: tuple[FloatFormat, ...]

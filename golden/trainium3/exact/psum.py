@@ -25,7 +25,7 @@ def psum_write(
     incoming : FP32 code from the array.
     present : code of `destination` to accumulate onto, or None to overwrite.
     destination : FP32 or BF16. The sum is rounded RNE to FP32 first; BF16 is a second rounding.
-    rounding : of the second rounding, RNE or SR.
+    rounding : RNE or SR, for the second rounding.
     random_bits : 16 bits, for SR: added below the BF16 fraction before truncation. Infinity and NaN bypass it.
 
     Raises

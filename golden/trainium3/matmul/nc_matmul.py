@@ -53,9 +53,9 @@ def nc_matmul(
     tile_position, tile_size : the tile of the array, (row, column) and (128 | 64 | 32, 128 | 64 | 32); both or neither.
         No effect on values.
     psum_accumulate_flag : bit 0 first of a group, overwrite; bit 1 last; bit 2 first, but accumulate.
-    rounding : of the BF16 write: "rne", or "sr" with `random_bits`.
+    rounding : rounding of the BF16 write: "rne", or "sr" with `random_bits`.
     random_bits : uint16 [M, N], added below the BF16 fraction before truncation; see `psum_random_bits`.
-    stationary_tf32, moving_tf32 : whether that operand, float32, is rounded to TF32 on its way in.
+    stationary_tf32, moving_tf32 : True if that operand, float32, is rounded to TF32 on its way in.
     numerics : default `TRAINIUM3_MATMUL`: exact product and partial sum, one RNE rounding to FP32.
 
     Returns

@@ -1,7 +1,8 @@
 """nc_matmul_mx: one MX matmul instruction, from operands in SBUF to a result in PSUM.
 
 Ref: ``nki.isa.nc_matmul_mx`` reference page, NKI 0.3, and "Trainium3 Architecture Guide for NKI", AWS Neuron
-documentation, 2025-12-01. What they leave open is a field of `DotNumerics`, or in `spec.trainium3.CHOICES`.
+documentation, 2025-12-01. Points that they leave open are fields of `DotNumerics`, or in
+`bitpath.golden.trainium3.declarations.quad_mx.CHOICES`.
 """
 
 from functools import cache
@@ -54,7 +55,7 @@ def nc_matmul_mx(
     dst_dtype : dtype of the result where `dst` is None.
     tile_position, tile_size : the row tile, (start row, 0) and (128 | 64 | 32, 128); both or neither. No effect on values.
     psum_accumulate_flag : bit 0 first of a group, overwrite; bit 1 last; bit 2 first, but accumulate.
-    rounding : of the BF16 write: "rne", or "sr" with `random_bits`.
+    rounding : rounding of the BF16 write: "rne", or "sr" with `random_bits`.
     random_bits : uint16 [M, N], added below the BF16 fraction before truncation.
     numerics : default `TRAINIUM3_QUAD_MX`: exact sum of four products and the partial sum, one RNE rounding to FP32.
 

@@ -26,7 +26,7 @@ def psum_write(
     incoming : FP32 codes from the array, uint32 [M, N].
     present : [M, N] of `dtype` to accumulate onto, or None to overwrite.
     dtype : float32 or bfloat16, which is a second rounding after that of the sum to FP32.
-    rounding : of the second rounding, RNE or SR.
+    rounding : RNE or SR, for the second rounding.
     random_bits : uint16 [M, N] for SR: added below the BF16 fraction before truncation. Infinity and NaN bypass it.
 
     Returns

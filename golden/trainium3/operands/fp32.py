@@ -69,8 +69,7 @@ def reciprocal_square_root(x: np.ndarray) -> np.ndarray:
 
     Root and quotient in float64 are within 2**-51 of the exact value, which leaves its rounding to FP32 in doubt only
     next to a midpoint. No argument comes that near one: results are normal numbers, so the 2**24 significands of two
-    neighbouring binades stand for all, and a test goes through them with integers, as it does for `reciprocal` and
-    `square_root`.
+    neighbouring binades represent all. A test checks each of them with integers, as for `reciprocal` and `square_root`.
     """
     return (1.0 / np.sqrt(x.astype(np.float64))).astype(np.float32)
 

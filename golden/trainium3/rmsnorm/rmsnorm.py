@@ -54,7 +54,7 @@ def rmsnorm(
     gamma : [H] or [1, H], bfloat16 or float16.
     eps : not negative; rounded to bfloat16.
     eps_placement : "kernel", ``1 / sqrt(mean + eps)``, or "golden", ``1 / (sqrt(mean) + eps)``.
-    sum_order : of the squares: "serial", from the first on, rounding every sum to FP32, or "exact" with one rounding.
+    sum_order : "serial" adds the squares from the first on and rounds every sum to FP32; "exact" rounds once.
 
     Returns
     -------

@@ -70,10 +70,10 @@ def rmsnorm_quant(
     eps_placement : "kernel", ``1 / sqrt(mean + eps)``, or "golden", ``1 / (sqrt(mean) + eps)``.
     quant_type : "row", or "static" with `in_scale`, which quantises ``x * (1 / in_scale)`` clamped to 240.
     in_scale : float32 [128, 1], dequantisation scales; row r of the collapsed input takes number r mod 128.
-    quant_only : whether the normalisation is left out.
+    quant_only : True if the normalisation is left out.
     lower_bound : not negative. Above 1e-6 it bounds the absolute maximum from above, and the elements to its range,
         which are rounded to bfloat16 again; up to 1e-6, and with "static", it has no effect.
-    sum_order : of the squares: "serial", from the first on, rounding every sum to FP32, or "exact" with one rounding.
+    sum_order : "serial" adds the squares from the first on and rounds every sum to FP32; "exact" rounds once.
     shards : cores that share the rows: each takes rows // shards, the last one the remainder too.
 
     Returns

@@ -61,7 +61,7 @@ def activation(
     data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
     op : "copy", "square", "sqrt", "rsqrt", "reciprocal", "exp" or "abs".
     scale, bias : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
-    dtype : of the result.
+    dtype : dtype of the result.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def activation_reduce(
     Parameters
     ----------
     reduce_op : "add", "max", "min" or "abs_max".
-    sum_order : of "add": "serial", from the first element on, or "exact" with one rounding.
+    sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding.
     data, op, scale, bias, dtype : as `activation`.
 
     Returns

@@ -40,7 +40,7 @@ def exponential(
     ----------
     src : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
     max_value : a number, rounded to FP32, or an array [P, 1] of src's dtypes.
-    dtype : of the result.
+    dtype : dtype of the result.
     reduce_cmd : "reset_reduce" adds a row onto 0, "reduce" onto `accumulators`, "load_reduce" onto `reduce_init`;
         "idle" adds nothing and leaves the accumulators undefined.
     accumulators : [P] float32, for "reduce".

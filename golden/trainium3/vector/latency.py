@@ -2,8 +2,8 @@
 
 The model is serial and single-buffered: a tile of 128 rows is loaded, normalised, quantised and stored before the next
 one is loaded. An engine's time is elements of a partition times cycles for each; its partitions work side by side.
-TensorE broadcasts the next gammas while VectorE uses the present ones, and takes less time, so it adds none. Left out,
-as below a thousandth of a tile: gamma's and the scales' bytes, and instructions on one number for each partition.
+TensorE broadcasts the next gammas while VectorE uses the present ones, and takes less time, so it adds no latency.
+Left out, as below a thousandth of a tile: gamma's and the scales' bytes, and instructions on one number for each partition.
 
 Ref: the rates and targets of `bitpath.golden.trainium3.declarations.rates`.
 """

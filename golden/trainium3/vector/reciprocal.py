@@ -16,7 +16,7 @@ def reciprocal(data: np.ndarray, *, dtype: np.dtype = np.float32) -> np.ndarray:
     Parameters
     ----------
     data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
-    dtype : of the result.
+    dtype : dtype of the result.
 
     Returns
     -------

@@ -31,7 +31,7 @@ def scalar_tensor_tensor(
     operand0 : a number, rounded to FP32, or an array [P, 1] of data's dtypes.
     operand1 : [P, F] of data's dtypes, not necessarily its own.
     reverse0, reverse1 : True if the operand is left of the operator.
-    dtype : of the result.
+    dtype : dtype of the result.
 
     Returns
     -------

@@ -25,9 +25,9 @@ def tensor_reduce(
     ----------
     data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
     op : "add", "max", "min", or "abs_max", the element of largest magnitude with its sign, the last of equal ones.
-    negate : whether the sign of the result is turned; NaN keeps its code.
-    dtype : of the result.
-    sum_order : of "add": "serial", from the first element on, or "exact" with one rounding.
+    negate : True to negate the result; NaN keeps its code.
+    dtype : dtype of the result.
+    sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding.
 
     Returns
     -------

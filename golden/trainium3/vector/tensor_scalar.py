@@ -32,7 +32,7 @@ def tensor_scalar(
         right one of equal ones), or "abs", which takes no operand; no second operation for None.
     operand0, operand1 : numbers, rounded to FP32, or arrays [P, 1] of data's dtypes.
     reverse0, reverse1 : True if the operand is left of the operator.
-    dtype : of the result.
+    dtype : dtype of the result.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def tensor_scalar_reduce(
     Parameters
     ----------
     reduce_op : "add", "max", "min" or "abs_max".
-    sum_order : of "add", "serial" or "exact".
+    sum_order : order of "add", "serial" or "exact".
     data, op0, operand0, reverse0, dtype : as `tensor_scalar`.
 
     Returns

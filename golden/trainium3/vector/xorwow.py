@@ -89,7 +89,7 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
 
     Parameters
     ----------
-    source : of at least M / 8 lanes.
+    source : generators of at least M / 8 lanes.
     columns : M, 1 to 128.
     writes : N.
 
@@ -119,7 +119,7 @@ def rand2(
     source : generators, one lane a partition.
     count : elements of a partition.
     low, high : numbers, rounded to FP32, or arrays [P, 1].
-    dtype : of the result.
+    dtype : dtype of the result.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A netlist in Yosys' JSON as arrays of nets, with each module in it as often as the design holds it."""
+"""Reads Yosys' JSON netlist into arrays of nets, with every module instance flattened."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from bitpath.sim.study.synth import library
 FALSE, TRUE = 0, 1
 """Nets of constants; Yosys numbers those of a module from 2 on."""
 PINS = 4
-"""The most inputs that a cell has."""
+"""Largest number of inputs of a cell."""
 MEMORY = "$mem_v2"
 UNCLOCKED = ("RD_CLK", "RD_EN", "RD_ARST", "RD_SRST")
-"""Pins of a memory that a read without a register ignores; Yosys has them undefined."""
+"""Memory pins that a combinational read ignores; Yosys leaves them undefined."""
 BUFFER = library.Cell("between a module's output and what it is connected to", "A", 0, 0, 0)
 Ports = Mapping[str, np.ndarray]
 """Nets by port, the lowest bit first."""
@@ -26,13 +26,13 @@ Ports = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory: read at once, written at the clock's edge, by later ports over earlier ones.
+    """A memory with combinational reads and writes at the rising edge; later write ports have priority.
 
     Attributes
     ----------
-    bits : its content, one row a word.
-    reads : of each port the nets of address and data.
-    writes : of each port the nets of address, data, and each bit's enable.
+    bits : contents, one row a word.
+    reads : nets of address and data of each read port.
+    writes : nets of address, data and bit enables of each write port.
     """
 
     bits: np.ndarray

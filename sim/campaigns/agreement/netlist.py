@@ -19,7 +19,7 @@ from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.study.synth import flow, library
 
 MEMORY_WORDS, MEMORY_BITS = 8, 64
-"""A memory of more words, or of wider ones, stays one; a smaller one becomes flip-flops."""
+"""A memory with more words or wider ones stays a memory; a smaller one becomes flip-flops."""
 NETLIST, TOP = "netlist.json", "netlist"
 _SCRIPT = f"""read_verilog -sv source.v
 hierarchy -check -top {TOP}

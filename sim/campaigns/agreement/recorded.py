@@ -15,11 +15,10 @@ class Recorded:
 
     Attributes
     ----------
-    inputs : of the design, with their widths, "rst" among them where it has a clock.
-    changes : of inputs: step, index, value; the steps ascend.
-    steps : how many: cycles, or moments at which inputs changed in a design without a clock.
-    offers : of every output with a valid beside it, and of each part of one that has several, the step in which it is valid
-        first, None where it never is.
+    inputs : widths of the design's inputs by name, "rst" included if it has a clock.
+    changes : changes of inputs: step, index, value; the steps ascend.
+    steps : number of cycles, or of input changes in a design without a clock.
+    offers : first step with valid at 1, of every output with a valid port and each part of it; None without such a step.
     """
 
     inputs: dict[str, int]

@@ -75,7 +75,7 @@ def play(
 
 
 def _counting(width: int, valid: int, parts: int) -> int:
-    """The bits of a word of some parts that are in a valid one."""
+    """Return the mask of a word's bits that belong to valid parts."""
     part, rest = divmod(width, parts)
     if rest:
         raise ValueError(f"{width} bits are not {parts} parts of the same width")

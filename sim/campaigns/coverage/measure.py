@@ -35,7 +35,7 @@ TAKEN_AT_1, TAKEN_AT_0 = ("if", "elsif", "cond_then"), ("else", "cond_else")
 UNMISSABLE = ("reg ", "always ", "initial ")
 """Beginnings of lines that start a block which every simulation runs."""
 DUMMY = "dump_module$"
-"""In the name of a signal that Yosys writes into each block, and asks for, so that the block is not empty."""
+"""Part of the name of the dummy signal that Yosys adds to each block, so that no block is empty."""
 _CONDITION = re.compile(r"(?: = |\bif \()(\\\S+(?: \[\d+\])?|\w+(?:\[\d+\])?) *[?)]")
 
 
@@ -61,8 +61,8 @@ class Share:
 
     Attributes
     ----------
-    total, hit, waived : how many there are, were reached, and are listed as out of reach.
-    uncovered : names of the rest.
+    total, hit, waived : number of points, of reached ones, and of waived ones.
+    uncovered : names of the other points.
     """
 
     total: int
@@ -167,7 +167,7 @@ def _run(built: Built, measured: Covered, bench: str, folder: Path) -> dict[str,
 
 
 def toggled_nets(counts: Counts, netlist: Netlist) -> dict[Net, tuple[list[str], bool]]:
-    """By net, its names and whether it rose and fell."""
+    """Return, by net, its names and if it rose and fell."""
     found: dict[Net, tuple[list[str], bool]] = {}
     for (module, signal), both in counts.toggles.items():
         net = netlist.net(module, signal)

@@ -32,7 +32,7 @@ _INDEXED = re.compile(r"(.*)\[(\d+)\]", re.DOTALL)
 
 @dataclass(frozen=True)
 class Net:
-    """A net of a module, by the number that Yosys gave it."""
+    """A net of a module, by Yosys' number."""
 
     module: str
     bit: int
@@ -43,7 +43,7 @@ class Netlist:
 
     Parameters
     ----------
-    folder : where :func:`read_netlist` left them.
+    folder : output folder of :func:`read_netlist`.
     top : the top module.
     """
 
@@ -52,7 +52,7 @@ class Netlist:
         self._modules: dict[str, Any] = json.loads((folder / HIERARCHY).read_text())["modules"]
 
     def net(self, module: str, signal: str) -> Net | None:
-        """The net of a signal's bit, ``name`` or ``name[3]``; None where it is a constant, or a word of a memory.
+        """Return the net of a signal's bit, ``name`` or ``name[3]``; None for a constant or a word of a memory.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class Netlist:
 
     @cached_property
     def roots(self) -> dict[str, frozenset[str]]:
-        """The modules of several instances, inner ones first, and the top; of each the modules that are nowhere but in it."""
+        """Modules with several instances, inner ones first, and the top, each with the modules used only inside it."""
         counts: Counter[str] = Counter()
         around: dict[str, frozenset[str]] = {}
         for module, _, chain in self._walk(self.top):
@@ -131,7 +131,7 @@ class Netlist:
         }
 
     def instances(self, root: str, without: Set[str] = frozenset()) -> dict[str, list[str]]:
-        """By module, the path of each instance in one of the modules that is not in one of those left out."""
+        """Return the paths of all instances below a root, by module, without those inside the modules left out."""
         found: dict[str, list[str]] = {}
         for module, path, _ in self._walk(root, without):
             found.setdefault(module, []).append(path)
@@ -160,7 +160,7 @@ class Netlist:
         return {module: sum(1 for _ in self._driven(module)) for module in self._modules}
 
     def flat_bits(self, module: str, signal: str, instances: Iterable[str]) -> list[tuple[str, int]]:
-        """In a flattened design: wire, without Yosys's backslash, and index, in each of these instances of the module."""
+        """Return wire (without Yosys' backslash) and index of a signal in the flattened design, for each instance."""
         name, index = self._find(module, signal)
         plain = name.removeprefix("\\")
         return [(f"{path}{plain}", index) for path in instances]

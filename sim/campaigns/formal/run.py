@@ -23,9 +23,9 @@ class Proof:
 
     Attributes
     ----------
-    of : the property.
+    of : property that was decided.
     found, sabotaged : the answers for the design as it is, and for the sabotaged one.
-    key : of the design as it is.
+    key : key of the answer for the unchanged design.
     """
 
     of: Property

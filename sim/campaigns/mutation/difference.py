@@ -13,7 +13,7 @@ class Differences:
 
     Parameters
     ----------
-    graph : of the design.
+    graph : graph of the design.
     chosen : names of the select inputs.
 
     Attributes
@@ -66,7 +66,7 @@ class Differences:
         return _needed(self._graph.inputs, latches, same[0] ^ 1, gates)
 
     def _and(self, gate: Gate, gates: list[Gate], known: dict[Gate, int]) -> int:
-        """The literal of an AND: a constant, one of its inputs, a gate that is there, or a new one."""
+        """Return the literal of an AND: a constant, one of its inputs, an existing gate or a new one."""
         low, high = gate = (gate[0], gate[1]) if gate[0] < gate[1] else (gate[1], gate[0])
         if low == 0 or high == low ^ 1:
             return 0
@@ -91,7 +91,7 @@ def _renamed(literals: list[int], gate: Gate) -> Gate:
 
 
 def _needed(inputs: int, latches: list[int], output: int, gates: list[Gate]) -> Graph:
-    """A graph of these latches and this output, without gates that nothing needs."""
+    """Return a graph of these latches and this output, without unused gates."""
     leaves = 1 + inputs + len(latches)
     needed = [False] * (leaves + len(gates))
     for literal in (*latches, output):

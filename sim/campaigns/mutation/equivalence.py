@@ -99,8 +99,8 @@ class Prover:
 
         Parameters
         ----------
-        number : of the mutant.
-        module : in which it is.
+        number : number of the mutant.
+        module : module that contains it.
         patient : True for SECONDS an attempt, False for USUAL_SECONDS.
 
         Raises

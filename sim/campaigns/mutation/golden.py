@@ -82,7 +82,7 @@ class Sabotage:
 
 
 def golden_targets() -> list[str]:
-    """The modules of golden that compute something; not the compiled loops, which tests hold to these bit for bit."""
+    """Return golden's computing modules, without the compiled loops, which tests compare with them."""
     files = sorted(file.relative_to(GOLDEN) for file in GOLDEN.rglob("*.py") if file.name != "__init__.py")
     return [
         f"golden/{file}" for file in files if not _is_compiled(file) and possible_faults((GOLDEN / file).read_text())
@@ -176,8 +176,8 @@ class _Judging:
         self._controls = Lock()
 
     def of(self, mutant: Sabotage) -> tuple[str, str]:
-        """The verdict, and how it came."""
-        # Tests that never come to its statement run as if it were not there.
+        """Return the verdict and its cause."""
+        # Tests that never execute its statement cannot see the fault.
         reaching = [file for file, run in self.runs.items() if mutant.fault.runs_in(run.lines.get(self.target, ()))]
         if not reaching:
             return SURVIVED, "no test runs its statement"

@@ -63,7 +63,7 @@ def is_target(file: str) -> bool:
 
 @once
 def targets() -> dict[str, Host]:
-    """The files with cells of their own, such as "rtl/common/arithmetic/align", and the host of each, by host."""
+    """Return the files that have cells, such as "rtl/common/arithmetic/align", with their hosts, ordered by host."""
     sources = cache.hash_files((*rtl_emitter().sources, Path(__file__)))
     key = {"sources": sources, "amaranth": version("amaranth")}
     made = cache.ensure(paths.build_root() / "mutate" / "targets", key, _find)

@@ -46,9 +46,9 @@ class Mutant:
 
     Attributes
     ----------
-    module, cell, port, bit : where.
-    mode : inv; const0, const1; cnot0, cnot1: inverted where another bit of the port, ``control``, is 0 or 1.
-    source : the line of Python that the cell is of, "rtl/common/arithmetic/align.py:85".
+    module, cell, port, bit : position in the netlist.
+    mode : inv; const0, const1; cnot0, cnot1: inverted if another bit of the port, ``control``, is 0 or 1.
+    source : the cell's Python line, "rtl/common/arithmetic/align.py:85".
     """
 
     mode: str
@@ -94,7 +94,7 @@ class Mutants:
 
 
 def build_mutants(host: Host, target: str, count: int, seed: int) -> Built:
-    """The netlist, compiled; beside its Verilog the prepared netlist without mutants and the list of them."""
+    """Compile the netlist; its folder also holds the prepared netlist without mutants and the list of mutants."""
     key = Mutants(host.unit, host.config, target, count, seed, yosys_version())
     sources = (*rtl_emitter().sources, Path(__file__), Path(hosts.__file__))
     return build("mutants", key, "verilator", emitter=Emitter(partial(_emit, host), sources))
@@ -151,7 +151,7 @@ def copies(text: str, top: str) -> Counter[str]:
 
 
 def _refuse_starts_at_one(prepared: str, drawn: Sequence[Mutant]) -> None:
-    """A mutant behind a register's output takes its start away, which becomes 0: in simulation, and unseen in the proofs."""
+    """Refuse mutants at outputs of registers with reset value 1: it would become 0 in simulation, unseen in proofs."""
     behind = {mutant.module.lstrip("\\") for mutant in drawn if mutant.port.lstrip("\\") == "Q"}
     module = ""
     for line in prepared.splitlines():

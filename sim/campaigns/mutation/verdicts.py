@@ -136,7 +136,7 @@ class Ledger:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """All of them, in order; KeyError where one is missing."""
+        """All verdicts in order; raises KeyError if one is missing."""
         entries = (self.entries[number] for number in range(1, self.count + 1))
         return tuple(Verdict(each["verdict"], each["how"]) for each in entries)
 
@@ -204,7 +204,7 @@ def side_by_side(
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """An empty folder for a while."""
+    """Provide an empty folder for the duration of a block."""
     base = paths.build_root() / "mutate"
     base.mkdir(parents=True, exist_ok=True)
     # Remove the files of killed runs; no call takes a day.
