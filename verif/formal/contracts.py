@@ -24,7 +24,7 @@ STAGES = (1, 2, 3, 4)
 
 
 def earlier(claim: Claim, value: Value, cycles: int, name: str) -> Value:
-    """The value of an input that many cycles ago."""
+    """Return the value of an input a number of cycles ago."""
     for cycle in range(cycles):
         value = claim.register(value, f"{name}_{cycle}")
     return value
@@ -55,8 +55,10 @@ def stands_still(claim: Claim, make: Callable[[], wiring.Component], **quiet: in
 
 
 def answers(claim: Claim, make: Callable[[], wiring.Component], asks: str, gives: str) -> None:
-    """From any state: an answer is there the cycle after its request and only then, and waits until it is taken; no
-    request is taken while one waits."""
+    """From any state: an answer is valid in the cycle after its request, not earlier, and stays until it is taken.
+
+    The unit accepts no request while an answer waits.
+    """
     dut = claim.place("dut", make())
     request, answer = getattr(dut, asks), getattr(dut, gives)
     arrives, waits = request.valid & request.ready, answer.valid & ~answer.ready

@@ -24,7 +24,7 @@ def leading_place(claim: Claim, value: Value, name: str) -> Signal:
 
 
 def split(claim: Claim, value: Value, shift: Value, name: str) -> tuple[Signal, Signal, Signal]:
-    """``value`` as ``kept * 2**shift`` and a rest: kept, and twice the rest beside the unit ``2**shift``, to be compared."""
+    """Split ``value`` at ``2**shift``: return the kept bits, twice the remainder, and the unit to compare it with."""
     unit = claim.value(Const(1) << shift, f"{name}_unit")
     kept = claim.value(value >> shift, f"{name}_kept", len(value))
     rest = claim.value(value & (unit - 1), f"{name}_rest", len(value))
@@ -34,7 +34,7 @@ def split(claim: Claim, value: Value, shift: Value, name: str) -> tuple[Signal, 
 def rounded(
     claim: Claim, value: Value, shift: Value, tie: Rounding, name: str, *, sticky: Value | None = None
 ) -> Signal:
-    """An unsigned number shifted right and rounded; ``sticky`` says that there is something below it."""
+    """Return an unsigned number shifted right and rounded; ``sticky`` means that nonzero bits lie below it."""
     kept, twice, unit = split(claim, value, shift, name)
     below = Const(0) if sticky is None else sticky
     at_half = {Rounding.RNE: below | kept[0], Rounding.RNA: Const(1), Rounding.RTZ: Const(0)}[tie]
@@ -62,7 +62,7 @@ def float_code(
     precision : bits to round to, the format's if not given.
     """
     bits = fmt.precision if precision is None else precision
-    # Room below, so that there is always something to cut off.
+    # Extra low bits, so that some bits are always discarded.
     wide = claim.value(magnitude << bits, f"{name}_wide")
     place = leading_place(claim, magnitude, f"{name}_place")
     exponent = claim.value(place + weight, f"{name}_exponent")
@@ -91,7 +91,7 @@ def within_half(claim: Claim, x: Value, code: Value, fmt: FloatFormat, grid: int
     error = claim.value(Mux(x > value, x - value, value - x), "error")
     saturated = code[:-1] == fmt.max_code
     claim.ensure((saturated & (x > value)) | ((error << 1) <= unit))
-    # Half a unit above the largest number and farther it is the largest code.
+    # From half a unit above the largest number on, the result is the largest code.
     top = (
         (1 << fmt.precision) - 1 if fmt.max_code & fmt.fraction_mask == fmt.fraction_mask else (1 << fmt.precision) - 2
     )

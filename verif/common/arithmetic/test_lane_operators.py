@@ -17,7 +17,7 @@ from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
     ("terms", "width", "shift_bits"), [(1, 4, 2), (2, 4, 2), (3, 3, 2), (3, 3, 1), (8, 9, 4), (10, 9, 5)]
 )
 def test_max_distance(evaluate, terms, width, shift_bits):
-    """All exponents where they are few, else random ones near each other; of what counts the shifts are checked."""
+    """All exponents of narrow widths, else random ones near each other; shifts are checked for valid terms only."""
     rng = Random(f"{terms} {width} {shift_bits}")
     if terms * width <= 10:
         cases = [(each, counts) for each in product(range(1 << width), repeat=terms) for counts in range(1 << terms)]

@@ -39,7 +39,7 @@ from bitpath.rtl.common.arithmetic.round_increment import increment, increment_i
 
 
 def codes(fmt):
-    """All of them, or edges and a sample of a wide format."""
+    """Return all codes, or for a wide format its edges and a sample."""
     if fmt.width <= 8:
         return list(range(1 << fmt.width))
     rng = Random(fmt.name)
@@ -124,7 +124,7 @@ def test_multiply_every_pair_of_a_small_format(evaluate):
 @pytest.mark.parametrize("dropped", list(Dropped))
 @pytest.mark.parametrize(("in_width", "out_width"), [(4, 4), (4, 7), (6, 3), (5, 1)])
 def test_align_every_shift_of_every_value(evaluate, dropped, in_width, out_width):
-    """Shifts go on past the point at which everything is below the grid."""
+    """Shifts include distances that move every bit below the grid."""
     max_shift = in_width + out_width + 3
     cases = list(product(range(1 << in_width), range(max_shift + 1)))
     results = evaluate(Align(in_width, out_width, max_shift, dropped), [{"i": i, "shift": shift} for i, shift in cases])
@@ -146,7 +146,7 @@ def on_grid(i, shift, in_width, out_width):
 @pytest.mark.parametrize(("in_width", "out_width"), [(4, 4), (4, 7), (6, 3)])
 @pytest.mark.parametrize("dropped", [Dropped.TRUNCATED, Dropped.STICKY])
 def test_align_signed_numbers(evaluate, dropped, in_width, out_width):
-    """They are rounded down, to -1 where everything is dropped; sticky says whether something was."""
+    """Signed numbers are rounded down, to -1 if all bits are discarded; sticky is set if a nonzero bit was discarded."""
     max_shift = in_width + out_width + 3
     cases = list(product(range(-(1 << in_width - 1), 1 << in_width - 1), range(max_shift + 1)))
     component = Align(in_width, out_width, max_shift, dropped, twos_complement=True)
@@ -181,7 +181,7 @@ MODES = [mode for mode in Rounding if mode is not Rounding.SR]
 @pytest.mark.parametrize("twos_complement", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 def test_increment(evaluate, mode, twos_complement):
-    """Every number of four bits kept, guard and sticky, against the exact tier's rounding."""
+    """Every number of four kept bits, guard and sticky, against the exact tier's rounding."""
 
     def rounded(i):
         sticky, guard, kept, negative = i[0], i[1], i[2:6], i[6]
@@ -203,7 +203,7 @@ def test_increment(evaluate, mode, twos_complement):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_increment_inverted(evaluate, mode):
-    """Every magnitude of three bits kept, guard and two below, as it is and as a ones' complement: one less."""
+    """Every magnitude of three kept bits, guard and two discarded bits, plain and as a ones' complement, which is one less."""
 
     def rounded(i):
         guard, odd, sticky, negative = i[2], i[3], i[6], i[7]
@@ -252,7 +252,7 @@ def test_normalize_every_magnitude(evaluate, width, precision):
         assert got.zero == (magnitude == 0)
         assert got.sign == magnitude & 1
         if magnitude:
-            # The significand's bits, then the guard bit, then whether anything is left.
+            # The bits of the significand, the guard bit, the sticky bit.
             scaled = Fraction(magnitude) * Fraction(2) ** (precision + 1 - magnitude.bit_length())
             assert 2 * got.significand + got.guard == int(scaled)
             assert got.sticky == (scaled.denominator != 1)

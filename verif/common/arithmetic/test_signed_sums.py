@@ -41,7 +41,7 @@ def test_fixed_point_every_value_on_the_grid(evaluate, in_width, origin):
 
 
 class Rows(wiring.Component):
-    """The sum of what ``two_rows`` gives."""
+    """Return the sum of the two rows of ``two_rows``."""
 
     def __init__(self, terms, bits, width):
         self.bits, self.width = bits, width
@@ -82,7 +82,7 @@ def test_two_rows_refuse_what_they_cannot_sum(terms):
 
 @pytest.mark.parametrize("terms", [2, 4, 8])
 def test_the_rows_of_one_bit_terms(evaluate, terms):
-    """Every carry that can come out of their places, in every order that few bits leave."""
+    """Covers every carry out of each bit position, in every order of the few bits."""
     cases = list(product(range(1 << terms), repeat=2))
     if terms == 8:
         cases = Random("eight terms").sample(cases, 4000)
@@ -132,7 +132,7 @@ def test_carry_save(evaluate):
 
 
 class Rounded(wiring.Component):
-    """A two's complement number, moved up in two components and rounded."""
+    """Normalisation of a two's complement number in two components, then rounding."""
 
     def __init__(self, width, low, fmt, **options):
         self.i_layout = moving_sum(width, 9, max(1, (width - 1).bit_length()))

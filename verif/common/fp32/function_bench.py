@@ -64,7 +64,7 @@ class FunctionBench:
         )
 
     async def boundary_cases(self, dut, count: int) -> None:
-        """Every edge of the format, as many of rounding as asked for, in golden's exact tier; all bins are hit."""
+        """Drives every edge of the format and a number of rounding edges against golden's exact tier; all bins are hit."""
         codes = [*FORMAT_EDGES, *rounding_edges(self.function, pauses.rng("rounding"), count)]
         results = [self.function.exact(code) for code in codes]
         async with bench(dut, self.signature, drain=False) as frame:
@@ -92,12 +92,12 @@ class FunctionBench:
             await Pipeline(frame, LATENCY).exchange(requests, pace)
 
     async def latency(self, dut) -> None:
-        """A result comes LATENCY cycles after its operand, whatever it is; the unit is busy until then."""
+        """Checks that the result follows LATENCY cycles after every operand and that the unit is busy until then."""
         async with bench(dut, self.signature, drain=False) as frame:
             await Pipeline(frame, LATENCY).one_at_a_time(self._requests(pauses.rng("codes"), 20))
 
     async def resets(self, dut) -> None:
-        """Between any two bits of a result, and while it waits."""
+        """Resets during the recurrence and while a result waits."""
         rng = pauses.rng("codes")
         async with bench(dut, self.signature, drain=False) as frame:
             pipeline = Pipeline(frame, LATENCY)
@@ -108,7 +108,7 @@ class FunctionBench:
                 for _ in range(digits):
                     await pipeline.step()
                 await frame.reset()
-                # At once: a lane that was not reset would still be at work, and take nothing.
+                # Issue at once: a lane that was not reset would still be busy and accept no operand.
                 await pipeline.one_at_a_time(self._requests(rng, 2))
 
     def _requests(self, rng: Random, count: int) -> list[Request]:

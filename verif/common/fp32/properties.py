@@ -75,7 +75,7 @@ def cast(claim: Claim, fmt: FloatFormat) -> None:
 
 
 def recurrence(claim: Claim, make: Callable[[], wiring.Component]) -> None:
-    """One request at a time, whose result is there LATENCY cycles after it, and not before."""
+    """One request in flight at a time; its result is valid exactly LATENCY cycles later."""
     dut = claim.place("dut", make())
     latency = DigitRecurrence.LATENCY
     arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready

@@ -54,7 +54,7 @@ def test_an_operator_is_the_exact_tier(evaluate, name):
 
 
 def test_a_clamp_is_two_extrema_of_the_exact_tier(evaluate):
-    """Limits are random or near the numbers; NaN passes unchanged."""
+    """Limits are random or near the numbers; a NaN input passes unchanged."""
     rng = Random("clamp")
     numbers, limits = zip(*((a >> 16, b & ~FP32.sign_mask) for a, b in pairs(rng)), strict=True)
     near = [max(0, (a << 16 & ~FP32.sign_mask) + rng.choice((-1, 0, 1, 1 << 15, 1 << 16))) for a in numbers]

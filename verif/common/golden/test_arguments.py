@@ -1,4 +1,4 @@
-"""Arguments of a wrong type: every function of the API answers with one sentence that names the argument."""
+"""Every function of the API rejects an argument of a wrong type with one sentence that names it."""
 
 import re
 

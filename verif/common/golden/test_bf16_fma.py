@@ -1,4 +1,4 @@
-"""The scalar bfloat16 fused multiply-add against exact fractions, and what each of the Matrix unit's savings costs."""
+"""The scalar bfloat16 fused multiply-add against exact fractions, and the error of each simplification in the Matrix unit."""
 
 from dataclasses import replace
 from fractions import Fraction

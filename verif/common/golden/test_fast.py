@@ -1,4 +1,4 @@
-"""The door to golden.fast: which backend runs, on how many cores; the codec's loops behind it."""
+"""Backend choice and core count of golden.fast, and the loops of the codec."""
 
 import copy
 import pickle
@@ -130,7 +130,7 @@ def test_parallel_work(monkeypatch, count):
 @pytest.mark.parametrize("count", ["1", "2"])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
 def test_what_progress_raises_stops_the_work(monkeypatch, stop, count):
-    """Blocks that run go on to their end, and of those that wait none begins."""
+    """Running blocks complete; waiting blocks do not start."""
     monkeypatch.setenv(backend.THREADS, count)
     begun, ended, told = [], [], Event()
 
@@ -152,7 +152,7 @@ def test_what_progress_raises_stops_the_work(monkeypatch, stop, count):
 
 
 def test_folders_of_kept_code(tmp_path, monkeypatch):
-    """The first that can be written, be it read-only or no folder what stands before it; else nothing is kept."""
+    """The first writable folder is used, behind read-only folders and plain files; without one nothing is cached."""
     from bitpath.golden.arrays import bits
 
     def temporary_file(**where):

@@ -37,7 +37,7 @@ class TokenPipe(wiring.Component):
 
 
 def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
-    """Tokens carry their numbers and leave in that order; how many came, and how many left."""
+    """Number the tokens, claim that they leave in order, and return the counts of arrivals and departures."""
     came, left = Signal(TAG_BITS, name="came"), Signal(TAG_BITS, name="left")
     with claim.m.If(dut.i.valid & dut.i.ready):
         claim.m.d.sync += came.eq(came + 1)
@@ -52,7 +52,7 @@ def tokens_through_ranks(claim: Claim, stages: int) -> None:
     dut = claim.place("dut", TokenPipe(stages))
     came, left = _counted(claim, dut)
     stays(claim, dut.o)
-    # The ranks hold, from the last one back, the tokens that came and have not left, without a gap in the numbers.
+    # From the last stage back, the pipeline registers hold the tokens in flight, with consecutive numbers.
     number = left
     for k in reversed(range(stages)):
         valid, token = claim.inside("dut", f"step{k}_valid"), claim.inside("dut", f"step{k}_token")

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.simulator
 SEED = 20261122
 SIMULATORS = tuple(engine for engine in ENGINES if engine != NETLIST)
 
-# In configurations that other tests build for Verilator too.
+# These configurations are also built for Verilator by other tests.
 SMALL = {
     "fidelity_multiplier": {"tests": "integer=True"},
     "quad_mx_dot": {
@@ -35,7 +35,7 @@ SMALL = {
     "psum": {"tests": "lanes.*both/busy=0.5", "cases": 250},
     "unpacker": {"tests": "random_rows|thirty_two|block_floats"},
     "mx_convert": {"tests": "random|corners"},
-    # Its results come without a word on when they are valid.
+    # The unit has no valid signal for its results.
     "mac_lane": {"tests": "random"},
 }
 """Units whose simulators are compared in every run of the tests: their configuration where it is another than in the
@@ -45,7 +45,7 @@ SMALL_NETLISTS = ("element_map", "bf16_pe", "xorwow", "fidelity_multiplier", "un
 
 
 def deep_unless(condition, value):
-    """A parameter's value, whose test is deep unless the condition holds."""
+    """Return a parameter value; its test is marked deep unless the condition holds."""
     return pytest.param(value, marks=() if condition else pytest.mark.deep)
 
 
@@ -171,7 +171,7 @@ OTHER = {"nand2": "nor2", "nor2": "nand2"}
 
 @pytest.mark.parametrize("share", [deep_unless(share == 0.5, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)])
 def test_a_gate_of_another_function_is_found(share, tmp_path):
-    """One NAND is a NOR or the other way round: the one at this share of all of them."""
+    """Exchange one NAND for a NOR or a NOR for a NAND; `share` selects the gate."""
 
     def changed(unit, config):
         content = json.loads(netlist.netlist(unit, config).read_text())

@@ -1,4 +1,4 @@
-"""The table of properties: each is of a file of the RTL, can be stated, and has a sabotage that can be done."""
+"""The table of properties: each names an RTL file, can be stated, and has a sabotage that can be applied."""
 
 import ast
 import re
@@ -45,7 +45,7 @@ def test_it_can_be_stated(found):
     found.state(claim)
     _, ports = claim.finish(asserted=found.engine is Engine.INDUCTION)
     assert {"clk", "ok", "assume"} < set(ports)
-    # An induction of no cycles would look at nothing.
+    # An induction over 0 cycles would check nothing.
     assert found.depth > 0 or found.engine is Engine.UNROLLED
     assert found.says == found.says.strip()
     assert "|" not in found.says

@@ -1,4 +1,4 @@
-"""Netlists are read and played: cells, flip-flops, memories, modules in modules; and what has no model is said."""
+"""Netlist simulation: cells, flip-flops, memories, nested modules; a cell without a model is reported."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Faults of one line in Python, and tests that run with one in a module's place."""
+"""Faults of one line of Python, and tests that run with the faulty module in place of the original."""
 
 import ast
 import re

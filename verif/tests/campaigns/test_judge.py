@@ -87,7 +87,7 @@ def test_a_bench_that_passes_one_judges_all():
 
 
 def test_that_it_passed_one_is_known_after_an_interruption():
-    """However often: no run starts from trust again, and none is run twice."""
+    """An interrupted run remembers the mutants that passed the bench and runs none of them again."""
     first = Session(COMPARED, passing=[*COMPARED], stops=1)
     with pytest.raises(KeyboardInterrupt):
         first.work()

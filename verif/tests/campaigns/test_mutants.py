@@ -161,7 +161,7 @@ def test_what_is_left_out_is_there_and_no_operator():
     "unit", ["tensor_engine", "stochastic_psum", "rmsnorm_quant", "tensix_engine", "cascade", "aie_engine"]
 )
 def test_what_is_left_out_computes_addresses_and_counts_alone(unit):
-    """No number is negated or inverted bit by bit, and one operand of every sum and product is short."""
+    """Excluded files neither negate nor invert numbers, and one operand of every sum and product is short."""
     text, _ = hosts.host_rtlil(Host(unit, UNITS[unit].config_type()))
     cells = re.findall(r'src "(\S+)\.py:\d+"\n\s*cell \$(neg|xor|add|sub|mul) \S+\n(.*?)\n\s*end$', text, re.M | re.S)
     assert cells

@@ -85,7 +85,7 @@ def test_another_key_knows_nothing():
 
 
 def test_nothing_is_kept_once_a_source_has_changed():
-    """Benches and models are read anew in every run of hours: a verdict of edited ones is not that of the key."""
+    """A run of hours reads benches and models repeatedly: after an edit its verdicts no longer belong to the key."""
     keys = iter(["key", "edited"])
     own = Ledger("key", 2, lambda: next(keys))
     own.keep(1, KILLED, "")

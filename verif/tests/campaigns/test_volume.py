@@ -1,4 +1,4 @@
-"""Dot products in volume: a million of each machine's in every run of the tests, and what they are made of."""
+"""A million dot products of each machine in every test run, and the classes of their operands."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_a_million_dot_products_equal_golden(task):
 
 @pytest.mark.parametrize("task", VOLUMES, ids=lambda task: task.machine)
 def test_a_block_is_made_again_from_its_number(task):
-    """And another number, or another seed, gives other vectors."""
+    """Another block number or another seed gives other vectors."""
     numbers = np.arange(64)
     first, again, other, seeded = (
         next(iter(task.batches(task.config(), task.rng(seed, block), block))).words(numbers)
@@ -45,7 +45,7 @@ def results_by(name, key, only=""):
 
 
 def distinct(codes):
-    """How many of the answers are met for the first time."""
+    """Return the share of distinct results."""
     return len(np.unique(codes)) / len(codes)
 
 

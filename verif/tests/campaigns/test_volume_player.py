@@ -25,7 +25,7 @@ def block(task, number=0):
 
 
 def mutated(pattern, replacement, place=0.0):
-    """An emitter that changes one operator: of the places in the Verilog that the pattern matches, the one so far on."""
+    """Return an emitter that changes one operator: the match of the pattern at a given fraction of the Verilog."""
 
     def write(unit, config, folder):
         emitted = emit(unit, config, folder)

@@ -28,7 +28,7 @@ BLOCK = {
 
 @pytest.fixture
 def worked(tmp_path, monkeypatch):
-    """Runs in a folder of their own, whose blocks come without a simulation; the numbers of those that were worked out."""
+    """Run in a temporary folder with faked simulations; return the numbers of the computed blocks."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run, "digest", lambda task, seed: f"key of {seed}")
     blocks = []

@@ -1,4 +1,4 @@
-"""A small target from the draw to the record, with Yosys, which an extra brings: deep."""
+"""A small target from the draw to the record. The tests are deep because Yosys comes with an extra."""
 
 import json
 from dataclasses import replace
@@ -180,7 +180,7 @@ def with_an_unread_bit():
 
 
 def test_design_and_mutant_have_one_state_where_registers_are_cut(tmp_path):
-    """Bits that are read are cut, whatever becomes of the others."""
+    """Register bits that are read are cut; unread bits do not matter."""
     (tmp_path / "toy.il").write_text(with_an_unread_bit())
     require_run("toy", tmp_path, "prepare", f"read_rtlil toy.il\nproc\nwrite_rtlil {PREPARED}\n", 60)
     faults = {("const0", "$xor", "B"), ("inv", "$xor", "A")}
@@ -189,7 +189,7 @@ def test_design_and_mutant_have_one_state_where_registers_are_cut(tmp_path):
 
 
 def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypatch):
-    """With a limit each; where nothing can be made ready in time, all are late."""
+    """Each proof has its own limit; if the preparation takes too long, all are late."""
     ran, proves = [], {"scorr"}
 
     def ask(command, *, timeout, **_):
@@ -223,7 +223,7 @@ def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypat
     proves.clear()
     late = Proof(False, f"{TIMED_OUT}: no proof in 10 s")
     assert prover.prove(1, "toy") == prover.prove(3, "toy", patient=False) == late
-    # The graphs are those that are there.
+    # The existing graphs are reused.
     assert ran == ["z3 5", 10, 10, "z3 5", 2, 2]
 
     # A mutant that matches gate by gate needs no ABC run.

@@ -46,7 +46,7 @@ def nearest_to_half_way(negative, exponent, first):
 @pytest.mark.deep
 @pytest.mark.parametrize("negative", [False, True], ids=["positive", "negative"])
 def test_no_power_but_a_tie_is_near_half_way(negative):
-    """The dropped bits are fewer than tell any power from half-way; of one bit fewer this is not so."""
+    """No power lies so near a tie that the discarded bits matter; with one more discarded bit some do."""
     leading = 1 << FP32.fraction_bits
     found = min(
         nearest_to_half_way(negative, exponent, first)

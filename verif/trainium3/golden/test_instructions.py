@@ -93,7 +93,7 @@ def test_activation(op, source, destination):
 
 @pytest.mark.parametrize("reduce_op", ["add", "max", "min", "abs_max"])
 def test_activation_reduce(reduce_op):
-    """The reduction takes FP32 values, whatever they are cast to."""
+    """The reduction uses FP32 values, independent of the output type."""
     rng = np.random.default_rng(len(reduce_op))
     data = codes(rng, BF16, (12, 17), specials=0.01)
     got, total = activation_reduce(

@@ -60,7 +60,7 @@ def scalar_uses(number):
 
 @pytest.mark.parametrize("number", NUMBERS, ids=repr)
 def test_numbers_of_numpy_mean_their_value(number):
-    """As an array [P, 1] of the value does, rounded by the scalar tier."""
+    """A number gives the same results as an array [P, 1] of its value, rounded by the scalar tier."""
     column = np.full((2, 1), round_to_format(value(number), FP32), np.uint32).view(np.float32)
     for got, expected in zip(scalar_uses(number), scalar_uses(column), strict=True):
         assert got.view(np.uint32).tolist() == expected.view(np.uint32).tolist()

@@ -1,4 +1,4 @@
-"""RMSNorm-Quant's limits: each one is an error of one sentence."""
+"""Each limit of RMSNorm-Quant raises an error of one sentence."""
 
 import ml_dtypes
 import numpy as np

@@ -1,4 +1,4 @@
-"""XORWOW: published numbers, the scalar tier, and what takes the numbers."""
+"""XORWOW: published numbers, the scalar tier, and the users of the numbers."""
 
 import ml_dtypes
 import numpy as np

@@ -25,7 +25,7 @@ def _judge(built, folder, seed, *_):
 
 
 def _lost(unit, *key_and_bins):
-    """Report all bins lost if this run is the one that the unit's bin list records, even if the list does not exist yet."""
+    """Report all bins lost if this run is the unit's measured run, even if its bin list does not exist yet."""
     if key_and_bins[:2] != list_key(unit, UNITS[unit].covered):
         return []
     _refused.add(unit)
