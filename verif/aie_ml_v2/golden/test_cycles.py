@@ -85,7 +85,7 @@ def test_no_two_results_are_written_in_one_cycle(first, second):
     ],
 )
 def test_cycles_of_the_layer(fmt, instructions, cycles):
-    """[128, 384] @ [384, 512] on one core, its accumulators never waited for: the intervals and one latency."""
+    """[128, 384] @ [384, 512] on one core without accumulator stalls takes the issue intervals and one latency."""
     program = aie.matmul_program(np.zeros((128, 384), np.float32), np.zeros((384, 512), np.float32), fmt=fmt)
     assert program.instruction_count == instructions
     assert program.mac_count == 128 * 384 * 512

@@ -1,4 +1,4 @@
-"""The text of `bitpath explain aie_ml_v2`: its numbers are the trace's."""
+"""Text of `bitpath explain aie_ml_v2`: its numbers must be those of the trace."""
 
 from dataclasses import replace
 

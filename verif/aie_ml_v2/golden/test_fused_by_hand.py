@@ -99,7 +99,7 @@ def test_results_below_the_normal_numbers_are_flushed_after_the_rounding_carry()
     # 2**-126 less a quarter of FP32's last place there carries up to a normal number.
     almost = aie.fused_dot(bf16(2.0**-63, 2.0**-76), bf16(2.0**-63, -(2.0**-76)), fmt="bf16")
     assert almost == 2.0**-126
-    # An accumulator below the normal numbers counts, and vanishes at the end.
+    # A subnormal accumulator takes part in the sum and is flushed at the end.
     subnormal = np.array(0x00400000, np.uint32).view(np.float32)
     assert aie.add_accumulators(subnormal, subnormal) == 2.0**-126
     assert aie.add_accumulators(subnormal, np.zeros_like(subnormal)) == 0
@@ -110,7 +110,7 @@ def test_overflow_and_specials():
     one = bf16(1.0)
     assert aie.fused_dot(bf16(huge), bf16(2.0), fmt="bf16") == inf
     assert aie.fused_dot(bf16(huge), bf16(-2.0), fmt="bf16") == -inf
-    # Beyond the range on the way, but not in the end.
+    # The intermediate sum exceeds the range, the result does not.
     assert aie.fused_dot(bf16(huge, huge), bf16(2.0, -2.0), fmt="bf16") == 0
     assert aie.fused_dot(bf16(inf), one, fmt="bf16", negate_products=True) == -inf
     for a, b, acc in (
@@ -133,7 +133,7 @@ def test_cancellation_is_plus_zero():
 
 @pytest.mark.parametrize("fmt", [*FLOAT8_FORMATS, *FLOAT16_FORMATS], ids=lambda fmt: fmt.name)
 def test_subnormals_enter_without_a_hidden_bit_at_exponent_1(fmt):
-    """The smallest number beside 1.0 in the accumulator, and its term's exponent code."""
+    """The smallest subnormal, added to 1.0 in the accumulator, and the exponent code of its term."""
     lane = np.zeros(8, f"u{fmt.width // 8}")
     lane[0] = 1
     one = np.zeros(8, np.float32)
@@ -211,7 +211,7 @@ def test_paths_of_mx4_give_equal_values():
         for name in ("aie_ml_v2", "aie_ml_v2_documented")
     ]
     assert np.array_equal(*results)
-    # In the registers of MX6, and in MX9's, the same numbers stand.
+    # The registers of MX6 and of MX9 hold the same numbers.
     for name, factor in (("mx6", 4), ("mx9", 32)):
         wide = [aie.MxBlocks(name, each.exponent, each.shift, (each.codes * factor).astype(np.int8)) for each in (a, b)]
         assert np.array_equal(aie.fused_dot(*wide, acc, fmt=name), results[0])

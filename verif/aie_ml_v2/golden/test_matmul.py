@@ -56,7 +56,7 @@ def scalar_element(a, b, fmt, code, k_step):
 @pytest.mark.parametrize("code", [RoundingCode.FLOOR, RoundingCode.CONV_EVEN], ids=lambda code: code.name)
 @pytest.mark.parametrize("fmt", [*MX_FORMATS, *FLOAT_FORMATS])
 def test_elements_are_the_scalar_tiers(fmt, code):
-    """Sizes that no shape divides; columns of zeros, an infinity."""
+    """Sizes are no multiples of the native shape; a row and a column are zero, one element is infinite."""
     rng = np.random.default_rng(24)
     a, b = matrices(rng, fmt, 7, 37, 19)
     a[3], b[:, 5] = 0, 0
@@ -86,7 +86,7 @@ def test_integers_wrap(fmt):
 
 @pytest.mark.parametrize("fmt", SPARSE)
 def test_sparse_matrices(fmt):
-    """B with two of four along K: the products are those of the dense shape, of twice as many terms at a time."""
+    """B has two of four elements along K: the result is the exact product, and a step takes twice the depth."""
     rng = np.random.default_rng(26)
     if fmt in INTEGER_MODES:
         a, b = rng.integers(-100, 100, (5, 40)), rng.integers(-100, 100, (40, 9))
@@ -232,7 +232,7 @@ def test_cycles_of_one_kind(mode, latency, forwarding, interval):
 
 
 def test_one_write_port():
-    """A float writes in its seventh cycle, an MX6 product in its sixth: issued right behind, the later one stalls."""
+    """A float writes in its seventh cycle, an MX6 product in its sixth: an MX6 product issued one cycle later stalls."""
     pair = [aie.MacInstruction(mode=mode, destination=i) for i, mode in enumerate(("float16", "mx6"))]
     assert aie.issue_cycles(pair) == [0, 2]
     assert aie.issue_cycles(pair[::-1]) == [0, 1]

@@ -240,7 +240,7 @@ def test_an_mx4_code_is_held_as_an_mx6_code():
 
 @pytest.mark.parametrize("fmt", [MX9, MX6, MX4], ids=lambda fmt: fmt.name)
 def test_copied_formats_are_the_same(fmt):
-    """They are told apart by identity, also in another process."""
+    """Formats are compared by identity: a copied or unpickled format is the same object."""
     blocks = aie.to_mx(np.ones(16, np.float32), fmt.name)
     assert copy.deepcopy(fmt) is fmt
     assert pickle.loads(pickle.dumps(blocks)).fmt is fmt

@@ -1,4 +1,4 @@
-"""The text of `bitpath explain`: its numbers are the trace's."""
+"""Text of `bitpath explain`: its numbers must be those of the trace."""
 
 from fractions import Fraction
 

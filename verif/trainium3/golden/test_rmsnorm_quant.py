@@ -294,7 +294,7 @@ def test_what_the_place_of_eps_does_to_bytes():
     )
     assert np.mean(kernel != golden) > 0.95
     assert np.abs(kernel - golden).max() / np.abs(golden).max() == pytest.approx(1 / 3, abs=0.01)
-    # At unit rms 16 bits do not show it.
+    # At unit rms the difference is below 16-bit precision.
     hidden, gamma = gaussian(16, 256)
     assert np.array_equal(
         *(rmsnorm_quant(hidden, gamma, eps_placement=each, **static) for each in ("kernel", "golden"))
