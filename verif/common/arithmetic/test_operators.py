@@ -203,7 +203,7 @@ def test_increment(evaluate, mode, twos_complement):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_increment_inverted(evaluate, mode):
-    """Every magnitude of three kept bits, guard and two discarded bits, plain and as a ones' complement, which is one less."""
+    """Every magnitude of three kept bits, guard and two discarded bits, plain and as a ones' complement (one less)."""
 
     def rounded(i):
         guard, odd, sticky, negative = i[2], i[3], i[6], i[7]

@@ -171,7 +171,7 @@ OTHER = {"nand2": "nor2", "nor2": "nand2"}
 
 @pytest.mark.parametrize("share", [deep_unless(share == 0.5, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)])
 def test_a_gate_of_another_function_is_found(share, tmp_path):
-    """Exchange one NAND for a NOR or a NOR for a NAND; `share` selects the gate."""
+    """Exchange one NAND for a NOR or a NOR for a NAND, at position `share` among all of them."""
 
     def changed(unit, config):
         content = json.loads(netlist.netlist(unit, config).read_text())
