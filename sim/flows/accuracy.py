@@ -1,4 +1,4 @@
-"""How far a result is from the same computation in float64."""
+"""Error measures of a result against the same computation in float64."""
 
 import math
 

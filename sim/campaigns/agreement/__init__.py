@@ -1,1 +1,1 @@
-"""The same steps through every engine that can run a unit: they must give the same bits."""
+"""Replays the same steps on every engine that can run a unit, and compares the bits."""

@@ -74,12 +74,11 @@ def agree(
     gates_of: Callable[[str, Any], Path] = netlist,
     recorded_on: str = "verilator",
 ) -> Agreement:
-    """Record the unit's bench, and hold every engine to Amaranth's simulator: every output in every step,
-    a payload where it is valid.
+    """Record the unit's bench, and compare all outputs of every engine with Amaranth's simulator, payloads while valid.
 
     Parameters
     ----------
-    tests, seed : of the bench, as :func:`bitpath.sim.engine.runner.run` has them.
+    tests, seed : arguments of :func:`bitpath.sim.engine.runner.run` for the bench.
     cases : random cases of a test, unless coverage takes fewer.
     steps : largest number of steps of each test. One test is extended until every output stream has a payload and every part
         of an output has been valid, plus this number of steps.

@@ -1,4 +1,4 @@
-"""Recorded inputs through a netlist: each gate once in a step, in an order in which its inputs come before it."""
+"""Plays recorded inputs on a netlist: each step evaluates each gate once, after the gates at its inputs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ MOST_LEVELS = 20_000
 def play(
     netlist: Netlist, inputs: Sequence[str], outputs: Sequence[str], steps: Sequence[Sequence[int]]
 ) -> Iterator[list[int]]:
-    """The outputs in each step, before the rising edge that takes its inputs.
+    """Return the outputs of each step, before the rising edge that takes its inputs.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def play(
 
     Raises
     ------
-    SimulationError : gates without a register between are in a loop.
+    SimulationError : there is a combinational loop.
     """
     nets = np.zeros(netlist.nets, np.uint8)
     nets[TRUE] = 1

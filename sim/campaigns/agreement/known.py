@@ -1,4 +1,4 @@
-"""Units that agreed before with the same sources, tools, steps and seed are not played again."""
+"""Records units that agreed, so that they are not played again with the same sources, tools, steps and seed."""
 
 import hashlib
 import json

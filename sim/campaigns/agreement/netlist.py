@@ -1,4 +1,4 @@
-"""A unit as gates: its Verilog through Yosys and abc to the project's own generic cells.
+"""Maps a unit's Verilog with Yosys and abc to the project's generic cells.
 
 The cells and abc's script are those of ``make synth``. A module with several instances is mapped once; the others are
 flattened into their parents. Large memories stay memories, like a chip's macros. The reset value of every flip-flop is 0: a
@@ -41,7 +41,7 @@ write_json {NETLIST}
 
 
 def netlist(unit: str, config: Any) -> Path:
-    """The unit's netlist in Yosys' JSON, its top module :data:`TOP`; from the cache where it was made before.
+    """Return the unit's netlist in Yosys' JSON, with the top module :data:`TOP`, from the cache if it is there.
 
     Raises
     ------

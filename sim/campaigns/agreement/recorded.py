@@ -1,4 +1,4 @@
-"""The parts of a recorded bench that are replayed."""
+"""Reads recorded benches and selects the steps to replay."""
 
 import json
 from collections.abc import Iterator, Sequence

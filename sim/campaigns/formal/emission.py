@@ -1,4 +1,4 @@
-"""A property to RTLIL, in a process of its own: a sabotage must be there before the RTL is imported.
+"""Emits a property as RTLIL in a separate process, since a sabotage must be in place before the RTL is imported.
 
 Run as ``python -m bitpath.sim.campaigns.formal.emission JOB``, a JSON file with ``name``, ``sabotage`` or null, and ``design``, the
 file to write.

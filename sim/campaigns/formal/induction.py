@@ -1,4 +1,4 @@
-"""A property in every cycle from the initial state on: SymbiYosys, k-induction by z3."""
+"""Decides a property in every cycle from the initial state on, with SymbiYosys and k-induction by z3."""
 
 import json
 import os
@@ -29,7 +29,7 @@ STATUS = {(0, "PASS"): "proved", (2, "FAIL"): "refuted", (4, "UNKNOWN"): "undeci
 
 
 def induct(folder: Path, depth: int, limit: float) -> dict[str, Any]:
-    """The answer on the design in the folder: its status, and the inputs of a counterexample.
+    """Return the answer for the design in the folder: its status, and the inputs of a counterexample.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def induct(folder: Path, depth: int, limit: float) -> dict[str, Any]:
 
 
 def trace(witness: dict[str, Any]) -> list[dict[str, int]]:
-    """The inputs in each cycle of a Yosys witness."""
+    """Return the inputs in each cycle of a Yosys witness."""
     found = []
     for step in witness["steps"]:
         bits = step["bits"][::-1]  # now ordered by signal, the first one last

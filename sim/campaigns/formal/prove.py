@@ -1,4 +1,4 @@
-"""One property, or its sabotage, to an answer: emitted, decided in a process with a time limit, and kept."""
+"""Emits one property or its sabotage, decides it in a process with a time limit, and stores the answer."""
 
 import hashlib
 import json

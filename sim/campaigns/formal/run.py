@@ -1,4 +1,4 @@
-"""Many properties with their sabotages, two at a time; every answer is kept as soon as it is there."""
+"""Decides many properties and their sabotages, two at a time, and stores every answer at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
@@ -84,7 +84,7 @@ def prove(
     Parameters
     ----------
     limit : seconds for an answer; a property that timed out with a smaller limit is tried again.
-    progress : called with the answers there are and those wanted.
+    progress : called with the number of answers and their total.
     """
     known = {
         line["key"]: line["answer"]

@@ -1,4 +1,4 @@
-"""The RTL with one piece of its text replaced, before anything has imported it."""
+"""Replaces one piece of the RTL's source text before the RTL is imported."""
 
 import importlib.machinery
 import importlib.util
@@ -12,7 +12,7 @@ PACKAGE = "bitpath.rtl"
 
 
 def changed_source(file: str, old: str, new: str) -> str:
-    """The text of a file below ``rtl/`` with one piece replaced; ValueError unless it has the piece once."""
+    """Return the text of a file below ``rtl/`` with one piece replaced; raise ValueError unless it occurs once."""
     text = (_folder() / file).read_text()
     count = text.count(old)
     if count != 1 or old == new:

@@ -34,7 +34,7 @@ class Differences:
         for variable in apart:
             self._literals[variable] = 0
         apart |= set(range(self._first_latch, graph.leaves))
-        # Gates that may be others where something else is chosen.
+        # Gates that may differ under another selection.
         self._apart: list[tuple[int, Gate]] = []
         for own, gate in enumerate(graph.gates, graph.leaves):
             self._literals.append(self._and(_renamed(self._literals, gate), self._gates, self._known))

@@ -124,7 +124,7 @@ class _Session:
         for number in self._open(found):
             if found[number].kind == "broken":
                 self.ledger.keep(number, BROKEN, f"replay: {found[number].output}")
-        # The same ones in a run that goes on where an earlier one was stopped.
+        # The seed gives a resumed run the same choice.
         chosen = random.Random(self.seed).sample(of["compared"], min(CONFIRMED, len(of["compared"])))
         self._bench(traffic, chosen, found, confirmed=True)
         if any(self._passes(number) for number in of["compared"]) or not all(map(self._confirmed, chosen)):

@@ -1,4 +1,4 @@
-"""Why mutants live that no proof calls equal to the design: survivors.toml beside the tests of each room."""
+"""Reasons for surviving mutants without an equivalence proof: survivors.toml beside the tests of each room."""
 
 import tomllib
 from dataclasses import dataclass

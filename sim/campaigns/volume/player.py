@@ -1,4 +1,4 @@
-"""The program that plays vectors on a unit's Verilated model: its compilation, and one run of it."""
+"""Compiles and runs the program that plays vectors on a unit's Verilated model."""
 
 import os
 import subprocess

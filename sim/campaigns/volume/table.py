@@ -1,4 +1,4 @@
-"""All that is compared in volume."""
+"""Tasks of the volume comparison."""
 
 from bitpath.verif.aie_ml_v2.convert import sweeps as aie_ml_v2_convert
 from bitpath.verif.aie_ml_v2.mac import volume as mac
