@@ -40,21 +40,21 @@ class Claim:
         self.inputs[name] = Value.cast(signal)
         return signal
 
-    def place(
+    def instantiate(
         self, name: str, component: wiring.Component, *, wires: bool = False, beside: str = "", **connections: Any
     ) -> Any:
         """Add a component; its inputs are connected as the keywords say, by their paths joined with ``__``, or are free.
 
         Parameters
         ----------
-        wires : whether its register ranks are wires, which makes a pipeline combinational; ValueError where a register is left
+        wires : whether its pipeline registers are wires, which makes a pipeline combinational; ValueError where a register is left
             outside its submodule ``flag``, which stands beside a pipeline, and is not the one that ``beside`` names.
         """
         if wires:
             with patch.object(PipelineRegisters, "hold", lambda self, step, **values: list(values.values())):
                 fragment = Fragment.get(component, None)
             if any(register.name != beside for register in _registers(fragment, FLAG)):
-                raise ValueError(f"{name} has registers that are in none of its ranks")
+                raise ValueError(f"{name} has registers that are none of its pipeline registers")
         else:
             fragment = Fragment.get(component, None)
         self._fragments[name] = fragment

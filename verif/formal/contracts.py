@@ -32,15 +32,15 @@ def earlier(claim: Claim, value: Value, cycles: int, name: str) -> Value:
 
 def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
     """From any state, filled and unstalled: the output is the combinational unit's for the input ``latency`` cycles ago."""
-    dut = claim.place("dut", make(), i__valid=1, o__ready=1)
+    dut = claim.instantiate("dut", make(), i__valid=1, o__ready=1)
     request = earlier(claim, Value.cast(dut.i.p), latency, "request")
-    flat = claim.place("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request)
+    flat = claim.instantiate("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request)
     claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
 
 
 def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool) -> None:
     """An offer stays from any state. With ``whole``, the unit stalls exactly while its result waits."""
-    dut = claim.place("dut", make())
+    dut = claim.instantiate("dut", make())
     stays(claim, dut.o)
     if whole:
         claim.ensure(dut.i.ready == (dut.o.ready | ~dut.o.valid))
@@ -48,7 +48,7 @@ def offer_stays(claim: Claim, make: Callable[[], wiring.Component], whole: bool)
 
 def stands_still(claim: Claim, make: Callable[[], wiring.Component], **quiet: int) -> None:
     """Registers hold while the result waits, from any state. ``quiet`` fixes inputs that change registers of their own."""
-    dut = claim.place("dut", make(), **quiet)
+    dut = claim.instantiate("dut", make(), **quiet)
     waited = claim.register(dut.o.valid & ~dut.o.ready, "waited")
     for place, held in enumerate(claim.registers("dut")):
         claim.ensure(~waited | (held == claim.register(held, f"held_{place}")))
@@ -59,7 +59,7 @@ def answers(claim: Claim, make: Callable[[], wiring.Component], asks: str, gives
 
     The unit accepts no request while an answer waits.
     """
-    dut = claim.place("dut", make())
+    dut = claim.instantiate("dut", make())
     request, answer = getattr(dut, asks), getattr(dut, gives)
     arrives, waits = request.valid & request.ready, answer.valid & ~answer.ready
     if hasattr(request.p, "write"):  # of PSUM, which stores too

@@ -36,7 +36,7 @@ class Pipeline:
     Parameters
     ----------
     frame : of the test.
-    stages : register ranks.
+    stages : pipeline registers.
     result : number format of the results, where they have one.
     """
 

@@ -63,7 +63,7 @@ UNITS = (
         ),
         synthesised=(
             Synthesised("quad_mx_dot, exact, combinational", _dot(EXACT, 0), 4, *FLOOR),
-            Synthesised("quad_mx_dot, exact, four register ranks", _dot(EXACT, 4), 4, *FLOOR),
+            Synthesised("quad_mx_dot, exact, four pipeline registers", _dot(EXACT, 4), 4, *FLOOR),
             Synthesised("quad_mx_dot, exact, E4M3 alone", _dot(E4M3_ALONE, 0), 4, *FLOOR),
             Synthesised("quad_mx_dot, aligned", _dot(ALIGNED, 0), 4, *FLOOR),
         ),

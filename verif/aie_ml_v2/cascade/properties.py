@@ -11,7 +11,7 @@ from bitpath.verif.formal.specification import stays
 
 def link(claim: Claim) -> None:
     """The FIFO levels equal the words in flight; an offered word stays until it is taken."""
-    dut = claim.place("dut", CascadeLink(CascadeLinkConfig()))
+    dut = claim.instantiate("dut", CascadeLink(CascadeLinkConfig()))
     under_way = Signal(4, name="under_way")
     arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready
     claim.m.d.sync += under_way.eq(under_way + arrives - leaves)

@@ -41,7 +41,7 @@ def _within(claim: Claim, number: Value, lowest: Value, highest: Value) -> Signa
 
 def srs(claim: Claim, width: int, rounding: RoundingCode) -> None:
     """Every shift, size and saturation."""
-    dut = claim.place("dut", SrsLane(width))
+    dut = claim.instantiate("dut", SrsLane(width))
     control = dut.control
     claim.assume(control.rounding == rounding, control.shift >= SRS_SHIFTS.start)
     claim.assume(Cat(control.saturation == each for each in Saturation).any())
@@ -72,7 +72,7 @@ def _chosen(values: list[int], index: Value) -> Value:
 
 def ups(claim: Claim, width: int) -> None:
     """Every shift and saturation mode: a limit is a multiple of ``2**shift``."""
-    dut = claim.place("dut", UpsLane(width))
+    dut = claim.instantiate("dut", UpsLane(width))
     claim.assume(Cat(dut.saturation == each for each in Saturation).any())
     top = Const((1 << width - 1) - 1, width)
     highest = claim.value(top >> dut.shift, "highest", signed(width))

@@ -25,7 +25,7 @@ def stalled_pipeline(
     claim: Claim, make: Callable[[], wiring.Component], latency: int, cycles: int, **quiet: int
 ) -> None:
     """From any state, with any stalls and gaps, the output equals the model of the request ``latency`` advances ago."""
-    dut = claim.place("dut", make(), **quiet)
+    dut = claim.instantiate("dut", make(), **quiet)
     request, valid, moves = Value.cast(dut.i.p), dut.i.valid, []
     for move in range(latency):
         last_request, last_valid = request, valid
@@ -37,13 +37,13 @@ def stalled_pipeline(
         moved = claim.register(moved, f"moved_{cycle}")
         moves.append(moved)
     claim.assume(sum(moves[1:], moves[0]) >= latency)
-    flat = claim.place("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request, **quiet)
+    flat = claim.instantiate("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request, **quiet)
     claim.ensure(dut.o.valid == valid, ~valid | (Value.cast(dut.o.p) == Value.cast(flat.o.p)))
 
 
 def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> None:
     """A block's element: the number in units of its last place, rounded once, and the largest magnitude beyond."""
-    dut = claim.place("dut", MxElement(flush=True, min_code=False))
+    dut = claim.instantiate("dut", MxElement(flush=True, min_code=False))
     exponent = dut.i[FP32.fraction_bits : -1]
     _under(claim, dut, block, rounding)
     bits = block.fmt.magnitude_bits
@@ -59,7 +59,7 @@ def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> Non
 
 def block_element_again(claim: Claim, block: BlockCode) -> None:
     """A code's value under the same exponent is that code, to nearest even."""
-    dut = claim.place("dut", MxElement(flush=True, min_code=False))
+    dut = claim.instantiate("dut", MxElement(flush=True, min_code=False))
     _under(claim, dut, block, RoundingCode.CONV_EVEN)
     code = claim.free("code", signed(block.fmt.width))
     claim.assume(code != block.fmt.min_code)

@@ -15,7 +15,7 @@ from bitpath.verif.formal.specification import kept, stays
 
 def steps_stay(claim: Claim, make: Callable[[], wiring.Component], takes: str, gives: str) -> None:
     """From any state, if an offered command stays until it is taken."""
-    dut = claim.place("dut", make())
+    dut = claim.instantiate("dut", make())
     claim.assume(kept(claim, getattr(dut, takes), "command_"))
     stays(claim, getattr(dut, gives))
 

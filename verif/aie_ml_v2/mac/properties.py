@@ -32,12 +32,12 @@ def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
     MX9's result comes from two beats; the first is held in a register of both lanes outside the pipeline.
     """
     config = MacLaneConfig(modes=(mode,))
-    dut = claim.place("dut", mac_lane.MacLane(config), valid=1)
+    dut = claim.instantiate("dut", mac_lane.MacLane(config), valid=1)
     claim.assume(dut.operands.control.mode == mode)
     cycles = {"operands": latency, "acc1": 2, "acc2": 2}
     inputs = {name: earlier(claim, Value.cast(getattr(dut, name)), count, name) for name, count in cycles.items()}
     with patch.object(mac_lane, "_register", lambda m, name, **values: values):
-        flat = claim.place("flat", mac_lane.MacLane(config), valid=1, **inputs)
+        flat = claim.instantiate("flat", mac_lane.MacLane(config), valid=1, **inputs)
     same = dut.o == flat.o
     if mode is MacMode.MX9:
         second = earlier(claim, dut.operands.high, latency, "second")
@@ -46,7 +46,7 @@ def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
 
 
 def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int]) -> None:
-    dut = claim.place("dut", SignedProduct(width, place))
+    dut = claim.instantiate("dut", SignedProduct(width, place))
     claim.assume(dut.a.sign == signs[0], dut.b.sign == signs[1])
     claim.assume((dut.a.magnitude >> place + 1) == 0, (dut.b.magnitude >> place + 1) == 0)
     a, b = (
@@ -57,14 +57,14 @@ def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int])
 
 
 def unsigned_product(claim: Claim, width: int, place: int) -> None:
-    dut = claim.place("dut", SignedProduct(width, place))
+    dut = claim.instantiate("dut", SignedProduct(width, place))
     claim.assume(~dut.a.sign, ~dut.b.sign)
     claim.ensure(dut.o == long_multiplication(dut.a.magnitude, dut.b.magnitude))
 
 
 def int16_digits(claim: Claim) -> None:
     """INT16 multiplier inputs: every digit of one operand meets every digit of the other."""
-    dut = claim.place("dut", Products(_INT16))
+    dut = claim.instantiate("dut", Products(_INT16))
     i, control = dut.i, dut.i.control
     claim.assume(control.mode == MacMode.INT16, control.multiplies)
     for k in range(DEPTH):
@@ -80,7 +80,7 @@ def int16_digits(claim: Claim) -> None:
 
 def int16_sum(claim: Claim) -> None:
     """The sum of digit products at their places equals long multiplication."""
-    dut = claim.place("dut", PostAdd(_INT16))
+    dut = claim.instantiate("dut", PostAdd(_INT16))
     wide = dut.i.wide
     claim.assume(dut.i.control.mode == MacMode.INT16)
     # The MX-only products are 0; the others are at most products of bytes.
@@ -93,7 +93,7 @@ def int16_sum(claim: Claim) -> None:
 
 
 def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, rounding: RoundingCode) -> None:
-    dut = claim.place("dut", AlignRound(in_width, out_width, shift_bits, rounding))
+    dut = claim.instantiate("dut", AlignRound(in_width, out_width, shift_bits, rounding))
     room = max(0, out_width - in_width)
     shift = claim.value(dut.shift + (in_width + room - out_width), "places")
     kept, twice, unit = split(claim, claim.value(dut.i << room, "fine"), shift, "spec")
@@ -114,7 +114,7 @@ def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, ro
 def aie_normalize(claim: Claim) -> None:
     """Round the 24 leading bits to nearest even; then flush what is below the normal range, and overflow to infinity."""
     config = MacLaneConfig()
-    dut = claim.place("dut", NormalizeFp32(config), special=0)
+    dut = claim.instantiate("dut", NormalizeFp32(config), special=0)
     # By TermPlan, sums reach neither end of the range.
     claim.assume(dut.total != -(1 << len(dut.total) - 1))
     magnitude = claim.value(Mux(dut.total < 0, -dut.total, dut.total), "magnitude", len(dut.total))

@@ -15,7 +15,7 @@ from bitpath.verif.formal.specification import rounded
 
 
 def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: Dropped, signed_number: bool) -> None:
-    dut = claim.place("dut", Align(in_width, out_width, max_shift, dropped, twos_complement=signed_number))
+    dut = claim.instantiate("dut", Align(in_width, out_width, max_shift, dropped, twos_complement=signed_number))
     claim.assume(dut.shift <= max_shift)
     # The number on a grid fine enough for every shift; the lowest places are discarded afterwards.
     places = max_shift + max(out_width, in_width)
@@ -35,7 +35,7 @@ def align(claim: Claim, in_width: int, out_width: int, max_shift: int, dropped: 
 
 
 def max_distance(claim: Claim, terms: int, width: int, shift_bits: int) -> None:
-    dut = claim.place("dut", MaxDistance(terms, width, shift_bits))
+    dut = claim.instantiate("dut", MaxDistance(terms, width, shift_bits))
     largest = Const(0, width)
     for k in range(terms):
         counted = claim.value(Mux(dut.counts[k], dut.i[k], 0), f"counted_{k}")
@@ -48,13 +48,13 @@ def max_distance(claim: Claim, terms: int, width: int, shift_bits: int) -> None:
 
 
 def max_exponent(claim: Claim, terms: int, width: int) -> None:
-    dut = claim.place("dut", MaxExponent(terms, width))
+    dut = claim.instantiate("dut", MaxExponent(terms, width))
     claim.ensure(*(dut.o >= dut.i[k] for k in range(terms)))
     claim.ensure(Cat(dut.o == dut.i[k] for k in range(terms)).any())
 
 
 def fixed_point(claim: Claim, in_width: int, out_width: int, exponent_width: int, origin: int) -> None:
-    dut = claim.place("dut", FixedPoint(in_width, out_width, exponent_width, origin))
+    dut = claim.instantiate("dut", FixedPoint(in_width, out_width, exponent_width, origin))
     wide = claim.value(dut.i << dut.exponent, "wide")
     placed = claim.value(wide >> origin, "placed")
     # The user of the unit guarantees that no bit lies below the grid.

@@ -36,7 +36,7 @@ INFINITY, NAN = FP32.infinity_code, FP32.nan_code
 
 
 def multiply(claim: Claim, exponent_width: int, significand_width: int, *, by_hand: bool = True) -> None:
-    dut = claim.place("dut", Multiply(raw_float(exponent_width, significand_width)))
+    dut = claim.instantiate("dut", Multiply(raw_float(exponent_width, significand_width)))
     a, b = dut.a, dut.b
     product = long_multiplication(a.significand, b.significand) if by_hand else a.significand * b.significand
     a_zero, b_zero = a.significand == 0, b.significand == 0
@@ -51,16 +51,16 @@ def multiply(claim: Claim, exponent_width: int, significand_width: int, *, by_ha
 
 def _rounded(claim: Claim, fmt: FloatFormat, into: FloatFormat) -> tuple[Decode, Value]:
     """A format's decoder, and what normaliser and rounder make of its number in another format, or the same."""
-    decode = claim.place("decode", Decode((fmt,)), format=0)
+    decode = claim.instantiate("decode", Decode((fmt,)), format=0)
     number = decode.o
     total = raw_sum(len(number.significand), 12)
     weight = number.exponent - (fmt.bias + fmt.fraction_bits)
     given = Cat(number.significand, claim.value(weight, "weight", signed(12)), number.sign)
-    normalize = claim.place("normalize", Normalize(total, into.precision), i=given)
+    normalize = claim.instantiate("normalize", Normalize(total, into.precision), i=given)
     options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": into.infinity_code is not None}
     special = Cat(number.sign, number.inf, number.nan)
     encode = Round(normalize.o.shape(), into, container=into, **options)
-    return decode, claim.place("encode", encode, i=normalize.o, special=special).o
+    return decode, claim.instantiate("encode", encode, i=normalize.o, special=special).o
 
 
 def code_again(claim: Claim, fmt: FloatFormat) -> None:
@@ -88,10 +88,10 @@ def _fp32(code: int, fmt: FloatFormat) -> int:
 
 def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
     """Two operands and their sum in a format, through the same operators as FP32's."""
-    a, b = (claim.place(f"decode_{name}", Decode((fmt,)), format=0) for name in "ab")
+    a, b = (claim.instantiate(f"decode_{name}", Decode((fmt,)), format=0) for name in "ab")
     offset = fmt.bias + fmt.fraction_bits
     significand = a.o.significand
-    exact = claim.place(
+    exact = claim.instantiate(
         "add",
         ExactAdd(
             fixed_width=fmt.precision + 1,
@@ -104,10 +104,10 @@ def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
         fixed_exponent=a.o.exponent - offset,
         number=b.o,
     )
-    normalize = claim.place("normalize", Normalize(exact.o.shape(), fmt.precision), i=exact.o)
+    normalize = claim.instantiate("normalize", Normalize(exact.o.shape(), fmt.precision), i=exact.o)
     options = {"rounding": Rounding.RNE, "subnormals": True, "overflow_to_infinity": True, "container": fmt}
     special = sum_special(claim.m, (a.o, b.o))
-    result = claim.place("round", Round(normalize.o.shape(), fmt, **options), i=normalize.o, special=special)
+    result = claim.instantiate("round", Round(normalize.o.shape(), fmt, **options), i=normalize.o, special=special)
     return a.code, b.code, result.o
 
 
@@ -136,7 +136,7 @@ def add(claim: Claim, fmt: FloatFormat) -> None:
 def exact_add(claim: Claim, fixed_width: int, exponent_width: int, precision: int) -> None:
     """The sum rounded to the precision is the wide integer's."""
     offset = 3
-    dut = claim.place(
+    dut = claim.instantiate(
         "dut",
         ExactAdd(
             fixed_width=fixed_width,

@@ -19,7 +19,7 @@ TIES = {Rounding.RNE: Rounding.RNE, Rounding.RTZ: Rounding.RTZ}
 
 
 def normalize(claim: Claim, width: int, precision: int) -> None:
-    dut = claim.place("dut", Normalize(raw_sum(width, 10), precision))
+    dut = claim.instantiate("dut", Normalize(raw_sum(width, 10), precision))
     place = leading_place(claim, dut.i.magnitude, "place")
     wide = claim.value(dut.i.magnitude << precision + 1, "wide")
     moved = claim.value(wide >> place, "moved", precision + 2)
@@ -39,7 +39,7 @@ def round_code(
     claim: Claim, fmt: FloatFormat, rounding: Rounding, subnormals: bool, infinity: bool, container: FloatFormat
 ) -> None:
     options = {"rounding": rounding, "subnormals": subnormals, "overflow_to_infinity": infinity, "container": container}
-    dut = claim.place("dut", Round(normal_sum(fmt.precision, 10), fmt, **options))
+    dut = claim.instantiate("dut", Round(normal_sum(fmt.precision, 10), fmt, **options))
     i = dut.i
     claim.assume(i.zero == ~i.significand[-1])
     below = claim.value(i.exponent - (fmt.precision + 1), "weight")
@@ -59,10 +59,10 @@ def round_code(
 def normalize_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, rounding: Rounding) -> None:
     """A two's complement sum through both parts of the shifter and the rounder."""
     total = moving_sum(width, 10, (width - 1).bit_length())
-    coarse = claim.place("coarse", NormalizeShift(total, low, fmt.precision, inverted=False))
-    fine = claim.place("fine", NormalizeShift(coarse.o.shape(), 0, fmt.precision, inverted=True), i=coarse.o)
+    coarse = claim.instantiate("coarse", NormalizeShift(total, low, fmt.precision, inverted=False))
+    fine = claim.instantiate("fine", NormalizeShift(coarse.o.shape(), 0, fmt.precision, inverted=True), i=coarse.o)
     options = {"rounding": rounding, "subnormals": True, "overflow_to_infinity": True}
-    dut = claim.place(
+    dut = claim.instantiate(
         "dut", RoundSigned(fine.o.shape(), fmt, **options), i=fine.o, special=0, negate=0, alone=0, number=0
     )
     i = coarse.i

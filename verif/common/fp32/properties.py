@@ -27,7 +27,7 @@ DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
 
 
 def multiply(claim: Claim) -> None:
-    dut = claim.place("dut", Fp32Multiply())
+    dut = claim.instantiate("dut", Fp32Multiply())
     a, b = dut.a[:-1], dut.b[:-1]
     (x, e), (y, f) = fields(claim, dut.a, FP32, "x"), fields(claim, dut.b, FP32, "y")
     sign = dut.a[-1] ^ dut.b[-1]
@@ -40,7 +40,7 @@ def multiply(claim: Claim) -> None:
 
 
 def clamp(claim: Claim) -> None:
-    dut = claim.place("dut", Bf16Clamp())
+    dut = claim.instantiate("dut", Bf16Clamp())
     claim.assume(dut.limit <= INFINITY)
     code = claim.value(dut.i << FP32.width - BF16.width, "code", FP32.width)
     # Both as integers in the order of their numbers.
@@ -52,7 +52,7 @@ def clamp(claim: Claim) -> None:
 
 
 def narrow(claim: Claim) -> None:
-    dut = claim.place("dut", Fp32ToBf16())
+    dut = claim.instantiate("dut", Fp32ToBf16())
     code = dut.i[:-1]
     finite, nan = code < FP32.infinity_code, code > FP32.infinity_code
     nearest = rounded(claim, code, Const(DROPPED_BITS), Rounding.RNE, "nearest")
@@ -63,7 +63,7 @@ def narrow(claim: Claim) -> None:
 
 
 def cast(claim: Claim, fmt: FloatFormat) -> None:
-    dut = claim.place("dut", Fp32Cast(fmt))
+    dut = claim.instantiate("dut", Fp32Cast(fmt))
     fraction, field = dut.i[: FP32.fraction_bits], dut.i[FP32.fraction_bits : -1]
     magnitude = claim.value(Cat(fraction, field != 0), "magnitude")
     weight = claim.value(Mux(field == 0, 1, field) - (FP32.bias + FP32.fraction_bits), "weight", signed(10))
@@ -76,7 +76,7 @@ def cast(claim: Claim, fmt: FloatFormat) -> None:
 
 def recurrence(claim: Claim, make: Callable[[], wiring.Component]) -> None:
     """One request in flight at a time; its result is valid exactly LATENCY cycles later."""
-    dut = claim.place("dut", make())
+    dut = claim.instantiate("dut", make())
     latency = DigitRecurrence.LATENCY
     arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready
     under_way, since = Signal(2, name="under_way"), Signal(range(latency + 1), name="since")

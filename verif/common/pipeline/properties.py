@@ -49,7 +49,7 @@ def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
 
 
 def tokens_through_ranks(claim: Claim, stages: int) -> None:
-    dut = claim.place("dut", TokenPipe(stages))
+    dut = claim.instantiate("dut", TokenPipe(stages))
     came, left = _counted(claim, dut)
     stays(claim, dut.o)
     # From the last stage back, the pipeline registers hold the tokens in flight, with consecutive numbers.
@@ -62,7 +62,7 @@ def tokens_through_ranks(claim: Claim, stages: int) -> None:
 
 
 def delay(claim: Claim, width: int, cycles: int) -> None:
-    dut = claim.place("dut", Delay(width, cycles))
+    dut = claim.instantiate("dut", Delay(width, cycles))
     words = [dut.i]
     for cycle in range(cycles):
         word = Signal(width, name=f"word_{cycle}")
@@ -75,7 +75,7 @@ def delay(claim: Claim, width: int, cycles: int) -> None:
 def ring(claim: Claim, width: int, depth: int) -> None:
     """From any state: a read returns the word written last, in this cycle or before, and a repeated read returns the same
     word. The write address holds while nothing advances."""
-    dut = claim.place("dut", Ring(width, depth))
+    dut = claim.instantiate("dut", Ring(width, depth))
     now = {"advance": dut.advance, "write": dut.write, "read": dut.read, "i": dut.i, "o": dut.o}
     past = [now]
     for cycles in range(1, 4):

@@ -22,7 +22,7 @@ from bitpath.verif.formal.specification import leading_place, long_multiplicatio
 
 
 def fidelity(claim: Claim) -> None:
-    dut = claim.place("dut", FidelityMultiplier())
+    dut = claim.instantiate("dut", FidelityMultiplier())
     low_a, low_b = dut.phase[0], dut.phase[1]
     claim.assume(~(dut.is_integer & dut.src_b[-1]))
     float_a = Mux(low_a, (dut.src_a >> 1) & 31, dut.src_a >> 6)
@@ -36,8 +36,8 @@ def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
     """A sum in units of 2**-23 at an exponent, to the format of Dst, ties away from zero."""
     fmt = FP32 if dst32 else (FP16 if style is StyleCode.FP16 else BF16)
     numerics = WORMHOLE.numerics
-    first = claim.place("normalize", DstNormalize(numerics), dst32=int(dst32))
-    dut = claim.place("dut", DstRound(numerics), normal=first.o, total=0)
+    first = claim.instantiate("normalize", DstNormalize(numerics), dst32=int(dst32))
+    dut = claim.instantiate("dut", DstRound(numerics), normal=first.o, total=0)
     claim.assume(dut.control.style == style, dut.control.dst32 == int(dst32))
     magnitude = claim.value(first.i.value + first.i.sign, "magnitude", FLOAT_BITS + 1)
     # A sum of 16 products and Dst is below 2**29.
@@ -63,7 +63,7 @@ def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
 
 def dst_integer(claim: Claim) -> None:
     """INT32 in sign and magnitude, saturated."""
-    dut = claim.place("dut", DstRound(WORMHOLE.numerics))
+    dut = claim.instantiate("dut", DstRound(WORMHOLE.numerics))
     claim.assume(dut.control.style == StyleCode.INT8, dut.control.dst32)
     # A Dst of 31 bits and products below 2**22.
     claim.assume(dut.total < (1 << 31) + (1 << 22))
@@ -75,7 +75,7 @@ def dst_integer(claim: Claim) -> None:
 
 def dst_shifts(claim: Claim) -> None:
     """The largest exponent of what is there, and distances from it; what is not there is shifted away."""
-    dut = claim.place("dut", DstAlign(WORMHOLE.numerics))
+    dut = claim.instantiate("dut", DstAlign(WORMHOLE.numerics))
     claim.assume(dut.control.style == StyleCode.BF16, dut.control.dst32)
     dst = dut.dst[FP32.fraction_bits : FP32.width - 1]
     exponents = [*dut.exponents, dst]
@@ -90,7 +90,7 @@ def dst_shifts(claim: Claim) -> None:
 
 def addend(claim: Claim, width: int, tie: Rounding, twos_complement: bool) -> None:
     """Rounded once for a 32-bit Dst; for a 16-bit one rounded again to a multiple of 2**13."""
-    dut = claim.place("dut", RoundAddend(width, tie, True, twos_complement))
+    dut = claim.instantiate("dut", RoundAddend(width, tie, True, twos_complement))
     number = dut.i.as_signed() if twos_complement else dut.i
     if twos_complement:
         claim.assume(dut.negative == dut.i[-1])

@@ -9,7 +9,7 @@ from bitpath.verif.formal.specification import kept, stays
 
 def instructions_stay(claim: Claim) -> None:
     """As :func:`steps_stay`; a store that could be taken still can, and nothing begins to be packed before it is."""
-    dut = claim.place("dut", TileSequencer(TensixEngineConfig()))
+    dut = claim.instantiate("dut", TileSequencer(TensixEngineConfig()))
     could = claim.register(dut.store.ready & ~dut.store.valid, "could")
     claim.assume(kept(claim, dut.product, "product_"), ~could | dut.store.ready)
     claim.assume(

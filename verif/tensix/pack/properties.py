@@ -22,8 +22,10 @@ from bitpath.verif.formal.specification import leading_place, rounded
 
 def block_float_again(claim: Claim, fmt: Format) -> None:
     """A Tensix block's datum, decoded and encoded under its exponent, is that datum."""
-    decode = claim.place("decode", BlockDecode(BfpRange.WRAP, BfpRange.WRAP), l1_format=int(fmt))
-    encode = claim.place("encode", BlockEncode(Rounding.RNA), i=decode.o, shared=decode.shared, out_format=int(fmt))
+    decode = claim.instantiate("decode", BlockDecode(BfpRange.WRAP, BfpRange.WRAP), l1_format=int(fmt))
+    encode = claim.instantiate(
+        "encode", BlockEncode(Rounding.RNA), i=decode.o, shared=decode.shared, out_format=int(fmt)
+    )
     bits = BLOCK_FLOATS[fmt].magnitude_bits
     # The exponent of the smallest magnitude is above 0; a zero has no sign; exponents of an 'a' variant have 5 bits.
     claim.assume(decode.shared > bits, decode.shared < (32 if fmt.name.endswith("A") else 255))
@@ -34,7 +36,7 @@ def block_float_again(claim: Claim, fmt: Format) -> None:
 def l1_sum(claim: Claim, out_format: Format) -> None:
     """A sum at a biased exponent to nearest even; the format's underflow, overflow and zeros."""
     fmt, is_fp16 = FIELDS[out_format], out_format is Format.FP16
-    dut = claim.place("dut", L1Round(fp16_underflow_saturates=True))
+    dut = claim.instantiate("dut", L1Round(fp16_underflow_saturates=True))
     total, special = dut.i.total, dut.i.special
     claim.assume(dut.out_format == out_format)
     place = leading_place(claim, total.magnitude, "place")

@@ -79,8 +79,8 @@ def test_a_register_outside_the_ranks_is_a_mistake():
             return m
 
     for component in (Delay(4, 2), Behind()):
-        with pytest.raises(ValueError, match="dut has registers that are in none of its ranks"):
-            Claim().place("dut", component, wires=True)
+        with pytest.raises(ValueError, match="dut has registers that are none of its pipeline registers"):
+            Claim().instantiate("dut", component, wires=True)
 
 
 def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
@@ -88,6 +88,6 @@ def test_a_claim_of_nothing_and_an_unknown_input_are_mistakes():
 
     claim = Claim()
     with pytest.raises(ValueError, match="dut has no input speed"):
-        claim.place("dut", Fp32ToBf16(), speed=1)
+        claim.instantiate("dut", Fp32ToBf16(), speed=1)
     with pytest.raises(ValueError, match="ensures nothing"):
         claim.finish(asserted=False)

@@ -147,11 +147,11 @@ ONE_WAY = (
     "cascade_link",
 )
 """Units with one input and one output stream."""
-RANKS = PipelineConfig(stages=2)
+REGISTERED = PipelineConfig(stages=2)
 CONFIGS = {
-    "quad_mx_dot": DotConfig(pipeline=RANKS),
-    "quad_mx_pe": DotConfig(pipeline=RANKS),
-    "dot16": Dot16Config(pipeline=RANKS),
+    "quad_mx_dot": DotConfig(pipeline=REGISTERED),
+    "quad_mx_pe": DotConfig(pipeline=REGISTERED),
+    "dot16": Dot16Config(pipeline=REGISTERED),
 }
 """Configurations with registers, for units whose default has none."""
 

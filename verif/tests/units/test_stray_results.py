@@ -20,16 +20,16 @@ pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 
 SOURCES = (Path(__file__), *rtl_emitter().sources)
 PROGRAMS = {"tensix_engine": 40, "aie_engine": 60}
-RANKS = 4
+STAGES = 4
 """Delay between an engine and its result memory in cycles."""
 
 
 def late(m, write, *, resets):
     """Return a result memory write delayed by some cycles."""
-    for _ in range(RANKS):
-        rank = Signal(write.shape(), reset_less=not resets)
-        m.d.sync += rank.eq(write)
-        write = rank
+    for _ in range(STAGES):
+        register = Signal(write.shape(), reset_less=not resets)
+        m.d.sync += register.eq(write)
+        write = register
     return write
 
 

@@ -33,9 +33,11 @@ def _fixed(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> Value:
 
 def element_product(claim: Claim, left: FloatFormat, right: FloatFormat) -> None:
     formats = {"a": left, "b": right}
-    decoders = {name: claim.place(name, Decode(ELEMENTS), format=ELEMENTS.index(fmt)) for name, fmt in formats.items()}
+    decoders = {
+        name: claim.instantiate(name, Decode(ELEMENTS), format=ELEMENTS.index(fmt)) for name, fmt in formats.items()
+    }
     numbers = {name: decoder.o for name, decoder in decoders.items()}
-    dut = claim.place("dut", Multiply(numbers["a"].shape()), **numbers)
+    dut = claim.instantiate("dut", Multiply(numbers["a"].shape()), **numbers)
     a, b = (_fixed(claim, decoders[name].code, fmt, f"fixed_{name}") for name, fmt in formats.items())
     # An exponent counts from 1, and both decoders' bias and fraction bits are in it.
     unit = 2 * (max(fmt.bias for fmt in ELEMENTS) + max(fmt.fraction_bits for fmt in ELEMENTS)) - 2 * GRID_BIAS
@@ -46,10 +48,10 @@ def element_product(claim: Claim, left: FloatFormat, right: FloatFormat) -> None
 
 def operand_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
     """As :func:`stream_pipeline`, of a component without handshake."""
-    dut = claim.place("dut", make())
+    dut = claim.instantiate("dut", make())
     names = [name for name, member in dut.signature.members.items() if member.flow is wiring.In]
     inputs = {name: earlier(claim, Value.cast(getattr(dut, name)), latency, name) for name in names}
-    flat = claim.place("flat", make(), wires=True, **inputs)
+    flat = claim.instantiate("flat", make(), wires=True, **inputs)
     claim.ensure(dut.o == flat.o)
 
 

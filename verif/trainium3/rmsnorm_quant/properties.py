@@ -21,7 +21,7 @@ from bitpath.verif.formal.specification import fields, float_code, leading_place
 
 def _pass(claim: Claim, *, static: bool) -> tuple[QuantizePass, Signal]:
     """RMSNorm-Quant's last pass, and the product that it rounds: any one, in its register."""
-    dut = claim.place("dut", QuantizePass())
+    dut = claim.instantiate("dut", QuantizePass())
     claim.assume(dut.options.static == static)
     return dut, claim.inside("dut", "product")
 
@@ -76,7 +76,7 @@ def pass_again(claim: Claim, *, static: bool) -> None:
 def last_pass(claim: Claim) -> None:
     """RMSNorm-Quant has bytes under way in its last pass only, and none behind a row's last one."""
     config = RmsNormQuantConfig(lanes=1)
-    dut = claim.place("dut", RmsNormQuantSequencer(config))
+    dut = claim.instantiate("dut", RmsNormQuantSequencer(config))
     phase, index = claim.inside("dut", "phase"), claim.inside("dut", "index")
     command = data.View(command_layout(config), claim.inside("dut", "command"))
     longest = config.max_row_length
@@ -94,7 +94,7 @@ def last_pass(claim: Claim) -> None:
 
 def last_pass_stays(claim: Claim) -> None:
     """From any state in which bytes are offered in the last pass only."""
-    dut = claim.place("dut", RmsNormQuant(RmsNormQuantConfig(lanes=1, max_row_length=4)))
+    dut = claim.instantiate("dut", RmsNormQuant(RmsNormQuantConfig(lanes=1, max_row_length=4)))
     claim.assume(~dut.o.valid | (claim.inside("dut.sequencer", "phase") == Phase.QUANTIZE))
     stays(claim, dut.o)
 

@@ -19,7 +19,7 @@ from bitpath.verif.formal.specification import long_multiplication
 def table(claim: Claim, numerics: ExponentialNumerics) -> None:
     """Where the polynomial is 1, what it multiplies."""
     bits, table_bits = numerics.fraction_bits, numerics.table_bits
-    dut = claim.place("dut", ExponentialPower(numerics))
+    dut = claim.instantiate("dut", ExponentialPower(numerics))
     claim.assume(dut.i[: bits - table_bits] == 0)
     entries = Array(_power(numerics, index) for index in range(1 << table_bits))
     entry = claim.value(entries[dut.i[bits - table_bits : bits]], "entry", bits + 1)
@@ -34,8 +34,8 @@ def power(claim: Claim, numerics: ExponentialNumerics, *, by_hand: bool) -> None
         return long_multiplication(a, b) if by_hand else a * b
 
     bits, rest_bits = numerics.fraction_bits, numerics.fraction_bits - numerics.table_bits
-    dut = claim.place("dut", ExponentialPower(numerics))
-    at_entry = claim.place("at_entry", ExponentialPower(numerics), i=Cat(Const(0, rest_bits), dut.i[rest_bits:]))
+    dut = claim.instantiate("dut", ExponentialPower(numerics))
+    at_entry = claim.instantiate("at_entry", ExponentialPower(numerics), i=Cat(Const(0, rest_bits), dut.i[rest_bits:]))
     entry = claim.value(at_entry.o.magnitude >> bits - dut.dropped, "entry", bits + 1)
     linear = claim.value(multiplied(dut.i[:rest_bits], Const(_ln2(bits))) >> bits, "linear", rest_bits)
     past_one = claim.value(linear + (multiplied(linear, linear) >> bits + 1), "past_one", rest_bits + 1)
@@ -58,7 +58,7 @@ def _power(numerics: ExponentialNumerics, index: int) -> int:
 
 def argument(claim: Claim, numerics: ExponentialNumerics) -> None:
     """Step 1 of the exponential; of 128 and more, only that the result is infinite or zero."""
-    dut = claim.place("dut", ExponentialArgument(numerics))
+    dut = claim.instantiate("dut", ExponentialArgument(numerics))
     bits, log2e_bits = numerics.fraction_bits, numerics.log2e_bits
     fraction, field, sign = dut.t[: FP32.fraction_bits], dut.t[FP32.fraction_bits : -1], dut.t[-1]
     significand = claim.value(Cat(fraction, field != 0), "significand")

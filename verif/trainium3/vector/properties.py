@@ -27,16 +27,18 @@ from bitpath.verif.formal.property import Property, Sabotage
 
 def summed_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
     """As :func:`stream_pipeline`, of a unit with a running sum: it goes on from the sum of the result before."""
-    dut = claim.place("dut", make(), i__valid=1, o__ready=1)
+    dut = claim.instantiate("dut", make(), i__valid=1, o__ready=1)
     request = earlier(claim, Value.cast(dut.i.p), latency, "request")
-    flat = claim.place("flat", make(), wires=True, beside="accumulator", i__valid=1, o__ready=1, i__payload=request)
+    flat = claim.instantiate(
+        "flat", make(), wires=True, beside="accumulator", i__valid=1, o__ready=1, i__payload=request
+    )
     claim.assume(claim.inside("flat", "accumulator") == claim.register(dut.o.p.sum, "sum_before"))
     claim.ensure(dut.o.valid, dut.i.ready, Value.cast(dut.o.p) == Value.cast(flat.o.p))
 
 
 def numbers_stay(claim: Claim) -> None:
     """From any state: a lane's numbers are offered until they are taken, or the lane loaded."""
-    dut = claim.place("dut", Xorwow(XorwowConfig(lanes=2)))
+    dut = claim.instantiate("dut", Xorwow(XorwowConfig(lanes=2)))
     for lane in range(dut.config.lanes):
         changes = dut.random.ready | (dut.load.valid & (dut.load.p.lane == lane))
         numbers = Value.cast(dut.random.p[lane])

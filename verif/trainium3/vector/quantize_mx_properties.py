@@ -17,9 +17,9 @@ from bitpath.verif.formal.specification import fields, float_code, leading_place
 
 def _element(claim: Claim, source: FloatFormat, fmt: FloatFormat, name: str, **inputs: Value) -> tuple:
     """A source code on its way to an element's: both components."""
-    first = claim.place(f"{name}_source", MxSource(), source=SOURCES.index(source), **inputs)
+    first = claim.instantiate(f"{name}_source", MxSource(), source=SOURCES.index(source), **inputs)
     scale = {} if name == "first" else {"scale": claim.inputs["first_code__scale"]}
-    second = claim.place(f"{name}_code", MxCode(), i=first.o, element=ELEMENTS.index(fmt), **scale)
+    second = claim.instantiate(f"{name}_code", MxCode(), i=first.o, element=ELEMENTS.index(fmt), **scale)
     return first, second
 
 
@@ -86,7 +86,9 @@ def _fp32_field(claim: Claim, code: Value, source: FloatFormat, name: str) -> Si
 
 def block(claim: Claim) -> None:
     """The scale is what the rule says of the largest exponent, and each code that of its own element under it."""
-    dut = claim.place("dut", QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0))), i__valid=1, o__ready=1)
+    dut = claim.instantiate(
+        "dut", QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0))), i__valid=1, o__ready=1
+    )
     control, scale = dut.i.p.control, dut.o.p.scale
     emax = Mux(control.element, ELEMENTS[1].emax, ELEMENTS[0].emax)
     # What the scale has as the largest exponent: none is above it, and one is there unless the scale stops at 0.
@@ -97,8 +99,8 @@ def block(claim: Claim) -> None:
         fields = [_fp32_field(claim, code, source, f"{source.name}_{k}".lower()) for source in SOURCES]
         field = claim.value(Mux(control.source, fields[1], fields[0]), f"field_{k}")
         reached.append(field == largest)
-        first = claim.place(f"source_{k}", MxSource(), source=control.source, code=code)
-        second = claim.place(f"code_{k}", MxCode(), i=first.o, element=control.element, scale=scale)
+        first = claim.instantiate(f"source_{k}", MxSource(), source=control.source, code=code)
+        second = claim.instantiate(f"code_{k}", MxCode(), i=first.o, element=control.element, scale=scale)
         claim.ensure(field <= largest, dut.o.p.codes[k] == second.o)
     claim.ensure((scale == 0) | Cat(reached).any())
 
