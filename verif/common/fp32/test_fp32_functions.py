@@ -91,7 +91,7 @@ def test_cast_is_one_rounding(evaluate, fmt):
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("fmt", [BF16, E4M3FN], ids=lambda fmt: fmt.name)
 def test_cast_refuses_what_it_cannot_do(fmt):
-    with pytest.raises(ValueError, match=f"does not go to {fmt.name}"):
+    with pytest.raises(ValueError, match=f"smaller range than FP32, not be {fmt.name}"):
         Fp32Cast(fmt)
     gc.collect()
 
@@ -105,7 +105,7 @@ def test_a_constant_is_rounded_once(value):
 
 @pytest.mark.parametrize("value", [Fraction(1, 1 << 130), Fraction(1 << 128)])
 def test_a_constant_out_of_range_is_refused(value):
-    with pytest.raises(ValueError, match="not a normal FP32 number"):
+    with pytest.raises(ValueError, match="must be a normal FP32 number"):
         fp32_constant(value)
 
 
