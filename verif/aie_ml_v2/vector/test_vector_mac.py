@@ -98,7 +98,7 @@ def test_lane_of_one_mode(mode):
     "modes", [(), (MacMode.MX9, MacMode.MX6), (MacMode.MX9, MacMode.MX9)], ids=["none", "order", "twice"]
 )
 def test_modes_that_are_refused(modes):
-    with pytest.raises(ValueError, match="mac_lane: modes is"):
+    with pytest.raises(ValueError, match="mac_lane: modes must be distinct MacMode members in their order, not"):
         MacLaneConfig(modes=modes)
 
 
