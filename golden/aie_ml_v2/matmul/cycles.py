@@ -30,7 +30,7 @@ class MacInstruction:
 
 
 def mx_mode(fmt: str, numerics: AieNumerics | None = None) -> Mode:
-    """Return the mode that multiplies an MX format; The mode of MX4 follows `AieNumerics.mx4_path`.
+    """Return the mode that multiplies an MX format. MX4 takes the mode that `AieNumerics.mx4_path` names.
 
     Raises
     ------
