@@ -1,6 +1,5 @@
 """Golden models: the reference that the RTL is compared with, bit for bit.
 
-``spec`` declares formats and numerics, ``exact`` is the scalar authority, and one package per machine holds the
-vectorised operations. Importing this package imports nothing else, so that ``bitpath.golden.spec`` stays light
-enough for the RTL.
+``formats`` and each machine's ``declarations`` only declare, and the RTL reads nothing else. ``exact`` names the scalar
+authority. ``trainium3``, ``tensix`` and ``aie_ml_v2`` hold the vectorised operations.
 """

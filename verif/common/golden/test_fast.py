@@ -1,4 +1,4 @@
-"""Backend choice and core count of golden.fast, and the loops of the codec."""
+"""Backend choice, core count, and compiled loops of the codec."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Tensix's loops in golden.fast: bit for bit the scalar tier's and numpy's."""
+"""Compiled loops of Tensix equal the exact twins and numpy bit for bit."""
 
 import tracemalloc
 from dataclasses import replace
