@@ -31,7 +31,7 @@ def earlier(claim: Claim, value: Value, cycles: int, name: str) -> Value:
 
 
 def stream_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
-    """From any state, filled and unstalled: the output is the combinational unit's for the input ``latency`` cycles ago."""
+    """From any state, without stalls or gaps, the output equals the combinational unit's for the input ``latency`` cycles ago."""
     dut = claim.instantiate("dut", make(), i__valid=1, o__ready=1)
     request = earlier(claim, Value.cast(dut.i.p), latency, "request")
     flat = claim.instantiate("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request)
@@ -55,7 +55,7 @@ def stands_still(claim: Claim, make: Callable[[], wiring.Component], **quiet: in
 
 
 def answers(claim: Claim, make: Callable[[], wiring.Component], asks: str, gives: str) -> None:
-    """From any state: an answer is valid in the cycle after its request, not earlier, and stays until it is taken.
+    """From any state, an answer is valid exactly one cycle after its request and stays until it is taken.
 
     The unit accepts no request while an answer waits.
     """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 EVERY_SECONDS = 1.0
-"""Between writes of the share, each of which may wait for a disk."""
+"""Minimum time between two writes of the share; a write may wait for the disk."""
 _written: dict[Path, float] = {}
 
 
@@ -29,17 +29,17 @@ def write_input(folder: Path, content: Any) -> dict[str, Path]:
 
 
 def read_input() -> Any:
-    """In the simulator: what `write_input` was given."""
+    """Return the content given to `write_input`; called in the simulator."""
     return pickle.loads(Path(os.environ["BITPATH_INPUT"]).read_bytes())
 
 
 def write_result(**arrays: Any) -> None:
-    """In the simulator: write the result as .npz."""
+    """Write the result as .npz; called in the simulator."""
     np.savez(os.environ["BITPATH_RESULT"], **arrays)
 
 
 def show_share(share: float) -> None:
-    """In the simulator: write the share of the run that is done."""
+    """Write the completed share of the run; called in the simulator."""
     write_share(Path(os.environ["BITPATH_PROGRESS"]), share)
 
 

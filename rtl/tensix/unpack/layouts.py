@@ -12,7 +12,7 @@ EXPONENT_BITS = 8
 
 
 class UnpackControl(data.Struct):
-    """Formats of a conversion, a pair of ``golden.tensix.unpack.CONVERSIONS``; ``unsigned`` applies to INT8 in L1."""
+    """Formats of a conversion, a pair of ``golden.tensix.convert.unpack.CONVERSIONS``; ``unsigned`` applies to INT8 in L1."""
 
     l1_format: FORMAT_BITS
     register_format: FORMAT_BITS

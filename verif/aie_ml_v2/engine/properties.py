@@ -14,7 +14,7 @@ from bitpath.verif.formal.specification import kept, stays
 
 
 def steps_stay(claim: Claim, make: Callable[[], wiring.Component], takes: str, gives: str) -> None:
-    """From any state, if an offered command stays until it is taken."""
+    """From any state, an offered beat stays until it is taken, if an offered command does."""
     dut = claim.instantiate("dut", make())
     claim.assume(kept(claim, getattr(dut, takes), "command_"))
     stays(claim, getattr(dut, gives))
@@ -44,7 +44,7 @@ PROPERTIES = (
         Property(
             f"{name}_offer_stays",
             f"aie_ml_v2.{name}",
-            "a step is offered unchanged until it is taken, while its command is offered",
+            "an offered beat stays unchanged until it is taken, if its command stays offered",
             partial(steps_stay, make=make, takes=takes, gives=gives),
             sabotage,
             depth=1,

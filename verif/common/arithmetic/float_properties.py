@@ -112,7 +112,7 @@ def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
 
 
 def add(claim: Claim, fmt: FloatFormat) -> None:
-    """With the sum as one wide integer."""
+    """The sum equals the rounded sum of two wide integers."""
     code_a, code_b, o = _adder(claim, fmt)
     infinity, largest = fmt.infinity_code, fmt.max_code
     a, b = code_a[:-1], code_b[:-1]

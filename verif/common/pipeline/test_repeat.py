@@ -14,7 +14,7 @@ from bitpath.rtl.emit import verilog_text
 
 WIDTH = 8
 FIRST = 5
-"""What enters the first link."""
+"""Input of the first link."""
 
 
 class Link(wiring.Component):

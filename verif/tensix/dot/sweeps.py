@@ -13,7 +13,7 @@ from bitpath.verif.kit.volume import Generator, VolumeTask
 
 MAGNITUDES = 1 << MAGNITUDE_BITS
 HALVES = 2
-"""Of SrcA's magnitudes: a block has one of them in one phase."""
+"""A block holds half of SrcA's magnitudes, in one phase."""
 
 
 def multiplier(config: MultiplierConfig, rng: Generator, block: int) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""Operands of the Tensix dot product in volume: the classes of `verif.stimulus.tensix_dot` as arrays.
+"""Operands of the Tensix dot product in volume: the classes of `verif.tensix.dot.dot` as arrays.
 
 A batch is some MVMULs: 8 rows of SrcB with 16 columns of SrcA each, every dot product onto a Dst word of its own.
 """

@@ -91,11 +91,11 @@ class _Segments:
         return segment
 
     def has_room_for(self, tiles: int) -> bool:
-        """Whether so many output tiles more fit in the result memory."""
+        """Return True if the result memory has room for this many more output tiles."""
         return (len(self.segment.results) + tiles) * result_words(self.program) <= self.config.result_depth
 
     def has_operands(self, row: int, k: int, column: int) -> bool:
-        """Whether a product's operands are in the memories, or fit in."""
+        """Return True if the operand memories hold, or have room for, both tiles of a product."""
         places = _places(row, k, column)
         return all(self.memories[memory].has_room_for(tile) for memory, tile in places.items())
 
@@ -162,7 +162,7 @@ def output_groups(rows: int, columns: int, most: int) -> Iterator[list[tuple[int
 
 
 class _TileMemory:
-    """Which tiles of an operand stand where in its memory."""
+    """Addresses of an operand's tiles in its memory."""
 
     def __init__(self, depth: int, images: np.ndarray):
         self.images = images

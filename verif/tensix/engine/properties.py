@@ -8,7 +8,10 @@ from bitpath.verif.formal.specification import kept, stays
 
 
 def instructions_stay(claim: Claim) -> None:
-    """As :func:`steps_stay`; a store that could be taken still can, and nothing begins to be packed before it is."""
+    """From any state, an offered instruction stays until it is taken, under three assumptions on the tile sequencer's inputs.
+
+    An offered product stays, a possible store stays possible, and packing begins only after its store.
+    """
     dut = claim.instantiate("dut", TileSequencer(TensixEngineConfig()))
     could = claim.register(dut.store.ready & ~dut.store.valid, "could")
     claim.assume(kept(claim, dut.product, "product_"), ~could | dut.store.ready)
@@ -22,7 +25,7 @@ PROPERTIES = (
     Property(
         "tile_sequencer_offer_stays",
         "tensix.tile_sequencer",
-        "a step is offered unchanged until it is taken, while its command is offered, a store that can be taken still can, and nothing else begins to be packed",
+        "an offered step stays unchanged until it is taken, if its command stays offered, a possible store stays possible, and packing begins only after its store",
         instructions_stay,
         Sabotage(
             "tensix/engine/tile_sequencer.py",

@@ -14,7 +14,7 @@ from bitpath.verif.formal.property import Property, Sabotage
 
 
 def one_request(claim: Claim, make: Callable[[], wiring.Component]) -> None:
-    """From any state: a result is there the cycle after its request and only then, and is a function of that alone."""
+    """From any state, a result becomes valid one cycle after its request, never without one, and depends on that request alone."""
     dut = claim.instantiate("dut", make())
     other = claim.instantiate("other", make(), i__valid=1, o__ready=1, i__payload=Value.cast(dut.i.p))
     arrives, waits = dut.i.valid & dut.i.ready, dut.o.valid & ~dut.o.ready

@@ -32,10 +32,10 @@ CONFIG = config_from_environment(PsumConfig)
 SIGNATURE = Psum(CONFIG).signature
 WRITE = write_layout(CONFIG)
 HOST_ONLY = CONFIG.bank_depth // 2
-"""From this index on a bank's places are the host's alone, so that its writes and the lanes' do not race."""
+"""Only the host writes places from this index on, so that its writes and the lanes' do not race."""
 CASES = int(os.environ.get("BITPATH_CASES", "500"))
 WRITE_CYCLES = 3
-"""After these a lane's last write is in place, its random bits taken, and nothing more comes."""
+"""Cycles after which a lane's last write is stored and its random bits are taken."""
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
 
 FLAGS = {

@@ -21,7 +21,7 @@ STALLS = {
     "bursts": lambda: pauses.bursts(8, pauses.rng("advance")),
 }
 LOADS_AND_SWAPS = cross(("load", "hold"), ("swap", "stay"))
-"""What a cycle does to the stationary copies, as coverage names it."""
+"""Bins of a cycle: load or hold the shadow copy, swap or keep the active one."""
 
 QUALIFIED = {
     "stationary_west": "load",
@@ -193,7 +193,7 @@ def tiles(rng: Random, cycles: int, longest: int, case: Callable[[Random], Any])
 
 
 def loads_and_swaps(rng: Random, cycles: int, case: Callable[[Random], Any]) -> list[Cycle]:
-    """Both at any time, together too."""
+    """Random loads and swaps, also in one cycle."""
     return [counted(rng.random() < 0.5, rng.random() < 0.3, case(rng), case(rng)) for _ in range(cycles)]
 
 

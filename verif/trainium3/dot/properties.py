@@ -47,7 +47,7 @@ def element_product(claim: Claim, left: FloatFormat, right: FloatFormat) -> None
 
 
 def operand_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
-    """As :func:`stream_pipeline`, of a component without handshake."""
+    """From any state, the output equals the combinational unit's for the inputs ``latency`` cycles ago."""
     dut = claim.instantiate("dut", make())
     names = [name for name, member in dut.signature.members.items() if member.flow is wiring.In]
     inputs = {name: earlier(claim, Value.cast(getattr(dut, name)), latency, name) for name in names}

@@ -38,8 +38,8 @@ FOUND = (
     ("61553b0e", E4M3FN, 17, "e672e9a5", E4M3FN, 71, 0x80000000),
     ("c6e8f2a9", E5M2, 182, "80007880", E4M3FN, 130, 0x57081E55),
 )
-"""Of either side the elements as hexadecimal digits, their format and the scale's code; then the partial sum. Most results
-are subnormal, or have terms far below them."""
+"""Each row has the elements in hexadecimal, their format and the scale's code, for both sides; then the partial sum. Most
+results are subnormal or have terms far below them."""
 
 
 def found(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:

@@ -134,4 +134,4 @@ def _rounded_leads(numerics: DotNumerics, rng: Random) -> Iterator[Corner]:
 UNALIGNED = (_partial_alone, _exact_leads)
 """Makers of corners of numerics whose sum is exact, each a function of numerics and randomness."""
 NEAREST = (_ties, _carries, _fused, _rounded_leads)
-"""Those that hold besides where it is rounded to the nearest."""
+"""Further makers, for numerics that round the exact sum to nearest."""

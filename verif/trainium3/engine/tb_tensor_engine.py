@@ -54,7 +54,7 @@ FLAGS = {
 
 
 FIXED_SEED, FIXED_SHAPE = 2025, (6, 5)
-"""Of the instructions that every engine runs alike."""
+"""Seed and shape of the program that every simulator runs."""
 
 
 @dataclass(frozen=True, eq=False)

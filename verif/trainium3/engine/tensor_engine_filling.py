@@ -16,24 +16,24 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.trainium3.engine.tensor_engine_programs import FP32_TYPE, Load, Pass
 
 TABLE_TYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
-"""Of an FP4 map's codes, by its code_format."""
+"""Format of an FP4 map's codes, indexed by code_format."""
 FLAGS = [
     first | last
     for first in (AccumulateFlag(0), AccumulateFlag.FIRST_OVERWRITE, AccumulateFlag.FIRST_ACCUMULATE)
     for last in (AccumulateFlag(0), AccumulateFlag.LAST)
 ]
-"""All that an instruction may have."""
+"""All flags of an instruction."""
 KINDS = ("subnormal", "infinity", "NaN", "finite")
-"""Of results."""
+"""Kinds of results."""
 WRITES = ("fp32", "bf16 rne", "bf16 sr")
 """Format and rounding of a destination."""
 LOADS = 2 * QUEUE_DEPTH
 LONG = 4 * QUEUE_DEPTH
-"""Words of a pass behind which the queues run full, at least."""
+"""Minimum number of words of a pass that fills the queues."""
 SHORT = 2 * IN_FLIGHT
 """Passes of one word in a row: more than may be in flight."""
 MOST_PLACES = 256
-"""Of a bank that is written: those of a large one would take minutes."""
+"""Maximum number of places written in a bank; a large bank would take minutes."""
 
 
 def random_table(code_format: int, rng: Random) -> dict[str, object]:

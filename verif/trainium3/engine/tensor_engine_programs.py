@@ -26,17 +26,17 @@ WAYS = ("to PSUM", "to the next pass", "from the pass before")
 FINITE = 0xBF
 """Bits of a code that is finite in both formats, whatever they are."""
 FAR = np.array([0, 0, -68, 68], np.int8).view(np.uint8)
-"""Exponents by which scales are moved: products of two that are are subnormal, or overflow."""
+"""Offsets of scale exponents; the product of two offset scales is subnormal or overflows."""
 _ALL = FP32.sign_mask | FP32.infinity_code | FP32.fraction_mask
 PRESENT = np.array(
     [(_ALL, 0)] * 5
     + [(_ALL ^ FP32.infinity_code, 0), (_ALL, FP32.infinity_code), (FP32.sign_mask, FP32.infinity_code)],
     np.uint32,
 )
-"""What makes any code one of all, a subnormal number, NaN, infinity: bits that stay, and bits that are set."""
+"""AND and OR masks that keep a random FP32 code (5 of 8), or turn it into a subnormal number, a NaN or an infinity."""
 FP32_TYPE = np.dtype(f"float{FP32.width}")
 PLACES = 6
-"""Of a bank that a program writes: few, so that results meet and their order shows."""
+"""Number of places that a program writes in a bank. With few places, results share one and their order shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Load:
     format: ElementFormat
 
     def fields(self) -> dict[str, object]:
-        """As the instruction has them."""
+        """Return the fields of the instruction."""
         return {"opcode": Opcode.LOAD_STATIONARY, "operand_address": self.address} | _tile(self)
 
 
@@ -69,7 +69,7 @@ class Pass:
     stochastic: bool = False
 
     def fields(self) -> dict[str, object]:
-        """As the instruction has them."""
+        """Return the fields of the instruction."""
         to = {
             "count": self.count,
             "address": {"bank": self.bank, "index": self.index},

@@ -21,7 +21,7 @@ ALL = 8
 """Tests of the bench."""
 PASSES = "bitpath.verif.trainium3.engine.tb_tensor_engine_passes"
 PLACES = 6
-"""Of each PSUM bank, that its programs write."""
+"""Number of places that a program writes in each PSUM bank."""
 SAME = "same_on_every_engine"
 FIXED = 2 * 6 * 5
 """Results of that test, on any engine."""

@@ -13,7 +13,7 @@ from bitpath.verif.kit.volume import SHOWN, Found, Mismatch
 
 TERMS = 4
 OPERANDS = 1 << E2M1.width * TERMS
-"""Of one side."""
+"""Number of operands of a side."""
 BLOCK = 1 << 10
 """Stationary operands of a block, each with all moving ones."""
 ROWS = 16
@@ -21,7 +21,7 @@ ROWS = 16
 UNIT = 0.25
 """Products of two multiples of 1/2 are multiples of it."""
 LARGEST = 4 * 6 * 6 * TERMS
-"""Of a sum, in units."""
+"""Largest sum, in units."""
 
 
 def elements(numbers: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def last_pass(claim: Claim) -> None:
 
 
 def last_pass_stays(claim: Claim) -> None:
-    """From any state in which bytes are offered in the last pass only."""
+    """Offered bytes stay until they are taken, from any state that offers bytes in the last pass only."""
     dut = claim.instantiate("dut", RmsNormQuant(RmsNormQuantConfig(lanes=1, max_row_length=4)))
     claim.assume(~dut.o.valid | (claim.inside("dut.sequencer", "phase") == Phase.QUANTIZE))
     stays(claim, dut.o)

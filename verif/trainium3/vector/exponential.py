@@ -43,11 +43,11 @@ class Beat:
 
     @property
     def added(self) -> int:
-        """How many of its elements are added."""
+        """Number of its elements that are added."""
         return len(self.elements) if self.count is None else self.count
 
     def payload(self, config: ExponentialConfig) -> int:
-        """As the port has it: codes of 16 bits stand above 16 zeros."""
+        """Return the port's payload; 16-bit codes stand above 16 zeros."""
         shift = FP32.width - self.source.width
         rest = (self.source, self.max_value, self.reduce, self.init, self.added, self.bf16, self.last)
         return words(code << shift for code in self.elements) | _without_elements(config, *rest)
@@ -142,7 +142,7 @@ def softmax_elements(fmt: FloatFormat, rng: Random, width: int) -> list[int]:
 
 
 def wide_elements(fmt: FloatFormat, rng: Random, width: int) -> list[int]:
-    """From where exp rounds to zero to where it overflows."""
+    """Uniform elements in [-110, 95]; exp underflows at the lower end and overflows at the upper."""
     return [cast_code(rng.uniform(-110, 95), fmt) for _ in range(width)]
 
 

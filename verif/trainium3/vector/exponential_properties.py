@@ -17,7 +17,7 @@ from bitpath.verif.formal.specification import long_multiplication
 
 
 def table(claim: Claim, numerics: ExponentialNumerics) -> None:
-    """Where the polynomial is 1, what it multiplies."""
+    """If the polynomial is 1, the output is the table's entry."""
     bits, table_bits = numerics.fraction_bits, numerics.table_bits
     dut = claim.instantiate("dut", ExponentialPower(numerics))
     claim.assume(dut.i[: bits - table_bits] == 0)

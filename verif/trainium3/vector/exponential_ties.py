@@ -17,8 +17,8 @@ NEAREST = (
     *(0xC063ED1C, 0x3DBE2FD5, 0x3C80ADCC, 0xBFA5EE4C, 0xBEC00298, 0xC14042BA, 0x3C70E1B6, 0x41CB3F16),
     *(0xBBF0D33E, 0x3F86AE7C, 0x4254114D, 0xBB1C4024, 0xBDF2BE10, 0x41E4DE2F, 0xBC784234, 0xC23B4E9C),
 )
-"""Of all arguments with normal powers that are no ties, these are the nearest to one by the preset's numerics: all 670 million
-were computed. The first is 9,331 units of ``2**-64`` from half-way, so that 51 fraction bits tell as much as all."""
+"""Arguments whose normal powers lie nearest to a tie without being one, among all 670 million by the preset's numerics. The
+first is 9,331 units of ``2**-64`` from half-way, so that 51 fraction bits decide every rounding."""
 ONE_BIT = (0xBF94BEFB, 0x41AA740E)
 """With four of the nearest, all whose powers end above half-way to an even number in one bit of the lowest nineteen that are kept."""
 SQUARES = (

@@ -26,7 +26,7 @@ from bitpath.verif.formal.property import Property, Sabotage
 
 
 def summed_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency: int) -> None:
-    """As :func:`stream_pipeline`, of a unit with a running sum: it goes on from the sum of the result before."""
+    """From any state, the output equals the combinational unit's for the request ``latency`` cycles ago and the sum before it."""
     dut = claim.instantiate("dut", make(), i__valid=1, o__ready=1)
     request = earlier(claim, Value.cast(dut.i.p), latency, "request")
     flat = claim.instantiate(
@@ -37,7 +37,7 @@ def summed_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency:
 
 
 def numbers_stay(claim: Claim) -> None:
-    """From any state: a lane's numbers are offered until they are taken, or the lane loaded."""
+    """From any state, a lane's numbers stay until they are taken or the lane is loaded."""
     dut = claim.instantiate("dut", Xorwow(XorwowConfig(lanes=2)))
     for lane in range(dut.config.lanes):
         changes = dut.random.ready | (dut.load.valid & (dut.load.p.lane == lane))

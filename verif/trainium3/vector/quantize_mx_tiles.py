@@ -23,7 +23,7 @@ class Mode:
 
     @property
     def name(self) -> str:
-        """As coverage and tests name it."""
+        """Name in bins and tests."""
         return f"{self.source.name}_{self.element.name}_{self.rule.value}"
 
     @property

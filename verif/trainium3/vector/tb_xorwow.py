@@ -121,7 +121,7 @@ async def published_sequence(dut):
 @cocotb.test(**LIMIT)
 @cocotb.parametrize(take=[0.1, 0.5, 1.0])
 async def loads_and_takes(dut, take):
-    """In the same cycle too: the numbers are those of before the load."""
+    """A load and a take may share a cycle; the taken numbers precede the load."""
     rng = pauses.rng("program")
     program = [random_cycle(rng, 0.1, take) for _ in range(CASES)]
     await play(dut, program, cross(("load", "no load"), ("take", "hold") if take < 1 else ("take",)))

@@ -9,7 +9,7 @@ from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_W
 PUBLISHED_STATE = (123456789, 362436069, 521288629, 88675123, 5783321, 6615241)
 """The state of Marsaglia's listing."""
 PUBLISHED_NUMBERS = (246875399, 3690007200, 1264581005, 3906711041, 1866187943)
-"""What it gives."""
+"""First numbers from that state."""
 SHAPE = (XORWOW_STATES, XORWOW_WORDS)
 
 
