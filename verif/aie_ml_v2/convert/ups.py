@@ -100,7 +100,7 @@ def ups_requests(ask: UpsAsk, x: np.ndarray, lanes: int, junk: Random) -> list[R
 
 
 def random_ups(kind: UpsAsk, source: Random, lanes: int) -> list[Request]:
-    """Return a random request: any shift; numbers of any size, some of which just fit or just overflow."""
+    """Return a random request: with any shift and numbers of any size; some just fit or just overflow."""
     ask = replace(
         kind, shift=source.choice((source.choice(UPS_SHIFTS), kind.acc_bits - source.randint(1, kind.vector_bits)))
     )

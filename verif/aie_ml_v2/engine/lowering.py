@@ -58,7 +58,7 @@ def lower(config: AieEngineConfig, program: Program) -> Iterator[Segment]:
 def _segment(
     config: AieEngineConfig, operands: OperandWords, rows: range, columns: range, steps: range, most: int
 ) -> Segment:
-    """The output tiles of a block, over some steps of K, with commands of at most so many tiles."""
+    """Return the segment for a block's output tiles over a range of K steps, with at most ``most`` tiles a command."""
     segment = Segment()
     layout, words = host_write_layout(config), result_words(config, operands.mode)
     x = operands.x[rows.start : rows.stop, steps.start : steps.stop]

@@ -112,7 +112,7 @@ def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, ro
 
 
 def aie_normalize(claim: Claim) -> None:
-    """Round the 24 leading bits to nearest even; then flush what is below the normal range, and overflow to infinity."""
+    """Round to 24 leading bits, to nearest even; then flush subnormals to zero and overflow to infinity."""
     config = MacLaneConfig()
     dut = claim.instantiate("dut", NormalizeFp32(config), special=0)
     # By TermPlan, sums reach neither end of the range.

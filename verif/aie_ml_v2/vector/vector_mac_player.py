@@ -151,7 +151,7 @@ class VectorPlayer:
         return log
 
     def _landed(self, cycle: int, due: deque, flying: deque, log: Log) -> tuple[Place, int] | None:
-        """Check that a result written in this cycle is the one that is due."""
+        """Check the result written in this cycle, if there is one, against the due one."""
         written = self.written()
         expected = bool(due) and due[0][0] == cycle
         assert bool(written.valid) == expected, f"cycle {cycle}: a result {'is missing' if expected else 'too many'}"

@@ -48,7 +48,7 @@ def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
     return came, left
 
 
-def tokens_through_ranks(claim: Claim, stages: int) -> None:
+def tokens_in_order(claim: Claim, stages: int) -> None:
     dut = claim.instantiate("dut", TokenPipe(stages))
     came, left = _counted(claim, dut)
     stays(claim, dut.o)
@@ -109,10 +109,10 @@ _ADVANCES = Sabotage("common/pipeline/pipeline_registers.py", "self._ready | ~se
 PROPERTIES = (
     *(
         Property(
-            f"ranks_{stages}_tokens",
+            f"pipeline_registers_{stages}_tokens",
             "common.pipeline_registers",
             f"{stages} pipeline stage{'s' * (stages > 1)}: numbered tokens stay until taken, none lost, doubled or overtaken",
-            partial(tokens_through_ranks, stages=stages),
+            partial(tokens_in_order, stages=stages),
             _ADVANCES,
             Engine.INDUCTION,
             stages + 3,

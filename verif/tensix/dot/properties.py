@@ -74,7 +74,7 @@ def dst_integer(claim: Claim) -> None:
 
 
 def dst_shifts(claim: Claim) -> None:
-    """The largest exponent of what is there, and distances from it; what is not there is shifted away."""
+    """Shifts are distances from the largest exponent of the nonzero terms; a zero term is shifted out."""
     dut = claim.instantiate("dut", DstAlign(WORMHOLE.numerics))
     claim.assume(dut.control.style == StyleCode.BF16, dut.control.dst32)
     dst = dut.dst[FP32.fraction_bits : FP32.width - 1]

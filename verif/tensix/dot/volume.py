@@ -75,13 +75,13 @@ def close_class(
     words = []
     for exponent, shape in ((total - first, B_SHAPE), (first, A_SHAPE)):
         near = np.clip(exponent + rng.integers(-spread, spread + 1, shape), 1, most)
-        # A zero operand is one of exponent 0, whatever its fraction.
+        # Exponent 0 makes an operand zero for any fraction.
         words.append(float_words(rng, np.where(rng.random(shape) < 0.1, 0, near)))
     return Operands(dst_words(rng, mode, centre + rng.integers(-12, 15, DST_SHAPE)), *words)
 
 
 def tiny_class(rng: Generator, numerics: TensixNumerics, mode: Mode, phase: int) -> Operands:
-    """Around the smallest exponents."""
+    """Sums near the smallest exponents."""
     bottom, _ = exponent_range(mode, phase)
     return close_class(rng, numerics, mode, phase, bottom, bottom + 8)
 

@@ -127,7 +127,7 @@ class _Segments:
                 "stores": last,
                 "store": {
                     "address": address,
-                    # What Dst holds, as it is.
+                    # Store Dst without conversion.
                     "control": {"mid_format": result, "out_format": result, "dst32": program.dst32, "raw": 1},
                     "dst_tile": dst_tile,
                     "fp16": fmt.style is Style.FP16,

@@ -23,7 +23,7 @@ ONES = {True: 0x3C00, False: 0x3F80}
 
 
 def _packings() -> tuple[Packing, ...]:
-    """All that take 16-bit words and nothing from L1, with a threshold where there is one."""
+    """All packings of 16-bit words without an addend from L1; ReLU's threshold is 1 where it is used."""
     return tuple(
         replace(each, relu_threshold=ONES[each.mid_format in EXPONENT5_FORMATS] if each.relu > 1 else 0)
         for each in ALL_PACKINGS

@@ -50,7 +50,7 @@ class PlacedMatmul:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """M and N."""
+        """Output shape (M, N)."""
         return self.stationary.shape[1], self.moving.shape[1]
 
 
