@@ -1,5 +1,8 @@
 """x4 words, the quadrant layout of scales and K on partitions, by hand."""
 
+import re
+from functools import partial
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -18,21 +21,16 @@ from bitpath.golden.trainium3 import (
 E4, E5, FP4 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn
 
 
-@pytest.mark.parametrize("dtype", [E4, E5])
-def test_pack_fp8_element_0_lowest(dtype):
-    data = np.array([[0x11, 0x22, 0x33, 0x44, 0xFF, 0x00, 0x00, 0x80]], np.uint8).view(dtype)
-    words = pack_x4(data)
-    assert words.dtype == np.uint32
-    assert words.tolist() == [[0x44332211, 0x800000FF]]
-    assert np.array_equal(codes_of(unpack_x4(words, dtype)), codes_of(data))
-
-
-def test_pack_fp4_element_0_lowest():
-    data = np.array([[1, 2, 3, 4, 15, 0, 0, 8]], np.uint8).view(FP4)
-    words = pack_x4(data)
-    assert words.dtype == np.uint16
-    assert words.tolist() == [[0x4321, 0x800F]]
-    assert np.array_equal(codes_of(unpack_x4(words, FP4)), codes_of(data))
+@pytest.mark.parametrize("dtype", [E4, E5, FP4])
+def test_pack_element_0_lowest(dtype):
+    codes = [[0x11, 0x22, 0x33, 0x44, 0xFF, 0x00, 0x00, 0x80]]
+    word, expected = np.uint32, [[0x44332211, 0x800000FF]]
+    if dtype == FP4:
+        codes, word, expected = [[1, 2, 3, 4, 15, 0, 0, 8]], np.uint16, [[0x4321, 0x800F]]
+    words = pack_x4(np.array(codes, np.uint8).view(dtype))
+    assert words.dtype == word
+    assert words.tolist() == expected
+    assert codes_of(unpack_x4(words, dtype)).tolist() == codes
 
 
 def test_quadrant_layout():
@@ -80,49 +78,35 @@ def test_scale_groups_in_k():
             assert (scale == 127).sum() == 1
 
 
+def zeros(*shape, dtype=E4):
+    return np.zeros(shape, dtype)
+
+
+SPAN = "must span 32, 64, 96 or 128 partitions, not"
+WRONG_TYPES = [
+    (pack_x4, zeros(1, 4, dtype=np.uint8), "data must be float8_e4m3fn, float8_e5m2 or float4_e2m1fn, not uint8"),
+    (partial(unpack_x4, dtype=E4), zeros(1, 1, dtype=np.uint16), "words must be uint32, not uint16"),
+    (partial(unpack_x4, dtype=FP4), zeros(1, 1, dtype=np.uint32), "words must be uint16, not uint32"),
+    (scatter_scale, zeros(4, 1, dtype=float), "scale must be uint8, not float64"),
+]
+WRONG_VALUES = [
+    (pack_x4, zeros(1, 6), "data must have a multiple of 4 columns, not 6"),
+    (pack_x4, zeros(4), "data must have shape [P, F], not (4,)"),
+    (scatter_scale, zeros(5, 1, dtype=np.uint8), f"scale {SPAN} 40"),
+    (partial(scatter_scale, offset=2), zeros(4, 1, dtype=np.uint8), "offset must be 0, 4, 8 or 12, not 2"),
+    (gather_scale, zeros(16, 1, dtype=np.uint8), f"tile {SPAN} 16"),
+    (partial(gather_scale, offset=16), zeros(32, 1, dtype=np.uint8), "offset must be 0, 4, 8 or 12, not 16"),
+    (to_partitions, zeros(126, 1), "x must have a multiple of 128 rows up to 512, not 126"),
+    (to_partitions, zeros(64, 1), f"x {SPAN} 16"),
+    (partial(to_partitions, k_order="k"), zeros(128, 1), "k_order must be 'interleaved' or 'adjacent', not 'k'"),
+    (from_partitions, zeros(32, 1, 3), "tile must have shape [P, F, 4], not (32, 1, 3)"),
+]
+
+
 @pytest.mark.parametrize(
-    ("call", "error", "sentence"),
-    [
-        (
-            lambda: pack_x4(np.zeros((1, 4), np.uint8)),
-            TypeError,
-            "data must be float8_e4m3fn, float8_e5m2 or float4_e2m1fn, not uint8",
-        ),
-        (lambda: pack_x4(np.zeros((1, 6), E4)), ValueError, "data must have a multiple of 4 columns, not 6"),
-        (lambda: pack_x4(np.zeros(4, E4)), ValueError, r"data must have shape \[P, F\], not \(4,\)"),
-        (lambda: unpack_x4(np.zeros((1, 1), np.uint16), E4), TypeError, "words must be uint32, not uint16"),
-        (lambda: unpack_x4(np.zeros((1, 1), np.uint32), FP4), TypeError, "words must be uint16, not uint32"),
-        (lambda: scatter_scale(np.zeros((4, 1))), TypeError, "scale must be uint8, not float64"),
-        (
-            lambda: scatter_scale(np.zeros((5, 1), np.uint8)),
-            ValueError,
-            "scale must span 32, 64, 96 or 128 partitions, not 40",
-        ),
-        (lambda: scatter_scale(np.zeros((4, 1), np.uint8), 2), ValueError, "offset must be 0, 4, 8 or 12, not 2"),
-        (
-            lambda: gather_scale(np.zeros((16, 1), np.uint8)),
-            ValueError,
-            "tile must span 32, 64, 96 or 128 partitions, not 16",
-        ),
-        (lambda: gather_scale(np.zeros((32, 1), np.uint8), 16), ValueError, "offset must be 0, 4, 8 or 12, not 16"),
-        (
-            lambda: to_partitions(np.zeros((126, 1))),
-            ValueError,
-            "x must have a multiple of 128 rows up to 512, not 126",
-        ),
-        (lambda: to_partitions(np.zeros((64, 1))), ValueError, "x must span 32, 64, 96 or 128 partitions, not 16"),
-        (
-            lambda: to_partitions(np.zeros((128, 1)), "k"),
-            ValueError,
-            "k_order must be 'interleaved' or 'adjacent', not 'k'",
-        ),
-        (
-            lambda: from_partitions(np.zeros((32, 1, 3))),
-            ValueError,
-            r"tile must have shape \[P, F, 4\], not \(32, 1, 3\)",
-        ),
-    ],
+    ("error", "function", "array", "sentence"),
+    [*((TypeError, *row) for row in WRONG_TYPES), *((ValueError, *row) for row in WRONG_VALUES)],
 )
-def test_errors(call, error, sentence):
-    with pytest.raises(error, match=sentence):
-        call()
+def test_errors(error, function, array, sentence):
+    with pytest.raises(error, match=f"^{re.escape(sentence)}"):
+        function(array)
