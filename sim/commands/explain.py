@@ -16,12 +16,11 @@ OUTPUT = click.option(
 
 def _machine(name: str, preset: str) -> tuple[ModuleType, Any]:
     """Return the machine's module of texts and the numerics of its preset."""
+    from bitpath.golden.arrays.arguments import check_choice
     from bitpath.sim.flows.machines import RECORDS
 
     record = RECORDS[name]
-    if preset not in record.presets:
-        raise ValueError(f"unknown preset {preset!r}, known are {', '.join(record.presets)}")
-    return record.explain, record.presets[preset].numerics
+    return record.explain, record.presets[check_choice("--preset", preset, record.presets)].numerics
 
 
 def _matrices(preset: str) -> Callable[[Callable], Callable]:

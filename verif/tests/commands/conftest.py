@@ -35,10 +35,21 @@ def bitpath(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
-def matrices(tmp_path):
-    """Write a.npy [5, 130] and b.npy [130, 3]; return paths and arrays."""
+def saved(tmp_path):
+    """Write two matrices to a.npy and b.npy; return the options that name them."""
+
+    def save(a, b):
+        for name, matrix in (("a", a), ("b", b)):
+            np.save(tmp_path / f"{name}.npy", matrix)
+        return f"--a {tmp_path / 'a.npy'} --b {tmp_path / 'b.npy'}"
+
+    return save
+
+
+@pytest.fixture
+def matrices(saved):
+    """Write a.npy [5, 130] and b.npy [130, 3]; return the arrays."""
     rng = np.random.default_rng(3)
     a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((5, 130), (130, 3)))
-    np.save(tmp_path / "a.npy", a)
-    np.save(tmp_path / "b.npy", b)
+    saved(a, b)
     return a, b
