@@ -15,7 +15,7 @@ from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import INTEGER_MODES, MacMode
-from bitpath.verif.aie_ml_v2.engine.aie_engine_filling import (
+from bitpath.verif.aie_ml_v2.engine.filling import (
     NUMBERS,
     PLACES,
     SHAPES,
@@ -23,9 +23,10 @@ from bitpath.verif.aie_ml_v2.engine.aie_engine_filling import (
     numbers_of,
     places_of,
 )
-from bitpath.verif.aie_ml_v2.engine.aie_engine_model import tile_words
-from bitpath.verif.aie_ml_v2.engine.aie_engine_pace import BEGIN, Pace
-from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import (
+from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
+from bitpath.verif.aie_ml_v2.engine.model import tile_words
+from bitpath.verif.aie_ml_v2.engine.pace import BEGIN, Pace
+from bitpath.verif.aie_ml_v2.engine.programs import (
     ENDS,
     RELATIONS,
     STARTS,
@@ -33,9 +34,8 @@ from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import (
     program,
     random_command,
 )
-from bitpath.verif.aie_ml_v2.engine.aie_engine_session import engine
-from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
 from bitpath.verif.aie_ml_v2.engine.rows import row_kinds
+from bitpath.verif.aie_ml_v2.engine.session import engine
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross

@@ -24,7 +24,7 @@ from bitpath.sim.engine.runner import build, run
 from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.engine_host import EARLY_WORDS
 from bitpath.verif.kit.traffic import Driven, Manners, Pace, broken_offer, drawn, first_difference, silent
-from bitpath.verif.trainium3.engine.tensor_engine_programs import PLACES, program_bits, random_program
+from bitpath.verif.trainium3.engine.programs import PLACES, program_bits, random_program
 
 SRAM = "SRAM has no reset; what a program reads it has written"
 QUEUE = "the memory of a queue, whose counts are reset: nothing reads a word that was not written since"

@@ -23,8 +23,7 @@ from bitpath.verif.kit.coverage import Coverage, cross
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
-from bitpath.verif.trainium3.engine.tensor_engine_filling import (
+from bitpath.verif.trainium3.engine.filling import (
     TABLE_TYPES,
     bins_of,
     filled_places,
@@ -33,8 +32,9 @@ from bitpath.verif.trainium3.engine.tensor_engine_filling import (
     kinds_of,
     random_table,
 )
-from bitpath.verif.trainium3.engine.tensor_engine_player import TensorEnginePlayer, exact_map
-from bitpath.verif.trainium3.engine.tensor_engine_session import RandomBits, begin, compare
+from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
+from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
+from bitpath.verif.trainium3.engine.session import RandomBits, begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature

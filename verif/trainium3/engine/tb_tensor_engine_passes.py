@@ -18,7 +18,7 @@ from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.engine.tensor_engine_programs import (
+from bitpath.verif.trainium3.engine.programs import (
     LOADS,
     PLACES,
     WAYS,
@@ -29,7 +29,7 @@ from bitpath.verif.trainium3.engine.tensor_engine_programs import (
     bins_of,
     random_program,
 )
-from bitpath.verif.trainium3.engine.tensor_engine_session import begin, compare
+from bitpath.verif.trainium3.engine.session import begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature

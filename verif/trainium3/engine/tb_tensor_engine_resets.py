@@ -19,9 +19,9 @@ from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, bench, config_from_e
 from bitpath.verif.kit.engine_host import MOMENTS, TRIES, expect_rest, some_moment
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.scoreboard import Scoreboard
-from bitpath.verif.trainium3.engine.tensor_engine_player import TensorEnginePlayer
-from bitpath.verif.trainium3.engine.tensor_engine_programs import PLACES, Load, Pass, program_bits, random_program
-from bitpath.verif.trainium3.engine.tensor_engine_session import begin, compare
+from bitpath.verif.trainium3.engine.player import TensorEnginePlayer
+from bitpath.verif.trainium3.engine.programs import PLACES, Load, Pass, program_bits, random_program
+from bitpath.verif.trainium3.engine.session import begin, compare
 
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature

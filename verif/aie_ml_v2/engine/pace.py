@@ -7,7 +7,7 @@ from itertools import product
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS, Timing
 from bitpath.golden.aie_ml_v2.matmul.cycles import MacInstruction
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
-from bitpath.verif.aie_ml_v2.engine.aie_engine_model import RowCommand, tile_words
+from bitpath.verif.aie_ml_v2.engine.model import RowCommand, tile_words
 
 BEGIN = 2
 """Cycles from a command's offer to its first beat: one in the queue, one in the memories."""

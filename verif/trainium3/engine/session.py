@@ -13,8 +13,8 @@ from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.engine_host import source_of
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.engine.tensor_engine_player import TensorEnginePlayer
-from bitpath.verif.trainium3.engine.tensor_engine_programs import PassModel
+from bitpath.verif.trainium3.engine.player import TensorEnginePlayer
+from bitpath.verif.trainium3.engine.programs import PassModel
 
 
 async def begin(

@@ -13,7 +13,7 @@ from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.dispatch import IN_FLIGHT
 from bitpath.rtl.trainium3.engine.tensor_engine import QUEUE_DEPTH
 from bitpath.verif.kit.coverage import cross
-from bitpath.verif.trainium3.engine.tensor_engine_programs import FP32_TYPE, Load, Pass
+from bitpath.verif.trainium3.engine.programs import FP32_TYPE, Load, Pass
 
 TABLE_TYPES = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
 """Format of an FP4 map's codes, indexed by code_format."""

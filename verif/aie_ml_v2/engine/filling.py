@@ -10,8 +10,8 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import QUEUE_DEPTH
 from bitpath.rtl.aie_ml_v2.engine.command import command_layout
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
-from bitpath.verif.aie_ml_v2.engine.aie_engine_model import RowCommand
-from bitpath.verif.aie_ml_v2.engine.aie_engine_programs import any_address, random_command
+from bitpath.verif.aie_ml_v2.engine.model import RowCommand
+from bitpath.verif.aie_ml_v2.engine.programs import any_address, random_command
 from bitpath.verif.aie_ml_v2.engine.rows import RowKind
 
 ANY_SHARE = 0.3

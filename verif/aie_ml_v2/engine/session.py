@@ -11,8 +11,8 @@ from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine, AieMemory, host_w
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
 from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
-from bitpath.verif.aie_ml_v2.engine.aie_engine_model import EngineModel, RowCommand, command_bits, register_words
 from bitpath.verif.aie_ml_v2.engine.images import x_words, y_words
+from bitpath.verif.aie_ml_v2.engine.model import EngineModel, RowCommand, command_bits, register_words
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import ENGINE_PATIENCE_CYCLES, Bench, bench
 from bitpath.verif.kit.engine_host import expect_rest, source_of
