@@ -1,8 +1,9 @@
 """Numerics with a name, and the standing of every field."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from bitpath.golden.formats.sources import Source
 
@@ -28,3 +29,22 @@ class Preset(Generic[Numerics]):
         missing = {field.name for field in fields(self.numerics)} ^ set(self.sources)
         if missing:
             raise ValueError(f"preset {self.name!r}: fields and sources differ in {sorted(missing)}")
+
+    def variant(self, name: str, **changes: tuple[Any, Source]) -> "Preset[Numerics]":
+        """Return a preset with other values in some fields, each given with its source."""
+        return preset(name, partial(replace, self.numerics), self.sources, **changes)
+
+
+def preset(
+    name: str,
+    numerics: Callable[..., Numerics],
+    sources: Mapping[str, Source] | None = None,
+    /,
+    **values: tuple[Any, Source],
+) -> Preset[Numerics]:
+    """Return a preset whose fields are given as pairs of value and source."""
+    return Preset(
+        name=name,
+        numerics=numerics(**{field: value for field, (value, _) in values.items()}),
+        sources={**(sources or {}), **{field: source for field, (_, source) in values.items()}},
+    )

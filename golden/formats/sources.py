@@ -21,6 +21,26 @@ class Source:
     where: str
 
 
+def documented(where: str) -> Source:
+    """Return the source of what the vendor or a standard documents."""
+    return Source(kind="documented", where=where)
+
+
+def measured(where: str) -> Source:
+    """Return the source of what the machine was measured to do."""
+    return Source(kind="measured", where=where)
+
+
+def inferred(where: str) -> Source:
+    """Return the source of what follows from other statements."""
+    return Source(kind="inferred", where=where)
+
+
+def chosen(where: str) -> Source:
+    """Return the source of what this project chose, with its reason."""
+    return Source(kind="chosen", where=where)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """A statement about a machine that this project fixes without a switch."""

@@ -3,12 +3,12 @@
 The references are those of :mod:`bitpath.golden.aie_ml_v2.declarations.codes`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
-from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.sources import Choice, Source
+from bitpath.golden.formats.presets import preset
+from bitpath.golden.formats.sources import Choice, chosen, documented, inferred, measured
 
 
 class Mx4Path(Enum):
@@ -71,187 +71,129 @@ class AieNumerics:
             raise ValueError("mx9_split_round must be False with mx_post_add_first False, not True")
 
 
-def _chosen(where: str) -> Source:
-    return Source(kind="chosen", where=where)
-
-
-def _inferred(where: str) -> Source:
-    return Source(kind="inferred", where=where)
-
-
-def _documented(where: str) -> Source:
-    return Source(kind="documented", where=where)
-
-
-def _measured(where: str) -> Source:
-    return Source(kind="measured", where=where)
-
-
-_SOURCES = {
-    "mx_flush": _inferred("QUARK, which says that the hardware does"),
-    "mx_bump": _inferred("QUARK saturates MX; its kernel for plain BFP16 that is to match AMD's compiler bumps"),
-    "mx_min_code": _inferred("QUARK clamps MX to plus and minus 2**m - 1; its kernel for plain BFP16 does not"),
-    "mx_nan_block": _inferred("QUARK's ONNX kernel; its torch code passes specials through"),
-    "mx_lossless_shift": _inferred("16 products of a block pair fit 22 bits exactly; no document says"),
-    "mx_post_add_first": _inferred("AM027's figure has post-add before the shifter; the pair shares one exponent"),
-    "mx9_split_round": _inferred("LLVM's itinerary reads and writes the accumulator once for both halves"),
-    "mx_zero_term": _inferred("exponents are compared as they come from the E registers, beside the multiplication"),
-    "mx4_path": _documented("UG1639, LLVM and API; AM027 contradicts: MX4 is emulated using MX9"),
-    "float_zero_term": _chosen("SIL does not decide"),
-    "align_fraction_bits": _documented("AM027; SIL: 22 and 24 fail measured lanes"),
-    "align_rounding": _measured("SIL: floor fails 73 of 864 lanes, truncation 9, ties away 2, ties up 1"),
-    "accumulator_align_rounding": _chosen("as the products; SIL's accumulators are zero"),
-    "result_rounding": _measured("SIL: truncation fails 7 of 864 lanes; LLVM: no multiplication reads crRnd"),
-    "flushed_zero_keeps_sign": _chosen("SIL does not decide"),
-}
-
-AIE_ML_V2 = Preset(
-    name="aie_ml_v2",
-    numerics=AieNumerics(
-        mx_flush=True,
-        mx_bump=False,
-        mx_min_code=False,
-        mx_nan_block=True,
-        mx_lossless_shift=True,
-        mx_post_add_first=True,
-        mx9_split_round=False,
-        mx_zero_term=True,
-        mx4_path=Mx4Path.MX6,
-        float_zero_term=False,
-        align_fraction_bits=23,
-        align_rounding=RoundingCode.CONV_EVEN,
-        accumulator_align_rounding=RoundingCode.CONV_EVEN,
-        result_rounding=RoundingCode.CONV_EVEN,
-        flushed_zero_keeps_sign=True,
+AIE_ML_V2 = preset(
+    "aie_ml_v2",
+    AieNumerics,
+    mx_flush=(True, inferred("QUARK, which says that the hardware does")),
+    mx_bump=(False, inferred("QUARK saturates MX; its kernel for plain BFP16 that is to match AMD's compiler bumps")),
+    mx_min_code=(False, inferred("QUARK clamps MX to plus and minus 2**m - 1; its kernel for plain BFP16 does not")),
+    mx_nan_block=(True, inferred("QUARK's ONNX kernel; its torch code passes specials through")),
+    mx_lossless_shift=(True, inferred("16 products of a block pair fit 22 bits exactly; no document says")),
+    mx_post_add_first=(True, inferred("AM027's figure has post-add before the shifter; the pair shares one exponent")),
+    mx9_split_round=(False, inferred("LLVM's itinerary reads and writes the accumulator once for both halves")),
+    mx_zero_term=(
+        True,
+        inferred("exponents are compared as they come from the E registers, beside the multiplication"),
     ),
-    sources=_SOURCES,
+    mx4_path=(Mx4Path.MX6, documented("UG1639, LLVM and API; AM027 contradicts: MX4 is emulated using MX9")),
+    float_zero_term=(False, chosen("SIL does not decide")),
+    align_fraction_bits=(23, documented("AM027; SIL: 22 and 24 fail measured lanes")),
+    align_rounding=(
+        RoundingCode.CONV_EVEN,
+        measured("SIL: floor fails 73 of 864 lanes, truncation 9, ties away 2, ties up 1"),
+    ),
+    accumulator_align_rounding=(RoundingCode.CONV_EVEN, chosen("as the products; SIL's accumulators are zero")),
+    result_rounding=(
+        RoundingCode.CONV_EVEN,
+        measured("SIL: truncation fails 7 of 864 lanes; LLVM: no multiplication reads crRnd"),
+    ),
+    flushed_zero_keeps_sign=(True, chosen("SIL does not decide")),
 )
 """The reference: QUARK's blocks and the alignment measured on the first generation."""
 
-AIE_ML_V2_BUMP = Preset(
-    name="aie_ml_v2_bump",
-    numerics=replace(AIE_ML_V2.numerics, mx_bump=True, mx_min_code=True),
-    sources=_SOURCES
-    | {
-        "mx_bump": _inferred("QUARK's kernel for plain BFP16, carried over to MX"),
-        "mx_min_code": _inferred("QUARK's kernel for plain BFP16, carried over to MX"),
-    },
+AIE_ML_V2_BUMP = AIE_ML_V2.variant(
+    "aie_ml_v2_bump",
+    mx_bump=(True, inferred("QUARK's kernel for plain BFP16, carried over to MX")),
+    mx_min_code=(True, inferred("QUARK's kernel for plain BFP16, carried over to MX")),
 )
 """The same with the other published handling of rounding overflow."""
 
-AIE_ML_V2_SPLIT = Preset(
-    name="aie_ml_v2_split",
-    numerics=replace(AIE_ML_V2.numerics, mx9_split_round=True, mx_zero_term=False),
-    sources=_SOURCES
-    | {
-        "mx9_split_round": _chosen("the two cycles of MX9, each aligned by itself"),
-        "mx_zero_term": _chosen("as zero products of floats"),
-    },
+AIE_ML_V2_SPLIT = AIE_ML_V2.variant(
+    "aie_ml_v2_split",
+    mx9_split_round=(True, chosen("the two cycles of MX9, each aligned by itself")),
+    mx_zero_term=(False, chosen("as zero products of floats")),
 )
 """For hardware study: the alternatives to the inferred numerics of MX sums."""
 
-AIE_ML_V2_DOCUMENTED = Preset(
-    name="aie_ml_v2_documented",
-    numerics=replace(AIE_ML_V2.numerics, mx4_path=Mx4Path.MX9),
-    sources=_SOURCES | {"mx4_path": _documented("AM027: MX4 multiplication is emulated using MX9")},
+AIE_ML_V2_DOCUMENTED = AIE_ML_V2.variant(
+    "aie_ml_v2_documented",
+    mx4_path=(Mx4Path.MX9, documented("AM027: MX4 multiplication is emulated using MX9")),
 )
 """The same where the architecture manual contradicts compiler and intrinsics guide: values are equal, cycles are not."""
 
-PRESETS = {preset.name: preset for preset in (AIE_ML_V2, AIE_ML_V2_BUMP, AIE_ML_V2_SPLIT, AIE_ML_V2_DOCUMENTED)}
+PRESETS = {each.name: each for each in (AIE_ML_V2, AIE_ML_V2_BUMP, AIE_ML_V2_SPLIT, AIE_ML_V2_DOCUMENTED)}
 """Presets by the names that the command line takes."""
 
-CHOICES = (
-    Choice(
-        statement="The shared exponent has bias 127, and exponent 0 is an ordinary one (2**-127)",
-        source=_inferred("API's identity block has exponent byte 127 + shift; QUARK; exponent 0 is chosen"),
-    ),
-    Choice(
-        statement="A block in memory is exponent byte, shift byte (bit j = pair j), then codes as a little-endian bit stream, element 0 lowest",
-        source=_inferred("UG1639's order of mention; QUARK's shift bits; the bit stream is chosen"),
-    ),
-    Choice(
-        statement="In registers an MX9 block's exponent stands twice, once for each half; the low nibbles of its two G bytes hold four shift bits each",
-        source=_inferred("register widths of LLVM and API's constants; the nibbles are chosen"),
-    ),
-    Choice(
-        statement="MX4 in MX6 registers has its codes times four",
-        source=_inferred("UG1639: as MX6 with zero padding; API uses the same nibble for 1.0"),
-    ),
-    Choice(
-        statement="MX to FP32 is exact but flushes below FP32's normal numbers to +0 or -0; 2**128, from code -2**m at exponent 254, is infinity",
-        source=_chosen("API multiplies by an identity block, whose results flush"),
-    ),
-    Choice(
-        statement="Biased exponents of floats count as 1 at least; subnormal operands are kept, without hidden bit, not normalised",
-        source=_inferred("LLVM's names of the units; SIL's lanes agree, without deciding it"),
-    ),
-    Choice(
-        statement="FP16 and 8-bit floats are aligned like BF16, their exponents rebased to 127",
-        source=_inferred("LLVM's common internal formats BF20 and BF9, known by name only"),
-    ),
-    Choice(
-        statement="A sum of 0 is +0; a result is flushed after its rounding carry; from 2**128 on it is infinity",
-        source=_chosen("SIL decides none of them"),
-    ),
-    Choice(
-        statement="NaN results are 0x7FC00000; 0 * infinity and infinity - infinity are NaN; negation turns infinities",
-        source=_chosen("measured NaN payloads depend on the datapath"),
-    ),
-    Choice(
-        statement="Integer lanes wrap",
-        source=_inferred("LLVM: no multiplication reads crSat"),
-    ),
-    Choice(
-        statement="Representation 0 of 8-bit floats is IEEE-like, 1 is OFP8 (FN for e4m3), 2 is FNUZ",
-        source=_chosen("AM027 speaks of different infinities, NaNs and zeros; LLVM names the codes IEEE, EXT1, EXT2"),
-    ),
-    Choice(
-        statement="FP32 to narrower floats rounds with unbounded exponent, then overflows to infinity (NaN where there is none), or with crFPConvSat to the largest finite number, infinity too",
-        source=_inferred("SIL for BF16, where the rounding carry runs into infinity; the rest carries it on"),
-    ),
-    Choice(
-        statement="FP32 NaN keeps sign and high fraction bits, 1 where these are 0; all ones in E4M3FN, 0x80 in FNUZ",
-        source=_measured("SIL for BF16; the others are chosen"),
-    ),
-    Choice(
-        statement="The shift operand of a conversion to 8-bit floats multiplies by 2**shift, -32 to 31",
-        source=_chosen("LLVM has a 6-bit operand, its sign is not documented"),
-    ),
-    Choice(
-        statement="SRS rounds, then saturates; shifts -4 to -1 go left exactly before it",
-        source=_chosen("UG1583 has the other order, which differs only where rounding carries past the limit"),
-    ),
-    Choice(
-        statement="FP32 is split into the BF16 nearest to what the pieces before left over; after a piece that is not finite all are 0; the smallest products come first within each step of K",
-        source=_documented("LLVM for the order; the pieces are chosen"),
-    ),
-    Choice(
-        statement="A group with more than two nonzero entities is refused",
-        source=_documented("UG1603 calls it invalid; UG1583 lists one such mask, 0111 -> (C, B)"),
-    ),
-    Choice(
-        statement="An empty slot of a sparse group multiplies nothing, whatever A holds there",
-        source=_chosen("UG1583 puts a zero into the slot and says nothing of A"),
-    ),
-    Choice(
-        statement="Comparisons with NaN are false; minimum and maximum with NaN give the other operand; of equal zeros minimum gives the second, maximum the first",
-        source=_chosen("no document says"),
-    ),
-    Choice(
-        statement="Shuffles of MX move one byte of E and of G (and 16 bits of F) with each 64 bits of data, so that fields are of 64 bits at least",
-        source=_inferred("LLVM's VSHUFFLE on BFP640 and BFP768, and the registers' widths"),
-    ),
-    Choice(
-        statement="exp2 rounds 2**(k + f / 2048) to nearest even, and clamps to +0 below the normal numbers, to the largest finite number above",
-        source=_chosen("UG1639 and LLVM give the 11 index bits, not the approximation"),
-    ),
-    Choice(
-        statement="tanh is the BF16 nearest to the exact value, ties to even",
-        source=_chosen("UG1639 says only that it is not IEEE-accurate"),
-    ),
-    Choice(
-        statement="Of two instructions whose results would be written in one cycle the later one stalls",
-        source=_chosen("LLVM's itinerary makes the compiler avoid it"),
-    ),
+CHOICES = tuple(
+    Choice(statement=statement, source=source)
+    for statement, source in {
+        "The shared exponent has bias 127, and exponent 0 is an ordinary one (2**-127)": inferred(
+            "API's identity block has exponent byte 127 + shift; QUARK; exponent 0 is chosen"
+        ),
+        "A block in memory is exponent byte, shift byte (bit j = pair j), then codes as a little-endian bit stream, element 0 lowest": inferred(
+            "UG1639's order of mention; QUARK's shift bits; the bit stream is chosen"
+        ),
+        "In registers an MX9 block's exponent stands twice, once for each half; the low nibbles of its two G bytes hold four shift bits each": inferred(
+            "register widths of LLVM and API's constants; the nibbles are chosen"
+        ),
+        "MX4 in MX6 registers has its codes times four": inferred(
+            "UG1639: as MX6 with zero padding; API uses the same nibble for 1.0"
+        ),
+        "MX to FP32 is exact but flushes below FP32's normal numbers to +0 or -0; 2**128, from code -2**m at exponent 254, is infinity": chosen(
+            "API multiplies by an identity block, whose results flush"
+        ),
+        "Biased exponents of floats count as 1 at least; subnormal operands are kept, without hidden bit, not normalised": inferred(
+            "LLVM's names of the units; SIL's lanes agree, without deciding it"
+        ),
+        "FP16 and 8-bit floats are aligned like BF16, their exponents rebased to 127": inferred(
+            "LLVM's common internal formats BF20 and BF9, known by name only"
+        ),
+        "A sum of 0 is +0; a result is flushed after its rounding carry; from 2**128 on it is infinity": chosen(
+            "SIL decides none of them"
+        ),
+        "NaN results are 0x7FC00000; 0 * infinity and infinity - infinity are NaN; negation turns infinities": chosen(
+            "measured NaN payloads depend on the datapath"
+        ),
+        "Integer lanes wrap": inferred("LLVM: no multiplication reads crSat"),
+        "Representation 0 of 8-bit floats is IEEE-like, 1 is OFP8 (FN for e4m3), 2 is FNUZ": chosen(
+            "AM027 speaks of different infinities, NaNs and zeros; LLVM names the codes IEEE, EXT1, EXT2"
+        ),
+        "FP32 to narrower floats rounds with unbounded exponent, then overflows to infinity (NaN where there is none), or with crFPConvSat to the largest finite number, infinity too": inferred(
+            "SIL for BF16, where the rounding carry runs into infinity; the rest carries it on"
+        ),
+        "FP32 NaN keeps sign and high fraction bits, 1 where these are 0; all ones in E4M3FN, 0x80 in FNUZ": measured(
+            "SIL for BF16; the others are chosen"
+        ),
+        "The shift operand of a conversion to 8-bit floats multiplies by 2**shift, -32 to 31": chosen(
+            "LLVM has a 6-bit operand, its sign is not documented"
+        ),
+        "SRS rounds, then saturates; shifts -4 to -1 go left exactly before it": chosen(
+            "UG1583 has the other order, which differs only where rounding carries past the limit"
+        ),
+        "FP32 is split into the BF16 nearest to what the pieces before left over; after a piece that is not finite all are 0; the smallest products come first within each step of K": documented(
+            "LLVM for the order; the pieces are chosen"
+        ),
+        "A group with more than two nonzero entities is refused": documented(
+            "UG1603 calls it invalid; UG1583 lists one such mask, 0111 -> (C, B)"
+        ),
+        "An empty slot of a sparse group multiplies nothing, whatever A holds there": chosen(
+            "UG1583 puts a zero into the slot and says nothing of A"
+        ),
+        "Comparisons with NaN are false; minimum and maximum with NaN give the other operand; of equal zeros minimum gives the second, maximum the first": chosen(
+            "no document says"
+        ),
+        "Shuffles of MX move one byte of E and of G (and 16 bits of F) with each 64 bits of data, so that fields are of 64 bits at least": inferred(
+            "LLVM's VSHUFFLE on BFP640 and BFP768, and the registers' widths"
+        ),
+        "exp2 rounds 2**(k + f / 2048) to nearest even, and clamps to +0 below the normal numbers, to the largest finite number above": chosen(
+            "UG1639 and LLVM give the 11 index bits, not the approximation"
+        ),
+        "tanh is the BF16 nearest to the exact value, ties to even": chosen(
+            "UG1639 says only that it is not IEEE-accurate"
+        ),
+        "Of two instructions whose results would be written in one cycle the later one stalls": chosen(
+            "LLVM's itinerary makes the compiler avoid it"
+        ),
+    }.items()
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

@@ -3,12 +3,12 @@
 The references are those of :mod:`bitpath.golden.tensix.declarations.formats`, which declares formats and layouts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
-from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Choice, Source
+from bitpath.golden.formats.sources import Choice, Source, chosen, documented, inferred, measured
 
 
 class Masking(Enum):
@@ -88,154 +88,93 @@ class TensixNumerics:
 
 
 def _ttsim(where: str) -> Source:
-    return Source(kind="inferred", where=f"ttsim: {where}")
+    return inferred(f"ttsim: {where}")
 
 
-def _chosen(where: str) -> Source:
-    return Source(kind="chosen", where=where)
-
-
-_SOURCES = {
-    "minus_one_quirk": Source(
-        kind="measured",
-        where="tt-metal #38306 confirms a Wormhole bug of this sign and shape; its exact form is ttsim's",
+WORMHOLE = preset(
+    "tensix_wormhole",
+    TensixNumerics,
+    minus_one_quirk=(
+        True,
+        measured("tt-metal #38306 confirms a Wormhole bug of this sign and shape; its exact form is ttsim's"),
     ),
-    "masking": _ttsim("each source by its own format; TT-ISA MVMUL reads both by SrcA's style"),
-    "group": _ttsim("two groups of eight by index"),
-    "product_guard_bits": _ttsim("none"),
-    "product_tie": _ttsim("magnitude, away from zero"),
-    "sum_tie": _ttsim("two's complement, half a unit added: to +infinity"),
-    "dst_tie": _ttsim("magnitude, away from zero"),
-    "final_tie": Source(kind="measured", where="tt-metal #46101: ties away from zero, as ttsim and TT-ISA Packers"),
-    "pre_round": Source(kind="measured", where="tt-metal #46101: 16-bit Dst rounds to 10 fraction bits, then to BF16"),
-    "empty_terms_in_maximum": _ttsim("an operand with an empty field keeps its exponent"),
-    "zero_terms_keep_bias": _ttsim("FP16 style with 32-bit Dst rounds a Dst far below exponent 97"),
-    "int8_zero_exponent_flush": _ttsim("exponent byte 0 counts as 0; TT-ISA is silent"),
-    "row_broadcast_writes_all": Source(
-        kind="documented", where="TT-ISA MVMUL: the functional model leaves the other rows"
-    ),
-    "bfp_range": _ttsim("the exponent wraps modulo 256; its comments say that silicon does"),
-    "bfp_a_range": _chosen("TT-ISA calls it undefined; wrapping is what the 8-bit variants do"),
-    "l1_fp16_underflow_saturates": _ttsim("an FP16 sum with negative biased exponent becomes 0x7FFF"),
-    "src_a_row_step": _ttsim("a multiple of 16; TT-ISA MVMUL masks with 0x38"),
-}
-
-WORMHOLE = Preset(
-    name="tensix_wormhole",
-    numerics=TensixNumerics(
-        minus_one_quirk=True,
-        masking=Masking.OWN_FORMAT,
-        group=8,
-        product_guard_bits=0,
-        product_tie=Rounding.RNA,
-        sum_tie=Rounding.RNU,
-        dst_tie=Rounding.RNA,
-        final_tie=Rounding.RNA,
-        pre_round=True,
-        empty_terms_in_maximum=True,
-        zero_terms_keep_bias=True,
-        int8_zero_exponent_flush=True,
-        row_broadcast_writes_all=False,
-        bfp_range=BfpRange.WRAP,
-        bfp_a_range=BfpRange.WRAP,
-        l1_fp16_underflow_saturates=True,
-        src_a_row_step=16,
-    ),
-    sources=_SOURCES,
+    masking=(Masking.OWN_FORMAT, _ttsim("each source by its own format; TT-ISA MVMUL reads both by SrcA's style")),
+    group=(8, _ttsim("two groups of eight by index")),
+    product_guard_bits=(0, _ttsim("none")),
+    product_tie=(Rounding.RNA, _ttsim("magnitude, away from zero")),
+    sum_tie=(Rounding.RNU, _ttsim("two's complement, half a unit added: to +infinity")),
+    dst_tie=(Rounding.RNA, _ttsim("magnitude, away from zero")),
+    final_tie=(Rounding.RNA, measured("tt-metal #46101: ties away from zero, as ttsim and TT-ISA Packers")),
+    pre_round=(True, measured("tt-metal #46101: 16-bit Dst rounds to 10 fraction bits, then to BF16")),
+    empty_terms_in_maximum=(True, _ttsim("an operand with an empty field keeps its exponent")),
+    zero_terms_keep_bias=(True, _ttsim("FP16 style with 32-bit Dst rounds a Dst far below exponent 97")),
+    int8_zero_exponent_flush=(True, _ttsim("exponent byte 0 counts as 0; TT-ISA is silent")),
+    row_broadcast_writes_all=(False, documented("TT-ISA MVMUL: the functional model leaves the other rows")),
+    bfp_range=(BfpRange.WRAP, _ttsim("the exponent wraps modulo 256; its comments say that silicon does")),
+    bfp_a_range=(BfpRange.WRAP, chosen("TT-ISA calls it undefined; wrapping is what the 8-bit variants do")),
+    l1_fp16_underflow_saturates=(True, _ttsim("an FP16 sum with negative biased exponent becomes 0x7FFF")),
+    src_a_row_step=(16, _ttsim("a multiple of 16; TT-ISA MVMUL masks with 0x38")),
 )
 """The reference: Wormhole as ttsim v1.10.0 computes it, its renormalisation bug included."""
 
-WORMHOLE_FIXED = Preset(
-    name="tensix_wormhole_fixed",
-    numerics=replace(WORMHOLE.numerics, minus_one_quirk=False),
-    sources=_SOURCES
-    | {"minus_one_quirk": Source(kind="measured", where="tt-metal #38306: the next chip, Blackhole, has no such bug")},
+WORMHOLE_FIXED = WORMHOLE.variant(
+    "tensix_wormhole_fixed",
+    minus_one_quirk=(False, measured("tt-metal #38306: the next chip, Blackhole, has no such bug")),
 )
 """The same without the renormalisation bug."""
 
-WORMHOLE_DOCUMENTED = Preset(
-    name="tensix_wormhole_documented",
-    numerics=replace(WORMHOLE.numerics, masking=Masking.SRCA_STYLE, src_a_row_step=8),
-    sources=_SOURCES
-    | {
-        "masking": Source(kind="documented", where="TT-ISA MVMUL: both sources are read by SrcA's style"),
-        "src_a_row_step": Source(kind="documented", where="TT-ISA MVMUL: the start row is masked with 0x38"),
-    },
+WORMHOLE_DOCUMENTED = WORMHOLE.variant(
+    "tensix_wormhole_documented",
+    masking=(Masking.SRCA_STYLE, documented("TT-ISA MVMUL: both sources are read by SrcA's style")),
+    src_a_row_step=(8, documented("TT-ISA MVMUL: the start row is masked with 0x38")),
 )
 """The same where the vendor's documents contradict the simulator."""
 
-PRESETS = {preset.name: preset for preset in (WORMHOLE, WORMHOLE_FIXED, WORMHOLE_DOCUMENTED)}
+PRESETS = {each.name: each for each in (WORMHOLE, WORMHOLE_FIXED, WORMHOLE_DOCUMENTED)}
 """Presets by the names that the command line takes."""
 
-CHOICES = (
-    Choice(
-        statement="Stochastic rounding is left out",
-        source=_chosen("TT-ISA says it is biased by a hardware bug, and no public model computes it"),
-    ),
-    Choice(
-        statement="DOTPV computes what MVMUL computes",
-        source=Source(kind="documented", where="TT-ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"),
-    ),
-    Choice(
-        statement="FP16A_FORCE is style FP16 with 16-bit Dst",
-        source=Source(kind="documented", where="TT-ISA MVMUL; ttsim does not run it"),
-    ),
-    Choice(
-        statement="Formats with 5-bit and 8-bit exponents do not mix in one instruction",
-        source=_chosen("ttsim refuses it; TT-ISA reads SrcB's bits by SrcA's style"),
-    ),
-    Choice(
-        statement="FP8 is e5m2",
-        source=Source(
-            kind="documented", where="TT-ISA Packers/FormatConversion, tt-metal and ttsim; TT-ISA SrcASrcB contradicts"
+CHOICES = tuple(
+    Choice(statement=statement, source=source)
+    for statement, source in {
+        "Stochastic rounding is left out": chosen(
+            "TT-ISA says it is biased by a hardware bug, and no public model computes it"
         ),
-    ),
-    Choice(
-        statement="ELWADD and ELWSUB run in fidelity phase 0 only",
-        source=_chosen("TT-ISA divides by 32 and 128 in other phases, ttsim refuses them"),
-    ),
-    Choice(
-        statement="GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst is left out but for argmax",
-        source=Source(
-            kind="documented", where="TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
+        "DOTPV computes what MVMUL computes": documented(
+            "TT-ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"
         ),
-    ),
-    Choice(
-        statement="The integer zero-exponent rule holds for element-wise operations too",
-        source=_chosen("by analogy with MVMUL"),
-    ),
-    Choice(
-        statement="BF16 accumulation in L1 reads every NaN as 1.m * 2**128 unless the other side is infinite; FP16 accumulation reads a zero exponent as zero",
-        source=_chosen(
+        "FP16A_FORCE is style FP16 with 16-bit Dst": documented("TT-ISA MVMUL; ttsim does not run it"),
+        "Formats with 5-bit and 8-bit exponents do not mix in one instruction": chosen(
+            "ttsim refuses it; TT-ISA reads SrcB's bits by SrcA's style"
+        ),
+        "FP8 is e5m2": documented("TT-ISA Packers/FormatConversion, tt-metal and ttsim; TT-ISA SrcASrcB contradicts"),
+        "ELWADD and ELWSUB run in fidelity phase 0 only": chosen(
+            "TT-ISA divides by 32 and 128 in other phases, ttsim refuses them"
+        ),
+        "GMPOOL takes the exponent of one SrcB row; FP16 with 32-bit Dst is left out but for argmax": documented(
+            "TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
+        ),
+        "The integer zero-exponent rule holds for element-wise operations too": chosen("by analogy with MVMUL"),
+        "BF16 accumulation in L1 reads every NaN as 1.m * 2**128 unless the other side is infinite; FP16 accumulation reads a zero exponent as zero": chosen(
             "ttsim decides NaN plus finite and normal FP16 numbers; its rule is carried on to NaN plus NaN and to denormals"
         ),
-    ),
-    Choice(
-        statement="FP16 denormals are flushed before they are rounded to 6 fraction bits in the packer",
-        source=_chosen("as ttsim does with BF16 denormals"),
-    ),
-    Choice(
-        statement="FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign",
-        source=Source(
-            kind="documented",
-            where="TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen",
+        "FP16 denormals are flushed before they are rounded to 6 fraction bits in the packer": chosen(
+            "as ttsim does with BF16 denormals"
         ),
-    ),
-    Choice(
-        statement="A word that GMPOOL's argmax returns with FP16 has the FP16 number in its upper half, in the order of a 16-bit Dst",
-        source=_chosen("TT-ISA GMPOOL gives the physical order, for which a 32-bit Dst has no logical one"),
-    ),
-    Choice(
-        statement="The packers' edge mask writes minus infinity as 0xFF800000 or, with 5 exponent bits, as all ones",
-        source=_chosen("TT-ISA EdgeMasking says infinity; FP16's is all ones"),
-    ),
-    Choice(
-        statement="The shift from INT32 to INT8 rounds as every rounding of the packers does, ties away from zero",
-        source=_chosen("TT-ISA says that the shifted-out bits are used for rounding; ttsim refuses shifts"),
-    ),
-    Choice(
-        statement="A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign",
-        source=_ttsim("the sign is set only when the datum's own magnitude is not zero"),
-    ),
+        "FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign": documented(
+            "TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen"
+        ),
+        "A word that GMPOOL's argmax returns with FP16 has the FP16 number in its upper half, in the order of a 16-bit Dst": chosen(
+            "TT-ISA GMPOOL gives the physical order, for which a 32-bit Dst has no logical one"
+        ),
+        "The packers' edge mask writes minus infinity as 0xFF800000 or, with 5 exponent bits, as all ones": chosen(
+            "TT-ISA EdgeMasking says infinity; FP16's is all ones"
+        ),
+        "The shift from INT32 to INT8 rounds as every rounding of the packers does, ties away from zero": chosen(
+            "TT-ISA says that the shifted-out bits are used for rounding; ttsim refuses shifts"
+        ),
+        "A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign": _ttsim(
+            "the sign is set only when the datum's own magnitude is not zero"
+        ),
+    }.items()
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

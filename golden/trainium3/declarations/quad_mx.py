@@ -5,13 +5,12 @@ and ``nki.isa.quantize_mx`` reference pages, NKI 0.3 to 0.5 (here ISA); "NeuronC
 Microscaling Formats (MX) 1.0 (here OCP MX); "MXFP matmul" deep dive with its published device log (here DD).
 """
 
-from dataclasses import replace
 from enum import Enum, IntFlag
 
 from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32
-from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Choice, Source
+from bitpath.golden.formats.sources import Choice, chosen, documented, inferred
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
 
 X4 = 4
@@ -49,124 +48,92 @@ class AccumulateFlag(IntFlag):
     FIRST_ACCUMULATE = 4
 
 
-def _chosen(where: str) -> Source:
-    return Source(kind="chosen", where=where)
-
-
-_EXACT_SOURCES = {
-    "terms": Source(
-        kind="documented", where="ARCH3, Quad-MXFP8/MXFP4: four pairs multiplied and summed per PE and cycle"
+TRAINIUM3_QUAD_MX = preset(
+    "trainium3_quad_mx",
+    DotNumerics,
+    terms=(X4, documented("ARCH3, Quad-MXFP8/MXFP4: four pairs multiplied and summed per PE and cycle")),
+    element_formats=(
+        (E4M3FN, E5M2),
+        documented(
+            "ISA nc_matmul_mx: e4m3fn and e5m2, each operand by itself; e2m1 is mapped to FP8 before the PE (NC4)"
+        ),
     ),
-    "element_formats": Source(
-        kind="documented",
-        where="ISA nc_matmul_mx: e4m3fn and e5m2, each operand by itself; e2m1 is mapped to FP8 before the PE (NC4)",
+    scale_format=(E8M0, documented("ISA nc_matmul_mx: E8M0 scales as uint8")),
+    accumulator=(FP32, documented("ARCH3, BF16 Matmul Results: accumulation within the array is FP32")),
+    align_fraction_bits=(
+        None,
+        chosen("ARCH3 states FP32 accumulation and no truncation; one of 72 values in DD's log hints at one"),
     ),
-    "scale_format": Source(kind="documented", where="ISA nc_matmul_mx: E8M0 scales as uint8"),
-    "accumulator": Source(kind="documented", where="ARCH3, BF16 Matmul Results: accumulation within the array is FP32"),
-    "align_fraction_bits": _chosen(
-        "ARCH3 states FP32 accumulation and no truncation; one of 72 values in DD's log hints at one"
+    align_rounding=(Rounding.RTZ, chosen("no effect on an exact sum")),
+    accumulator_rounding=(
+        Rounding.RNE,
+        inferred("DD's device log: 71 of 72 values equal the round-to-nearest-even golden"),
     ),
-    "align_rounding": _chosen("no effect on an exact sum"),
-    "accumulator_rounding": Source(
-        kind="inferred", where="DD's device log: 71 of 72 values equal the round-to-nearest-even golden"
+    element_subnormals=(
+        True,
+        documented("OCP MX 5.3 requires FP8 and FP4 subnormals; the vendor's goldens honour them"),
     ),
-    "element_subnormals": Source(
-        kind="documented", where="OCP MX 5.3 requires FP8 and FP4 subnormals; the vendor's goldens honour them"
-    ),
-    "accumulator_subnormals": _chosen("no document speaks of flushing FP32 subnormals"),
-    "scale_nan": Source(kind="documented", where="OCP MX 5.4: E8M0 255 is NaN; the vendor's golden computes infinity"),
-    "overflow_to_infinity": _chosen("IEEE 754 round to nearest; no document says"),
-}
-
-TRAINIUM3_QUAD_MX = Preset(
-    name="trainium3_quad_mx",
-    numerics=DotNumerics(
-        terms=X4,
-        element_formats=(E4M3FN, E5M2),
-        scale_format=E8M0,
-        accumulator=FP32,
-        align_fraction_bits=None,
-        align_rounding=Rounding.RTZ,
-        accumulator_rounding=Rounding.RNE,
-        element_subnormals=True,
-        accumulator_subnormals=True,
-        scale_nan=ScaleNan.NAN,
-        overflow_to_infinity=True,
-    ),
-    sources=_EXACT_SOURCES,
+    accumulator_subnormals=(True, chosen("no document speaks of flushing FP32 subnormals")),
+    scale_nan=(ScaleNan.NAN, documented("OCP MX 5.4: E8M0 255 is NaN; the vendor's golden computes infinity")),
+    overflow_to_infinity=(True, chosen("IEEE 754 round to nearest; no document says")),
 )
 """The reference: four exact products, scaled, added to the partial sum with one rounding to FP32."""
 
-TRAINIUM3_QUAD_MX_ALIGNED = Preset(
-    name="trainium3_quad_mx_aligned",
-    numerics=replace(
-        TRAINIUM3_QUAD_MX.numerics,
-        align_fraction_bits=16,
-        align_rounding=Rounding.RTZ,
-        accumulator_rounding=Rounding.RTZ,
+TRAINIUM3_QUAD_MX_ALIGNED = TRAINIUM3_QUAD_MX.variant(
+    "trainium3_quad_mx_aligned",
+    align_fraction_bits=(
+        16,
+        inferred(
+            "DD's device log: of the five-term alignments 14 to 18 bits, 16 makes its one odd value likeliest (p = 0.36)"
+        ),
     ),
-    sources=_EXACT_SOURCES
-    | {
-        "align_fraction_bits": Source(
-            kind="inferred",
-            where="DD's device log: of the five-term alignments 14 to 18 bits, 16 makes its one odd value likeliest (p = 0.36)",
-        ),
-        "align_rounding": _chosen(
-            "truncation is the cheapest hardware, and what other vendors' tensor cores are measured to do"
-        ),
-        "accumulator_rounding": _chosen("truncation, as for the alignment"),
-    },
+    align_rounding=(
+        Rounding.RTZ,
+        chosen("truncation is the cheapest hardware, and what other vendors' tensor cores are measured to do"),
+    ),
+    accumulator_rounding=(Rounding.RTZ, chosen("truncation, as for the alignment")),
 )
 """For hardware study: the five terms aligned to the largest exponent, truncated, summed, truncated."""
 
-TRAINIUM3_QUAD_MX_E4M3 = Preset(
-    name="trainium3_quad_mx_e4m3",
-    numerics=replace(TRAINIUM3_QUAD_MX.numerics, element_formats=(E4M3FN,)),
-    sources=_EXACT_SOURCES
-    | {
-        "element_formats": _chosen(
-            "e4m3fn alone, and e2m1 through the map; the machine takes e5m2 too (ISA nc_matmul_mx)"
-        )
-    },
+TRAINIUM3_QUAD_MX_E4M3 = TRAINIUM3_QUAD_MX.variant(
+    "trainium3_quad_mx_e4m3",
+    element_formats=(
+        (E4M3FN,),
+        chosen("e4m3fn alone, and e2m1 through the map; the machine takes e5m2 too (ISA nc_matmul_mx)"),
+    ),
 )
 """For hardware study: the reference for operands that are never E5M2, whose range makes the exact sum twice as wide."""
 
-PRESETS = {preset.name: preset for preset in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3)}
+PRESETS = {each.name: each for each in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3)}
 """Presets by the names that the command line takes."""
 
-
-CHOICES = (
-    Choice(
-        statement="Rows are added in order 0 to P-1, starting from +0; each row tile starts anew",
-        source=Source(kind="inferred", where="ARCH3 figures: results flow down a column into PSUM"),
-    ),
-    Choice(
-        statement="NaN results are 0x7FC00000; 0 * infinity and infinity - infinity are NaN",
-        source=_chosen("IEEE 754; documents say only that NaN and infinity propagate"),
-    ),
-    Choice(
-        statement="A zero sum is -0 where every term and the partial sum are -0, else +0",
-        source=_chosen("IEEE 754 rule for round to nearest"),
-    ),
-    Choice(
-        statement="PSUM adds in FP32 with RNE; a BF16 result is rounded a second time, just before the write",
-        source=Source(kind="documented", where="ARCH3, BF16 Matmul Results in PSUM"),
-    ),
-    Choice(
-        statement="Stochastic rounding adds 16 given bits below the BF16 fraction and truncates; infinity and NaN pass",
-        source=_chosen("ARCH3 names the mode, nothing describes it"),
-    ),
-    Choice(
-        statement="psum_accumulate_flag overwrites where bit 0 is set and bit 2 is not; bit 1 has no effect on values",
-        source=Source(kind="inferred", where="ISA nc_matmul_mx, NKI 0.3: the three bits' descriptions"),
-    ),
-    Choice(
-        statement="quantize_mx stores max(E - offset, 0) and divides by what it stored, so tiny blocks underflow gradually",
-        source=_chosen("the vendor's goldens disagree below the range; this is the consistent reading"),
-    ),
-    Choice(
-        statement="quantize_mx rounds elements RNE and saturates to the largest finite code, infinity too; NaN becomes +NaN",
-        source=Source(kind="inferred", where="the vendor's CPU golden"),
-    ),
+CHOICES = tuple(
+    Choice(statement=statement, source=source)
+    for statement, source in {
+        "Rows are added in order 0 to P-1, starting from +0; each row tile starts anew": inferred(
+            "ARCH3 figures: results flow down a column into PSUM"
+        ),
+        "NaN results are 0x7FC00000; 0 * infinity and infinity - infinity are NaN": chosen(
+            "IEEE 754; documents say only that NaN and infinity propagate"
+        ),
+        "A zero sum is -0 where every term and the partial sum are -0, else +0": chosen(
+            "IEEE 754 rule for round to nearest"
+        ),
+        "PSUM adds in FP32 with RNE; a BF16 result is rounded a second time, just before the write": documented(
+            "ARCH3, BF16 Matmul Results in PSUM"
+        ),
+        "Stochastic rounding adds 16 given bits below the BF16 fraction and truncates; infinity and NaN pass": chosen(
+            "ARCH3 names the mode, nothing describes it"
+        ),
+        "psum_accumulate_flag overwrites where bit 0 is set and bit 2 is not; bit 1 has no effect on values": inferred(
+            "ISA nc_matmul_mx, NKI 0.3: the three bits' descriptions"
+        ),
+        "quantize_mx stores max(E - offset, 0) and divides by what it stored, so tiny blocks underflow gradually": chosen(
+            "the vendor's goldens disagree below the range; this is the consistent reading"
+        ),
+        "quantize_mx rounds elements RNE and saturates to the largest finite code, infinity too; NaN becomes +NaN": inferred(
+            "the vendor's CPU golden"
+        ),
+    }.items()
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

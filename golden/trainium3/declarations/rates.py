@@ -7,8 +7,8 @@ Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bitpath.golden.formats.presets import Preset
-from bitpath.golden.formats.sources import Source
+from bitpath.golden.formats.presets import preset
+from bitpath.golden.formats.sources import chosen, documented, inferred
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,70 +39,34 @@ class FlowRates:
     broadcast_cycles: Fraction
 
 
-def _documented(where: str) -> Source:
-    return Source(kind="documented", where=where)
-
-
-def _inferred(where: str) -> Source:
-    return Source(kind="inferred", where=where)
-
-
-_TENSOR_SOURCES = {
-    "scalar_ghz": _documented("ARCH2, ARCH3: 1.2 GHz"),
-    "tensor_ghz": _inferred("ARCH2, ARCH3: the peak rates in FP8 and BF16 are those of 128 x 128 PEs at 2.4 GHz"),
-    "broadcast_cycles": _documented("the NKI cost model: a matmul takes a cycle for each column of its moving operand"),
-}
-TRAINIUM2 = Preset(
-    name="trainium2_rates",
-    numerics=FlowRates(
-        vector_ghz=0.96,
-        scalar_ghz=1.2,
-        tensor_ghz=2.4,
-        dma_gb_per_s=362,
-        cores=2,
-        square_cycles=Fraction(1),
-        multiply_cycles=Fraction(2),
-        maximum_cycles=Fraction(1),
-        quantize_cycles=Fraction(1),
-        broadcast_cycles=Fraction(1),
+TRAINIUM2 = preset(
+    "trainium2_rates",
+    FlowRates,
+    vector_ghz=(0.96, documented("ARCH2: 0.96 GHz")),
+    scalar_ghz=(1.2, documented("ARCH2, ARCH3: 1.2 GHz")),
+    tensor_ghz=(2.4, inferred("ARCH2, ARCH3: the peak rates in FP8 and BF16 are those of 128 x 128 PEs at 2.4 GHz")),
+    dma_gb_per_s=(362, inferred("ARCH2: the HBM's 2.9 TB/s, shared by eight cores")),
+    cores=(2, documented("SPEC, Performance Targets: LNC=2")),
+    square_cycles=(Fraction(1), documented("ARCH2: ScalarE, an element of each of 128 partitions a cycle")),
+    multiply_cycles=(Fraction(2), inferred("two tensor operands, one of them FP32 in PSUM, at an operand a cycle")),
+    maximum_cycles=(Fraction(1), inferred("an element a cycle")),
+    quantize_cycles=(Fraction(1), inferred("an element a cycle")),
+    broadcast_cycles=(
+        Fraction(1),
+        documented("the NKI cost model: a matmul takes a cycle for each column of its moving operand"),
     ),
-    sources=_TENSOR_SOURCES
-    | {
-        "vector_ghz": _documented("ARCH2: 0.96 GHz"),
-        "dma_gb_per_s": _inferred("ARCH2: the HBM's 2.9 TB/s, shared by eight cores"),
-        "cores": _documented("SPEC, Performance Targets: LNC=2"),
-        "square_cycles": _documented("ARCH2: ScalarE, an element of each of 128 partitions a cycle"),
-        "multiply_cycles": _inferred("two tensor operands, one of them FP32 in PSUM, at an operand a cycle"),
-        "maximum_cycles": _inferred("an element a cycle"),
-        "quantize_cycles": _inferred("an element a cycle"),
-    },
 )
 """The machine of SPEC's performance targets."""
 
-TRAINIUM3 = Preset(
-    name="trainium3_rates",
-    numerics=FlowRates(
-        vector_ghz=1.2,
-        scalar_ghz=1.2,
-        tensor_ghz=2.4,
-        dma_gb_per_s=587.5,
-        cores=2,
-        square_cycles=Fraction(1),
-        multiply_cycles=Fraction(1, 2),
-        maximum_cycles=Fraction(1, 4),
-        quantize_cycles=Fraction(1, 4),
-        broadcast_cycles=Fraction(1),
-    ),
-    sources=_TENSOR_SOURCES
-    | {
-        "vector_ghz": _documented("ARCH3: 1.2 GHz"),
-        "dma_gb_per_s": _inferred("ARCH3: the HBM's 4.7 TB/s, shared by eight cores"),
-        "cores": Source(kind="chosen", where="as in SPEC's targets"),
-        "square_cycles": _documented("ARCH3: ScalarE, 128 elements a cycle where one is FP32"),
-        "multiply_cycles": _documented("ARCH3: VectorE, 256 elements a cycle where one is FP32"),
-        "maximum_cycles": _documented("ARCH3: VectorE, 512 elements of 16 or 8 bits a cycle"),
-        "quantize_cycles": _documented("ARCH3: VectorE, 512 elements of 16 or 8 bits a cycle"),
-    },
+TRAINIUM3 = TRAINIUM2.variant(
+    "trainium3_rates",
+    vector_ghz=(1.2, documented("ARCH3: 1.2 GHz")),
+    dma_gb_per_s=(587.5, inferred("ARCH3: the HBM's 4.7 TB/s, shared by eight cores")),
+    cores=(2, chosen("as in SPEC's targets")),
+    square_cycles=(Fraction(1), documented("ARCH3: ScalarE, 128 elements a cycle where one is FP32")),
+    multiply_cycles=(Fraction(1, 2), documented("ARCH3: VectorE, 256 elements a cycle where one is FP32")),
+    maximum_cycles=(Fraction(1, 4), documented("ARCH3: VectorE, 512 elements of 16 or 8 bits a cycle")),
+    quantize_cycles=(Fraction(1, 4), documented("ARCH3: VectorE, 512 elements of 16 or 8 bits a cycle")),
 )
 """The same kernel at Trainium3's documented rates, for which no target is published."""
 

@@ -10,9 +10,9 @@ from enum import Enum
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
-from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Choice, Source
+from bitpath.golden.formats.sources import Choice, chosen, documented, inferred
 
 MAX_BATCH = 2
 """Largest B of a [B, S, H] input of RMSNorm-Quant."""
@@ -80,42 +80,24 @@ class RmsNormQuantNumerics:
     root_rounding: Rounding
 
 
-def _documented(where: str) -> Source:
-    return Source(kind="documented", where=where)
-
-
-def _inferred(where: str) -> Source:
-    return Source(kind="inferred", where=where)
-
-
-def _chosen(where: str) -> Source:
-    return Source(kind="chosen", where=where)
-
-
-TRAINIUM3_RMSNORM_QUANT = Preset(
-    name="trainium3_rmsnorm_quant",
-    numerics=RmsNormQuantNumerics(
-        compute=BF16,
-        statistics=FP32,
-        output=E4M3,
-        output_range=240,
-        min_dequant_scale=Fraction(1, 10**6),
-        eps=Fraction(1, 10**6),
-        eps_placement=EpsPlacement.KERNEL,
-        sum_order=SumOrder.SERIAL,
-        root_rounding=Rounding.RNE,
+TRAINIUM3_RMSNORM_QUANT = preset(
+    "trainium3_rmsnorm_quant",
+    RmsNormQuantNumerics,
+    compute=(BF16, documented("RQ's constants: BF16 tiles, the one with eps too")),
+    statistics=(FP32, documented("ISA: engines compute in FP32; RQ's constants for the scales")),
+    output=(E4M3, documented("SPEC: float8_e4m3; that it is the IEEE-like one follows from the range 240")),
+    output_range=(240, documented("SPEC, Quantization")),
+    min_dequant_scale=(Fraction(1, 10**6), documented("RQ's constants; absent from both of the vendor's goldens")),
+    eps=(Fraction(1, 10**6), documented("RQ: the default")),
+    eps_placement=(
+        EpsPlacement.KERNEL,
+        documented("SPEC's formula and RQ; SPEC's CPU golden and RQ's test add eps to the root"),
     ),
-    sources={
-        "compute": _documented("RQ's constants: BF16 tiles, the one with eps too"),
-        "statistics": _documented("ISA: engines compute in FP32; RQ's constants for the scales"),
-        "output": _documented("SPEC: float8_e4m3; that it is the IEEE-like one follows from the range 240"),
-        "output_range": _documented("SPEC, Quantization"),
-        "min_dequant_scale": _documented("RQ's constants; absent from both of the vendor's goldens"),
-        "eps": _documented("RQ: the default"),
-        "eps_placement": _documented("SPEC's formula and RQ; SPEC's CPU golden and RQ's test add eps to the root"),
-        "sum_order": _inferred("ISA activation_reduce: its pseudo code adds element after element"),
-        "root_rounding": _chosen("ISA gives accuracies in words only; one rounding is the result that needs no table"),
-    },
+    sum_order=(SumOrder.SERIAL, inferred("ISA activation_reduce: its pseudo code adds element after element")),
+    root_rounding=(
+        Rounding.RNE,
+        chosen("ISA gives accuracies in words only; one rounding is the result that needs no table"),
+    ),
 )
 """The kernel's instruction sequence in BF16, with FP32 statistics."""
 
@@ -142,24 +124,18 @@ class MatmulNumerics:
     tf32_rounding: Rounding
 
 
-TRAINIUM3_MATMUL = Preset(
-    name="trainium3_matmul",
-    numerics=MatmulNumerics(
-        narrow_formats=(E4M3, E4M3FN, E5M2, E3M4, BF16, FP16),
-        wide_formats=(TF32, FP32),
-        accumulator=FP32,
-        product_rounding=None,
-        accumulator_rounding=Rounding.RNE,
-        tf32_rounding=Rounding.RNE,
+TRAINIUM3_MATMUL = preset(
+    "trainium3_matmul",
+    MatmulNumerics,
+    narrow_formats=(
+        (E4M3, E4M3FN, E5M2, E3M4, BF16, FP16),
+        documented("ISA nc_matmul: they mix, but for float8_e4m3 with float8_e4m3fn"),
     ),
-    sources={
-        "narrow_formats": _documented("ISA nc_matmul: they mix, but for float8_e4m3 with float8_e4m3fn"),
-        "wide_formats": _documented("ISA nc_matmul: FP32 and TF32 mix only with each other"),
-        "accumulator": _documented("ARCH3, BF16 Matmul Results: accumulation within the array is FP32"),
-        "product_rounding": _chosen("as for the MX modes: one rounding for product and sum"),
-        "accumulator_rounding": _inferred("the device log of the MX modes"),
-        "tf32_rounding": _chosen("no document says whether FP32 is rounded or truncated to TF32"),
-    },
+    wide_formats=((TF32, FP32), documented("ISA nc_matmul: FP32 and TF32 mix only with each other")),
+    accumulator=(FP32, documented("ARCH3, BF16 Matmul Results: accumulation within the array is FP32")),
+    product_rounding=(None, chosen("as for the MX modes: one rounding for product and sum")),
+    accumulator_rounding=(Rounding.RNE, inferred("the device log of the MX modes")),
+    tf32_rounding=(Rounding.RNE, chosen("no document says whether FP32 is rounded or truncated to TF32")),
 )
 """One exact product, added to the partial sum with one rounding to FP32."""
 
@@ -194,19 +170,15 @@ class ExponentialNumerics:
     sum_before_cast: bool
 
 
-TRAINIUM3_EXPONENTIAL = Preset(
-    name="trainium3_exponential",
-    numerics=ExponentialNumerics(
-        fraction_bits=32, table_bits=8, log2e_bits=38, power_bits=51, result=FP32, sum_before_cast=True
-    ),
-    sources={
-        "fraction_bits": _chosen("errors well below an FP32 half ulp: no document states the accuracy"),
-        "table_bits": _chosen("so that a polynomial of degree two suffices"),
-        "log2e_bits": _chosen("so that the largest argument that does not overflow loses no accuracy"),
-        "power_bits": _chosen("the fewest with which every result is that of the exact product"),
-        "result": _documented("ISA exponential: FP32 internally"),
-        "sum_before_cast": _chosen("ISA's pseudo code adds dst and does not say whether before or after its rounding"),
-    },
+TRAINIUM3_EXPONENTIAL = preset(
+    "trainium3_exponential",
+    ExponentialNumerics,
+    fraction_bits=(32, chosen("errors well below an FP32 half ulp: no document states the accuracy")),
+    table_bits=(8, chosen("so that a polynomial of degree two suffices")),
+    log2e_bits=(38, chosen("so that the largest argument that does not overflow loses no accuracy")),
+    power_bits=(51, chosen("the fewest with which every result is that of the exact product")),
+    result=(FP32, documented("ISA exponential: FP32 internally")),
+    sum_before_cast=(True, chosen("ISA's pseudo code adds dst and does not say whether before or after its rounding")),
 )
 """A table of 256 powers and a polynomial of degree two: within 0.6 ulp of FP32."""
 
@@ -217,57 +189,48 @@ XORWOW_WORDS = 6
 XORWOW_INCREMENT = 362437
 """Increment of d for every number (Marsaglia 2003)."""
 
-PRESETS = {preset.name: preset for preset in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
+PRESETS = {each.name: each for each in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
 """Presets by name. They are of three numerics dataclasses."""
 
-CHOICES = (
-    Choice(
-        statement="Engines keep FP32 subnormals; NaN is 0x7FC00000, and 0x7F in float8_e4m3; casts do not saturate",
-        source=_chosen("IEEE 754; ISA range_select says that FP32's minimum becomes -infinity on a cast down"),
-    ),
-    Choice(
-        statement="Maximum and minimum are NaN where an operand is, and order -0 below +0",
-        source=_chosen("IEEE 754-2019 maximum and minimum; no document says"),
-    ),
-    Choice(
-        statement="Activation rounds scale times data, then the sum with bias, which turns -0 into +0 where it is zero",
-        source=Source(kind="inferred", where="ISA activation: func(data * scale + bias), in FP32"),
-    ),
-    Choice(
-        statement="ScalarE's exp is VectorE's exponential with a maximum of 0",
-        source=_chosen("ISA's valid ranges speak of piecewise polynomials, whose coefficients are not public"),
-    ),
-    Choice(
-        statement="Gamma goes through a matmul by ones onto a partial sum of +0, so that its -0 becomes +0",
-        source=Source(kind="inferred", where="RQ: nc_matmul of ones and gamma, depth 1"),
-    ),
-    Choice(
-        statement="Static quantisation computes x * q + 0, so that -0 becomes +0; it ignores lower_bound",
-        source=_documented("RQ: tensor_scalar multiply, add"),
-    ),
-    Choice(
-        statement="Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards",
-        source=_chosen("so that sharding changes no byte; in RQ it is the partition that the row lies in"),
-    ),
-    Choice(
-        statement="Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale",
-        source=_chosen("what the declared operations give"),
-    ),
-    Choice(
-        statement="XORWOW's six words are x, y, z, w, v, d; element j of a request comes from state j mod 4",
-        source=_chosen("ARCH3 gives four states of six words per lane and no order"),
-    ),
-    Choice(
-        statement="An all-zero XORWOW state is taken as it is: only d moves, by 362437 a number",
-        source=_chosen("Marsaglia excludes it; no document says what the machine does"),
-    ),
-    Choice(
-        statement="Column c of a stochastically rounded PSUM write takes half-word c mod 8 of XORWOW lane c div 8, low half first",
-        source=_chosen("ARCH3 names the generator's use for rounding, nothing describes it"),
-    ),
-    Choice(
-        statement="rand2 is min + (max - min) * (number >> 8) * 2**-24, three operations rounded to FP32",
-        source=_chosen("ISA rand2: uniform between min and max; the map is not described"),
-    ),
+CHOICES = tuple(
+    Choice(statement=statement, source=source)
+    for statement, source in {
+        "Engines keep FP32 subnormals; NaN is 0x7FC00000, and 0x7F in float8_e4m3; casts do not saturate": chosen(
+            "IEEE 754; ISA range_select says that FP32's minimum becomes -infinity on a cast down"
+        ),
+        "Maximum and minimum are NaN where an operand is, and order -0 below +0": chosen(
+            "IEEE 754-2019 maximum and minimum; no document says"
+        ),
+        "Activation rounds scale times data, then the sum with bias, which turns -0 into +0 where it is zero": inferred(
+            "ISA activation: func(data * scale + bias), in FP32"
+        ),
+        "ScalarE's exp is VectorE's exponential with a maximum of 0": chosen(
+            "ISA's valid ranges speak of piecewise polynomials, whose coefficients are not public"
+        ),
+        "Gamma goes through a matmul by ones onto a partial sum of +0, so that its -0 becomes +0": inferred(
+            "RQ: nc_matmul of ones and gamma, depth 1"
+        ),
+        "Static quantisation computes x * q + 0, so that -0 becomes +0; it ignores lower_bound": documented(
+            "RQ: tensor_scalar multiply, add"
+        ),
+        "Row r of the collapsed input takes the static scale of partition r mod 128, whatever the shards": chosen(
+            "so that sharding changes no byte; in RQ it is the partition that the row lies in"
+        ),
+        "Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale": chosen(
+            "what the declared operations give"
+        ),
+        "XORWOW's six words are x, y, z, w, v, d; element j of a request comes from state j mod 4": chosen(
+            "ARCH3 gives four states of six words per lane and no order"
+        ),
+        "An all-zero XORWOW state is taken as it is: only d moves, by 362437 a number": chosen(
+            "Marsaglia excludes it; no document says what the machine does"
+        ),
+        "Column c of a stochastically rounded PSUM write takes half-word c mod 8 of XORWOW lane c div 8, low half first": chosen(
+            "ARCH3 names the generator's use for rounding, nothing describes it"
+        ),
+        "rand2 is min + (max - min) * (number >> 8) * 2**-24, three operations rounded to FP32": chosen(
+            "ISA rand2: uniform between min and max; the map is not described"
+        ),
+    }.items()
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""
