@@ -56,10 +56,6 @@ class Mode:
     a_bits, b_bits : widths of integer operands; 0 for floats and MX.
     formats : formats of float operands, chosen separately for each.
     mx : formats of blocks; MX4 runs as MX6 or as MX9 by `AieNumerics.mx4_path`.
-    lanes, lane_bits : accumulator lanes.
-    macs_per_cycle : the table's multiply-accumulates a cycle.
-    depth : products of a lane that one instruction sums.
-    multipliers : 9-bit by 5-bit multipliers that a product takes.
     amode, bmode : fields of the control word.
     shapes : matrix shapes, dense and sparse; the first is the one that `matmul` uses.
     elementwise : (lanes, depth) of element-wise products.
@@ -72,16 +68,35 @@ class Mode:
     b_bits: int = 0
     formats: tuple[FloatFormat, ...] = ()
     mx: tuple[MxFormat, ...] = ()
-    lanes: int
-    lane_bits: int
-    macs_per_cycle: int
-    depth: int
-    multipliers: int
     amode: AMode
     bmode: int
     shapes: tuple[Shape, ...]
     elementwise: tuple[tuple[int, int], ...] = ()
     convolutions: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def lanes(self) -> int:
+        """Accumulator lanes."""
+        return self.shapes[0].m * self.shapes[0].n
+
+    @property
+    def lane_bits(self) -> int:
+        return 64 if self.amode is AMode.INT64 else 32
+
+    @property
+    def depth(self) -> int:
+        """Products of a lane that one instruction sums."""
+        return self.shapes[0].k
+
+    @property
+    def macs_per_cycle(self) -> int:
+        """The table's multiply-accumulates a cycle."""
+        return self.lanes * self.depth // TIMINGS[self.datapath].issue_interval
+
+    @property
+    def multipliers(self) -> int:
+        """9-bit by 5-bit multipliers that a product takes."""
+        return MULTIPLIERS // self.macs_per_cycle
 
     @property
     def sparse_shapes(self) -> tuple[Shape, ...]:
@@ -98,11 +113,6 @@ INT8 = Mode(
     datapath=Datapath.INTEGER,
     a_bits=8,
     b_bits=8,
-    lanes=64,
-    lane_bits=32,
-    macs_per_cycle=512,
-    depth=8,
-    multipliers=2,
     amode=AMode.INT32,
     bmode=0,
     shapes=(
@@ -119,11 +129,6 @@ INT16 = Mode(
     datapath=Datapath.INTEGER,
     a_bits=16,
     b_bits=16,
-    lanes=64,
-    lane_bits=32,
-    macs_per_cycle=128,
-    depth=2,
-    multipliers=8,
     amode=AMode.INT32,
     bmode=1,
     shapes=(Shape(m=8, k=2, n=8),),
@@ -134,11 +139,6 @@ INT16_64 = Mode(
     datapath=Datapath.INTEGER,
     a_bits=16,
     b_bits=16,
-    lanes=32,
-    lane_bits=64,
-    macs_per_cycle=128,
-    depth=4,
-    multipliers=8,
     amode=AMode.INT64,
     bmode=1,
     shapes=(Shape(m=4, k=4, n=8), Shape(m=4, k=8, n=8, transposed=True, sparse=True)),
@@ -150,11 +150,6 @@ INT32X16 = Mode(
     datapath=Datapath.INTEGER,
     a_bits=32,
     b_bits=16,
-    lanes=32,
-    lane_bits=64,
-    macs_per_cycle=64,
-    depth=2,
-    multipliers=16,
     amode=AMode.INT64,
     bmode=0,
     shapes=(Shape(m=4, k=2, n=8),),
@@ -163,11 +158,6 @@ FLOAT16 = Mode(
     name="float16",
     datapath=Datapath.FLOAT,
     formats=FLOAT16_FORMATS,
-    lanes=32,
-    lane_bits=32,
-    macs_per_cycle=256,
-    depth=8,
-    multipliers=4,
     amode=AMode.FP32,
     bmode=3,
     shapes=(Shape(m=4, k=8, n=8), Shape(m=4, k=16, n=8, transposed=True, sparse=True)),
@@ -177,11 +167,6 @@ FLOAT8 = Mode(
     name="float8",
     datapath=Datapath.FLOAT,
     formats=FLOAT8_FORMATS,
-    lanes=64,
-    lane_bits=32,
-    macs_per_cycle=512,
-    depth=8,
-    multipliers=2,
     amode=AMode.FP32,
     bmode=2,
     shapes=(Shape(m=8, k=8, n=8), Shape(m=4, k=16, n=16, transposed=True, sparse=True)),
@@ -190,11 +175,6 @@ MX6_MODE = Mode(
     name="mx6",
     datapath=Datapath.MX6,
     mx=(MX6, MX4),
-    lanes=64,
-    lane_bits=32,
-    macs_per_cycle=1024,
-    depth=16,
-    multipliers=1,
     amode=AMode.FP32,
     bmode=0,
     shapes=(Shape(m=4, k=16, n=16, transposed=True),),
@@ -203,11 +183,6 @@ MX9_MODE = Mode(
     name="mx9",
     datapath=Datapath.MX9,
     mx=(MX9, MX4),
-    lanes=64,
-    lane_bits=32,
-    macs_per_cycle=512,
-    depth=16,
-    multipliers=2,
     amode=AMode.FP32,
     bmode=1,
     shapes=(Shape(m=4, k=16, n=16, transposed=True),),
