@@ -1,10 +1,12 @@
 """The timing table and Table 7, recomputed from the cycle model."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2 as aie
-from bitpath.golden.aie_ml_v2.declarations.modes import FLAGS_AFTER_WRITE, INTEGER_MODES, MODES, TIMINGS, Datapath
+from bitpath.golden.aie_ml_v2.declarations.modes import FLAGS_AFTER_WRITE, MODES, MULTIPLIERS, TIMINGS, Datapath
 from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS
 
 TIMING_TABLE = {
@@ -14,15 +16,16 @@ TIMING_TABLE = {
     Datapath.FLOAT: ((1,), 4, 5, 5, 6, 7),
     Datapath.MX9: ((1, 2), 4, 4, 5, 6, 7),
 }
-MACS_PER_CYCLE = {
-    "int8": 512,
-    "int16": 128,
-    "int16_64": 128,
-    "int32x16": 64,
-    "float16": 256,
-    "float8": 512,
-    "mx6": 1024,
-    "mx9": 512,
+TABLE_7 = {
+    # lanes, bits a lane, multiply-accumulates a cycle, depth, datapath
+    "int8": (64, 32, 512, 8, Datapath.INTEGER),
+    "int16": (64, 32, 128, 2, Datapath.INTEGER),
+    "int16_64": (32, 64, 128, 4, Datapath.INTEGER),
+    "int32x16": (32, 64, 64, 2, Datapath.INTEGER),
+    "float16": (32, 32, 256, 8, Datapath.FLOAT),
+    "float8": (64, 32, 512, 8, Datapath.FLOAT),
+    "mx6": (64, 32, 1024, 16, Datapath.MX6),
+    "mx9": (64, 32, 512, 8, Datapath.MX9),
 }
 FORWARDING = {Datapath.INTEGER: 3, Datapath.MX6: 4, Datapath.FLOAT: 4, Datapath.MX9: 4}
 
@@ -41,22 +44,52 @@ def steady_rate(mode, accumulators):
 
 @pytest.mark.parametrize("kind", Datapath)
 def test_the_timing_table(kind):
-    steps = TIMINGS[kind]
-    row = (
-        *(steps.operand_reads, steps.accumulator_read, steps.post_add),
-        *(steps.compare, steps.accumulate, steps.write),
-    )
-    assert row == TIMING_TABLE[kind]
-    assert steps.forwarding == FORWARDING[kind]
+    assert astuple(TIMINGS[kind]) == TIMING_TABLE[kind]
+    assert TIMINGS[kind].forwarding == FORWARDING[kind]
     assert FLAGS_AFTER_WRITE == 1
 
 
+@pytest.mark.parametrize("name", MODES)
+def test_table_7(name):
+    """Lanes, bits a lane, multiply-accumulates a cycle, and the depth that follows: MX9's 16 take two cycles."""
+    mode, steps = MODES[name], aie.timing(name)
+    lanes, bits, macs, depth, datapath = TABLE_7[name]
+    assert (mode.lanes, mode.lane_bits, mode.macs_per_cycle, mode.datapath) == (lanes, bits, macs, datapath)
+    assert steps is TIMINGS[datapath]
+    assert mode.depth == depth * steps.issue_interval
+    assert aie.macs_per_cycle(name) == macs
+    assert mode.multipliers * macs == MULTIPLIERS
+    for shape in mode.shapes:
+        assert shape.m * shape.n <= 64
+        products = shape.k // (2 if shape.sparse else 1)
+        assert shape.m * shape.n * products == mode.lanes * mode.depth
+        is_mx = mode.datapath in (Datapath.MX6, Datapath.MX9)
+        assert not (shape.sparse and is_mx)
+        assert shape.transposed is (shape.sparse or is_mx)
+    for outputs, depth_each in mode.elementwise:
+        assert outputs * depth_each <= mode.lanes * mode.depth
+
+
 @pytest.mark.parametrize("mode", MODES)
-def test_macs_per_cycle_come_out_of_the_issue(mode):
-    """Enough accumulators give Table 7's figure; one accumulator, a product for each forwarding."""
-    assert steady_rate(mode, 4) == MACS_PER_CYCLE[mode]
-    each = MODES[mode].lanes * MODES[mode].depth
-    assert steady_rate(mode, 1) == each / FORWARDING[MODES[mode].datapath]
+def test_cycles_of_one_mode(mode):
+    """Alone, chained through one accumulator, and over enough accumulators not to wait, which gives Table 7's figure."""
+    *_, macs, _, kind = TABLE_7[mode]
+    (reads, *_, latency), forwarding = TIMING_TABLE[kind], FORWARDING[kind]
+    assert aie.total_cycles(chain(mode, 1, 1)) == latency
+    assert aie.issue_cycles(chain(mode, 3, 1)) == [0, forwarding, 2 * forwarding]
+    assert aie.issue_cycles(chain(mode, 6, 4)) == [len(reads) * i for i in range(6)]
+    assert steady_rate(mode, 4) == macs
+    assert steady_rate(mode, 1) == MODES[mode].lanes * MODES[mode].depth / forwarding
+
+
+def test_one_write_port():
+    """A float writes in its seventh cycle, an MX6 product in its sixth: an MX6 product issued one cycle later stalls."""
+    pair = [aie.MacInstruction(mode=mode, destination=i) for i, mode in enumerate(("float16", "mx6"))]
+    assert aie.issue_cycles(pair) == [0, 2]
+    assert aie.issue_cycles(pair[::-1]) == [0, 1]
+    after_mx9 = [aie.MacInstruction(mode=mode, destination=i) for i, mode in enumerate(("mx9", "mx6", "mx6"))]
+    assert aie.issue_cycles(after_mx9) == [0, 2, 3]
+    assert aie.total_cycles([]) == 0
 
 
 @pytest.mark.parametrize("first", MODES)
@@ -96,12 +129,6 @@ def test_cycles_of_the_layer(fmt, instructions, cycles):
 
 def test_the_path_of_mx4_halves_its_rate():
     """The contradiction of manual and compiler: 1024 a cycle as MX6, 512 as MX9."""
-    rates = [
-        steady_rate(aie.mx_mode("mx4", PRESETS[name].numerics).name, 4)
-        for name in ("aie_ml_v2", "aie_ml_v2_documented")
-    ]
-    assert rates == [1024, 512]
-
-
-def test_integers_have_no_exponents_to_compare():
-    assert all(aie.timing(name).compare is None for name in INTEGER_MODES)
+    assert aie.mx_mode("mx4") is MODES["mx6"]
+    assert aie.mx_mode("mx4", PRESETS["aie_ml_v2_documented"].numerics) is MODES["mx9"]
+    assert [aie.mx_mode(fmt).name for fmt in ("mx9", "mx6")] == ["mx9", "mx6"]

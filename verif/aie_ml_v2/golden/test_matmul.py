@@ -1,4 +1,4 @@
-"""Matrices on native products, Table 7, and the cycles of the pipeline."""
+"""Matrices on native products."""
 
 import numpy as np
 import pytest
@@ -6,16 +6,7 @@ import pytest
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
-from bitpath.golden.aie_ml_v2.declarations.modes import (
-    CONTROL_REGISTERS,
-    CONTROL_WORD,
-    INTEGER_MODES,
-    MODES,
-    MULTIPLIERS,
-    TIMINGS,
-    VARIANTS,
-    Datapath,
-)
+from bitpath.golden.aie_ml_v2.declarations.modes import CONTROL_REGISTERS, CONTROL_WORD, INTEGER_MODES, VARIANTS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
 from bitpath.golden.arrays.codec import codes_of
@@ -171,38 +162,6 @@ def test_presets_are_used():
     assert results["aie_ml_v2_split"][0] != reference[0]
 
 
-TABLE_7 = {
-    "int8": (64, 32, 512, 8),
-    "int16": (64, 32, 128, 2),
-    "int16_64": (32, 64, 128, 4),
-    "int32x16": (32, 64, 64, 2),
-    "float16": (32, 32, 256, 8),
-    "float8": (64, 32, 512, 8),
-    "mx6": (64, 32, 1024, 16),
-    "mx9": (64, 32, 512, 8),
-}
-
-
-@pytest.mark.parametrize("name", MODES)
-def test_table_7(name):
-    """Lanes, bits a lane, multiply-accumulates a cycle, and the depth that follows: MX9's 16 take two cycles."""
-    mode, steps = MODES[name], aie.timing(name)
-    lanes, bits, macs, depth = TABLE_7[name]
-    assert (mode.lanes, mode.lane_bits, mode.macs_per_cycle) == (lanes, bits, macs)
-    assert mode.depth == depth * steps.issue_interval
-    assert aie.macs_per_cycle(name) == macs
-    assert mode.multipliers * macs == MULTIPLIERS
-    for shape in mode.shapes:
-        assert shape.m * shape.n <= 64
-        products = shape.k // (2 if shape.sparse else 1)
-        assert shape.m * shape.n * products == mode.lanes * mode.depth
-        is_mx = mode.datapath in (Datapath.MX6, Datapath.MX9)
-        assert not (shape.sparse and is_mx)
-        assert shape.transposed is (shape.sparse or is_mx)
-    for outputs, depth_each in mode.elementwise:
-        assert outputs * depth_each <= mode.lanes * mode.depth
-
-
 def test_declared_codes():
     """mlir-aie#2987: the index of the rounding-mode register was wrong; it is 1 on this generation."""
     assert (CONTROL_REGISTERS["crSat"], CONTROL_REGISTERS["crRnd"], CONTROL_REGISTERS["crF2FMask"]) == (0, 1, 10)
@@ -210,38 +169,3 @@ def test_declared_codes():
     taken = [bit for field in CONTROL_WORD.values() for bit in range(field.low, field.low + field.width)]
     assert len(taken) == len(set(taken)) == 24
     assert (VARIANTS["mx9", "matrix"], VARIANTS["mx6", "matrix"]) == (6, 0)
-
-
-def chain(mode, count, destinations=1):
-    return [
-        aie.MacInstruction(mode=mode, destination=i % destinations, accumulators=(i % destinations,))
-        for i in range(count)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("mode", "latency", "forwarding", "interval"),
-    [("int8", 6, 3, 1), ("mx6", 6, 4, 1), ("float16", 7, 4, 1), ("float8", 7, 4, 1), ("mx9", 7, 4, 2)],
-)
-def test_cycles_of_one_kind(mode, latency, forwarding, interval):
-    """Alone, chained through one accumulator, and over enough accumulators not to wait."""
-    assert aie.total_cycles(chain(mode, 1)) == latency
-    assert aie.issue_cycles(chain(mode, 3)) == [0, forwarding, 2 * forwarding]
-    assert aie.issue_cycles(chain(mode, 6, 4)) == [interval * i for i in range(6)]
-    assert TIMINGS[MODES[mode].datapath].forwarding == forwarding
-
-
-def test_one_write_port():
-    """A float writes in its seventh cycle, an MX6 product in its sixth: an MX6 product issued one cycle later stalls."""
-    pair = [aie.MacInstruction(mode=mode, destination=i) for i, mode in enumerate(("float16", "mx6"))]
-    assert aie.issue_cycles(pair) == [0, 2]
-    assert aie.issue_cycles(pair[::-1]) == [0, 1]
-    after_mx9 = [aie.MacInstruction(mode=mode, destination=i) for i, mode in enumerate(("mx9", "mx6", "mx6"))]
-    assert aie.issue_cycles(after_mx9) == [0, 2, 3]
-    assert aie.total_cycles([]) == 0
-
-
-def test_the_path_of_mx4_decides_its_cycles():
-    assert aie.mx_mode("mx4") is MODES["mx6"]
-    assert aie.mx_mode("mx4", PRESETS["aie_ml_v2_documented"].numerics) is MODES["mx9"]
-    assert [aie.mx_mode(fmt).name for fmt in ("mx9", "mx6")] == ["mx9", "mx6"]
