@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import sys
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -10,7 +9,6 @@ import pytest
 
 from bitpath.rtl.common.config import digest
 from bitpath.rtl.units import UNITS
-from bitpath.sim import __main__
 from bitpath.sim.campaigns.coverage import report, waivers
 from bitpath.sim.campaigns.coverage.measure import (
     Coverage,
@@ -227,24 +225,13 @@ def test_a_percentage_is_rounded_down():
     ]
 
 
-@pytest.fixture
-def bitpath(tmp_path, monkeypatch, capsys):
-    """The command, in a folder of its own: status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bitpath", "coverage", *arguments])
-        with pytest.raises(SystemExit) as exit_:
-            __main__.main()
-        return int(exit_.value.code or 0), *capsys.readouterr()
-
-    return call
-
-
 def test_mistakes_are_one_sentence(bitpath, monkeypatch):
-    assert bitpath("nothing")[::2] == (1, f"bitpath: unknown unit 'nothing', known are {', '.join(UNITS)}\n")
+    assert bitpath("coverage", "nothing")[::2] == (
+        1,
+        f"bitpath: unknown unit 'nothing', known are {', '.join(UNITS)}\n",
+    )
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    status, _, error = bitpath("psum")
+    status, _, error = bitpath("coverage", "psum")
     assert status == 1
     assert error.startswith("bitpath: Yosys is not in this Python environment; ")
 
@@ -253,14 +240,14 @@ def test_mistakes_are_one_sentence(bitpath, monkeypatch):
 @pytest.mark.simulator
 def test_a_unit_whole(bitpath):
     """The element map: measured, with 16 bits proved constant; again from the cache; and without one of its bins."""
-    status, out, _ = bitpath("element_map")
+    status, out, _ = bitpath("coverage", "element_map")
     assert (status, "element_map" in out) == (0, True)
     (record,) = json.loads((paths.reports() / report.REPORT).read_text())
     assert (record["functional_percent"], record["line_percent"], record["toggle_percent"]) == (100.0, 100.0, 100.0)
     assert (record["bits"], record["bits_proved_constant"], record["bits_waived"]) == (258, 16, 0)
     assert (paths.reports() / report.PICTURE).stat().st_size > 1000
     runs = list(paths.runs().glob("*/*"))
-    assert bitpath("element_map")[0] == 0
+    assert bitpath("coverage", "element_map")[0] == 0
     assert list(paths.runs().glob("*/*")) == runs
 
 
@@ -282,25 +269,25 @@ def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch
     monkeypatch.setattr(bins, "folder_of", lambda unit: tmp_path)
     whole = frozenset({"a", "b"})
     measured(bins.Bins({"good": whole}, {"good": whole}))
-    assert bitpath("psum", "--update")[0] == 0
+    assert bitpath("coverage", "psum", "--update")[0] == 0
     measured(bins.Bins({"good": whole}, {"good": frozenset({"a"})}))
-    status, out, _ = bitpath("psum", "--update")
+    status, out, _ = bitpath("coverage", "psum", "--update")
     assert (status, "psum: its list is not written" in out, bins.load("psum")["bins"]) == (
         1,
         True,
         {"good": ["a", "b"]},
     )
     measured(bins.Bins({"good": frozenset({"a"})}, {"good": frozenset({"a"})}))
-    status, out, _ = bitpath("psum")
+    status, out, _ = bitpath("coverage", "psum")
     assert (status, "psum: a bin of the unit's list is not hit: good: b" in out) == (1, True)
-    status, out, _ = bitpath("psum", "--update")
+    status, out, _ = bitpath("coverage", "psum", "--update")
     assert (status, "psum: leaves the list: good: b" in out) == (0, True)
     assert bins.load("psum")["bins"] == {"good": ["a"]}
-    assert "its list does not hold" not in bitpath("psum")[1]
+    assert "its list does not hold" not in bitpath("coverage", "psum")[1]
     measured(bins.Bins({"good": whole}, {"good": whole}))
-    status, out, _ = bitpath("psum")
+    status, out, _ = bitpath("coverage", "psum")
     assert (status, "psum: bins hit that its list does not hold: 1; UPDATE=1 writes them" in out) == (0, True)
     monkeypatch.setattr("bitpath.sim.campaigns.coverage.measure.measure", Mock(side_effect=OSError("the disk is full")))
-    status, out, _ = bitpath("psum", "dot16")
+    status, out, _ = bitpath("coverage", "psum", "dot16")
     assert (status, out.splitlines()[-2:]) == (1, ["psum: the disk is full", "dot16: the disk is full"])
     assert json.loads((paths.reports() / report.REPORT).read_text()) == []

@@ -3,12 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-from bitpath.sim import __main__
 from bitpath.sim.campaigns.volume import run
 from bitpath.sim.campaigns.volume.table import TASKS
 from bitpath.sim.campaigns.volume.task import clear_scratch, scratch_folder
@@ -143,19 +141,6 @@ def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
     clear_scratch()
     assert kept.exists()
     assert not left.exists()
-
-
-@pytest.fixture
-def bitpath(monkeypatch, capsys):
-    """The command: status, stdout and stderr."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bitpath", *arguments])
-        with pytest.raises(SystemExit) as exit_:
-            __main__.main()
-        return int(exit_.value.code or 0), *capsys.readouterr()
-
-    return call
 
 
 def test_the_report_has_a_record_of_each_task(worked, bitpath):

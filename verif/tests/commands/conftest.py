@@ -6,10 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitpath.sim import __main__
-from bitpath.sim.engine import paths
-
-ROOT = Path(__file__).resolve().parents[3]
 TOY = Path(__file__).parent / "toy"
 
 
@@ -17,21 +13,6 @@ TOY = Path(__file__).parent / "toy"
 def toy_on_path(monkeypatch):
     """Set PYTHONPATH: the toy design is not a package, and the bench in the simulator imports it."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(TOY)])
-
-
-@pytest.fixture
-def bitpath(tmp_path, monkeypatch, capsys):
-    """Run a command in a temporary folder with the checkout's simulator builds; return status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paths, "simulations", lambda: ROOT / "build" / "sim")
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bitpath", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            __main__.main()
-        return int(exit_.value.code or 0), *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

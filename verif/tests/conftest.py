@@ -1,0 +1,32 @@
+"""Fixtures shared by the tests of commands and campaigns."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bitpath.sim import __main__
+from bitpath.sim.engine import paths
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Work in a temporary folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def bitpath(tmp_path, monkeypatch, capsys):
+    """Run a command in a temporary folder with the checkout's simulator builds; return status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "simulations", lambda: ROOT / "build" / "sim")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bitpath", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            __main__.main()
+        return int(exit_.value.code or 0), *capsys.readouterr()
+
+    return call
