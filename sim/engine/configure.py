@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, TRAINIUM3_MATMUL
@@ -50,9 +51,7 @@ def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> A
     value = to_dict(config_type())
     changes: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     if preset is not None:
-        if preset not in PRESETS:
-            raise ValueError(f"unknown preset {preset!r}, known are {', '.join(PRESETS)}")
-        changes["numerics"] = to_dict(PRESETS[preset].numerics)
+        changes["numerics"] = to_dict(PRESETS[check_choice("preset", preset, PRESETS)].numerics)
         present = _find(value, "numerics")
         if present is not None and present.keys() != changes["numerics"].keys():
             raise ValueError(f"preset {preset!r} is not one for unit {unit!r}")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.sim.engine.errors import MissingToolError
 
 
@@ -124,9 +125,7 @@ def require(*names: str) -> None:
 
 def require_simulator(simulator: str) -> None:
     """Raise unless the simulator can build and run: ValueError if unknown, MissingToolError otherwise."""
-    if simulator not in SIMULATORS:
-        raise ValueError(f"unknown simulator {simulator!r}, known are {', '.join(SIMULATORS)}")
-    require(*SIMULATORS[simulator])
+    require(*SIMULATORS[check_choice("simulator", simulator, SIMULATORS)])
     if libpython() is None:
         raise MissingToolError(
             f"this Python has no shared library, which cocotb needs; run: sudo apt-get install {LIBPYTHON_PACKAGE}"

@@ -60,9 +60,9 @@ def load(option: str, path: Path) -> np.ndarray:
         # numpy raises these for a damaged header or missing data.
         raise ValueError(f"{option}: {path} is not a whole .npy file") from None
     if matrix.dtype not in (np.float16, np.float32):
-        raise TypeError(f"{option}: {path} holds {matrix.dtype}; float32 and float16 are allowed")
+        raise TypeError(f"{option}: {path} must be float32 or float16, not {matrix.dtype}")
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{option}: {path} has shape {matrix.shape}; two dimensions of at least 1 are allowed")
+        raise ValueError(f"{option}: {path} must have two dimensions of at least 1, not shape {matrix.shape}")
     return matrix.astype(np.float32)
 
 
@@ -80,8 +80,10 @@ def cut(a: np.ndarray, b: np.ndarray, wanted: str) -> tuple[np.ndarray, np.ndarr
 def extents(wanted: str, largest: tuple[int, ...], pattern: str, example: str) -> tuple[int, ...]:
     """Return the extents of a slice; raise ValueError unless each is from 1 to its entry of ``largest``."""
     if not re.fullmatch("x".join([r"\d+"] * len(largest)), wanted):
-        raise ValueError(f"--slice is {wanted!r}; {pattern} is allowed, for example {example}")
+        raise ValueError(f"--slice must be {pattern}, for example {example}, not {wanted!r}")
     numbers = tuple(map(int, wanted.split("x")))
     if not all(0 < number <= limit for number, limit in zip(numbers, largest, strict=True)):
-        raise ValueError(f"--slice is {wanted}; up to {'x'.join(map(str, largest))} is allowed")
+        raise ValueError(
+            f"--slice must be {'x'.join('1' for _ in largest)} to {'x'.join(map(str, largest))}, not {wanted}"
+        )
     return numbers

@@ -67,7 +67,7 @@ class Run:
             raise ValueError(f"format is {format_name!r}; rmsnorm_quant has {FORMAT_NAMES}")
         if hidden.shape[1] > engine.max_row_length:
             raise ValueError(
-                f"rows have {hidden.shape[1]} elements; {engine.max_row_length} are allowed on {simulator}"
+                f"rows must have up to {engine.max_row_length} elements on {simulator}, not {hidden.shape[1]}"
             )
         self.hidden, self.gamma = (trainium3.round_to_bfloat16(x) for x in (hidden, gamma))
         self.format_name, self.engine, self.simulator = format_name, engine, simulator

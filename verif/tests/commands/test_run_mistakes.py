@@ -1,6 +1,7 @@
-"""``bitpath run``: the jobs that a command selects, and a one-sentence error for every mistake."""
+"""``bitpath run``: the jobs that a command selects, and a one-sentence error for every mistake, also of `emit` and `test-sim`."""
 
 import errno
+import io
 import subprocess
 import sys
 
@@ -36,114 +37,115 @@ def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machi
     assert ran == machines
 
 
-def own(*more, a="a.npy", b="b.npy"):
-    return ("run", "--a", a, "--b", b, *more)
-
-
-BAD_MATRICES = {
-    "text.npy": lambda path: path.write_text("1 2 3"),
-    "empty.npy": lambda path: path.write_bytes(b""),
-    "cut.npy": lambda path: (np.save(path, np.ones((5, 130), np.float32)), path.write_bytes(path.read_bytes()[:-9])),
-    "header.npy": lambda path: (
-        np.save(path, np.ones((5, 130), np.float32)),
-        path.write_bytes(path.read_bytes().replace(b"(5,", b"(5;")),
+FILES = "--a a.npy --b b.npy"
+MISTAKES = [
+    ("run --machine tensix --format bf16", "format is 'bf16'; tensix has bf16, tf32, fp16"),
+    ("run --machine tensix --rows 3", "matrix_unit: rows must be a power of two from 1 to 8, not 3"),
+    ("run --format mxfp6", "format is 'mxfp6'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
+    ("run --format bf17", "aie_ml_v2 has mx9, mx6, mx4, bf16, fp16, fp8_e4m3"),
+    ("run --machine trainium9", "'trainium9' is not one of 'trainium3', 'tensix', 'aie_ml_v2'"),
+    ("run --machine aie_ml_v2 --rows 4", "--rows is not a size of aie_ml_v2"),
+    ("run --format bf16_lofi --lanes 4", "--lanes is not a size of tensix"),
+    ("run --lanes 48", "vector_mac: lanes must be a power of two from 1 to 64, not 48"),
+    ("run --flow attention", "'attention' is not one of 'matmul', 'rmsnorm_quant', 'layer'"),
+    ("run --flow layer --machine tensix", "--flow layer is trainium3's; --machine is tensix"),
+    ("run --flow layer --a a.npy", "--a and --b go with --flow matmul"),
+    ("run --flow layer --format row", "format is 'row'; trainium3 has mxfp8_e4m3"),
+    ("run --flow layer --lanes 2", "--lanes is not a size of layer"),
+    ("run --flow rmsnorm_quant --format mx9", "format is 'mx9'; rmsnorm_quant has row, static"),
+    ("run --flow rmsnorm_quant --slice 8x16x8", "--slice must be MxK, for example 8x48, not '8x16x8'"),
+    ("run --flow rmsnorm_quant --slice 8x400", "--slice must be 1x1 to 128x384, not 8x400"),
+    ("run --flow rmsnorm_quant --lanes 200", "lanes must be 1 to 128, not 200"),
+    (
+        "run --flow rmsnorm_quant --sim icarus --slice 2x100",
+        "rows must have up to 64 elements on icarus, not 100",
     ),
-    "huge.npy": lambda path: path.write_bytes(
-        b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999, 9999999)}".ljust(79)
-        + b"\n"
-    ),
-    "pickle.npy": lambda path: np.save(path, np.array([{}], object), allow_pickle=True),
-    "several.npz": lambda path: np.savez(path, a=np.ones(3)),
-    "damaged.npz": lambda path: path.write_bytes(b"PK\x03\x04 no archive"),
-    "double.npy": lambda path: np.save(path, np.ones((5, 130))),
-    "integer.npy": lambda path: np.save(path, np.ones((5, 130), np.int8)),
-    "vector.npy": lambda path: np.save(path, np.ones(130, np.float32)),
-    "stack.npy": lambda path: np.save(path, np.ones((2, 5, 130), np.float32)),
-    "none.npy": lambda path: np.save(path, np.ones((5, 0), np.float32)),
-    "deep.npy": lambda path: np.save(path, np.ones((5, 131), np.float32)),
-    "nan.npy": lambda path: np.save(path, np.full((130, 3), np.nan, np.float32)),
-}
+    ("run --sim vcs", "'vcs' is not one of 'verilator', 'icarus'"),
+    ("run --nosuch", "No such option"),
+    ("run --rows many", "'many' is not a valid integer"),
+    ("run --rows 3", "rows must be a power of two from 2 to 128, not 3"),
+    ("run --cols 256", "cols must be a power of two from 2 to 128, not 256"),
+    ("run --cols 0", "cols must be a power of two from 2 to 128, not 0"),
+    ("run --rows 2 --cols 2", "2x2 PEs need 32768 PSUM places"),
+    ("run --rows 2 --cols 128", "words of operand memory and have 4096"),
+    ("run --sim icarus --slice 128x384x512", "4x4 PEs need 16384 PSUM places"),
+    ("run --slice 8x128", "--slice must be MxKxN, for example 8x128x8, not '8x128'"),
+    ("run --slice 0x128x8", "--slice must be 1x1x1 to 128x384x512, not 0x128x8"),
+    ("run --slice 8x999x8", "--slice must be 1x1x1 to 128x384x512, not 8x999x8"),
+    ("run --a a.npy", "--b is missing; --a and --b go together"),
+    ("run --b b.npy", "--a is missing; --a and --b go together"),
+    ("run -o out.npz", "-o takes the results of one format"),
+    (f"run {FILES} --format mxfp4 -o nosuch/out.npz", "-o: nosuch/out.npz is not a file in a folder that exists"),
+    (f"run {FILES} --format mxfp4 -o .", "'.' is a directory"),
+    (f"run {FILES} --slice 6x130x3", "--slice must be 1x1x1 to 5x130x3, not 6x130x3"),
+    ("run --a missing.npy --b b.npy", "--a: missing.npy cannot be read: No such file or directory"),
+    ("run --a . --b b.npy", "'.' is a directory"),
+    ("emit psum --rows 4 --out out", "unit 'psum' has no rows"),
+    ("emit quad_mx_pe --stages 9 --out out", "stages must be 0 to 4, not 9"),
+    ("emit --out out", "name one unit or give --all"),
+    ("test-sim nosuch", "unknown unit 'nosuch', known are quad_mx_dot"),
+    ("test-sim psum --sim vcs", "simulator must be 'icarus' or 'verilator', not 'vcs'"),
+    ("test-sim psum --config missing.json", "--config: missing.json cannot be read: No such file or directory"),
+    ("nosuch", "No such command 'nosuch'"),
+]
 
 
-@pytest.mark.parametrize(
-    ("command", "says"),
-    [
-        (("run", "--machine", "tensix", "--format", "bf16"), "format is 'bf16'; tensix has bf16, tf32, fp16"),
-        (
-            ("run", "--machine", "tensix", "--rows", "3"),
-            "matrix_unit: rows must be a power of two from 1 to 8, not 3",
-        ),
-        (("run", "--format", "mxfp6"), "format is 'mxfp6'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
-        (("run", "--format", "bf17"), "aie_ml_v2 has mx9, mx6, mx4, bf16, fp16, fp8_e4m3"),
-        (("run", "--machine", "trainium9"), "'trainium9' is not one of 'trainium3', 'tensix', 'aie_ml_v2'"),
-        (("run", "--machine", "aie_ml_v2", "--rows", "4"), "--rows is not a size of aie_ml_v2"),
-        (("run", "--format", "bf16_lofi", "--lanes", "4"), "--lanes is not a size of tensix"),
-        (("run", "--lanes", "48"), "vector_mac: lanes must be a power of two from 1 to 64, not 48"),
-        (("run", "--flow", "attention"), "'attention' is not one of 'matmul', 'rmsnorm_quant', 'layer'"),
-        (("run", "--flow", "layer", "--machine", "tensix"), "--flow layer is trainium3's; --machine is tensix"),
-        (("run", "--flow", "layer", "--a", "a.npy"), "--a and --b go with --flow matmul"),
-        (("run", "--flow", "layer", "--format", "row"), "format is 'row'; trainium3 has mxfp8_e4m3"),
-        (("run", "--flow", "layer", "--lanes", "2"), "--lanes is not a size of layer"),
-        (("run", "--flow", "rmsnorm_quant", "--format", "mx9"), "format is 'mx9'; rmsnorm_quant has row, static"),
-        (("run", "--flow", "rmsnorm_quant", "--slice", "8x16x8"), "--slice is '8x16x8'; MxK is allowed"),
-        (("run", "--flow", "rmsnorm_quant", "--slice", "8x400"), "--slice is 8x400; up to 128x384 is allowed"),
-        (("run", "--flow", "rmsnorm_quant", "--lanes", "200"), "lanes must be 1 to 128, not 200"),
-        (
-            ("run", "--flow", "rmsnorm_quant", "--sim", "icarus", "--slice", "2x100"),
-            "rows have 100 elements; 64 are allowed on icarus",
-        ),
-        (("run", "--sim", "vcs"), "'vcs' is not one of 'verilator', 'icarus'"),
-        (("run", "--nosuch"), "No such option"),
-        (("run", "--rows", "many"), "'many' is not a valid integer"),
-        (("run", "--rows", "3"), "rows must be a power of two from 2 to 128, not 3"),
-        (("run", "--cols", "256"), "cols must be a power of two from 2 to 128, not 256"),
-        (("run", "--cols", "0"), "cols must be a power of two from 2 to 128, not 0"),
-        (("run", "--rows", "2", "--cols", "2"), "2x2 PEs need 32768 PSUM places"),
-        (("run", "--rows", "2", "--cols", "128"), "words of operand memory and have 4096"),
-        (("run", "--sim", "icarus", "--slice", "128x384x512"), "4x4 PEs need 16384 PSUM places"),
-        (("run", "--slice", "8x128"), "--slice is '8x128'; MxKxN is allowed"),
-        (("run", "--slice", "0x128x8"), "--slice is 0x128x8; up to 128x384x512 is allowed"),
-        (("run", "--slice", "8x999x8"), "--slice is 8x999x8; up to 128x384x512 is allowed"),
-        (("run", "--a", "a.npy"), "--b is missing; --a and --b go together"),
-        (("run", "--b", "b.npy"), "--a is missing; --a and --b go together"),
-        (("run", "-o", "out.npz"), "-o takes the results of one format"),
-        (own("--format", "mxfp4", "-o", "nosuch/out.npz"), "-o: nosuch/out.npz is not a file in a folder that exists"),
-        (own("--format", "mxfp4", "-o", "."), "'.' is a directory"),
-        (own("--slice", "6x130x3"), "--slice is 6x130x3; up to 5x130x3 is allowed"),
-        (own(a="missing.npy"), "--a: missing.npy cannot be read: No such file or directory"),
-        (own(a="."), "'.' is a directory"),
-        (own(b="b.npy", a="text.npy"), "--a: text.npy is not a whole .npy file"),
-        (own(a="empty.npy"), "--a: empty.npy is not a whole .npy file"),
-        (own(a="cut.npy"), "--a: cut.npy is not a whole .npy file"),
-        (own(a="header.npy"), "--a: header.npy is not a whole .npy file"),
-        (own(a="huge.npy"), "--a: huge.npy is not a whole .npy file"),
-        (own(a="pickle.npy"), "--a: pickle.npy is not a whole .npy file"),
-        (own(b="several.npz"), "--b: several.npz is not a whole .npy file"),
-        (own(b="damaged.npz"), "--b: damaged.npz is not a whole .npy file"),
-        (own(a="double.npy"), "--a: double.npy holds float64; float32 and float16 are allowed"),
-        (own(a="integer.npy"), "--a: integer.npy holds int8; float32 and float16 are allowed"),
-        (own(a="vector.npy"), "--a: vector.npy has shape (130,); two dimensions"),
-        (own("--slice", "1x1x1", a="vector.npy"), "--a: vector.npy has shape (130,); two dimensions"),
-        (own(a="stack.npy"), "--a: stack.npy has shape (2, 5, 130); two dimensions"),
-        (own(a="none.npy"), "--a: none.npy has shape (5, 0); two dimensions"),
-        (own(a="deep.npy"), "b must have 131 rows, as many as a has columns, not 130"),
-        (own(b="nan.npy"), "b holds NaN, which float4_e2m1fn cannot express"),
-        (("test-sim", "nosuch"), "unknown unit 'nosuch', known are quad_mx_dot"),
-        (("nosuch",), "No such command 'nosuch'"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_a_mistake_is_one_sentence(bitpath, matrices, tmp_path, command, says):
-    for name, make in BAD_MATRICES.items():
-        make(tmp_path / name)
-    before = sorted(tmp_path.iterdir())
-    status, out, err = bitpath(*command)
+def refused(bitpath, folder, line, says):
+    """Check that a command fails with one sentence and writes nothing."""
+    before = sorted(folder.iterdir())
+    status, out, err = bitpath(*line.split())
     assert status != 0
     assert out == ""
     assert err.startswith("bitpath: ")
     assert says in err
     assert err.count("\n") == 1
-    assert sorted(tmp_path.iterdir()) == before
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(("line", "says"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_a_mistake_is_one_sentence(bitpath, matrices, tmp_path, line, says):
+    refused(bitpath, tmp_path, line, says)
+
+
+def npy(array):
+    """Return the bytes of a .npy file."""
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+WHOLE = npy(np.ones((5, 130), np.float32))
+HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (99999, 9999999)}"
+NO_FILE, NO_MATRIX = "is not a whole .npy file", "must have two dimensions of at least 1, not shape"
+BAD_MATRICES = {
+    "a text": (b"1 2 3", NO_FILE),
+    "empty": (b"", NO_FILE),
+    "cut": (WHOLE[:-9], NO_FILE),
+    "a wrong header": (WHOLE.replace(b"(5,", b"(5;"), NO_FILE),
+    "more than memory": (b"\x93NUMPY\x01\x00\x46\x00" + f"{HUGE:<69}\n".encode(), NO_FILE),
+    "a pickle": (npy(np.array([{}], object)), NO_FILE),
+    "an archive": (b"PK\x03\x04 no archive", NO_FILE),
+    "float64": (npy(np.ones((5, 130), np.float64)), "must be float32 or float16, not float64"),
+    "int8": (npy(np.ones((5, 130), np.int8)), "must be float32 or float16, not int8"),
+    "one dimension": (npy(np.ones(130, np.float32)), f"{NO_MATRIX} (130,)"),
+    "three dimensions": (npy(np.ones((2, 5, 130), np.float32)), f"{NO_MATRIX} (2, 5, 130)"),
+    "no column": (npy(np.ones((5, 0), np.float32)), f"{NO_MATRIX} (5, 0)"),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), BAD_MATRICES.values(), ids=BAD_MATRICES)
+@pytest.mark.parametrize("option", ["--a", "--b"])
+def test_a_file_that_is_no_matrix(bitpath, matrices, tmp_path, option, content, says):
+    (tmp_path / "bad.npy").write_bytes(content)
+    other = "--b b.npy" if option == "--a" else "--a a.npy"
+    refused(bitpath, tmp_path, f"run {option} bad.npy {other} --slice 1x1x1", f"{option}: bad.npy {says}")
+
+
+def test_matrices_that_do_not_fit(bitpath, tmp_path, saved):
+    files = saved(np.ones((5, 131), np.float32), np.ones((130, 3), np.float32))
+    refused(bitpath, tmp_path, f"run {files}", "b must have 131 rows, as many as a has columns, not 130")
+    files = saved(np.ones((5, 130), np.float32), np.full((130, 3), np.nan, np.float32))
+    refused(bitpath, tmp_path, f"run {files}", "b holds NaN, which float4_e2m1fn cannot express")
 
 
 def test_a_folder_that_cannot_be_written_to(bitpath, matrices, monkeypatch):
@@ -152,7 +154,7 @@ def test_a_folder_that_cannot_be_written_to(bitpath, matrices, monkeypatch):
 
     # Permissions do not suffice here: root may write to every folder.
     monkeypatch.setattr("pathlib.Path.touch", refuse)
-    status, _, err = bitpath(*own("--format", "mxfp4", "-o", "out.npz"))
+    status, _, err = bitpath(*f"run {FILES} --format mxfp4 -o out.npz".split())
     assert (status, err) == (1, "bitpath: -o: nothing can be written to the folder .: Permission denied\n")
 
 

@@ -1,21 +1,24 @@
 """A missing tool gives a one-sentence error with the command that installs it."""
 
+import re
+
 import pytest
 
 from bitpath.sim.engine import tools
 from bitpath.sim.engine.errors import MissingToolError
 
 
-def test_a_missing_program_names_its_package(monkeypatch):
-    monkeypatch.setattr(tools, "find", lambda name: None if name in ("iverilog", "vvp") else name)
-    with pytest.raises(MissingToolError, match=r"^iverilog, vvp not found; run: sudo apt-get install iverilog$"):
-        tools.require_simulator("icarus")
-
-
-def test_several_missing_programs_are_one_line(monkeypatch):
-    monkeypatch.setattr(tools, "find", lambda name: name if name == "verilator" else None)
-    with pytest.raises(MissingToolError, match=r"run: sudo apt-get install g\+\+ make perl$"):
-        tools.require_simulator("verilator")
+@pytest.mark.parametrize(
+    ("simulator", "missing", "says"),
+    [
+        ("icarus", {"iverilog", "vvp"}, "iverilog, vvp not found; run: sudo apt-get install iverilog"),
+        ("verilator", {"g++", "make", "perl"}, "g++, make, perl not found; run: sudo apt-get install g++ make perl"),
+    ],
+)
+def test_missing_programs_are_one_line_with_their_packages(monkeypatch, simulator, missing, says):
+    monkeypatch.setattr(tools, "find", lambda name: None if name in missing else name)
+    with pytest.raises(MissingToolError, match=f"^{re.escape(says)}$"):
+        tools.require_simulator(simulator)
 
 
 def test_a_python_without_shared_library_says_so(monkeypatch):
@@ -26,7 +29,7 @@ def test_a_python_without_shared_library_says_so(monkeypatch):
 
 
 def test_an_unknown_simulator_is_named():
-    with pytest.raises(ValueError, match="unknown simulator 'vcs', known are icarus, verilator"):
+    with pytest.raises(ValueError, match="simulator must be 'icarus' or 'verilator', not 'vcs'"):
         tools.require_simulator("vcs")
 
 
