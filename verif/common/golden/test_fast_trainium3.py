@@ -17,9 +17,9 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, ScaleRule
 from bitpath.golden.trainium3.exact import quantize_block
-from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.golden.trainium3.matmul import array_loop as mx_chain
 from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.verif.trainium3.golden.exact_columns import column_steps
 
 E4, E5, FP4 = (np.dtype(each) for each in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn))
 NUMERICS = TRAINIUM3_QUAD_MX.numerics
@@ -76,20 +76,13 @@ def test_rows(both, kind, x_format, y_format):
     formats = FORMATS[x_format], FORMATS[y_format]
     (x, x_scale), (y, y_scale) = rows(rng, kind, formats[0], 12, len(START)), rows(rng, kind, formats[1], 12, 67)
     start = np.repeat(np.array(START, np.uint32)[:, np.newaxis], 67, axis=1)
-    operands = NUMERICS, x, formats[0], x_scale, y, formats[1], y_scale
+    sides = (x, formats[0], x_scale), (y, formats[1], y_scale)
+    operands = NUMERICS, *sides[0], *sides[1]
     plain, fast = both(lambda: chain_rows(*operands, start))
     assert np.array_equal(plain, fast)
     assert np.array_equal(*both(lambda: chain_rows(*operands)))
     for m, n in ((0, 0), (4, 66), (int(rng.integers(len(START))), 33)):
-        sides = (
-            x[:, m].tolist(),
-            formats[0],
-            y[:, n].tolist(),
-            formats[1],
-            x_scale[:, m].tolist(),
-            y_scale[:, n].tolist(),
-        )
-        assert fast[m, n] == trace_dot_product(NUMERICS, *sides, START[m])[-1].result
+        assert fast[m, n] == column_steps(NUMERICS, *sides, m, n, START[m])[-1].result
 
 
 @pytest.mark.parametrize(

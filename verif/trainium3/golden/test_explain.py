@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import E4M3FN, E5M2, FP32
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import ulp
 from bitpath.golden.trainium3 import matmul_program
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.golden.trainium3.exact.dot import trace_dot_product, trace_dot_step
+from bitpath.golden.trainium3.exact.dot import trace_dot_step
 from bitpath.golden.trainium3.matmul.explain import explain_dot_product, explain_dot_step
+from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
 
 EXACT, ALIGNED = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_QUAD_MX_ALIGNED.numerics
 
@@ -69,15 +69,8 @@ def test_dot_product():
     a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 512), (512, 1)))
     b *= np.exp2(rng.integers(-20, 20, b.shape)).astype(np.float32)  # else 24 bits hold every sum
     (each,) = matmul_program(a, b, a_format="mxfp8_e5m2", b_format="mxfp8_e5m2")
-    steps = trace_dot_product(
-        EXACT,
-        codes_of(each.stationary)[:, 1].tolist(),
-        E5M2,
-        codes_of(each.moving)[:, 0].tolist(),
-        E5M2,
-        each.stationary_scale[:, 1].repeat(8).tolist(),
-        each.moving_scale[:, 0].repeat(8).tolist(),
-    )
+    sides = instruction_side(each.stationary, each.stationary_scale), instruction_side(each.moving, each.moving_scale)
+    steps = column_steps(EXACT, *sides, 1, 0)
     lines = explain_dot_product(steps).splitlines()
     assert len(lines) == 2 + 128 + 3
     assert lines[2].startswith("   0  ")

@@ -15,7 +15,7 @@ from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3 import gather_scale, nc_matmul_mx, pack_x4, quantize_mx, scatter_scale, unpack_x4
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
-from bitpath.golden.trainium3.exact.dot import trace_dot_product
+from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
 
 FORMATS = {"bf16": BF16, "fp16": FP16, "e4m3fn": E4M3FN, "e5m2": E5M2, "e2m1": E2M1}
 
@@ -100,14 +100,6 @@ def test_matmul_is_within_the_vendor_golden(kat):
     assert compared > 500
 
 
-def scalar_codes(fmt, codes):
-    """Return FP8 codes unchanged, FP4 codes converted to E4M3FN, which holds every FP4 value."""
-    if fmt is E2M1:
-        values = [[decode(E2M1, code) for code in row] for row in codes]
-        return E4M3FN, [[round_to_format(x.value, E4M3FN, zero_sign=x.sign) for x in row] for row in values]
-    return fmt, codes
-
-
 def test_matmul_is_the_scalar_tier(kat):
     """Bits, 'extreme' scales included: up to 6 outputs of every case."""
     rng = np.random.default_rng(9)
@@ -117,18 +109,8 @@ def test_matmul_is_the_scalar_tier(kat):
         got = nc_matmul_mx(x, y, x_scale, y_scale).view(np.uint32)
         for flat in rng.choice(got.size, min(6, got.size), replace=False):
             m, n = divmod(int(flat), got.shape[1])
-            x_format, x_codes = scalar_codes(FORMATS[case["st"]], codes_of(x)[:, m].tolist())
-            y_format, y_codes = scalar_codes(FORMATS[case["mv"]], codes_of(y)[:, n].tolist())
-            steps = trace_dot_product(
-                TRAINIUM3_QUAD_MX.numerics,
-                x_codes,
-                x_format,
-                y_codes,
-                y_format,
-                x_scale[:, m].repeat(8).tolist(),
-                y_scale[:, n].repeat(8).tolist(),
-            )
-            assert got[m, n] == steps[-1].result
+            sides = instruction_side(x, x_scale), instruction_side(y, y_scale)
+            assert got[m, n] == column_steps(TRAINIUM3_QUAD_MX.numerics, *sides, m, n)[-1].result
             compared += 1
     assert compared >= 6 * 14
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden.arrays.codec import codes_of
-from bitpath.golden.formats.catalogue import E4M3FN, E5M2, FP32
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3 import (
     dequantize,
     from_partitions,
@@ -23,9 +23,9 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     TRAINIUM3_QUAD_MX_E4M3,
     AccumulateFlag,
 )
-from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.golden.trainium3.exact.psum import psum_write
 from bitpath.golden.trainium3.matmul.matmul import round_to_bfloat16
+from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
 
 E4, E5, FP4 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn
 FORMATS = {"mxfp8_e4m3": E4, "mxfp8_e5m2": E5, "mxfp4": FP4}
@@ -107,11 +107,8 @@ def test_one_output_against_the_scalar_tier(preset, a_format, b_format, scale_ru
             padded = np.pad(vector, (0, 40))[start:stop].astype(ml_dtypes.bfloat16)
             tile = to_partitions(padded[:, np.newaxis], k_order)[:, 0]
             data, scale = quantize_offline(tile, FORMATS[name], scale_rule=scale_rule)
-            if name == "mxfp4":  # every FP4 number is a number of E4M3FN
-                data = data.astype(np.float32).astype(E4)
-            sides += [codes_of(data).tolist(), E5M2 if name == "mxfp8_e5m2" else E4M3FN, scale[:, 0].repeat(8).tolist()]
-        x, x_format, x_scale, y, y_format, y_scale = sides
-        result = trace_dot_product(preset.numerics, x, x_format, y, y_format, x_scale, y_scale)[-1].result
+            sides.append(instruction_side(data[:, np.newaxis], scale))
+        result = column_steps(preset.numerics, *sides, 0, 0)[-1].result
         present = psum_write(result, present, FP32)
     assert got.view(np.uint32)[row, column] == present
 

@@ -13,13 +13,12 @@ from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3 import nc_matmul_mx
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
-from bitpath.golden.trainium3.exact.dot import trace_dot_product
 from bitpath.golden.trainium3.exact.psum import psum_write as exact_psum_write
 from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
 
 E4, E5, FP4 = DTYPES[E4M3FN], DTYPES[E5M2], DTYPES[E2M1]
 BF16_DTYPE = DTYPES[BF16]
-FP4_AS_E4M3FN = [0x00, 0x30, 0x38, 0x3C, 0x40, 0x44, 0x48, 0x4C, 0x80, 0xB0, 0xB8, 0xBC, 0xC0, 0xC4, 0xC8, 0xCC]
 
 
 def operands(p=32, m=2, n=3, x_dtype=E4, y_dtype=E4, seed=0):
@@ -35,15 +34,7 @@ def operands(p=32, m=2, n=3, x_dtype=E4, y_dtype=E4, seed=0):
 
 
 def exact_result(x, y, x_scale, y_scale, m, n, numerics=TRAINIUM3_QUAD_MX.numerics):
-    codes, formats = [], []
-    for data, column in ((x, m), (y, n)):
-        each = codes_of(data)[:, column].tolist()
-        if format_of(data.dtype) is E2M1:
-            each = [[FP4_AS_E4M3FN[code] for code in row] for row in each]
-        codes.append(each)
-        formats.append(E5M2 if data.dtype == E5 else E4M3FN)
-    scales = [s[:, column].repeat(8).tolist() for s, column in ((x_scale, m), (y_scale, n))]
-    return trace_dot_product(numerics, codes[0], formats[0], codes[1], formats[1], *scales)[-1].result
+    return column_steps(numerics, instruction_side(x, x_scale), instruction_side(y, y_scale), m, n)[-1].result
 
 
 @pytest.mark.parametrize(("x_dtype", "y_dtype"), list(product((E4, E5, FP4), repeat=2)), ids=str)
