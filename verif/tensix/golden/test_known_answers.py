@@ -1,5 +1,7 @@
 """Known answers of ttsim v1.10.0 for Wormhole: golden must equal every one, bit for bit."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,103 +11,67 @@ from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import add, dot16_integer, multiply_add, trace_dot16
 
 
-def style_of(archive, case):
-    return str(archive["style_names"][archive["style"][case]])
+def cases(archive):
+    """Yield each case: its number, style, Dst width and phase, operands, and the Dst words after it."""
+    for case in range(len(archive["style"])):
+        style = Style(archive["style_names"][archive["style"][case]])
+        common = {"style": style, "dst32": bool(archive["use32"][case]), "phase": int(archive["phase"][case])}
+        yield case, common, *(archive[name][case] for name in ("dst_in", "srcB", "srcA", "dst_out"))
+
+
+def products(archive):
+    """Yield the cases of MVMUL, with the formats of their sources."""
+    for case, common, *words in cases(archive):
+        formats = {"srca_format": Format(archive["fmtA"][case]), "srcb_format": Format(archive["fmtB"][case])}
+        yield common | formats, *words
 
 
 def test_mvmul(kat):
-    archive = kat("tensix_mvmul.npz")
     compared = 0
-    for case in range(len(archive["style"])):
-        got = tensix.mvmul(
-            archive["dst_in"][case],
-            archive["srcB"][case],
-            archive["srcA"][case],
-            style=style_of(archive, case),
-            dst32=bool(archive["use32"][case]),
-            phase=int(archive["phase"][case]),
-            srca_format=int(archive["fmtA"][case]),
-            srcb_format=int(archive["fmtB"][case]),
-        )
-        assert np.array_equal(got, archive["dst_out"][case]), archive["kind_names"][archive["kind"][case]]
+    for options, dst, b, a, expected in products(kat("tensix_mvmul.npz")):
+        got = tensix.mvmul(dst, b, a, **options)
+        assert np.array_equal(got, expected), options
         compared += got.size
     assert compared == 71_552
 
 
 def test_mvmul_by_the_scalar_tier(kat):
     """Six outputs of every case."""
-    archive = kat("tensix_mvmul.npz")
     rng = np.random.default_rng(11)
     compared = 0
-    for case in range(len(archive["style"])):
-        style, phase = Style(style_of(archive, case)), int(archive["phase"][case])
+    for options, dst, b, a, expected in products(kat("tensix_mvmul.npz")):
         for flat in rng.choice(8 * 16, 6, replace=False).tolist():
             i, j = divmod(flat, 16)
-            dst, b, a = (
-                int(archive["dst_in"][case, i, j]),
-                archive["srcB"][case, i].tolist(),
-                archive["srcA"][case, :, j].tolist(),
-            )
-            if style is Style.INT8:
-                got = dot16_integer(WORMHOLE.numerics, dst, b, a, phase)
+            scalars = int(dst[i, j]), b[i].tolist(), a[:, j].tolist()
+            if options["style"] is Style.INT8:
+                got = dot16_integer(WORMHOLE.numerics, *scalars, options["phase"])
             else:
-                got = trace_dot16(
-                    WORMHOLE.numerics,
-                    dst,
-                    b,
-                    a,
-                    style=style,
-                    dst32=bool(archive["use32"][case]),
-                    phase=phase,
-                    srca_format=Format(archive["fmtA"][case]),
-                    srcb_format=Format(archive["fmtB"][case]),
-                ).result
-            assert got == archive["dst_out"][case, i, j]
+                got = trace_dot16(WORMHOLE.numerics, *scalars, **options).result
+            assert got == expected[i, j]
             compared += 1
     assert compared == 6 * 559
 
 
 def test_the_quirk_is_in_the_known_answers(kat):
     """Without the bug some answers differ, so the known answers confirm the switch."""
-    archive = kat("tensix_mvmul.npz")
     different = 0
-    for case in np.flatnonzero(archive["use32"]):
-        different += np.count_nonzero(
-            tensix.mvmul(
-                archive["dst_in"][case],
-                archive["srcB"][case],
-                archive["srcA"][case],
-                style=style_of(archive, case),
-                dst32=True,
-                phase=int(archive["phase"][case]),
-                srca_format=int(archive["fmtA"][case]),
-                srcb_format=int(archive["fmtB"][case]),
-                quirk=False,
-            )
-            != archive["dst_out"][case]
-        )
+    for options, dst, b, a, expected in products(kat("tensix_mvmul.npz")):
+        if options["dst32"]:
+            different += np.count_nonzero(tensix.mvmul(dst, b, a, quirk=False, **options) != expected)
     assert different > 100
 
 
 def test_elementwise_and_pooling(kat):
     archive = kat("tensix_elw.npz")
     compared = dict.fromkeys(archive["op_names"].tolist(), 0)
-    for case in range(len(archive["style"])):
+    for case, options, dst, b, a, expected in cases(archive):
         op = str(archive["op_names"][archive["op"][case]])
-        common = {"style": style_of(archive, case), "dst32": bool(archive["use32"][case])}
-        phase = int(archive["phase"][case])
-        dst, src_b, src_a = archive["dst_in"][case], archive["srcB"][case], archive["srcA"][case]
-        match op:
-            case "ELWMUL":
-                got = tensix.elwmul(dst, src_b, src_a[:8], phase=phase, **common)
-            case "ELWADD" | "ELWSUB":
-                operation = tensix.elwadd if op == "ELWADD" else tensix.elwsub
-                got = operation(dst, src_b, src_a[:8], accumulate=bool(archive["accum"][case]), **common)
-            case "GAPOOL":
-                got = tensix.gapool(dst, src_b, src_a, phase=phase, **common)
-            case "GMPOOL":
-                got = tensix.gmpool(dst, src_b, src_a, **common)
-        assert np.array_equal(got, archive["dst_out"][case]), op
+        if op in ("ELWADD", "ELWSUB", "GMPOOL"):
+            del options["phase"]
+        if op in ("ELWADD", "ELWSUB"):
+            options["accumulate"] = bool(archive["accum"][case])
+        got = getattr(tensix, op.lower())(dst, b, a[:8] if op.startswith("ELW") else a, **options)
+        assert np.array_equal(got, expected), op
         compared[op] += got.size
     assert sum(compared.values()) == 54_144
     assert min(compared.values()) > 3_000
@@ -115,34 +81,18 @@ def test_elementwise_by_the_scalar_tier(kat):
     archive = kat("tensix_elw.npz")
     rng = np.random.default_rng(12)
     compared = 0
-    for case in range(len(archive["style"])):
+    for case, options, *words in cases(archive):
         op = str(archive["op_names"][archive["op"][case]])
         if not op.startswith("ELW"):
             continue
-        style = Style(style_of(archive, case))
-        fmt = STYLE_OWN_FORMAT[style]
-        common = {
-            "style": style,
-            "dst32": bool(archive["use32"][case]),
-            "srca_format": fmt,
-            "srcb_format": fmt,
-        }
+        own = dict.fromkeys(("srca_format", "srcb_format"), STYLE_OWN_FORMAT[options["style"]])
+        operation = multiply_add
+        if op != "ELWMUL":
+            operation = partial(add, subtract=op == "ELWSUB", accumulating=bool(archive["accum"][case]))
+            del options["phase"]
         for flat in rng.choice(8 * 16, 10, replace=False).tolist():
-            where = (case, *divmod(flat, 16))
-            dst, b, a = (int(archive[name][where]) for name in ("dst_in", "srcB", "srcA"))
-            if op == "ELWMUL":
-                got = multiply_add(WORMHOLE.numerics, dst, b, a, phase=int(archive["phase"][case]), **common)
-            else:
-                got = add(
-                    WORMHOLE.numerics,
-                    dst,
-                    b,
-                    a,
-                    subtract=op == "ELWSUB",
-                    accumulating=bool(archive["accum"][case]),
-                    **common,
-                )
-            assert got == archive["dst_out"][where]
+            *scalars, expected = (int(each[divmod(flat, 16)]) for each in words)
+            assert operation(WORMHOLE.numerics, *scalars, **options, **own) == expected
             compared += 1
     assert compared == 10 * 299
 
