@@ -16,7 +16,12 @@ def floor_log2(value: Fraction) -> int:
 
 
 def round_to_integer(value: Fraction, mode: Rounding) -> int:
-    """Round to an integer by the formula of `Rounding`, for every mode but SR, which needs random bits."""
+    """Round to an integer by the formula of `Rounding`, for every mode but SR, which needs random bits.
+
+    Raises
+    ------
+    ValueError : SR.
+    """
     half = Fraction(1, 2)
     sign = -1 if value < 0 else 1
     match mode:

@@ -40,7 +40,12 @@ def f32_to_bf16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: boo
 
 
 def f32_to_fp16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: bool = False) -> np.ndarray:
-    """Convert FP32 codes to FP16 codes, uint16; otherwise as `f32_to_bf16`."""
+    """Convert FP32 codes to FP16 codes, uint16; otherwise as `f32_to_bf16`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype or code.
+    """
     return _narrow(bits, FP16, rounding, saturate, 0).astype(np.uint16)
 
 
@@ -55,6 +60,10 @@ def f32_to_fp8(
     shift : -32 to 31.
 
     Without infinity in the format, overflow gives NaN.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, code or shift.
     """
     fmt = next((each for known, each in _FLOAT8_DTYPES.items() if dtype in (known, known.type, known.name)), None)
     if fmt is None:

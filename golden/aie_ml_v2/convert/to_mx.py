@@ -40,7 +40,7 @@ def to_mx(
     x : float32 [..., 16 * B].
     fmt : "mx9", "mx6" or "mx4".
     rounding : crRnd code. The machine's own default after reset is 0, floor, which is biased.
-    numerics : None is `spec.aie_ml_v2_numerics.AIE_ML_V2`.
+    numerics : None is `AIE_ML_V2`'s.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def fused_dot(
     fmt : "bf16", "fp16", "fp8", "mx9", "mx6" or "mx4".
     negate_products, negate_acc1, negate_acc2 : signs, turned before the sum.
     zero_acc1 : leave acc1 out, whatever it holds.
-    numerics : None is `spec.aie_ml_v2_numerics.AIE_ML_V2`.
+    numerics : None is `AIE_ML_V2`'s.
 
     Returns
     -------

@@ -136,7 +136,12 @@ def to_sparse(dense: np.ndarray) -> SparseVector:
 
 
 def to_dense(sparse: SparseVector) -> np.ndarray:
-    """Route slots to the positions of their mask bits: [..., 4 * G]; the inverse of `to_sparse`."""
+    """Route slots to the positions of their mask bits: [..., 4 * G]; the inverse of `to_sparse`.
+
+    Raises
+    ------
+    TypeError : no SparseVector.
+    """
     _check_sparse(sparse)
     positions = _POSITIONS[sparse.mask]
     # A fifth place beyond the group's four, to which empty slots are routed.
@@ -146,7 +151,12 @@ def to_dense(sparse: SparseVector) -> np.ndarray:
 
 
 def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
-    """Return the entities of A that the slots multiply: [..., 4 * G] -> [..., 2 * G], 0 for an empty slot."""
+    """Return the entities of A that the slots multiply: [..., 4 * G] -> [..., 2 * G], 0 for an empty slot.
+
+    Raises
+    ------
+    TypeError, ValueError : no SparseVector; other axes.
+    """
     _check_sparse(sparse)
     groups = in_groups(a, SPARSE_GROUP)
     padded = np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), a.dtype)], axis=-1)

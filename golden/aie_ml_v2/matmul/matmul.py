@@ -97,7 +97,11 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
 
-    Parameters and errors are those of `matmul_program`; `progress` is `run_program`'s.
+    Parameters are those of `matmul_program`; `progress` is `run_program`'s.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul_program`.
     """
     program = matmul_program(a, b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
     return result_matrix(program, run_program(program, progress=progress))
@@ -121,7 +125,7 @@ def matmul_program(
         "fp8_e5m2fnuz" (saturating); "int8", "int16", "int16_64", "int32x16".
     rounding : crRnd code of the conversion.
     sparse : True if B has at most two nonzero numbers among four neighbours along K, and runs in a sparse shape.
-    numerics : None is `spec.aie_ml_v2_numerics.AIE_ML_V2`.
+    numerics : None is `AIE_ML_V2`'s.
 
     Raises
     ------

@@ -67,7 +67,7 @@ def pack(
     exponent_threshold : after ReLU, floats of a biased exponent below it become +0; 0 to 255.
     descale_shift : INT32 to INT8 divides by 2**shift, 0 to 31, and rounds before it clamps; not with `raw`.
     round_10b : the intermediate format FP32, or BF16 on the way to FP16, is TF32 instead; without effect with `raw`.
-    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+    numerics : None is `WORMHOLE`'s.
 
     Returns
     -------

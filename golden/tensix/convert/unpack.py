@@ -61,7 +61,7 @@ def unpack(
     unsigned : True if INT8 datums are 0 to 255 (else sign and 7 magnitude bits).
     count : datums, a multiple of 16 for block floats.
     forced_exponent : the unpacker's forced shared exponent, for all blocks; `l1` then holds datums without exponents.
-    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+    numerics : None is `WORMHOLE`'s.
 
     Returns
     -------

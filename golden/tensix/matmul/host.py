@@ -102,7 +102,7 @@ def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = Non
     ----------
     tile : [64, 16], its faces one below the other, as `matmul.to_tiles` gives it; dtypes are `matmul`'s.
     fmt : a format of `matmul`.
-    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+    numerics : None is `WORMHOLE`'s.
 
     Returns
     -------

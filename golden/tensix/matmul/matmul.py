@@ -109,7 +109,11 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
 
-    Parameters and errors are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s.
+    Parameters are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul_program`.
     """
     program = matmul_program(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
     return result_matrix(program, run_program(program, quirk=quirk, numerics=numerics, progress=progress))
@@ -132,7 +136,7 @@ def matmul_program(
     fmt : "bf16", "tf32", "fp16", "fp8" (e5m2), "bfp8", "bfp4", "bfp2" or "int8".
     fidelity : "LoFi", "HiFi2", "HiFi3" or "HiFi4".
     dst32 : width of Dst; "int8" needs True.
-    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+    numerics : None is `WORMHOLE`'s.
 
     Raises
     ------
@@ -163,7 +167,12 @@ def _images(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarra
 
 
 def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
-    """Return the MVMULs of a 32x32x32 tile product: 16 for each phase, the phases outside the faces."""
+    """Return the MVMULs of a 32x32x32 tile product: 16 for each phase, the phases outside the faces.
+
+    Raises
+    ------
+    TypeError, ValueError : another fidelity.
+    """
     return tuple(
         MvmulInstruction(
             phase=phase,
@@ -187,6 +196,10 @@ def run_program(
     """Execute a program; returns Dst words, uint32 [M/32, N/32, 64, 16], each rounded after every instruction.
 
     `progress` is told the instructions done and all of them, each counted once for a tile of K.
+
+    Raises
+    ------
+    TypeError : `numerics` are no `TensixNumerics`.
     """
     rows, depth, columns = program.tiles
     dst = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32)

@@ -96,7 +96,11 @@ def elwadd(
 ) -> np.ndarray:
     """Add sums to Dst, ``dst + (src_a + src_b)``; without `accumulate` the sums replace it.
 
-    Parameters, results and errors are those of `elwmul`. Integers are added whole, without fields.
+    Parameters and results are those of `elwmul`. Integers are added whole, without fields.
+
+    Raises
+    ------
+    TypeError, ValueError : as `mvmul`.
     """
     return _add(dst, src_b, src_a, False, style, dst32, accumulate, srca_format, srcb_format, quirk, numerics)
 
@@ -114,7 +118,12 @@ def elwsub(
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
 ) -> np.ndarray:
-    """Add differences to Dst, ``dst + (src_a - src_b)``; everything else is as in `elwadd`."""
+    """Add differences to Dst, ``dst + (src_a - src_b)``; everything else is as in `elwadd`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `mvmul`.
+    """
     return _add(dst, src_b, src_a, True, style, dst32, accumulate, srca_format, srcb_format, quirk, numerics)
 
 

@@ -68,7 +68,7 @@ def mvmul(
     phase : fidelity phase, 0 to 3.
     srca_format, srcb_format : data formats of the sources; None is the style's own.
     quirk : True if Wormhole's wrong result for a sum of -1 unit is kept; False switches it off in `numerics`.
-    numerics : None is `spec.tensix_numerics.WORMHOLE`.
+    numerics : None is `WORMHOLE`'s.
 
     Returns
     -------
@@ -96,7 +96,12 @@ def dotpv(
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
 ) -> np.ndarray:
-    """DOTPV: `mvmul` without row broadcast, with the same arguments and results."""
+    """DOTPV: `mvmul` without row broadcast, with the same arguments and results.
+
+    Raises
+    ------
+    TypeError, ValueError : as `mvmul`.
+    """
     return _blocks(
         dst, src_b, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics_with(quirk, numerics)
     )
@@ -119,6 +124,10 @@ def mvmul_row(
 
     Row 7 stays; rows 1, 3 and 5 do too, or get a product with zeros added, as `numerics.row_broadcast_writes_all` says.
     `src_b_row` is uint32 [..., 1, 16]; everything else is as in `mvmul`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `mvmul`.
     """
     numerics = numerics_with(quirk, numerics)
     check_words("src_b_row", src_b_row, 1, 19)
@@ -141,7 +150,12 @@ def gapool(
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
 ) -> np.ndarray:
-    """GAPOOL: MVMUL on the upper four rows of SrcB and Dst; Dst rows 4 to 7 stay. The arguments are those of `mvmul`."""
+    """GAPOOL: MVMUL on the upper four rows of SrcB and Dst; Dst rows 4 to 7 stay. The arguments are those of `mvmul`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `mvmul`.
+    """
     numerics = numerics_with(quirk, numerics)
     rows = BLOCK_ROWS // 2
     check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)

@@ -8,5 +8,10 @@ from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES, Fidelity
 
 
 def phases(fidelity: str | Fidelity) -> tuple[int, ...]:
-    """Return the phases of "LoFi", "HiFi2", "HiFi3" or "HiFi4", in order."""
+    """Return the phases of "LoFi", "HiFi2", "HiFi3" or "HiFi4", in order.
+
+    Raises
+    ------
+    TypeError, ValueError : another fidelity.
+    """
     return FIDELITY_PHASES[member("fidelity", fidelity, Fidelity)]

@@ -15,7 +15,7 @@ def to_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
     Parameters
     ----------
     words : uint32 of any shape.
-    layout : `SRC`, `DST16_BF16`, `DST16_FP16` or `DST32` of `spec.tensix`, or its name.
+    layout : `SRC`, `DST16_BF16`, `DST16_FP16` or `DST32` of the declarations, or its name.
 
     Returns
     -------
@@ -30,7 +30,12 @@ def to_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
 
 
 def from_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
-    """Return words in the register's bit order as logical ones; the inverse of `to_physical`."""
+    """Return words in the register's bit order as logical ones; the inverse of `to_physical`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `to_physical`.
+    """
     layout = _checked(words, layout)
     return _assemble(_take_apart(words, layout.physical), layout.logical)
 

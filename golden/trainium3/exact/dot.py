@@ -80,7 +80,12 @@ def dot_step(
     moving_scale: int,
     partial_sum: int,
 ) -> int:
-    """Return the FP32 code after one step of a scaled dot product; see `trace_dot_step`."""
+    """Return the FP32 code after one step of a scaled dot product; see `trace_dot_step`.
+
+    Raises
+    ------
+    ValueError : as `trace_dot_step`.
+    """
     return trace_dot_step(
         numerics,
         stationary_codes,

@@ -72,8 +72,11 @@ def matmul(
 ) -> np.ndarray:
     """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
 
-    Parameters and errors are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is
-    `run_program`'s.
+    Parameters are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is `run_program`'s.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul_program`; no `DotNumerics`, or other than four products per step.
     """
     check_numerics(numerics)
     program = matmul_program(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
@@ -141,6 +144,10 @@ def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[n
     Returns
     -------
     bfloat16 tiles [P, F, 4] of 512 places along K, the last one of the rest.
+
+    Raises
+    ------
+    TypeError, ValueError : another order.
     """
     padded = np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0)))
     return [to_partitions(round_to_bfloat16(padded[rows]), k_order) for rows in cuts(padded.shape[0], K_TILE)]
@@ -149,7 +156,13 @@ def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[n
 def quantize_tile(
     tile: np.ndarray, format_name: str, *, scale_rule: ScaleRuleName = "ocp"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Quantise a tile of `operand_tiles`, bfloat16 [P, F, 4]: elements [P, F, 4] and scales [P/8, F]."""
+    """Quantise a tile of `operand_tiles`, bfloat16 [P, F, 4]: elements [P, F, 4] and scales [P/8, F].
+
+    Raises
+    ------
+    KeyError : another format.
+    TypeError, ValueError : as `quantize_offline`.
+    """
     dtype = DTYPES[MX_FORMATS[format_name].element]
     data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
     return data.reshape(tile.shape), scale
@@ -164,6 +177,10 @@ def tile_program(
     ----------
     stationary, moving : for each tile of K, in its order, elements [P, F, 4] and scales [P/8, F]; F is the padded M, which
         is even, or N.
+
+    Raises
+    ------
+    ValueError : other than as many tiles of K for both.
     """
     last = len(moving) - 1
     return [
