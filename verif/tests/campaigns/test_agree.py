@@ -237,9 +237,8 @@ def test_other_registers_memories_and_connections_are_found(change, tmp_path):
         hold("psum", (NETLIST,), least=1, gates_of=changed, **SMALL["psum"] | {"steps": 60})
 
 
-def test_another_design_is_found(tmp_path, monkeypatch):
+def test_another_design_is_found(monkeypatch, elsewhere):
     """Icarus gets Verilog in which one operator is another."""
-    monkeypatch.chdir(tmp_path)
 
     def emit(unit, config, out):
         emitted = emit_unit(unit, config, out)

@@ -21,9 +21,8 @@ UNKNOWN = {"status": "unknown", "seconds": 1.5}
 
 
 @pytest.fixture
-def answers(tmp_path, monkeypatch):
+def answers(tmp_path, monkeypatch, elsewhere):
     """Answers by task name instead of solvers; and the tasks that were asked for."""
-    monkeypatch.chdir(tmp_path)
     given, log = {}, tmp_path / "asked"
 
     def asked():
@@ -161,8 +160,7 @@ def test_symbiyosys_must_end_as_it_says(ended, said, tmp_path, monkeypatch):
         induction.induct(tmp_path, 2, 10)
 
 
-def test_what_an_earlier_run_left_answers_nothing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_an_earlier_run_left_answers_nothing(monkeypatch, elsewhere):
     task = prove.Task(PROPERTIES["delay_2"], sabotaged=False)
     stale = task.folder / "work" / "induction"
     stale.mkdir(parents=True)
@@ -244,8 +242,7 @@ def test_the_list_has_every_property_once():
 
 
 @pytest.mark.deep
-def test_both_engines_prove_and_refute(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_both_engines_prove_and_refute(elsewhere):
     proofs, failures = run.prove(SMALL, 100)
     assert not failures
     assert all(proof.good for proof in proofs)
@@ -288,8 +285,7 @@ def test_what_the_solver_gives_up_is_neither_proved_nor_refuted(monkeypatch):
 
 
 @pytest.mark.deep
-def test_what_takes_too_long_is_undecided(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_takes_too_long_is_undecided(elsewhere):
     for each in SMALL:
         task = prove.Task(each, sabotaged=False)
         assert prove.answer(task, prove.emitted(task), 0.01)["status"] == "undecided"

@@ -135,9 +135,8 @@ MODULE, TARGET = "bitpath.golden.trainium3.vector.reciprocal", "golden/trainium3
 
 
 @pytest.fixture
-def judge_last_line(tmp_path, monkeypatch):
+def judge_last_line(tmp_path, monkeypatch, elsewhere):
     """Judge the faults of the last line of a model with more text behind it, by test files of these texts."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(golden, "TESTS", tmp_path)
     (tmp_path / "conftest.py").write_text("")
     real = golden.module_file

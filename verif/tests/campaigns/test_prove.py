@@ -88,9 +88,8 @@ endmodule
 
 
 @pytest.mark.deep
-def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, monkeypatch):
+def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, elsewhere):
     """A counter that stops at 5: it is five after five cycles and six never. A module that is wired to 0 here and to 1 there."""
-    monkeypatch.chdir(tmp_path)
     verilog = tmp_path / "top.v"
     verilog.write_text(COUNTERS)
     netlist = read_netlist(verilog, "top")
@@ -109,8 +108,7 @@ def test_what_is_constant_for_long_but_not_for_ever_is_not_proved(tmp_path, monk
 
 
 @pytest.mark.deep
-def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch, elsewhere):
     monkeypatch.setattr(prove, "MOST_BITS", 20)
     verilog = tmp_path / "top.v"
     verilog.write_text(COUNTERS.replace("{2'b0, j}", "{2'b0, j & p[0]}"))
@@ -125,9 +123,8 @@ def test_what_is_left_out_of_a_large_design_gives_anything(tmp_path, monkeypatch
 
 @pytest.mark.deep
 @pytest.mark.simulator
-def test_nothing_that_toggles_is_proved_constant(tmp_path, monkeypatch):
+def test_nothing_that_toggles_is_proved_constant(elsewhere):
     """Every net of a unit with registers and a reset is asked for, those that the bench has seen toggle too."""
-    monkeypatch.chdir(tmp_path)
     assert measure("xorwow", UNITS["xorwow"].covered, ()).record["toggle_percent"] == 100.0
     (verilog,) = paths.simulations().glob("xorwow-*/verilog/*.v")
     (run,) = (paths.build_root() / "coverage").glob("xorwow_*/run/coverage.dat")

@@ -26,12 +26,8 @@ from bitpath.sim.campaigns.mutation.verdicts import (
 from bitpath.sim.engine import process
 from bitpath.sim.engine.errors import SimulationError
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
 TARGET = "golden/arrays/codec.py"
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def mutant(line):

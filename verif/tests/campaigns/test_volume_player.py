@@ -13,6 +13,7 @@ from bitpath.sim.campaigns.volume.table import TASKS
 from bitpath.sim.campaigns.volume.task import compare, player_of
 from bitpath.sim.engine.build import build, rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.ports import Port, module_ports
 from bitpath.sim.engine.runner import Emitter
 from bitpath.verif.kit.batches import Batch, Part, decoded, fill, places, side_by_side
 
@@ -67,8 +68,7 @@ def test_a_flipped_bit_in_one_answer_is_found():
 
 
 @pytest.mark.simulator
-def test_a_mutated_operator_is_found(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_mutated_operator_is_found(elsewhere):
     found = played(MULTIPLIER, mutated(r"= (\S+) \* (\S+);", r"= \1 + \2;"))
     assert found.mismatches > found.vectors / 2
     assert len(found.first) == 5
@@ -78,17 +78,15 @@ def test_a_mutated_operator_is_found(tmp_path, monkeypatch):
 @pytest.mark.deep
 @pytest.mark.parametrize("place", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("name", ["volume-trainium3", "volume-tensix", "volume-aie_ml_v2"])
-def test_a_mutated_datapath_is_found(tmp_path, monkeypatch, name, place):
+def test_a_mutated_datapath_is_found(name, place, elsewhere):
     """One AND becomes an OR."""
-    monkeypatch.chdir(tmp_path)
     found = played(TASKS[name], mutated(r"= (\S+) & (\S+);", r"= \1 | \2;", place))
     assert found.mismatches > 0
 
 
 @pytest.mark.simulator
 @pytest.mark.deep
-def test_a_dead_design_fails(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_dead_design_fails(elsewhere):
     dead = mutated(r"assign o__valid = [^;]+;", r"assign o__valid = 1'h0;")
     with pytest.raises(
         SimulationError, match=r"playing 65536 vectors on reciprocal_\w+ failed behind answer 0: .* no further answer"
@@ -123,9 +121,8 @@ def test_answers_of_another_size_are_refused():
 
 @pytest.mark.simulator
 @pytest.mark.deep
-def test_an_answer_that_comes_twice_is_found(tmp_path, monkeypatch):
+def test_an_answer_that_comes_twice_is_found(elsewhere):
     """The unit offers its last result for ever, so that one is repeated too."""
-    monkeypatch.chdir(tmp_path)
     stuck = mutated(r"assign o__valid = [^;]+;", r"assign o__valid = 1'h1;")
     with pytest.raises(SimulationError, match="the model gave an answer to nothing, or one answer twice"):
         played(TASKS["sweep-reciprocal"], stuck)
@@ -151,7 +148,9 @@ def test_answers_that_are_missing_are_noticed(tmp_path):
 
 
 def test_ports_come_from_the_verilog():
-    text = "module m(b, a, o);\n  input [10:0] b;\n  wire [10:0] b;\n  input a;\n  output [4:0] o;\nendmodule\n"
+    """Yosys writes signed ports for signed signals."""
+    text = "module m(b, a, o);\n  input [10:0] b;\n  wire [10:0] b;\n  input a;\n  output signed [4:0] o;\nendmodule\n"
+    assert module_ports(text, "m") == [Port("input", "b", 11), Port("input", "a", 1), Port("output", "o", 5)]
     interface = Interface.of("m", text)
     assert interface == Interface("COMBINATIONAL", (("a", 1), ("b", 11)), ("o", 5))
     with pytest.raises(SimulationError, match="no module n"):

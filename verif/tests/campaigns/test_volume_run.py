@@ -25,9 +25,8 @@ BLOCK = {
 
 
 @pytest.fixture
-def worked(tmp_path, monkeypatch):
+def worked(monkeypatch, elsewhere):
     """Run in a temporary folder with faked simulations; return the numbers of the computed blocks."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run, "digest", lambda task, seed: f"key of {seed}")
     blocks = []
 
@@ -130,8 +129,7 @@ def test_processes_compare_whole_blocks():
     assert all((each["vectors"], each["mismatches"]) == (TASK.block_vectors, 0) for each in found.values())
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_a_killed_process_left_is_removed(elsewhere):
     ended = subprocess.Popen(["true"])
     ended.wait()
     kept, left = (scratch_folder() / f"{pid}-x" for pid in (os.getpid(), ended.pid))

@@ -1,10 +1,14 @@
 """Fixtures shared by the tests of the commands and of the runner."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from bitpath.rtl.units import UNITS
+from bitpath.sim.engine import runner
 
 TOY = Path(__file__).parent / "toy"
 
@@ -13,6 +17,14 @@ TOY = Path(__file__).parent / "toy"
 def toy_on_path(monkeypatch):
     """Set PYTHONPATH: the toy design is not a package, and the bench in the simulator imports it."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(TOY)])
+
+
+@pytest.fixture
+def run_unpacker(elsewhere, tmp_path):
+    """Return a function that runs the unpacker's bench on a build that nobody made; tests fake the simulator."""
+    config = UNITS["unpacker"].config_type()
+    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
+    return partial(runner.run, built, UNITS["unpacker"].bench, seed=1)
 
 
 @pytest.fixture

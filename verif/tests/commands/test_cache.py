@@ -39,13 +39,6 @@ def test_an_interrupted_making_is_thrown_away(tmp_path):
     assert cache.ensure(tmp_path / "made", {}, lambda folder: {"left": len(list(folder.iterdir()))}) == {"left": 0}
 
 
-@pytest.mark.parametrize("damage", ["", "{", '{"made": {}}'])
-def test_a_damaged_stamp_is_no_stamp(tmp_path, damage):
-    cache.ensure(tmp_path / "made", {}, lambda folder: {"n": 1})
-    (tmp_path / "made" / cache.STAMP).write_text(damage)
-    assert cache.ensure(tmp_path / "made", {}, lambda folder: {"n": 2}) == {"n": 2}
-
-
 @pytest.fixture
 def copy(tmp_path, monkeypatch):
     """Copy the toy design to a temporary folder for edits."""

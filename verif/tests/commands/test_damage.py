@@ -11,9 +11,8 @@ import pytest
 
 from bitpath.rtl.common.config import from_dict, to_dict
 from bitpath.rtl.units import UNITS
-from bitpath.sim.engine import cache, journal, process, runner
+from bitpath.sim.engine import cache, journal, process
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.runner import Built
 from bitpath.sim.flows import operands
 
 WRONG = (None, True, -1, 3.5, 10**30, "x", "", [], [None], {}, {"a": 1}, float("nan"))
@@ -102,21 +101,21 @@ PASSED = '<testsuites><testsuite tests="2"><testcase name="a"/><testcase name="b
 RECORDS = "".join(json.dumps({"compared": n, "mismatches": 0, "coverage": {}}) + "\n" for n in (3, 4))
 
 
-def run_with(monkeypatch, tmp_path, *, results=PASSED, records=RECORDS, status=0):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture
+def run_with(run_unpacker, monkeypatch):
+    def run(*, results=PASSED, records=RECORDS, status=0):
+        def run_logged(command, *, env, log, timeout):
+            folder = log.parent
+            log.write_text("what the simulator said\n")
+            if results is not None:
+                (folder / "results.xml").write_text(results)
+            (folder / "records.jsonl").write_text(records)
+            return status
 
-    def run_logged(command, *, env, log, timeout):
-        folder = log.parent
-        log.write_text("what the simulator said\n")
-        if results is not None:
-            (folder / "results.xml").write_text(results)
-        (folder / "records.jsonl").write_text(records)
-        return status
+        monkeypatch.setattr(process, "run_logged", run_logged)
+        return run_unpacker(min_tests=2)
 
-    monkeypatch.setattr(process, "run_logged", run_logged)
-    config = UNITS["unpacker"].config_type()
-    built = Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
-    return runner.run(built, "bitpath.verif.tensix.unpack.tb_unpacker", seed=1, min_tests=2)
+    return run
 
 
 def summary(tmp_path):
@@ -124,8 +123,8 @@ def summary(tmp_path):
     return json.loads(file.read_text())
 
 
-def test_a_complete_run_passes(monkeypatch, tmp_path):
-    assert run_with(monkeypatch, tmp_path).compared == 7
+def test_a_complete_run_passes(run_with, tmp_path):
+    assert run_with().compared == 7
     assert summary(tmp_path)["values"] == {"a": 3, "b": 4}
 
 
@@ -143,9 +142,9 @@ def test_a_complete_run_passes(monkeypatch, tmp_path):
     ],
     ids=["none", "cut", "empty", "records cut", "records garbled", "records lost", "crashed", "killed"],
 )
-def test_an_incomplete_run_fails(monkeypatch, tmp_path, given, says):
+def test_an_incomplete_run_fails(run_with, tmp_path, given, says):
     with pytest.raises(SimulationError, match=f"^unpacker on icarus, seed 1: .*{says}"):
-        run_with(monkeypatch, tmp_path, **given)
+        run_with(**given)
     assert summary(tmp_path)["compared"] == 0
 
 
@@ -171,7 +170,10 @@ def test_a_damaged_build_is_rebuilt(tmp_path, name, damage):
     assert len(made) == 2
 
 
-@pytest.mark.parametrize("stamp", [b"[]", b"3", b"\xff\xfe", b'{"key": {}, "made": {}, "files": 3}', b"null"])
+STAMPS = (b"", b"{", b"[]", b"3", b"\xff\xfe", b'{"made": {}}', b'{"key": {}, "made": {}, "files": 3}', b"null")
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
 def test_a_garbled_stamp_is_no_stamp(tmp_path, stamp):
     cache.ensure(tmp_path / "made", {}, lambda folder: {"n": 1})
     (tmp_path / "made" / cache.STAMP).write_bytes(stamp)
@@ -180,12 +182,14 @@ def test_a_garbled_stamp_is_no_stamp(tmp_path, stamp):
 
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\x00", b"[1, 2]", b"3", b'{"value": 2, "a lo', b"null"])
 def test_a_garbled_line_loses_only_itself(tmp_path, garbage):
-    path = tmp_path / "file.jsonl"
+    path = tmp_path / "new" / "file.jsonl"
+    assert journal.read(path) == []
     journal.append(path, {"value": 1})
     with path.open("ab") as file:
         file.write(garbage)
-    journal.append(path, {"value": 3})
-    assert journal.read(path) == [{"value": 1}, {"value": 3}]
+    assert journal.read(path) == [{"value": 1}]
+    journal.append(path, {"value": [3]})
+    assert journal.read(path) == [{"value": 1}, {"value": [3]}]
 
 
 TWO_AT_ONCE = """

@@ -65,8 +65,7 @@ def in_process(monkeypatch):
 
 @pytest.mark.deep
 @pytest.mark.filterwarnings("ignore")
-def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeypatch, elsewhere):
     points = sweep("trainium3")[:2]
     # Log to a file: Dask copies functions and their closures.
     log = tmp_path / "asked"

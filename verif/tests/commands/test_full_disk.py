@@ -11,10 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bitpath.rtl.units import UNITS
-from bitpath.sim.engine import cache, journal, paths, process, runner
+from bitpath.sim.engine import cache, journal, paths, process
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.verif.kit.report import write_whole
 
 FULL = Path("/dev/full")
 """Whatever is written to it finds no space left."""
@@ -33,14 +31,6 @@ def test_a_report_stays_as_it_was(bitpath):
     assert list(paths.reports().iterdir()) == [file]
     assert bitpath("report")[0] == 0
     assert "old" not in json.loads(file.read_text())[0]
-
-
-def test_a_text_is_written_atomically(tmp_path):
-    file = tmp_path / "file"
-    (tmp_path / f"file.{os.getpid()}.partial").symlink_to(FULL)
-    with pytest.raises(OSError, match="No space left"):
-        write_whole(file, "text")
-    assert not list(tmp_path.iterdir())
 
 
 LIMITED = """
@@ -88,23 +78,14 @@ def test_a_build_without_room_is_made_again(tmp_path, what):
 
 
 @pytest.mark.parametrize(("free", "says"), [(1000, "results; the disk is full\n"), (1 << 30, "results\n")])
-def test_a_run_without_room_says_so(tmp_path, monkeypatch, free, says):
-    monkeypatch.chdir(tmp_path)
-
-    def run_logged(command, *, env, log, timeout):
-        log.write_text("")
-        return 1
-
-    monkeypatch.setattr(process, "run_logged", run_logged)
+def test_a_run_without_room_says_so(run_unpacker, monkeypatch, free, says):
+    monkeypatch.setattr(process, "run_logged", lambda command, *, env, log, timeout: log.write_text("") or 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-    config = UNITS["unpacker"].config_type()
-    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
     with pytest.raises(SimulationError, match=f"the simulator ended without {says}"):
-        runner.run(built, "bitpath.verif.tensix.unpack.tb_unpacker", seed=1)
+        run_unpacker()
 
 
-def test_a_run_that_cannot_begin_leaves_no_result(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_run_that_cannot_begin_leaves_no_result(run_unpacker, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "run_logged", lambda *_, **__: pytest.fail("a simulation was started"))
     write_text = Path.write_text
 
@@ -114,8 +95,6 @@ def test_a_run_that_cannot_begin_leaves_no_result(tmp_path, monkeypatch):
         return write_text(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "write_text", refuse)
-    config = UNITS["unpacker"].config_type()
-    built = runner.Built("unpacker", config, "0" * 8, "icarus", False, False, tmp_path, "top", (), 0.0, 0.0)
     with pytest.raises(OSError, match=r"No space left on device: .*job\.json"):
-        runner.run(built, "bitpath.verif.tensix.unpack.tb_unpacker", seed=1)
+        run_unpacker()
     assert not list(tmp_path.rglob("run.json"))

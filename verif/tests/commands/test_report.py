@@ -38,8 +38,7 @@ def leave_run(name, failed, *, sim="icarus", age=0):
 
 
 @pytest.fixture
-def reports(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def reports(elsewhere):
     paths.reports().mkdir(parents=True)
     return paths.reports()
 
@@ -206,10 +205,3 @@ def test_results_of_other_commands_are_shown_with_the_plans(reports, bitpath, mo
     (row,) = [line for line in out.splitlines() if " psum " in line and "killed" in line]
     for text in ("184 of 184 killed", "1 of 1 proved", "100/99.5/98.25 %", "1,000,000 vectors, 0 mismatches"):
         assert text in row
-
-
-def test_records_are_written_atomically(tmp_path):
-    path = tmp_path / "reports" / "run.json"
-    write_records(path, [{"a": 1}])
-    assert json.loads(path.read_text()) == [{"a": 1}]
-    assert [file.name for file in path.parent.iterdir()] == ["run.json"]

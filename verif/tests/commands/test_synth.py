@@ -79,8 +79,7 @@ def in_this_process(monkeypatch):
 
 
 @pytest.mark.deep
-def test_two_multipliers_are_twice_one_and_kept(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_two_multipliers_are_twice_one_and_kept(monkeypatch, elsewhere):
     designs = [
         configurations.Design(f"{count}", "yardstick", YardstickConfig(count=count, a_bits=4, b_bits=4), count)
         for count in (1, 2)
@@ -115,8 +114,7 @@ def test_two_multipliers_are_twice_one_and_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-def test_flip_flops_are_counted_and_cut_paths(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_flip_flops_are_counted_and_cut_paths(elsewhere):
     ports = "input clk, input [3:0] a, b, output reg [7:0] p"
     body = "reg [7:0] q; always @(posedge clk) begin q <= a * b; p <= q; end"
     found = Flow.of(None).synthesize(f"module t({ports}); {body} endmodule", "t")
@@ -127,9 +125,8 @@ def test_flip_flops_are_counted_and_cut_paths(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-def test_a_nand2_by_hand(tmp_path, monkeypatch):
+def test_a_nand2_by_hand(elsewhere):
     """The cell's area is the unit of area; without a load and with an ideal input edge its delay is the parasitic delay of 2."""
-    monkeypatch.chdir(tmp_path)
     found = Flow.of(None).synthesize("module t(input a, b, output y); assign y = ~(a & b); endmodule", "t")
     assert (found.ge_area, found.ge_fast) == (1.0, 1.0)
     assert found.ns_fast == pytest.approx(2 * TAU_NS, abs=0.02)
@@ -138,8 +135,7 @@ def test_a_nand2_by_hand(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-def test_an_incomplete_library_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_an_incomplete_library_is_an_error(elsewhere):
     no_flip_flop = Flow(re.sub(r"  cell\(dff\).*?^  }\n", "", liberty(), flags=re.DOTALL | re.MULTILINE))
     design = "module t(input clk, d, output reg q); always @(posedge clk) q <= d; endmodule"
     with pytest.raises(SimulationError, match="D flip-flops are not supported"):
@@ -147,8 +143,7 @@ def test_an_incomplete_library_is_an_error(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-def test_complete_results_are_kept_if_another_fails(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_complete_results_are_kept_if_another_fails(monkeypatch, elsewhere):
     broken, good = (
         configurations.Design(name, "yardstick", YardstickConfig(count=1, a_bits=bits, b_bits=2))
         for name, bits in (("broken", 3), ("good", 2))

@@ -29,16 +29,14 @@ $enddefinitions $end
 
 
 @pytest.fixture
-def wave(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def wave(tmp_path, elsewhere):
     folder = tmp_path / "build/runs/quad_mx_pe-00000000/one"
     folder.mkdir(parents=True)
     (folder / "dump.vcd").write_text(VCD)
     return folder / "dump.vcd"
 
 
-def test_no_wave_says_how_to_make_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_no_wave_says_how_to_make_one(elsewhere):
     with pytest.raises(ValueError, match="no wave of 'psum'; run make sim UNIT=psum WAVES=1 first"):
         last_wave("psum")
 

@@ -85,9 +85,8 @@ def emitter(alive_handshakes):
     ],
     ids=lambda value: {False: "all zero", True: "zero data"}.get(value, value),
 )
-def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp_path, monkeypatch):
+def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp_path, elsewhere):
     # A separate folder, since the build key does not distinguish the two designs.
-    monkeypatch.chdir(tmp_path)
     simulator = "verilator" if alive_handshakes and unit in LARGE else "icarus"
     built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter(alive_handshakes))
     with pytest.raises(SimulationError, match=re.compile(r"(\d+) of \1 tests failed")):
