@@ -1,29 +1,19 @@
 """Unpackers and packers: all codes of every format against the scalar tier, and corners by hand."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.convert.block_floats import join_datums, split_datums
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, BfpRange
-from bitpath.golden.tensix.exact import (
-    add_to_l1,
-    early_float,
-    early_int8,
-    edge_mask,
-    exponent_threshold,
-    late_float,
-    pack_block,
-    relu,
-    unpack_block,
-    unpack_datum,
-)
 
 BASE = WORMHOLE.numerics
 FLUSH = replace(BASE, bfp_range=BfpRange.FLUSH, bfp_a_range=BfpRange.FLUSH)
@@ -48,7 +38,7 @@ def test_unpack_every_code(source, target):
     stored = codes.astype(f"<u{width}").view(np.uint8)
     for unsigned in (False, True) if source is Format.INT8 else (False,):
         got = tensix.unpack(stored, source, target, unsigned=unsigned, count=len(codes))
-        expected = [unpack_datum(BASE, code, source, target, unsigned=unsigned) for code in codes.tolist()]
+        expected = [exact.unpack_datum(BASE, code, source, target, unsigned=unsigned) for code in codes.tolist()]
         assert got.tolist() == expected
 
 
@@ -64,7 +54,7 @@ def test_unpack_every_block_float(fmt, numerics):
         stream[:blocks] = exponent
         l1 = np.concatenate([stream, join_datums(block, datums)])
         got = tensix.unpack(l1, fmt, fmt, count=datums.size, numerics=numerics)
-        assert got.tolist() == unpack_block(numerics, fmt, exponent, datums.reshape(-1).tolist())
+        assert got.tolist() == exact.unpack_block(numerics, fmt, exponent, datums.reshape(-1).tolist())
 
 
 @pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)
@@ -128,13 +118,33 @@ PACKS = [
 ]
 
 
-def scalar_pack(numerics, word, mid, *, dst32, mode, threshold):
-    """Return the intermediate code of one word, after ReLU."""
-    if mid is Format.INT8:
-        return relu(early_int8(word, unsigned=False), 8, mode, 0)
-    width = 16 if mid in (*EXPONENT5_FORMATS, Format.INT16) else 32
-    code = word if mid in INTEGERS else early_float(numerics, word, mid, dst32=dst32)
-    return relu(code, width, mode, threshold)
+def scalar_pack(words, mid, out, *, dst32, relu=0, relu_threshold=0, unsigned=False, raw=False, **edge):
+    """Return L1's codes by the scalar tier: conversion, edge mask, ReLU, exponent threshold, second conversion."""
+    narrow = mid in EXPONENT5_FORMATS
+    width = 8 if mid is Format.INT8 else 16 if narrow or mid is Format.INT16 else 32
+    dropped = {Format.BFP8A: 4, Format.FP8: 8}.get(mid, 0)
+    infinity = 0xFFFF >> dropped << dropped if narrow else 0xFF800000
+    codes = []
+    for i, word in enumerate(words.tolist()):
+        if mid is Format.INT8:
+            code = word & 0xFF if raw else exact.early_int8(word, unsigned=unsigned)
+        else:
+            code = word if mid in INTEGERS else exact.early_float(BASE, word, mid, dst32=dst32)
+        if edge:
+            replacement = infinity if edge["edge_minus_infinity"] else 0
+            code = exact.edge_mask(code, i % 16, int(edge["edge_mask"][i // 16]), replacement)
+        code = exact.relu(code, width, relu, relu_threshold)
+        if mid not in INTEGERS:
+            code = exact.late_float(exact.exponent_threshold(code, mid, edge.get("exponent_threshold", 0)), mid, out)
+        codes.append(code)
+    return codes
+
+
+def relus(mid):
+    """Yield the options of every ReLU mode."""
+    threshold = 0x3E00 if mid in EXPONENT5_FORMATS else 0x3FC0
+    for mode in (0, 1) if mid in INTEGERS else range(4):
+        yield {"relu": mode, "relu_threshold": threshold * (mode > 1)}
 
 
 @pytest.mark.parametrize(
@@ -145,23 +155,19 @@ def test_pack(dst32, mid, out):
     rng = np.random.default_rng(34)
     words = words32(rng)[::5] if dst32 else rng.permutation(ALL16)[:1200]
     words = words[: len(words) // 16 * 16]
-    for mode in (0, 1) if mid in INTEGERS else range(4):
-        threshold = 0x3E00 if mid in EXPONENT5_FORMATS else 0x3FC0
-        threshold *= mode > 1
-        got = tensix.pack(words, mid, out, dst32=dst32, relu=mode, relu_threshold=threshold)
-        codes = [scalar_pack(BASE, word, mid, dst32=dst32, mode=mode, threshold=threshold) for word in words.tolist()]
+    for options in relus(mid):
+        got = tensix.pack(words, mid, out, dst32=dst32, **options)
         if out in BLOCK_FLOATS:
             block = BLOCK_FLOATS[out]
             via = Format.BF16 if block.exponent_bits == 8 else Format.FP16
-            codes = [late_float(code, mid, via) for code in codes]
-            blocks = [pack_block(BASE, out, codes[i : i + 16]) for i in range(0, len(codes), 16)]
+            codes = scalar_pack(words, mid, via, dst32=dst32, **options)
+            blocks = [exact.pack_block(BASE, out, codes[i : i + 16]) for i in range(0, len(codes), 16)]
             stream = -(-len(blocks) // 16) * 16
             assert got[: len(blocks)].tolist() == [exponent for exponent, _ in blocks]
             datums = split_datums(block, got[stream:], len(words))
             assert datums.tolist() == [datums for _, datums in blocks]
         else:
-            expected = codes if mid in INTEGERS else [late_float(code, mid, out) for code in codes]
-            assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
+            assert got.view(f"<u{L1_BYTES[out]}").tolist() == scalar_pack(words, mid, out, dst32=dst32, **options)
 
 
 PLAIN_PACKS = [(dst32, mid, out) for dst32, mid, out in PACKS if out in L1_BYTES]
@@ -172,31 +178,13 @@ def test_edge_mask_and_exponent_threshold(dst32, mid, out):
     """The edge mask applies before ReLU and the threshold after it, as in the scalar tier; masks by row."""
     rng = np.random.default_rng(36)
     words = (words32(rng) if dst32 else rng.permutation(ALL16))[:480]
-    masks = rng.integers(0, 1 << 16, 30)
+    edge = {"dst32": dst32, "edge_mask": rng.integers(0, 1 << 16, 30)}
     top = 31 if mid in EXPONENT5_FORMATS else 255
-    threshold = 0 if mid in INTEGERS else int(rng.integers(1, top))
-    for mode in (0, 1) if mid in INTEGERS else range(4):
-        limit = 0x3E00 if mid in EXPONENT5_FORMATS else 0x3FC0
-        limit *= mode > 1
-        options = {"relu": mode, "relu_threshold": limit, "exponent_threshold": threshold}
-        for minus_infinity in (False,) if mid in INTEGERS else (False, True):
-            got = tensix.pack(
-                words, mid, out, dst32=dst32, edge_mask=masks, edge_minus_infinity=minus_infinity, **options
-            )
-            replacement = 0
-            if minus_infinity:
-                dropped = {Format.BFP8A: 4, Format.FP8: 8}.get(mid, 0)
-                replacement = (0xFFFF >> dropped << dropped) if mid in EXPONENT5_FORMATS else 0xFF800000
-            expected = []
-            for i, word in enumerate(words.tolist()):
-                code = scalar_pack(BASE, word, mid, dst32=dst32, mode=0, threshold=0)
-                code = edge_mask(code, i % 16, int(masks[i // 16]), replacement)
-                width = 8 if mid is Format.INT8 else 16 if mid in (*EXPONENT5_FORMATS, Format.INT16) else 32
-                code = relu(code, width, mode, limit)
-                if mid not in INTEGERS:
-                    code = late_float(exponent_threshold(code, mid, threshold), mid, out)
-                expected.append(code)
-            assert got.view(f"<u{L1_BYTES[out]}").tolist() == expected
+    edge["exponent_threshold"] = 0 if mid in INTEGERS else int(rng.integers(1, top))
+    for relu, minus_infinity in product(relus(mid), (False,) if mid in INTEGERS else (False, True)):
+        options = edge | relu | {"edge_minus_infinity": minus_infinity}
+        got = tensix.pack(words, mid, out, **options)
+        assert got.view(f"<u{L1_BYTES[out]}").tolist() == scalar_pack(words, mid, out, **options)
 
 
 @pytest.mark.parametrize(("fmt", "fraction_bits", "top"), [("FP16", 10, 31), ("BF16", 7, 255)])
@@ -231,7 +219,7 @@ def test_descale_shift(unsigned, tie):
     numerics = replace(BASE, final_tie=tie)
     for shift in range(32):
         got = tensix.pack(words, "INT8", "INT8", dst32=True, unsigned=unsigned, descale_shift=shift, numerics=numerics)
-        expected = [early_int8(word, unsigned=unsigned, shift=shift, tie=tie) for word in words.tolist()]
+        expected = [exact.early_int8(word, unsigned=unsigned, shift=shift, tie=tie) for word in words.tolist()]
         assert got.tolist() == expected
 
 
@@ -269,7 +257,7 @@ def test_a_forced_exponent_stands_for_all_blocks(fmt):
     stream = np.full(32, forced, np.uint8)
     got = tensix.unpack(join_datums(block, datums), fmt, fmt, count=320, forced_exponent=forced)
     assert np.array_equal(got, tensix.unpack(np.concatenate([stream, join_datums(block, datums)]), fmt, fmt, count=320))
-    assert got.tolist() == unpack_block(BASE, fmt, forced, datums.reshape(-1).tolist())
+    assert got.tolist() == exact.unpack_block(BASE, fmt, forced, datums.reshape(-1).tolist())
 
 
 @pytest.mark.parametrize("out", [Format.FP32, Format.BF16, Format.FP16], ids=lambda each: each.name)
@@ -292,35 +280,53 @@ def test_l1_accumulation(out, odd):
     got = tensix.pack(
         new.astype(np.uint32), out, out, dst32=width == 32, l1=l1, raw=width == 16, numerics=numerics
     ).view(f"<u{width // 8}")
-    expected = [add_to_l1(numerics, x, y, out) for x, y in zip(old.tolist(), new.tolist(), strict=True)]
+    expected = [exact.add_to_l1(numerics, x, y, out) for x, y in zip(old.tolist(), new.tolist(), strict=True)]
     assert got.tolist() == expected
+
+
+WIDE, NARROW = {"dst32": True}, {"dst32": False}
 
 
 @pytest.mark.parametrize(
     ("word", "mid", "out", "options", "expected"),
     [
         # A carry out of the fraction increments the exponent.
-        (0x00FF, "BFP8", "BF16", {"dst32": False}, 0x0100),
+        (0x00FF, "BFP8", "BF16", NARROW, 0x0100),
+        # Six fraction bits under five exponent bits saturate and flush.
+        (0x7FF7, "BFP8A", "FP16", NARROW, 0x7FF0),
+        (0x7FF8, "BFP8A", "FP16", NARROW, 0x7FF0),
+        (0xFFFF, "BFP8A", "FP16", NARROW, 0xFFF0),
+        (0x03FF, "BFP8A", "FP16", NARROW, 0),
+        (0x8001, "BFP8A", "FP16", NARROW, 0),
+        (0x0408, "BFP8A", "FP16", NARROW, 0x0410),
+        # FP32 is rounded first, so a large denormal becomes the least normal number.
+        (0x007FFFFF, "BF16", "FP32", WIDE, 0x00800000),
+        (0x807F8000, "BF16", "FP32", WIDE, 0x80800000),
+        (0x007F7FFF, "BF16", "FP32", WIDE, 0),
+        (0x007F0000, "BFP8", "FP32", WIDE, 0x00800000),
+        (0x007EFFFF, "BFP8", "FP32", WIDE, 0),
+        # BF16 denormals are flushed before rounding.
+        (0x007F, "BFP8", "FP32", NARROW, 0),
+        # ReLU keeps the smallest number.
+        *((word, fmt, fmt, WIDE | {"relu": 1}, word) for word in (0, 1) for fmt in ("INT32", "INT8", "FP32")),
         # The threshold itself becomes zero in mode 2 and is kept in mode 3.
-        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0),
-        (0x3FC1, "BF16", "BF16", {"dst32": False, "relu": 2, "relu_threshold": 0x3FC0}, 0x3FC1),
-        (0x3FC0, "BF16", "BF16", {"dst32": False, "relu": 3, "relu_threshold": 0x3FC0}, 0x3FC0),
+        (0x3FC0, "BF16", "BF16", NARROW | {"relu": 2, "relu_threshold": 0x3FC0}, 0),
+        (0x3FC1, "BF16", "BF16", NARROW | {"relu": 2, "relu_threshold": 0x3FC0}, 0x3FC1),
+        (0x3FC0, "BF16", "BF16", NARROW | {"relu": 3, "relu_threshold": 0x3FC0}, 0x3FC0),
+        # Mode 3 compares 19 bits of FP32.
+        (0x3FC01FFF, "FP32", "FP32", WIDE | {"relu": 3, "relu_threshold": 0x3FC0}, 0x3FC01FFF),
+        (0x3FC02000, "FP32", "FP32", WIDE | {"relu": 3, "relu_threshold": 0x3FC0}, 0x3FC00000),
+        (0x80000000, "FP32", "FP32", WIDE | {"relu": 3, "relu_threshold": 0x3FC0}, 0),
         # FP32 to FP16 saturates to all ones.
-        (0xC7FFFFFF, "FP32", "FP16", {"dst32": True}, 0xFFFF),
-        (0xC8000000, "FP32", "FP16", {"dst32": True}, 0xFFFF),
+        (0xC7FFFFFF, "FP32", "FP16", WIDE, 0xFFFF),
+        (0xC8000000, "FP32", "FP16", WIDE, 0xFFFF),
         # Magnitude 0 keeps its sign.
-        (0x80000000, "INT8", "INT8", {"dst32": True}, 0x80),
-        (0x80000005, "INT8", "INT8", {"dst32": True, "unsigned": True}, 0),
-        (0x00000123, "INT8", "INT8", {"dst32": True, "raw": True}, 0x23),
+        (0x80000000, "INT8", "INT8", WIDE, 0x80),
+        (0x80000005, "INT8", "INT8", WIDE | {"unsigned": True}, 0),
+        (0x00000123, "INT8", "INT8", WIDE | {"raw": True}, 0x23),
     ],
 )
 def test_corners_of_pack_by_hand(word, mid, out, options, expected):
-    got = tensix.pack(np.array([word], np.uint32), mid, out, **options)
-    assert int.from_bytes(got.tobytes(), "little") == expected
-
-
-def test_rounding_of_blocks_clamps_instead_of_raising_the_exponent():
-    words = np.zeros(16, np.uint32)
-    words[0] = 0x3FFF
-    packed = tensix.pack(words, "BF16", "BFP8", dst32=False)
-    assert (packed[0], packed[16]) == (127, 127)
+    words = np.array([word], np.uint32)
+    assert int.from_bytes(tensix.pack(words, mid, out, **options).tobytes(), "little") == expected
+    assert scalar_pack(words, Format[mid], Format[out], **options) == [expected]

@@ -15,12 +15,10 @@ from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange, Mask
 from bitpath.golden.tensix.exact import (
     add,
     add_to_l1,
-    early_float,
     late_float,
     maximum,
     multiply_add,
     pack_block,
-    relu,
     trace_dot16,
     unpack_block,
     unpack_datum,
@@ -31,44 +29,30 @@ ONE, FP16_ONE = 127 << 10, 15 << 10
 """1.0 as a source word with 8 and with 5 exponent bits."""
 
 
-def block_l1(exponent, *datums):
-    l1 = np.zeros(32, np.uint8)
-    l1[0] = exponent
-    l1[16 : 16 + len(datums)] = datums
-    return l1
-
-
 def packed(word, mid, out, **options):
     return int.from_bytes(tensix.pack(np.array([word], np.uint32), mid, out, **options).tobytes(), "little")
 
 
-@pytest.mark.parametrize(("handling", "word"), [(BfpRange.WRAP, 1 << 18 | 253 << 10), (BfpRange.FLUSH, 1 << 18)])
-def test_block_float_exponents_wrap_modulo_256(handling, word):
-    """Magnitude 1 has 6 leading zeros: under exponent 3 its exponent is -3."""
-    numerics = replace(BASE, bfp_range=handling)
-    assert unpack_block(numerics, Format.BFP8, 3, [0x81]) == [word]
-    assert tensix.unpack(block_l1(3, 0x81), "BFP8", "BF16", count=16, numerics=numerics)[0] == word
-
-
 @pytest.mark.parametrize(
-    ("word", "expected"),
-    [(0x7FF7, 0x7FF0), (0x7FF8, 0x7FF0), (0xFFFF, 0xFFF0), (0x03FF, 0), (0x8001, 0), (0x0408, 0x0410)],
+    ("fmt", "handling", "exponent", "datum", "word"),
+    [
+        # Magnitude 1 has 6 leading zeros: under exponent 3 its exponent is -3, which wraps modulo 256 or 32.
+        (Format.BFP8, BfpRange.WRAP, 3, 0x81, 1 << 18 | 253 << 10),
+        (Format.BFP8, BfpRange.FLUSH, 3, 0x81, 1 << 18),
+        (Format.BFP8A, BfpRange.WRAP, 3, 0x01, 29 << 10),
+        (Format.BFP8A, BfpRange.FLUSH, 3, 0x01, 0),
+        (Format.BFP8A, BfpRange.WRAP, 15, 0x40, 15 << 10),
+        (Format.BFP8A, BfpRange.WRAP, 15, 0xE0, 1 << 18 | 15 << 10 | 1 << 9),
+        (Format.BFP8A, BfpRange.WRAP, 31, 0x80, 1 << 18 | 31 << 10),
+    ],
 )
-def test_six_fraction_bits_under_five_exponent_bits_saturate_and_flush(word, expected):
-    assert early_float(BASE, word, Format.BFP8A, dst32=False) == expected
-    assert packed(word, "BFP8A", "FP16", dst32=False) == expected
-
-
-@pytest.mark.parametrize(("word", "expected"), [(0x3FC01FFF, 0x3FC01FFF), (0x3FC02000, 0x3FC00000), (0x80000000, 0)])
-def test_relu_mode_3_compares_19_bits_of_fp32(word, expected):
-    assert relu(word, 32, 3, 0x3FC0) == expected
-    assert packed(word, "FP32", "FP32", dst32=True, relu=3, relu_threshold=0x3FC0) == expected
-
-
-@pytest.mark.parametrize(("fmt", "dst32"), [("INT32", True), ("INT8", True), ("FP32", True)])
-def test_relu_keeps_the_smallest_number(fmt, dst32):
-    assert packed(1, fmt, fmt, dst32=dst32, relu=1) == 1
-    assert packed(0, fmt, fmt, dst32=dst32, relu=1) == 0
+def test_unpacked_block_floats(fmt, handling, exponent, datum, word):
+    field, out = ("bfp_range", "BF16") if fmt is Format.BFP8 else ("bfp_a_range", "FP16")
+    numerics = replace(BASE, **{field: handling})
+    assert unpack_block(numerics, fmt, exponent, [datum]) == [word]
+    l1 = np.zeros(32, np.uint8)
+    l1[[0, 16]] = exponent, datum
+    assert tensix.unpack(l1, fmt, out, count=16, numerics=numerics)[0] == word
 
 
 @pytest.mark.parametrize(
@@ -84,37 +68,22 @@ def test_fp32_to_fp16_keeps_a_fraction_under_a_zero_exponent(word, expected):
 
 
 @pytest.mark.parametrize(
-    ("word", "mid", "dst32", "expected"),
+    ("mid", "out", "raw", "words", "exponent", "datums"),
     [
-        # FP32 is rounded first, so a large denormal becomes the least normal number.
-        (0x007FFFFF, Format.BF16, True, 0x00800000),
-        (0x807F8000, Format.BF16, True, 0x80800000),
-        (0x007F7FFF, Format.BF16, True, 0),
-        (0x007F0000, Format.BFP8, True, 0x00800000),
-        (0x007EFFFF, Format.BFP8, True, 0),
-        # BF16 denormals are flushed before rounding.
-        (0x007F, Format.BFP8, False, 0),
-    ],
-)
-def test_large_denormals_round_up_from_fp32_and_are_flushed_from_bf16(word, mid, dst32, expected):
-    assert early_float(BASE, word, mid, dst32=dst32) == expected
-    assert packed(word, mid, "FP32", dst32=dst32) == expected
-
-
-@pytest.mark.parametrize(
-    ("words", "exponent", "datums"),
-    [
-        # No hidden bit; ties round away from zero.
-        ((0x007F, 0x8001, 0x0002, 0x8000), 0, (64, 0x81, 1, 0)),
+        # Denormals have no hidden bit; ties round away from zero.
+        ("BF16", Format.BFP8, True, (0x007F, 0x8001, 0x0002, 0x8000), 0, (64, 0x81, 1, 0)),
         # Exponent 0 counts as one below exponent 1, though it weighs the same.
-        ((0x007F, 0x0080), 1, (32, 64)),
+        ("BF16", Format.BFP8, True, (0x007F, 0x0080), 1, (32, 64)),
+        # Rounding clamps instead of raising the exponent.
+        ("BF16", Format.BFP8, False, (0x3FFF,), 127, (127,)),
+        # 1.5, -0.25 and 2**-9 under exponent 15: the last is a quarter of the last place.
+        ("FP16", Format.BFP8A, False, (0x3E00, 0xB400, 0x1800), 15, (96, 0x90, 0)),
     ],
 )
-def test_blocks_of_denormals(words, exponent, datums):
-    words = [*words, *[0] * (16 - len(words))]
-    datums = [*datums, *[0] * (16 - len(datums))]
-    assert pack_block(BASE, Format.BFP8, words) == (exponent, datums)
-    got = tensix.pack(np.array(words, np.uint32), "BF16", "BFP8", dst32=False, raw=True)
+def test_packed_block_floats(mid, out, raw, words, exponent, datums):
+    words, datums = ([*each, *[0] * (16 - len(each))] for each in (words, datums))
+    assert pack_block(BASE, out, words) == (exponent, datums)
+    got = tensix.pack(np.array(words, np.uint32), mid, out, dst32=False, raw=raw)
     assert (got[0], got[16:].tolist()) == (exponent, datums)
 
 
@@ -268,28 +237,3 @@ def test_row_broadcast_and_dotpv_by_the_scalar_tier(dst32):
     spread = tensix.mvmul_row(dst, b[5:6], a, **common)
     expected = [[scalar(i, b[5], j) for j in range(16)] if i in (0, 2, 4, 6) else dst[i].tolist() for i in range(8)]
     assert spread.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("handling", "exponent", "datum", "word"),
-    [
-        (BfpRange.WRAP, 15, 0x40, 15 << 10),
-        (BfpRange.WRAP, 15, 0xE0, 1 << 18 | 15 << 10 | 1 << 9),
-        (BfpRange.WRAP, 31, 0x80, 1 << 18 | 31 << 10),
-        (BfpRange.WRAP, 3, 0x01, 29 << 10),
-        (BfpRange.FLUSH, 3, 0x01, 0),
-    ],
-)
-def test_block_floats_of_five_exponent_bits_unpack(handling, exponent, datum, word):
-    numerics = replace(BASE, bfp_a_range=handling)
-    assert unpack_block(numerics, Format.BFP8A, exponent, [datum]) == [word]
-    assert tensix.unpack(block_l1(exponent, datum), "BFP8A", "FP16", count=16, numerics=numerics)[0] == word
-
-
-def test_block_floats_of_five_exponent_bits_pack():
-    """1.5, -0.25 and 2**-9 under exponent 15: the last is a quarter of the last place."""
-    words = [0x3E00, 0xB400, 0x1800, *[0] * 13]
-    datums = [96, 0x90, 0, *[0] * 13]
-    assert pack_block(BASE, Format.BFP8A, words) == (15, datums)
-    got = tensix.pack(np.array(words, np.uint32), "FP16", "BFP8A", dst32=False)
-    assert (got[0], got[16:].tolist()) == (15, datums)
