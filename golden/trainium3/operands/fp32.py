@@ -33,34 +33,18 @@ def _operation(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
     return operation
 
 
-@_operation
-def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x + y, rounded once to FP32."""
-    return x + y
-
-
-@_operation
-def subtract(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x - y, rounded once to FP32."""
-    return x - y
-
-
-@_operation
-def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x * y, rounded once to FP32."""
-    return x * y
+add = _operation(np.add)
+subtract = _operation(np.subtract)
+multiply = _operation(np.multiply)
+square_root = _operation(np.sqrt)
+absolute = _operation(np.abs)
+"""Sum, difference, product and root, each rounded once to FP32, and x without its sign."""
 
 
 @_operation
 def reciprocal(x: np.ndarray) -> np.ndarray:
     """Return 1 / x, rounded once to FP32."""
     return np.float32(1) / x
-
-
-@_operation
-def square_root(x: np.ndarray) -> np.ndarray:
-    """Return sqrt(x), rounded once to FP32."""
-    return np.sqrt(x)
 
 
 @_operation
@@ -84,12 +68,6 @@ def maximum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the smaller one, -0 of zeros of different signs; NaN where either is NaN."""
     return _where_equal(x, y, np.minimum(x, y), np.bitwise_or)
-
-
-@_operation
-def absolute(x: np.ndarray) -> np.ndarray:
-    """Return x without its sign."""
-    return np.abs(x)
 
 
 @_operation

@@ -18,26 +18,13 @@ from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, r
 from bitpath.golden.trainium3.vector.exponential import exponential_of
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free, sum_order_of
 
-
-def _copy(x: np.ndarray) -> np.ndarray:
-    return x
-
-
-def _square(x: np.ndarray) -> np.ndarray:
-    return fp32.multiply(x, x)
-
-
-def _exp(x: np.ndarray) -> np.ndarray:
-    return exponential_of(x, np.zeros((1, 1), np.float32), TRAINIUM3_EXPONENTIAL.numerics)
-
-
 FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
-    "copy": _copy,
-    "square": _square,
+    "copy": lambda x: x,
+    "square": lambda x: fp32.multiply(x, x),
     "sqrt": fp32.square_root,
     "rsqrt": fp32.reciprocal_square_root,
     "reciprocal": fp32.reciprocal,
-    "exp": _exp,
+    "exp": lambda x: exponential_of(x, np.zeros((1, 1), np.float32), TRAINIUM3_EXPONENTIAL.numerics),
     "abs": fp32.absolute,
 }
 """Functions of float32, each rounded once to FP32."""
