@@ -1,6 +1,7 @@
 """Rounding to codes: every edge of every format, both tiers, every mode."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from bitpath.rtl.common.config import from_dict
 
 FORMATS = list(CATALOGUE.values())
 SIGNED = [fmt for fmt in FORMATS if fmt.signed]
-MODES = [(rounding, overflow) for rounding in (Rounding.RNE, Rounding.RTZ) for overflow in Overflow]
+MODES = list(product((Rounding.RNE, Rounding.RTZ), Overflow))
 
 
 def vector(fmt: FloatFormat, value: float, rounding=Rounding.RNE, overflow=Overflow.SPECIAL) -> int:
@@ -39,76 +40,80 @@ def scalar(fmt: FloatFormat, value: float, rounding=Rounding.RNE, overflow=Overf
     return round_to_format(Fraction(value), fmt, rounding, overflow=overflow, zero_sign=int(np.signbit(value)))
 
 
-@pytest.mark.parametrize("encode", [scalar, vector])
+def compiled(*arguments, **options) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BITPATH_FAST", "numba")
+        return vector(*arguments, **options)
+
+
+every_tier = pytest.mark.parametrize("encode", [scalar, vector, compiled])
+
+
+NEAREST_EDGES = [
+    # Ties go to the even significand, downwards and upwards.
+    (E4M3FN, 1 + 1 / 16, 0x38),
+    (E4M3FN, 1 + 3 / 16, 0x3A),
+    (E4M3FN, 1 + 1 / 16 + 2**-40, 0x39),
+    (E4M3FN, 1 + 3 / 16 - 2**-40, 0x39),
+    (E4M3FN, -(1 + 3 / 16), 0xBA),
+    # Rounding up carries into the exponent.
+    (E5M2, 1.9, 0x40),
+    # Subnormals: the smallest, ties around it, the largest, and the carry into the first normal number.
+    (E4M3FN, 2**-9, 0x01),
+    (E4M3FN, 2**-10, 0x00),
+    (E4M3FN, -(2**-10), 0x80),
+    (E4M3FN, 3 * 2**-10, 0x02),
+    (E4M3FN, 2**-10 + 2**-40, 0x01),
+    (E4M3FN, 7.5 * 2**-9, 0x08),
+    (E4M3FN, 7 * 2**-9, 0x07),
+    # Around the largest number of a format without infinity: 464 is the tie between 448 and the NaN's place.
+    (E4M3FN, 448, 0x7E),
+    (E4M3FN, 464, 0x7E),
+    (E4M3FN, 464.001, 0x7F),
+    (E4M3FN, -464.001, 0x7F),
+    # With infinity the tie goes to infinity.
+    (E4M3, 247.99, 0x77),
+    (E4M3, 248, 0x78),
+    (E5M2, 61439, 0x7B),
+    (E5M2, 61440, 0x7C),
+    (E5M2, -61440, 0xFC),
+    (FP32, float(2**128 - 2**103) - 2**75, 0x7F7FFFFF),
+    (FP32, float(2**128 - 2**103), 0x7F800000),
+    # A zero keeps its sign.
+    (E5M2, 0.0, 0x00),
+    (E5M2, -0.0, 0x80),
+    # ROCm/aiter#974: 0.625 / 0.5 became 1.5 in MXFP4.
+    (E2M1, 1.25, 2),
+    (E2M1, 0.25, 0),
+    (E2M1, 0.75, 2),
+    (E2M1, 2.5, 4),
+    (E2M1, 3.5, 6),
+    (E2M1, 5.0, 6),
+    (E8M0, 1.0, 127),
+    (E8M0, 3.0, 129),
+]
+TRUNCATED_EDGES = [
+    (E4M3FN, 1.124, 0x38),
+    (E4M3FN, -1.124, 0xB8),
+    (E4M3FN, 2**-9 * 0.999, 0x00),
+    (E4M3FN, -(2**-9) * 0.999, 0x80),
+    (E4M3FN, 479, 0x7E),
+    (E4M3FN, 480, 0x7F),
+    (E5M2, 65535, 0x7B),
+    (E5M2, 65536, 0x7C),
+]
+
+
+@every_tier
 @pytest.mark.parametrize(
-    ("fmt", "value", "code"),
-    [
-        # Ties go to the even significand, downwards and upwards.
-        (E4M3FN, 1 + 1 / 16, 0x38),
-        (E4M3FN, 1 + 3 / 16, 0x3A),
-        (E4M3FN, 1 + 1 / 16 + 2**-40, 0x39),
-        (E4M3FN, 1 + 3 / 16 - 2**-40, 0x39),
-        (E4M3FN, -(1 + 3 / 16), 0xBA),
-        # Rounding up carries into the exponent.
-        (E5M2, 1.9, 0x40),
-        # Subnormals: the smallest, ties around it, the largest, and the carry into the first normal number.
-        (E4M3FN, 2**-9, 0x01),
-        (E4M3FN, 2**-10, 0x00),
-        (E4M3FN, -(2**-10), 0x80),
-        (E4M3FN, 3 * 2**-10, 0x02),
-        (E4M3FN, 2**-10 + 2**-40, 0x01),
-        (E4M3FN, 7.5 * 2**-9, 0x08),
-        (E4M3FN, 7 * 2**-9, 0x07),
-        # Around the largest number of a format without infinity: 464 is the tie between 448 and the NaN's place.
-        (E4M3FN, 448, 0x7E),
-        (E4M3FN, 464, 0x7E),
-        (E4M3FN, 464.001, 0x7F),
-        (E4M3FN, -464.001, 0x7F),
-        # With infinity the tie goes to infinity.
-        (E4M3, 247.99, 0x77),
-        (E4M3, 248, 0x78),
-        (E5M2, 61439, 0x7B),
-        (E5M2, 61440, 0x7C),
-        (E5M2, -61440, 0xFC),
-        (FP32, float(2**128 - 2**103) - 2**75, 0x7F7FFFFF),
-        (FP32, float(2**128 - 2**103), 0x7F800000),
-        # A zero keeps its sign.
-        (E5M2, 0.0, 0x00),
-        (E5M2, -0.0, 0x80),
-        # ROCm/aiter#974: 0.625 / 0.5 became 1.5 in MXFP4.
-        (E2M1, 1.25, 2),
-        (E2M1, 0.25, 0),
-        (E2M1, 0.75, 2),
-        (E2M1, 2.5, 4),
-        (E2M1, 3.5, 6),
-        (E2M1, 5.0, 6),
-        (E8M0, 1.0, 127),
-        (E8M0, 3.0, 129),
-    ],
+    ("rounding", "fmt", "value", "code"),
+    [*((Rounding.RNE, *row) for row in NEAREST_EDGES), *((Rounding.RTZ, *row) for row in TRUNCATED_EDGES)],
 )
-def test_edges_rne(encode, fmt, value, code):
-    assert encode(fmt, value) == code
+def test_edges(encode, rounding, fmt, value, code):
+    assert encode(fmt, value, rounding) == code
 
 
-@pytest.mark.parametrize("encode", [scalar, vector])
-@pytest.mark.parametrize(
-    ("fmt", "value", "code"),
-    [
-        (E4M3FN, 1.124, 0x38),
-        (E4M3FN, -1.124, 0xB8),
-        (E4M3FN, 2**-9 * 0.999, 0x00),
-        (E4M3FN, -(2**-9) * 0.999, 0x80),
-        (E4M3FN, 479, 0x7E),
-        (E4M3FN, 480, 0x7F),
-        (E5M2, 65535, 0x7B),
-        (E5M2, 65536, 0x7C),
-    ],
-)
-def test_edges_rtz(encode, fmt, value, code):
-    assert encode(fmt, value, Rounding.RTZ) == code
-
-
-@pytest.mark.parametrize("encode", [scalar, vector])
+@every_tier
 @pytest.mark.parametrize("fmt", SIGNED, ids=lambda fmt: fmt.name)
 def test_saturation(encode, fmt):
     beyond = float(2 * fmt.max)
@@ -119,7 +124,7 @@ def test_saturation(encode, fmt):
             encode(fmt, beyond)
 
 
-@pytest.mark.parametrize("encode", [scalar, vector])
+@every_tier
 @pytest.mark.parametrize("value", [0.0, -0.0, -(2.0**-30)])
 @pytest.mark.parametrize("fmt", [E4M3FNUZ, E5M2FNUZ], ids=lambda fmt: fmt.name)
 def test_a_format_without_a_negative_zero_rounds_to_zero_and_not_to_nan(encode, fmt, value):
@@ -127,31 +132,38 @@ def test_a_format_without_a_negative_zero_rounds_to_zero_and_not_to_nan(encode, 
     assert encode(fmt, -1e9) == fmt.nan_code
 
 
+@pytest.mark.parametrize("encode", [vector, compiled])
 @pytest.mark.parametrize("fmt", SIGNED, ids=lambda fmt: fmt.name)
-def test_specials(fmt):
-    assert vector(fmt, np.inf, overflow=Overflow.SATURATE) == fmt.max_code
+def test_specials(encode, fmt):
+    assert encode(fmt, np.inf, overflow=Overflow.SATURATE) == fmt.max_code
     if fmt.nan_code is None:
         with pytest.raises(ValueError, match="values hold NaN, which E2M1 cannot express"):
-            vector(fmt, np.nan)
+            encode(fmt, np.nan)
     else:
-        assert vector(fmt, -np.inf) == (fmt.infinity_code | fmt.sign_mask if fmt.infinity_code else fmt.nan_code)
-        assert vector(fmt, np.nan) == vector(fmt, -np.nan) == fmt.nan_code
+        assert encode(fmt, -np.inf) == (fmt.infinity_code | fmt.sign_mask if fmt.infinity_code else fmt.nan_code)
+        assert encode(fmt, np.nan) == encode(fmt, -np.nan) == fmt.nan_code
 
 
 @pytest.mark.parametrize(("rounding", "overflow"), MODES)
-@pytest.mark.parametrize("fmt", SIGNED, ids=lambda fmt: fmt.name)
-def test_tiers_agree_at_every_number_and_midpoint(fmt, rounding, overflow):
-    """Each number, the midpoint above it and float64's neighbours of both, of 400 codes of each format."""
-    codes = np.unique(np.linspace(0, fmt.max_code, 400).astype(int))
-    numbers = decode_array(fmt, codes)
-    midpoints = [float(decode(fmt, int(code)).value + ulp(fmt, decode(fmt, int(code)).value) / 2) for code in codes]
-    values = np.concatenate([numbers, midpoints])
+@pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: fmt.name)
+def test_tiers_agree_at_every_number_and_midpoint(both, fmt, rounding, overflow):
+    """Each number, the midpoint above it and float64's neighbours of both, of 400 codes; numbers beyond both ends; specials."""
+    numbers = [decode(fmt, int(code)) for code in np.unique(np.linspace(0, fmt.max_code, 400).astype(int))]
+    values = [float(each.value + part * ulp(fmt, each.value)) for each in numbers for part in (0, Fraction(1, 2))]
+    values += [float(fmt.min_subnormal) * part for part in (0.25, 0.5, 0.75, 1.5, 2.5)]
+    values += [2.0**-1074, 2.0**200, np.inf, *(float(fmt.max) * factor for factor in (1.0625, 2))]
     values = np.concatenate([values, np.nextafter(values, np.inf), np.nextafter(values, -np.inf)])
-    values = np.concatenate([values, -values])
-    if fmt.specials is Specials.FINITE:
-        values = values[np.abs(values) < 6]
-    got = encode_array(fmt, values, rounding=rounding, overflow=overflow)
-    assert got.tolist() == [scalar(fmt, value, rounding, overflow) for value in values.tolist()]
+    if fmt.specials is Specials.FINITE and overflow is Overflow.SPECIAL:
+        values = values[values <= float(fmt.max)]
+    # E8M0 has neither a sign nor anything below its smallest number.
+    values = values[values >= float(fmt.min_normal)] if fmt is E8M0 else np.concatenate([values, -values])
+    if fmt.nan_code is not None:
+        values = np.concatenate([values, [np.nan, -np.nan]])
+    plain, fast = both(lambda: encode_array(fmt, values, rounding=rounding, overflow=overflow))
+    assert np.array_equal(plain, fast)
+    assert plain.dtype == fast.dtype == np.int64
+    finite = np.isfinite(values)
+    assert plain[finite].tolist() == [scalar(fmt, value, rounding, overflow) for value in values[finite].tolist()]
 
 
 @given(
@@ -183,22 +195,22 @@ def test_helpers():
     assert ulp(E4M3FN, Fraction(0)) == Fraction(1, 2**9)
 
 
-def test_errors():
+def test_errors(monkeypatch):
     with pytest.raises(ValueError, match="code is 256; E4M3FN codes are 0 to 255"):
         decode(E4M3FN, 256)
-    with pytest.raises(ValueError, match="codes reach from 0 to 16; E2M1 codes are 4 bits"):
-        decode_array(E2M1, np.array([0, 16]))
+    for backend in ("numpy", "numba"):
+        monkeypatch.setenv("BITPATH_FAST", backend)
+        with pytest.raises(ValueError, match="codes reach from 0 to 16; E2M1 codes are 4 bits"):
+            decode_array(E2M1, np.array([0, 16], np.uint8))
     with pytest.raises(TypeError, match="values must be float64, not float32"):
         encode_array(E4M3FN, np.zeros(1, np.float32))
     with pytest.raises(ValueError, match="rounding must be RNE or RTZ, not SR"):
         vector(E4M3FN, 1.0, Rounding.SR)
     with pytest.raises(ValueError, match=r"rounding must (be RNE or RTZ, not|not be) SR"):
         scalar(E4M3FN, 1.0, Rounding.SR)
-    for value in (0.0, -1.0, 2.0**-128):
+    for value, encode in product((0.0, -1.0, 2.0**-128), (scalar, vector, compiled)):
         with pytest.raises(ValueError, match="smallest number of E8M0"):
-            vector(E8M0, value)
-        with pytest.raises(ValueError, match="smallest number of E8M0"):
-            scalar(E8M0, value)
+            encode(E8M0, value)
     with pytest.raises(ValueError, match="infinity has no exact value"):
         _ = decode(E5M2, 0x7C).value
     assert isinstance(decode(E5M2, 0), Unpacked)

@@ -5,8 +5,8 @@ import pickle
 import subprocess
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
-from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -15,12 +15,10 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
+from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.arrays import backend, codec
 from bitpath.golden.arrays.codec import decode_array, encode_array
-from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32, Specials
-from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.codec import Overflow
-from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32
 
 
 @pytest.fixture
@@ -225,55 +223,14 @@ def test_kept_code_is_of_these_sources():
     assert folder == f"kernels-{sha256(b''.join(each.read_bytes() for each in sources)).hexdigest()[:16]}"
 
 
-def neighbours(fmt):
-    """float64 at, just below and just above numbers and midpoints of a format, beyond its range, and the specials."""
-    codes = np.unique(np.linspace(0, fmt.max_code, 97).astype(np.int64))
-    numbers = np.unique(np.abs(decode_array(fmt, codes)))
-    values = np.concatenate(
-        [numbers, (numbers[1:] + numbers[:-1]) / 2, numbers[-4:] * 1.0625, numbers[-1:] * 2, [2.0**-1074]]
-    )
-    steps = np.concatenate([values, np.nextafter(values, np.inf), np.nextafter(values, 0)])
-    low = np.array([float(fmt.min_subnormal)]) * [0.25, 0.5, 0.75, 1.5, 2.5]
-    return np.concatenate([steps, low, [np.inf, 2.0**200, 0.0]])
-
-
-@pytest.mark.parametrize("overflow", Overflow)
-@pytest.mark.parametrize("rounding", [Rounding.RNE, Rounding.RTZ])
 @pytest.mark.parametrize("fmt", CATALOGUE.values(), ids=CATALOGUE)
-def test_encoding(choose, fmt, rounding, overflow):
-    """Both backends and the scalar tier on the neighbours of numbers and midpoints."""
-    values = neighbours(fmt)
-    if fmt.specials is Specials.FINITE and overflow is Overflow.SPECIAL:
-        values = values[values <= float(fmt.max)]
-    # E8M0 has neither a sign nor anything below its smallest number.
-    values = values[values >= float(fmt.min_normal)] if fmt is E8M0 else np.concatenate([values, -values])
-    if fmt.nan_code is not None:
-        values = np.concatenate([values, [np.nan, -np.nan]])
-    got = []
-    for name in ("numpy", "numba"):
-        choose(name)
-        got.append(encode_array(fmt, values, rounding=rounding, overflow=overflow))
-    assert np.array_equal(*got)
-    assert got[1].dtype == np.int64
-    for value, code in list(zip(values.tolist(), got[1].tolist(), strict=True))[::13]:
-        if np.isfinite(value):
-            sign = int(np.signbit(value))
-            expected = round_to_format(Fraction(value), fmt, rounding, overflow=overflow, zero_sign=sign)
-            assert code == expected
-
-
-@pytest.mark.parametrize("fmt", CATALOGUE.values(), ids=CATALOGUE)
-def test_decoding(choose, fmt):
+def test_decoding(both, fmt):
     count = min(1 << fmt.width, 1 << 16)
     codes = np.linspace(0, (1 << fmt.width) - 1, count).astype(np.int64)
     if fmt is FP32:
         codes[:8] = [0, 1, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00000, 0xFFFFFFFF, 0x80000000]
-    carrier = np.dtype(f"u{max(fmt.width // 8, 1)}") if fmt.width != 19 else np.dtype(np.uint32)
-    got = []
-    for name in ("numpy", "numba"):
-        choose(name)
-        got.append(decode_array(fmt, codes.astype(carrier)).view(np.int64))
-    assert np.array_equal(*got)
+    carrier = np.uint32 if fmt.width == 19 else np.dtype(f"u{max(fmt.width // 8, 1)}")
+    assert np.array_equal(*both(lambda: decode_array(fmt, codes.astype(carrier)).view(np.int64)))
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
@@ -296,28 +253,44 @@ def test_formats_of_32_bits_are_not_looked_up(monkeypatch):
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0)])
-def test_scalars_and_empty_arrays(choose, shape):
-    for fmt, dtype in ((FP32, np.uint32), (BF16, np.uint16), (E8M0, np.uint8)):
-        got = []
-        for name in ("numpy", "numba"):
-            choose(name)
-            values, codes = np.full(shape, 1.5), np.full(shape, 130, dtype)
-            pieces = [encode_array(fmt, values), decode_array(fmt, codes)]
-            pieces += [encode_array(fmt, values[()]), decode_array(fmt, codes[()])]
-            # Beyond the largest number, too.
-            pieces.append(encode_array(fmt, np.full(shape, 1e300)))
-            assert all(type(each) is np.ndarray and each.shape == shape for each in pieces)
-            got.append([(each.dtype, each.tolist()) for each in pieces])
-        assert got[0] == got[1]
+@pytest.mark.parametrize("fmt", [FP32, BF16, E8M0], ids=lambda fmt: fmt.name)
+def test_scalars_and_empty_arrays(both, fmt, shape):
+    values, codes = np.full(shape, 1.5), np.full(shape, 130, f"u{fmt.width // 8}")
+    # Beyond the largest number, too.
+    numbers = values, values[()], np.full(shape, 1e300)
+
+    def converted():
+        return [encode_array(fmt, each) for each in numbers] + [decode_array(fmt, each) for each in (codes, codes[()])]
+
+    plain, fast = both(converted)
+    assert all(type(each) is np.ndarray and each.shape == shape for each in plain + fast)
+    assert [(each.dtype, each.tolist()) for each in plain] == [(each.dtype, each.tolist()) for each in fast]
 
 
-def test_errors_stay_the_codecs(choose):
+@pytest.mark.parametrize(
+    ("matmul", "options", "shape", "steps", "times"),
+    [
+        (trainium3.matmul, {}, (1024, 1024, 1024), 16, 2.5),
+        (tensix.matmul, {"fidelity": "LoFi"}, (1024, 64, 1024), 32, 4),
+        (aie_ml_v2.matmul, {"fmt": "mx9"}, (512, 512, 512), 8, 5),
+        (aie_ml_v2.matmul, {"fmt": "bf16"}, (512, 512, 512), 8, 5),
+    ],
+    ids=["trainium3", "tensix", "aie_ml_v2-mx9", "aie_ml_v2-bf16"],
+)
+def test_progress_and_memory(choose, monkeypatch, matmul, options, shape, steps, times):
+    """Tiles are told one by one; what lies between operands and result is a few times as large."""
     choose("numba")
-    with pytest.raises(ValueError, match="values hold NaN, which E2M1 cannot express"):
-        encode_array(CATALOGUE["E2M1"], np.array([np.nan]))
-    with pytest.raises(ValueError, match="E2M1 has neither infinity nor NaN and can only saturate"):
-        encode_array(CATALOGUE["E2M1"], np.array([7.0]))
-    with pytest.raises(ValueError, match="values go below"):
-        encode_array(E8M0, np.array([0.0]))
-    with pytest.raises(ValueError, match="codes reach from 0 to 16"):
-        decode_array(CATALOGUE["E2M1"], np.array([0, 16], np.uint8))
+    monkeypatch.setenv(backend.THREADS, "2")
+    rng = np.random.default_rng(6)
+    m, k, n = shape
+    a, b = rng.standard_normal((m, k), dtype=np.float32), rng.standard_normal((k, n), dtype=np.float32)
+    shown = []
+    matmul(a[:8], b[:, :8], **options)
+    tracemalloc.start()
+    try:
+        result = matmul(a, b, progress=lambda *share: shown.append(share), **options)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert shown == [(each, steps) for each in range(1, steps + 1)]
+    assert peak < times * (a.nbytes + b.nbytes + result.nbytes)

@@ -1,6 +1,5 @@
 """Compiled loops of AIE-ML v2 equal the exact twins and numpy bit for bit."""
 
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -195,22 +194,3 @@ def test_narrowing(both, saturate):
             lambda bits: aie.f32_to_fp8(bits, "float8_e5m2fnuz", shift=-32, **even),
         ):
             assert np.array_equal(*both(lambda: convert(bits)))  # noqa: B023
-
-
-@pytest.mark.parametrize("fmt", ["mx9", "bf16"])
-def test_progress_and_memory(monkeypatch, fmt):
-    """Blocks of rows are told one by one; what lies between operands and result is a few times as large."""
-    monkeypatch.setenv("BITPATH_FAST", "numba")
-    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
-    rng = np.random.default_rng(6)
-    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((512, 512), (512, 512)))
-    shown = []
-    aie.matmul(a[:8], b[:, :8], fmt=fmt)
-    tracemalloc.start()
-    try:
-        result = aie.matmul(a, b, fmt=fmt, progress=lambda *share: shown.append(share))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert shown == [(each, 8) for each in range(1, 9)]
-    assert peak < 5 * (a.nbytes + b.nbytes + result.nbytes)

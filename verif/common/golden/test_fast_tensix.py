@@ -1,6 +1,5 @@
 """Compiled loops of Tensix equal the exact twins and numpy bit for bit."""
 
-import tracemalloc
 from dataclasses import replace
 from itertools import product
 
@@ -126,21 +125,3 @@ def test_matrices(both, fmt):
     )
     plain, fast = both(lambda: tensix.matmul(a, b, fmt=fmt, fidelity="HiFi2"))
     assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
-
-
-def test_progress_and_memory(monkeypatch):
-    """Instructions are told one by one; what lies between operands and result is a few times as large."""
-    monkeypatch.setenv("BITPATH_FAST", "numba")
-    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
-    rng = np.random.default_rng(12)
-    a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((1024, 64), (64, 1024)))
-    shown = []
-    tensix.matmul(a[:8], b[:, :8], fidelity="LoFi")
-    tracemalloc.start()
-    try:
-        result = tensix.matmul(a, b, fidelity="LoFi", progress=lambda *share: shown.append(share))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert shown == [(each, 32) for each in range(1, 33)]
-    assert peak < 4 * (a.nbytes + b.nbytes + result.nbytes)

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import tracemalloc
 from dataclasses import replace
 from itertools import product
 
@@ -11,12 +10,10 @@ import numpy as np
 import pytest
 
 from bitpath.golden import trainium3
-from bitpath.golden.arrays.codec import codes_of, format_of
-from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, E8M0, FP32
+from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import ScaleNan
-from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, ScaleRule
-from bitpath.golden.trainium3.exact import quantize_block
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.matmul import array_loop as mx_chain
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.verif.trainium3.golden.exact_columns import column_steps
@@ -158,64 +155,9 @@ def test_no_rows_and_no_columns(both, m, n):
     assert plain.dtype == fast.dtype
 
 
-@pytest.mark.parametrize("rule", ["ocp", "nki05"])
-@pytest.mark.parametrize("dtype", [E4, E5, FP4], ids=str)
-@pytest.mark.parametrize("source", [ml_dtypes.bfloat16, np.float16, np.float32], ids=lambda each: np.dtype(each).name)
-def test_quantisation(both, source, dtype, rule):
-    """Codes of every kind, blocks of one binade, ties; some blocks by the scalar tier too."""
-    rng = np.random.default_rng(3)
-    width = np.dtype(source).itemsize * 8
-    codes = rng.integers(0, 1 << width, (32, 2048), np.uint64).astype(f"u{width // 8}")
-    fmt = format_of(np.dtype(source))
-    near = rng.integers(0, 1 << fmt.fraction_bits, codes.shape) & -(1 << fmt.fraction_bits - 4) | 5 << fmt.fraction_bits
-    codes[:, 1024:] = near[:, 1024:] + (rng.integers(0, 2, (32, 1024)) << width - 1)
-    x = codes.view(source)
-    if dtype == FP4:
-        codes[codes & (fmt.sign_mask - 1) > fmt.infinity_code] = 0
-        with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
-            trainium3.quantize_offline(np.full((32, 4), np.nan, source), dtype)
-    plain, fast = both(lambda: trainium3.quantize_offline(x, dtype, scale_rule=rule))
-    assert all(
-        np.array_equal(codes_of(a) if a.dtype == dtype else a, codes_of(b) if b.dtype == dtype else b)
-        for a, b in zip(plain, fast, strict=True)
-    )
-    if fmt is BF16 and dtype != FP4:
-        for group, word in ((0, 0), (1, 300), (3, 511)):
-            block = codes_of(x)[8 * group : 8 * group + 8, 4 * word : 4 * word + 4].ravel().tolist()
-            expected, scale = quantize_block(block, fmt, format_of(dtype), ScaleRule(rule))
-            assert fast[1][group, word] == scale
-            got = codes_of(fast[0])[8 * group : 8 * group + 8, 4 * word : 4 * word + 4].ravel().tolist()
-            assert got == list(expected)
-
-
-def test_float64_is_quantised_in_numpy(both):
-    x = np.random.default_rng(4).standard_normal((32, 8))
-    plain, fast = both(lambda: trainium3.quantize_offline(x, E4))
-    assert np.array_equal(codes_of(plain[0]), codes_of(fast[0]))
-    assert np.array_equal(plain[1], fast[1])
-
-
 @pytest.mark.parametrize("form", ["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"])
 def test_matrices(both, form):
     rng = np.random.default_rng(5)
     a, b = (rng.standard_normal(shape, dtype=np.float32) for shape in ((131, 160), (160, 70)))
     plain, fast = both(lambda: trainium3.matmul(a, b, a_format=form, b_format=form))
     assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
-
-
-def test_progress_and_memory(monkeypatch):
-    """Output tiles are told one by one; what lies between operands and result is a few times as large."""
-    monkeypatch.setenv("BITPATH_FAST", "numba")
-    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
-    rng = np.random.default_rng(6)
-    a, b = (rng.standard_normal((1024, 1024), dtype=np.float32) for _ in range(2))
-    shown = []
-    trainium3.matmul(a[:8], b[:, :8])
-    tracemalloc.start()
-    try:
-        trainium3.matmul(a, b, progress=lambda *share: shown.append(share))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert shown == [(each, 16) for each in range(1, 17)]
-    assert peak < 4 * (a.nbytes + b.nbytes)

@@ -133,18 +133,6 @@ def sixteen_bit_tiles(shuffle):
     return codes.reshape(16, 128, 8, 4).transpose(0, 2, 1, 3).reshape(128, 512)
 
 
-def check_all_patterns(source, element, rule, shuffle, rows):
-    """Quantise all patterns and compare the first ``rows`` partitions with the scalar tier."""
-    codes = sixteen_bit_tiles(shuffle)
-    if shuffle:  # without infinities and NaNs, which would set nearly every block's scale
-        codes = np.where(codes & 0x7FFF > source.max_code, codes & 0x80FF, codes)
-    data, scale = quantize_mx(codes.view(DTYPES[source]), DTYPES[element], scale_rule=rule.value)
-    assert np.unique(codes).size > 60_000
-    expected_data, expected_scale = scalar_tile(source, codes[:rows], element, rule)
-    assert np.array_equal(codes_of(data)[:rows], expected_data)
-    assert np.array_equal(scale[: expected_scale.shape[0]], expected_scale)
-
-
 PATTERNS = [
     pytest.param(source, element, rule, shuffle, id=f"{source.name}-{element.name}-{rule.value}-{order}")
     for source in (BF16, FP16)
@@ -154,31 +142,44 @@ PATTERNS = [
 ]
 
 
+@pytest.mark.parametrize("whole", [pytest.param(True, marks=pytest.mark.deep), False], ids=["whole", "part"])
 @pytest.mark.parametrize(("source", "element", "rule", "shuffle"), PATTERNS)
-def test_all_patterns_against_the_scalar_tier(source, element, rule, shuffle):
+def test_all_patterns_against_the_scalar_tier(both, source, element, rule, shuffle, whole):
+    codes = sixteen_bit_tiles(shuffle)
+    if shuffle:  # without infinities and NaNs, which would set nearly every block's scale
+        codes = np.where(codes & 0x7FFF > source.max_code, codes & 0x80FF, codes)
+    assert np.unique(codes).size > 60_000
     # The scalar tier takes 4 s for all: once per pair of formats, a quarter for the other cases.
-    check_all_patterns(source, element, rule, shuffle, 32 if shuffle or rule is ScaleRule.NKI05 else 128)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize(("source", "element", "rule", "shuffle"), PATTERNS)
-def test_all_patterns_whole_against_the_scalar_tier(source, element, rule, shuffle):
-    check_all_patterns(source, element, rule, shuffle, 128)
+    rows = 128 if whole or not (shuffle or rule is ScaleRule.NKI05) else 32
+    expected_data, expected_scale = scalar_tile(source, codes[:rows], element, rule)
+    for data, scale in both(lambda: quantize_mx(codes.view(DTYPES[source]), DTYPES[element], scale_rule=rule.value)):
+        assert np.array_equal(codes_of(data)[:rows], expected_data)
+        assert np.array_equal(scale[: rows // 8], expected_scale)
 
 
 @pytest.mark.parametrize("rule", ScaleRule, ids=lambda rule: rule.value)
 @pytest.mark.parametrize("element", [E4M3FN, E5M2, E2M1], ids=lambda fmt: fmt.name)
-def test_offline_float32_against_the_scalar_tier(element, rule):
+@pytest.mark.parametrize("source", [BF16, FP16, FP32], ids=lambda fmt: fmt.name)
+def test_offline_against_the_scalar_tier(both, source, element, rule):
+    """Blocks of codes of every kind, of one binade with ties, and of exponents up to 11 below the block's largest."""
     rng = np.random.default_rng(4)
-    base = rng.integers(1, 255, (4, 16)).repeat(8, axis=0).repeat(4, axis=1)
-    exponent = np.clip(base - rng.integers(0, 12, base.shape), 0, 254)
-    codes = (exponent << 23 | rng.integers(0, 1 << 23, base.shape) | rng.integers(0, 2, base.shape) << 31).astype(
-        np.uint32
-    )
-    data, scale = quantize_offline(codes.view(np.float32), DTYPES[element], scale_rule=rule.value)
-    expected_data, expected_scale = scalar_tile(FP32, codes, element, rule)
-    assert np.array_equal(codes_of(data), expected_data)
-    assert np.array_equal(scale, expected_scale)
+    shape, place = (32, 256), source.fraction_bits
+
+    def of_blocks(low, high):
+        return rng.integers(low, high, (4, 64)).repeat(8, axis=0).repeat(4, axis=1)
+
+    fraction = rng.integers(0, 1 << place, shape)
+    ties = 5 << place | fraction & -(1 << place - 4)
+    below = np.maximum(of_blocks(1, source.exponent_mask) - rng.integers(0, 12, shape), 0) << place | fraction
+    codes = np.choose(of_blocks(0, 3), [rng.integers(0, source.sign_mask, shape), ties, below])
+    codes |= rng.choice([0, source.sign_mask], shape)
+    if element is E2M1:
+        codes[codes & source.sign_mask - 1 > source.infinity_code] = 0
+    expected_data, expected_scale = scalar_tile(source, codes, element, rule)
+    x = codes.astype(f"u{source.width // 8}").view(DTYPES[source])
+    for data, scale in both(lambda: quantize_offline(x, DTYPES[element], scale_rule=rule.value)):
+        assert np.array_equal(codes_of(data), expected_data)
+        assert np.array_equal(scale, expected_scale)
 
 
 def test_dequantize_is_exact():
@@ -211,8 +212,9 @@ def test_errors():
         quantize_offline(good.astype(np.int32), E4)
     with pytest.raises(TypeError, match="dtype must be float8_e4m3fn, float8_e5m2 or float4_e2m1fn, not float16"):
         quantize_offline(good, np.float16)
-    with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
-        quantize_offline(tile([np.nan]), FP4)
+    for dtype in (ml_dtypes.bfloat16, np.float16, np.float32):
+        with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
+            quantize_offline(tile([np.nan], dtype=dtype), FP4)
     with pytest.raises(ValueError, match="source_codes hold NaN, which E2M1 cannot express"):
         quantize_block([0x7FC0], BF16, E2M1, ScaleRule.OCP)
     data, scale = quantize_mx(good, E4)
@@ -224,14 +226,15 @@ def test_errors():
 
 @pytest.mark.parametrize("rule", list(ScaleRule))
 @pytest.mark.parametrize("element", [E4M3FN, E5M2, E2M1], ids=lambda fmt: fmt.name)
-def test_float64_is_rounded_once(element, rule):
+def test_float64_is_rounded_once(both, element, rule):
     """float64 input that float32 holds gives the same codes; other input is rounded once, here from just above a tie."""
     rng = np.random.default_rng(5)
     singles = np.ldexp(rng.standard_normal((32, 16)), rng.integers(-140, 120, (32, 16))).astype(np.float32)
     expected = quantize_offline(singles, DTYPES[element], scale_rule=rule.value)
-    got = quantize_offline(singles.astype(np.float64), DTYPES[element], scale_rule=rule.value)
-    for a, b in zip(got, expected, strict=True):
-        np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
+    doubles = singles.astype(np.float64)
+    for got in both(lambda: quantize_offline(doubles, DTYPES[element], scale_rule=rule.value)):
+        for a, b in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
     block = np.full((32, 4), 1 + 2.0 ** -(element.fraction_bits + 1) + 2.0**-40)
     data, scale = quantize_offline(block, DTYPES[element], scale_rule=rule.value)
     one_up = 1 + 2.0**-element.fraction_bits
