@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from functools import partial
+from itertools import permutations, product
 
 import ml_dtypes
 import numpy as np
@@ -20,13 +21,20 @@ from bitpath.golden.scalar.codec import Kind, decode
 BASE = AIE_ML_V2.numerics
 NO_ZERO_TERMS = replace(BASE, mx_zero_term=False)
 EACH_PRODUCT = replace(BASE, mx_post_add_first=False)
-SIGNS = list(product((False, True), repeat=3))
+
+
+dot = partial(aie.fused_dot, fmt="bf16")
 
 
 def bf16(*values):
     lane = np.zeros(8, np.float32)
     lane[: len(values)] = values
     return lane.astype(ml_dtypes.bfloat16)
+
+
+def block(exponent, code):
+    """Return an MX9 block of equal codes."""
+    return aie.MxBlocks("mx9", np.array([exponent], np.uint8), np.zeros(1, np.uint8), np.full((1, 16), code, np.int8))
 
 
 def f32(value):
@@ -36,38 +44,33 @@ def f32(value):
 def test_alignment_rounds_each_term():
     """2**24 + 1 + 1 as one sum is 2**24 + 2, but each 1 is half a unit of the grid, a tie that goes to even: 0."""
     big, one = bf16(4096.0), bf16(4096.0)
-    assert aie.fused_dot(big, one, fmt="bf16") == 2.0**24
+    assert dot(big, one) == 2.0**24
     a, b = bf16(4096.0, 1.0, 1.0), bf16(4096.0, 1.0, 1.0)
     # A product's exponent code comes from its operands: the grid of 2**24 has unit 2.
-    assert aie.fused_dot(a, b, fmt="bf16") == 2.0**24
+    assert dot(a, b) == 2.0**24
     a, b = bf16(4096.0, 1.0, 1.0, 1.0), bf16(4096.0, 1.5, 1.5, 1.0)
-    assert aie.fused_dot(a, b, fmt="bf16") == 2.0**24 + 4
+    assert dot(a, b) == 2.0**24 + 4
 
 
 def test_the_accumulator_is_inside_the_one_sum():
     """pto-isa#280: added after the products it would lose less. -2**24 in acc1 cancels 2**24, of 1 + 1 nothing is left."""
     a, b = bf16(4096.0, 1.0, 1.0), bf16(4096.0, 1.0, 1.0)
-    assert aie.fused_dot(a, b, f32(-(2.0**24)), fmt="bf16") == 0
-    assert aie.fused_dot(bf16(1.0, 1.0), bf16(1.0, 1.0), f32(-(2.0**24)), fmt="bf16") == -(2.0**24)
+    assert dot(a, b, f32(-(2.0**24))) == 0
+    assert dot(bf16(1.0, 1.0), bf16(1.0, 1.0), f32(-(2.0**24))) == -(2.0**24)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_zero_codes_under_a_large_exponent_erase_an_accumulator(sign):
     """The block pair's exponent is known before its sum is: 180 + 127 + 1 against an accumulator of 1.0."""
-    zero = aie.MxBlocks("mx9", np.array([180], np.uint8), np.zeros(1, np.uint8), np.zeros((1, 16), np.int8))
-    one = aie.MxBlocks("mx9", np.array([127], np.uint8), np.zeros(1, np.uint8), np.full((1, 16), 64, np.int8))
-    acc = f32(sign)
+    zero, one, acc = block(180, 0), block(127, 64), f32(sign)
     assert aie.fused_dot(zero, one, acc, fmt="mx9") == 0
     assert aie.fused_dot(zero, one, acc, fmt="mx9", numerics=NO_ZERO_TERMS) == sign
     # Unless an exponent is 0, as in a block of zeros.
     empty = aie.to_mx(np.zeros(16, np.float32), "mx9")
-    huge = aie.MxBlocks("mx9", np.array([254], np.uint8), one.shift, one.codes)
-    assert aie.fused_dot(empty, huge, acc, fmt="mx9") == sign
+    assert aie.fused_dot(empty, block(254, 64), acc, fmt="mx9") == sign
     # Exponents of 1 and 254 count: the sum's code is 256, on whose grid 2**-23 is half a unit.
-    least = aie.MxBlocks("mx9", np.array([1], np.uint8), zero.shift, zero.codes)
-    for pair in ((least, huge), (huge, least)):
-        acc = f32(sign * 2.0**-23)
-        zeros = [aie.MxBlocks("mx9", each.exponent, each.shift, zero.codes) for each in pair]
+    acc = f32(sign * 2.0**-23)
+    for zeros in permutations((block(1, 0), block(254, 0))):
         assert aie.fused_dot(*zeros, acc, fmt="mx9") == 0
         assert aie.fused_dot(*zeros, acc, fmt="mx9", numerics=NO_ZERO_TERMS) == acc
 
@@ -75,29 +78,29 @@ def test_zero_codes_under_a_large_exponent_erase_an_accumulator(sign):
 def test_a_product_of_a_zero_erases_no_accumulator():
     """Its code would be 256, on whose grid 2**-23 is half a unit."""
     acc, zero, huge = f32(2.0**-23), bf16(0.0), bf16(2.0**127)
-    assert aie.fused_dot(zero, huge, acc, fmt="bf16") == acc
-    assert aie.fused_dot(zero, huge, acc, fmt="bf16", numerics=replace(BASE, float_zero_term=True)) == 0
+    assert dot(zero, huge, acc) == acc
+    assert dot(zero, huge, acc, numerics=replace(BASE, float_zero_term=True)) == 0
 
 
 @pytest.mark.parametrize("distance", range(30))
 def test_every_alignment_distance(distance):
     """1.0 in the accumulator and one product 2**-distance: kept on the grid, a tie at 24, nothing below."""
     exponent = -distance
-    got = aie.fused_dot(bf16(1.0), bf16(2.0**exponent), f32(1.0), fmt="bf16")
+    got = dot(bf16(1.0), bf16(2.0**exponent), f32(1.0))
     assert got == (1 + 2.0**exponent if distance <= 23 else 1.0)
-    minus = aie.fused_dot(bf16(1.0), bf16(2.0**exponent), f32(1.0), fmt="bf16", negate_products=True)
+    minus = dot(bf16(1.0), bf16(2.0**exponent), f32(1.0), negate_products=True)
     assert minus == (1 - 2.0**exponent if distance <= 23 else 1.0)
 
 
 def test_results_below_the_normal_numbers_are_flushed_after_the_rounding_carry():
     tiny = bf16(2.0**-63)
-    assert aie.fused_dot(tiny, tiny, fmt="bf16") == 2.0**-126
+    assert dot(tiny, tiny) == 2.0**-126
     for sign in (1, -1):
-        flushed = aie.fused_dot(tiny, bf16(sign * 2.0**-64), fmt="bf16")
+        flushed = dot(tiny, bf16(sign * 2.0**-64))
         assert flushed == 0
         assert np.signbit(flushed) == (sign < 0)
     # 2**-126 less a quarter of FP32's last place there carries up to a normal number.
-    almost = aie.fused_dot(bf16(2.0**-63, 2.0**-76), bf16(2.0**-63, -(2.0**-76)), fmt="bf16")
+    almost = dot(bf16(2.0**-63, 2.0**-76), bf16(2.0**-63, -(2.0**-76)))
     assert almost == 2.0**-126
     # A subnormal accumulator takes part in the sum and is flushed at the end.
     subnormal = np.array(0x00400000, np.uint32).view(np.float32)
@@ -108,11 +111,11 @@ def test_results_below_the_normal_numbers_are_flushed_after_the_rounding_carry()
 def test_overflow_and_specials():
     inf, nan, huge = np.inf, np.nan, 2.0**127
     one = bf16(1.0)
-    assert aie.fused_dot(bf16(huge), bf16(2.0), fmt="bf16") == inf
-    assert aie.fused_dot(bf16(huge), bf16(-2.0), fmt="bf16") == -inf
+    assert dot(bf16(huge), bf16(2.0)) == inf
+    assert dot(bf16(huge), bf16(-2.0)) == -inf
     # The intermediate sum exceeds the range, the result does not.
-    assert aie.fused_dot(bf16(huge, huge), bf16(2.0, -2.0), fmt="bf16") == 0
-    assert aie.fused_dot(bf16(inf), one, fmt="bf16", negate_products=True) == -inf
+    assert dot(bf16(huge, huge), bf16(2.0, -2.0)) == 0
+    assert dot(bf16(inf), one, negate_products=True) == -inf
     for a, b, acc in (
         (bf16(nan), one, None),
         (bf16(inf), bf16(0.0), None),
@@ -120,14 +123,14 @@ def test_overflow_and_specials():
         (bf16(inf), one, f32(-inf)),
         (one, one, f32(nan)),
     ):
-        assert aie.fused_dot(a, b, acc, fmt="bf16").view(np.uint32) == FP32.nan_code
-    assert aie.fused_dot(one, one, f32(nan), fmt="bf16", zero_acc1=True) == 1
+        assert dot(a, b, acc).view(np.uint32) == FP32.nan_code
+    assert dot(one, one, f32(nan), zero_acc1=True) == 1
 
 
 def test_cancellation_is_plus_zero():
     minus_zero = f32(-0.0)
-    assert not np.signbit(aie.fused_dot(bf16(1.0), bf16(-1.0), f32(1.0), fmt="bf16"))
-    assert not np.signbit(aie.fused_dot(bf16(-0.0), bf16(1.0), minus_zero, minus_zero, fmt="bf16"))
+    assert not np.signbit(dot(bf16(1.0), bf16(-1.0), f32(1.0)))
+    assert not np.signbit(dot(bf16(-0.0), bf16(1.0), minus_zero, minus_zero))
     assert not np.signbit(aie.add_accumulators(minus_zero, minus_zero))
 
 
@@ -148,16 +151,11 @@ def test_subnormals_enter_without_a_hidden_bit_at_exponent_1(fmt):
 
 def test_signs_of_all_operands():
     """+-3 +-1 +-0.5: eight sums; add, subtract and negate of products and accumulators."""
-    for p, q, r in SIGNS:
-        got = aie.fused_dot(
-            bf16(3.0), bf16(1.0), f32(1.0), f32(0.5), fmt="bf16", negate_products=p, negate_acc1=q, negate_acc2=r
-        )
-        assert got == (-3 if p else 3) + (-1 if q else 1) + (-0.5 if r else 0.5)
-        assert aie.add_accumulators(f32(1.0), f32(0.5), negate_acc1=q, negate_acc2=r) == (-1 if q else 1) + (
-            -0.5 if r else 0.5
-        )
-    assert aie.fused_dot(bf16(3.0), bf16(1.0), f32(1.0), f32(0.5), fmt="bf16") == 4.5
-    assert aie.add_accumulators(f32(1.0), f32(0.5)) == 1.5
+    for p, q, r in product((1, -1), repeat=3):
+        signs = {"negate_acc1": q < 0, "negate_acc2": r < 0}
+        assert dot(bf16(3.0), bf16(1.0), f32(1.0), f32(0.5), negate_products=p < 0, **signs) == 3 * p + q + 0.5 * r
+        assert aie.add_accumulators(f32(1.0), f32(0.5), **signs) == q + 0.5 * r
+    assert dot(bf16(3.0), bf16(1.0), f32(1.0), f32(0.5)) == 4.5
 
 
 def test_leading_axes_broadcast():
@@ -166,13 +164,13 @@ def test_leading_axes_broadcast():
     a = rng.standard_normal((3, 1, 8)).astype(ml_dtypes.bfloat16)
     b = rng.standard_normal((4, 8)).astype(ml_dtypes.bfloat16)
     acc1, acc2 = rng.standard_normal((4,), dtype=np.float32), f32(0.25)
-    got = aie.fused_dot(a, b, acc1, acc2, fmt="bf16")
+    got = dot(a, b, acc1, acc2)
     assert got.shape == (3, 4)
     x, y = (aie.to_mx(side.astype(np.float32).repeat(2, axis=-1), "mx6") for side in (a, b))
     blocks = aie.fused_dot(x, y, acc1, acc2, fmt="mx6")
     lossy = aie.fused_dot(x, y, acc1, acc2, fmt="mx6", numerics=EACH_PRODUCT)
     for i, j in product(range(3), range(4)):
-        assert got[i, j] == aie.fused_dot(a[i, 0], b[j], acc1[j : j + 1], acc2, fmt="bf16")[0]
+        assert got[i, j] == dot(a[i, 0], b[j], acc1[j : j + 1], acc2)[0]
         assert blocks[i, j] == aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, fmt="mx6")[0]
         alone = aie.fused_dot(x[i, 0], y[j], acc1[j : j + 1], acc2, fmt="mx6", numerics=EACH_PRODUCT)
         assert lossy[i, j] == alone[0]
@@ -183,7 +181,7 @@ def test_element_wise_products_are_lanes_of_one_product():
     rng = np.random.default_rng(5)
     a, b = (rng.standard_normal((32, 1)).astype(ml_dtypes.bfloat16) for _ in range(2))
     padded = [np.concatenate([each, np.zeros((32, 7), each.dtype)], axis=-1) for each in (a, b)]
-    assert np.array_equal(aie.fused_dot(a, b, fmt="bf16"), aie.fused_dot(*padded, fmt="bf16"))
+    assert np.array_equal(dot(a, b), dot(*padded))
 
 
 @pytest.mark.parametrize("fmt", MX_FORMATS.values(), ids=lambda fmt: fmt.name)

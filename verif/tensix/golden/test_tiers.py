@@ -1,6 +1,7 @@
 """The vectorised Matrix unit equals the scalar tier bit for bit, also for unmeasured numerics."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,31 +16,20 @@ from bitpath.golden.tensix.exact import add, dot16_integer, maximum, multiply_ad
 from bitpath.golden.tensix.exact.pooling import next_index_phase
 
 BASE = WORMHOLE.numerics
+TIE_FIELDS = ("product_tie", "sum_tie", "dst_tie", "final_tie")
 NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
     "group_4": replace(BASE, group=4),
     "group_16": replace(BASE, group=16),
     "guard_3": replace(BASE, product_guard_bits=3),
     "guard_13_even": replace(BASE, product_guard_bits=13, product_tie=Rounding.RNE),
-    "ties_even": replace(
-        BASE, product_tie=Rounding.RNE, sum_tie=Rounding.RNE, dst_tie=Rounding.RNE, final_tie=Rounding.RNE
-    ),
-    "ties_up": replace(
-        BASE, product_tie=Rounding.RNU, sum_tie=Rounding.RNA, dst_tie=Rounding.RNU, final_tie=Rounding.RNU
-    ),
+    "ties_even": replace(BASE, **dict.fromkeys(TIE_FIELDS, Rounding.RNE)),
+    "ties_up": replace(BASE, **dict.fromkeys(TIE_FIELDS, Rounding.RNU) | {"sum_tie": Rounding.RNA}),
     "one_rounding": replace(BASE, pre_round=False),
     "empty_terms_out": replace(BASE, empty_terms_in_maximum=False),
     "zero_terms_at_0": replace(BASE, zero_terms_keep_bias=False),
     "no_integer_flush": replace(BASE, int8_zero_exponent_flush=False),
 }
-CONFIGURATIONS = [
-    (Style.BF16, False),
-    (Style.BF16, True),
-    (Style.TF32, False),
-    (Style.TF32, True),
-    (Style.FP16, False),
-    (Style.FP16, True),
-    (Style.INT8, True),
-]
+CONFIGURATIONS = [(style, dst32) for style in Style for dst32 in (False, True) if dst32 or style is not Style.INT8]
 KINDS = ("uniform", "near", "cancel", "zeros", "extreme")
 
 
@@ -82,13 +72,17 @@ def dsts(rng, style, dst32, kind, shape):
     return words.astype(np.uint32)
 
 
-def formats_of(style):
-    """Return the style's own format for both sources, and one mix."""
-    own = STYLE_OWN_FORMAT[style]
-    yield own, own
+def settings_of(style, dst32):
+    """Return the options of an instruction with the style's own format for both sources, and with one mix."""
     mixed = {Style.BF16: (Format.BF16, Format.TF32), Style.TF32: (Format.TF32, Format.BFP8)}
-    if style in mixed:
-        yield mixed[style]
+    for a, b in [(STYLE_OWN_FORMAT[style],) * 2, *([mixed[style]] if style in mixed else [])]:
+        yield {"style": style, "dst32": dst32, "srca_format": a, "srcb_format": b}
+
+
+def scalar_dot(numerics, dst, b, a, **options):
+    if options["style"] is Style.INT8:
+        return dot16_integer(numerics, dst, b, a, options["phase"])
+    return trace_dot16(numerics, dst, b, a, **options).result
 
 
 @pytest.mark.parametrize("name", NUMERICS)
@@ -96,23 +90,15 @@ def formats_of(style):
 def test_mvmul(name, style, dst32):
     numerics, rng = NUMERICS[name], np.random.default_rng(21)
     compared = 0
-    for kind in KINDS:
-        for phase in range(4):
-            for formats in formats_of(style):
-                b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (16, 16))
-                dst = dsts(rng, style, dst32, kind, (8, 16))
-                common = {"style": style, "dst32": dst32, "phase": phase}
-                common |= {"srca_format": formats[0], "srcb_format": formats[1]}
-                got = tensix.mvmul(dst, b, a, numerics=numerics, **common)
-                for flat in rng.choice(128, 5, replace=False).tolist():
-                    i, j = divmod(flat, 16)
-                    scalars = int(dst[i, j]), b[i].tolist(), a[:, j].tolist()
-                    if style is Style.INT8:
-                        expected = dot16_integer(numerics, *scalars, phase)
-                    else:
-                        expected = trace_dot16(numerics, *scalars, **common).result
-                    assert got[i, j] == expected
-                    compared += 1
+    for kind, phase, formats in product(KINDS, range(4), settings_of(style, dst32)):
+        b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (16, 16))
+        dst = dsts(rng, style, dst32, kind, (8, 16))
+        got = tensix.mvmul(dst, b, a, numerics=numerics, phase=phase, **formats)
+        for flat in rng.choice(128, 5, replace=False).tolist():
+            i, j = divmod(flat, 16)
+            scalars = int(dst[i, j]), b[i].tolist(), a[:, j].tolist()
+            assert got[i, j] == scalar_dot(numerics, *scalars, phase=phase, **formats)
+            compared += 1
     assert compared >= 100
 
 
@@ -122,25 +108,21 @@ def test_mvmul(name, style, dst32):
 @pytest.mark.parametrize(("style", "dst32"), CONFIGURATIONS)
 def test_elementwise(name, style, dst32):
     numerics, rng = NUMERICS[name], np.random.default_rng(22)
-    for kind in KINDS:
-        for fmt_a, fmt_b in formats_of(style):
-            b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (8, 16))
-            dst = dsts(rng, style, dst32, kind, (8, 16))
-            common = {"style": style, "dst32": dst32, "srca_format": fmt_a, "srcb_format": fmt_b}
-            cells = [divmod(flat, 16) for flat in rng.choice(128, 8, replace=False).tolist()]
-            for phase in range(4):
-                got = tensix.elwmul(dst, b, a, phase=phase, numerics=numerics, **common)
-                for cell in cells:
-                    scalars = (int(each[cell]) for each in (dst, b, a))
-                    assert got[cell] == multiply_add(numerics, *scalars, phase=phase, **common)
-            for subtract in (False, True):
-                for accumulate in (False, True):
-                    operation = tensix.elwsub if subtract else tensix.elwadd
-                    got = operation(dst, b, a, accumulate=accumulate, numerics=numerics, **common)
-                    for cell in cells:
-                        scalars = (int(each[cell]) for each in (dst, b, a))
-                        expected = add(numerics, *scalars, subtract=subtract, accumulating=accumulate, **common)
-                        assert got[cell] == expected
+    for kind, common in product(KINDS, settings_of(style, dst32)):
+        b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (8, 16))
+        dst = dsts(rng, style, dst32, kind, (8, 16))
+        cells = [divmod(flat, 16) for flat in rng.choice(128, 8, replace=False).tolist()]
+        scalars = {cell: [int(each[cell]) for each in (dst, b, a)] for cell in cells}
+        for phase in range(4):
+            got = tensix.elwmul(dst, b, a, phase=phase, numerics=numerics, **common)
+            for cell in cells:
+                assert got[cell] == multiply_add(numerics, *scalars[cell], phase=phase, **common)
+        for subtract, accumulate in product((False, True), repeat=2):
+            operation = tensix.elwsub if subtract else tensix.elwadd
+            got = operation(dst, b, a, accumulate=accumulate, numerics=numerics, **common)
+            for cell in cells:
+                expected = add(numerics, *scalars[cell], subtract=subtract, accumulating=accumulate, **common)
+                assert got[cell] == expected
 
 
 POOLS = [
@@ -154,30 +136,26 @@ POOLS = [
 @pytest.mark.parametrize(("style", "dst32", "argmax"), POOLS)
 def test_gmpool(style, dst32, argmax):
     rng = np.random.default_rng(23)
-    for kind in (*KINDS, "equal"):
-        for scale in ("one", "any"):
-            a = sources(rng, style, "near" if kind == "equal" else kind, (16, 16))
-            b = sources(rng, style, "near" if kind == "equal" else kind, (8, 16))
-            if kind == "equal":
-                # Few distinct datums in a column; integers include zeros of both signs with an exponent.
-                choices = (
-                    a[:2].copy() if style is not Style.INT8 else np.array([[16 << 10] * 16, [1 << 18 | 16 << 10] * 16])
-                )
-                a = np.where(rng.random((16, 16)) < 0.5, *choices[:, np.newaxis]).astype(np.uint32)
-            if scale == "one":
-                b[0] = (15 if style is Style.FP16 else 16 if style is Style.INT8 else 127) << 10
-            if kind == "zeros":
-                a &= 0x40000
-            dst = dsts(rng, style, dst32, kind, (8, 16))
-            dst[0, :8] &= 0x80000000 if dst32 else 0x8000
-            dst[0, :4] |= 0x80000000 if dst32 else 0x8000
-            got = tensix.gmpool(dst, b, a, style=style, dst32=dst32, argmax=argmax)
-            for j in range(16):
-                scalars = int(dst[0, j]), b[0].tolist(), a[:, j].tolist()
-                assert got[0, j] == maximum(*scalars, style=style, dst32=dst32, argmax=argmax)
-            expected = [[next_index_phase(word) if argmax else 0 for word in row] for row in dst[1:4].tolist()]
-            assert got[1:4].tolist() == expected
-            assert np.array_equal(got[4:], dst[4:])
+    for kind, scale in product((*KINDS, "equal"), ("one", "any")):
+        b, a = (sources(rng, style, "near" if kind == "equal" else kind, (rows, 16)) for rows in (8, 16))
+        if kind == "equal":
+            # Few distinct datums in a column; integers include zeros of both signs with an exponent.
+            choices = np.array([[16 << 10] * 16, [1 << 18 | 16 << 10] * 16]) if style is Style.INT8 else a[:2].copy()
+            a = np.where(rng.random((16, 16)) < 0.5, *choices[:, np.newaxis]).astype(np.uint32)
+        if scale == "one":
+            b[0] = (15 if style is Style.FP16 else 16 if style is Style.INT8 else 127) << 10
+        if kind == "zeros":
+            a &= 0x40000
+        dst = dsts(rng, style, dst32, kind, (8, 16))
+        dst[0, :8] &= 0x80000000 if dst32 else 0x8000
+        dst[0, :4] |= 0x80000000 if dst32 else 0x8000
+        got = tensix.gmpool(dst, b, a, style=style, dst32=dst32, argmax=argmax)
+        for j in range(16):
+            scalars = int(dst[0, j]), b[0].tolist(), a[:, j].tolist()
+            assert got[0, j] == maximum(*scalars, style=style, dst32=dst32, argmax=argmax)
+        expected = [[next_index_phase(word) if argmax else 0 for word in row] for row in dst[1:4].tolist()]
+        assert got[1:4].tolist() == expected
+        assert np.array_equal(got[4:], dst[4:])
 
 
 @pytest.mark.parametrize(
@@ -222,12 +200,12 @@ def test_pooling_and_row_broadcast_are_products():
 
     spread = np.repeat(b[:, :1], 8, axis=1)
     spread[:, 1::2] = 0
-    product = tensix.mvmul(dst, spread, a, **common)
+    rows = tensix.mvmul(dst, spread, a, **common)
     for writes_all in (False, True):
         numerics = replace(BASE, row_broadcast_writes_all=writes_all)
         got = tensix.mvmul_row(dst, b[:, :1], a, numerics=numerics, **common)
-        assert np.array_equal(got[:, ::2], product[:, ::2])
-        assert np.array_equal(got[:, 1:7:2], (product if writes_all else dst)[:, 1:7:2])
+        assert np.array_equal(got[:, ::2], rows[:, ::2])
+        assert np.array_equal(got[:, 1:7:2], (rows if writes_all else dst)[:, 1:7:2])
         assert np.array_equal(got[:, 7], dst[:, 7])
 
 
@@ -259,28 +237,23 @@ def test_leading_axes_broadcast():
 def test_elwmul_is_mvmul_with_fifteen_zero_terms(name, style, dst32):
     """In both tiers and for all numerics: the datum is at any k, all other words are zero."""
     numerics, rng = NUMERICS[name], np.random.default_rng(26)
-    for kind in KINDS:
-        for formats in formats_of(style):
-            b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (8, 16))
-            dst = dsts(rng, style, dst32, kind, (8, 16))
-            for phase in range(4):
-                common = {"style": style, "dst32": dst32, "phase": phase}
-                common |= {"srca_format": formats[0], "srcb_format": formats[1]}
-                got = tensix.elwmul(dst, b, a, numerics=numerics, **common)
-                # One row, with an instruction for each of its datums.
-                k, columns, row = rng.permutation(16), np.arange(16), rng.integers(8)
-                lone_b, lone_a = np.zeros((16, 8, 16), np.uint32), np.zeros((16, 16, 16), np.uint32)
-                lone_b[columns, row, k] = b[row]
-                lone_a[columns, k, columns] = a[row]
-                whole = tensix.mvmul(dst, lone_b, lone_a, numerics=numerics, **common)
-                assert np.array_equal(got[row], whole[columns, row, columns])
-                i, j = rng.integers(8), rng.integers(16)
-                terms = [[0] * 16, [0] * 16]
-                terms[0][k[j]], terms[1][k[j]] = int(b[i, j]), int(a[i, j])
-                if style is Style.INT8:
-                    assert got[i, j] == dot16_integer(numerics, int(dst[i, j]), *terms, phase)
-                else:
-                    assert got[i, j] == trace_dot16(numerics, int(dst[i, j]), *terms, **common).result
+    for kind, formats in product(KINDS, settings_of(style, dst32)):
+        b, a = sources(rng, style, kind, (8, 16)), sources(rng, style, kind, (8, 16))
+        dst = dsts(rng, style, dst32, kind, (8, 16))
+        for phase in range(4):
+            common = formats | {"phase": phase}
+            got = tensix.elwmul(dst, b, a, numerics=numerics, **common)
+            # One row, with an instruction for each of its datums.
+            k, columns, row = rng.permutation(16), np.arange(16), rng.integers(8)
+            lone_b, lone_a = np.zeros((16, 8, 16), np.uint32), np.zeros((16, 16, 16), np.uint32)
+            lone_b[columns, row, k] = b[row]
+            lone_a[columns, k, columns] = a[row]
+            whole = tensix.mvmul(dst, lone_b, lone_a, numerics=numerics, **common)
+            assert np.array_equal(got[row], whole[columns, row, columns])
+            i, j = rng.integers(8), rng.integers(16)
+            terms = [[0] * 16, [0] * 16]
+            terms[0][k[j]], terms[1][k[j]] = int(b[i, j]), int(a[i, j])
+            assert got[i, j] == scalar_dot(numerics, int(dst[i, j]), *terms, **common)
 
 
 def test_src_b_broadcasts():
