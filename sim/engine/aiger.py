@@ -60,9 +60,7 @@ class Graph:
 def read(data: bytes) -> Graph:
     """Return the graph of a binary AIGER file.
 
-    Raises
-    ------
-    ValueError : not a binary AIGER file, a truncated one, or a latch that does not start at 0.
+    Raises ValueError for a file that is not binary AIGER, a truncated one, or a latch that does not start at 0.
     """
     (inputs, latches, _, gates), lines, rest = _split(data)
     if any(b" " in line for line in lines):
@@ -94,9 +92,7 @@ def read(data: bytes) -> Graph:
 def constant_outputs(data: bytes) -> list[int | None]:
     """Return the constant of each output of a binary AIGER file, or None for an output that is not constant.
 
-    Raises
-    ------
-    ValueError : not a binary AIGER file, or a truncated one.
+    Raises ValueError for a file that is not binary AIGER, or a truncated one.
     """
     (_, latches, *_), lines, _ = _split(data)
     return [int(line) if int(line) < 2 else None for line in lines[latches:]]

@@ -29,6 +29,16 @@ def hash_files(paths: Iterable[Path], suffixes: tuple[str, ...] = (".py",)) -> s
     return digest.hexdigest()
 
 
+def hash_json(value: Any) -> str:
+    """Return a digest of JSON values; the order of keys does not matter."""
+    return hash_text(json.dumps(value, sort_keys=True))
+
+
+def hash_text(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def ensure(folder: Path, key: Mapping[str, Any], make: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
     """Return the result of ``make(folder)`` for this key, from this call or an earlier one.
 

@@ -24,9 +24,7 @@ PRESETS = (
 def chosen(unit: str, *, config: Path | None = None, **settings: str | int | None) -> Any:
     """Return the configuration of a command line: that of a file, or the default one with the given settings.
 
-    Raises
-    ------
-    ValueError : both a file and settings; or an error of :func:`read_config` or :func:`configure`.
+    Raises ValueError for both a file and settings, and as :func:`read_config` or :func:`configure`.
     """
     if config is None:
         return configure(unit, **settings)
@@ -79,9 +77,7 @@ def _replace(value: dict[str, Any], name: str, change: Any) -> bool:
 def read_config(unit: str, path: Path) -> Any:
     """Return the configuration in a JSON file, such as the config.json in the folder of a run.
 
-    Raises
-    ------
-    OSError, ValueError : the file cannot be read, is not JSON, or is not a configuration of the unit.
+    Raises OSError or ValueError if the file cannot be read, is not JSON, or is not a configuration of the unit.
     """
     try:
         content = path.read_bytes()

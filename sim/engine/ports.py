@@ -18,12 +18,7 @@ class Port:
 
 
 def module_ports(verilog: str, top: str) -> list[Port]:
-    """Return the ports of module ``top`` in source order.
-
-    Raises
-    ------
-    SimulationError : the Verilog has no such module.
-    """
+    """Return the ports of module ``top`` in source order; raise SimulationError if the Verilog has no such module."""
     body = re.search(rf"^module {top}\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
     if body is None:
         raise SimulationError(f"the emitted Verilog has no module {top}")

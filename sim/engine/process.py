@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,15 +63,19 @@ def run_logged(
 ) -> int:
     """Run to the end as :func:`logged` does, and return the exit status.
 
-    Raises
-    ------
-    TimeoutError : the time limit passed; the process and all its descendants have been killed.
+    Raises TimeoutError if the time limit passed; the process and all its descendants have been killed.
     """
     with logged(command, env=env, log=log, folder=folder) as process:
         try:
             return process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"no end after {timeout:g} s") from None
+
+
+def children_seconds() -> float:
+    """Return the processor time of all finished child processes."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def tail(log: Path, lines: int = 25) -> str:

@@ -29,11 +29,8 @@ def yosys_version() -> str:
 def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
     """Run a script as NAME.ys, with its output in NAME.log, and return the exit status.
 
-    File names are relative to the folder: the WebAssembly build has its own /tmp.
-
-    Raises
-    ------
-    TimeoutError : the time limit passed; the process has been killed.
+    File names are relative to the folder: the WebAssembly build has its own /tmp. Raises TimeoutError if the time limit
+    passed; the process has been killed.
     """
     (folder / f"{name}.ys").write_text(script)
     return process.run_logged(

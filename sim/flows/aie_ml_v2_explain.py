@@ -64,9 +64,7 @@ class Lane:
 def lane(numerics: AieNumerics, given: Lane) -> str:
     """Explain one instruction on one lane.
 
-    Raises
-    ------
-    TypeError, ValueError : formats of different modes, too many operands, or text that is not an operand.
+    Raises TypeError or ValueError for formats of different modes, too many operands, or text that is not an operand.
     """
     check_choice("--format", given.x_format, FORMATS)
     check_choice("--y-format", given.y_format, FORMATS)
@@ -89,9 +87,7 @@ def matmul_output(
 ) -> str:
     """Explain the output at ``place`` ("M,N") of ``a @ b``: a line for each instruction, or that of index `step` in full.
 
-    Raises
-    ------
-    ValueError : a place outside the output, a step that does not exist, or as `matmul_program`.
+    Raises ValueError for a place outside the output, for a step that does not exist, and as `matmul_program`.
     """
     m, n = output_place(place, a.shape[0], b.shape[1])
     # Rows and columns are converted by themselves, so that one of each is enough.

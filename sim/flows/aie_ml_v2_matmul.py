@@ -46,9 +46,7 @@ def engine_for(simulator: str, *, lanes: int | None = None) -> AieEngineConfig:
 class Run(MatmulRun):
     """A product cut into native ones; made at once, so that mistakes show before any simulation.
 
-    Raises
-    ------
-    ValueError : an unknown format, or operands that `aie_ml_v2.matmul_program` refuses.
+    Raises ValueError for an unknown format, and for operands that `aie_ml_v2.matmul_program` refuses.
     """
 
     machine = "aie_ml_v2"

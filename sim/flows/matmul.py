@@ -93,9 +93,7 @@ class MatmulRun:
     def compare(self, console: Console) -> Outcome:
         """Multiply in golden and in RTL, and return both results.
 
-        Raises
-        ------
-        SimulationError : the simulation failed, or the engine did nothing.
+        Raises SimulationError if the simulation failed, or the engine did nothing.
         """
         with console.status(f"building the {self.machine} engine for {self.simulator}, once"):
             built = build(self.unit, self.engine, self.simulator)

@@ -67,12 +67,7 @@ def load(option: str, path: Path) -> np.ndarray:
 
 
 def cut(a: np.ndarray, b: np.ndarray, wanted: str) -> tuple[np.ndarray, np.ndarray]:
-    """The first rows, contraction and columns, as ``wanted`` ("MxKxN") says.
-
-    Raises
-    ------
-    ValueError : not three numbers, or beyond the matrices.
-    """
+    """The first rows, contraction and columns, as ``wanted`` ("MxKxN") says; raise ValueError beyond the matrices."""
     m, k, n = extents(wanted, (*a.shape, b.shape[1]), "MxKxN", "8x128x8")
     return np.ascontiguousarray(a[:m, :k]), np.ascontiguousarray(b[:k, :n])
 

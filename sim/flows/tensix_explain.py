@@ -122,9 +122,7 @@ def matmul_output(
 ) -> str:
     """Explain the output at ``place`` ("M,N") of ``a @ b``: a line for each MVMUL, or the one of index `step` in full.
 
-    Raises
-    ------
-    ValueError : a place outside the output, a step that does not exist, or as `matmul_program`.
+    Raises ValueError for a place outside the output, for a step that does not exist, and as `matmul_program`.
     """
     m, n = output_place(place, a.shape[0], b.shape[1])
     # Tiles are converted one by one, so that the tile of the output is enough.

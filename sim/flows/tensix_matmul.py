@@ -50,9 +50,7 @@ def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = No
 class Run(MatmulRun):
     """A matmul cut into tiles, with a 32-bit Dst; the constructor makes it, so mistakes show before any simulation.
 
-    Raises
-    ------
-    ValueError : an unknown format, or operands that `tensix.matmul_program` refuses.
+    Raises ValueError for an unknown format, and for operands that `tensix.matmul_program` refuses.
     """
 
     machine = "tensix"

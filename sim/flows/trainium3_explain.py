@@ -45,9 +45,7 @@ def dot_product(
 ) -> str:
     """Explain the output at ``place`` ("M,N") of ``a @ b``: the rows of each instruction and the content of PSUM after it.
 
-    Raises
-    ------
-    ValueError : a place outside the output, a row outside the array, or as `matmul_program`.
+    Raises ValueError for a place outside the output, for a row outside the array, and as `matmul_program`.
     """
     m, n = output_place(place, a.shape[0], b.shape[1])
     a_format, b_format = formats_of(format_name)

@@ -52,9 +52,8 @@ def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = No
 class Run(MatmulRun):
     """A product quantised and cut into instructions; made at once, so that mistakes show before any simulation.
 
-    Raises
-    ------
-    ValueError : an unknown format, operands that `trainium3.matmul_program` refuses, or an engine too small for them.
+    Raises ValueError for an unknown format, operands that `trainium3.matmul_program` refuses, or an engine too small
+    for them.
     """
 
     machine = "trainium3"

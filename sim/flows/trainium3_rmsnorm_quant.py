@@ -50,11 +50,8 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
 class Run:
     """hidden [M, H] and gamma [H], both rounded to BF16, to bytes [M, H + 4], or [M, H] with a static scale.
 
-    The static scale maps the largest normalised element to 240, as a calibration would.
-
-    Raises
-    ------
-    ValueError : an unknown type, or rows that the unit cannot hold.
+    The static scale maps the largest normalised element to 240, as a calibration would. Raises ValueError for an
+    unknown type, or rows that the unit cannot hold.
     """
 
     machine = "trainium3"
@@ -80,9 +77,7 @@ class Run:
     def compare(self, console: Console) -> Outcome:
         """Quantise in golden and in RTL, and return both results.
 
-        Raises
-        ------
-        SimulationError : the simulation failed, or the unit did nothing.
+        Raises SimulationError if the simulation failed, or the unit did nothing.
         """
         with console.status(f"building the row unit for {self.simulator}, once"):
             built = build("rmsnorm_quant", self.engine, self.simulator)

@@ -75,10 +75,8 @@ class _Module:
 def read(file: Path, top: str) -> Netlist:
     """The netlist of a whole design, whose only clock is ``clk``.
 
-    Raises
-    ------
-    SimulationError : a cell has no model, there is another clock, a bit is undefined, a net is driven twice, or a net is
-        read but not driven.
+    Raises SimulationError if a cell has no model, there is another clock, a bit is undefined, a net is driven twice, or
+    a net is read but not driven.
     """
     said = json.loads(file.read_text())["modules"]
     modules = {name: _module(module, said.keys()) for name, module in said.items()}

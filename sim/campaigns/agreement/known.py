@@ -1,7 +1,5 @@
 """Records units that agreed, so that they are not played again with the same sources, tools, steps and seed."""
 
-import hashlib
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -39,7 +37,7 @@ def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, see
     tool_versions = {
         engine: yosys.yosys_version() if engine == NETLIST else tools.simulator_versions(engine) for engine in engines
     }
-    key = _hash(_sources(unit) | {"asked": asked, "tools": tool_versions})
+    key = cache.hash_json(_sources(unit) | {"asked": asked, "tools": tool_versions})
     for line in journal.read(answers_file()):
         if line.get("key") == key and line.get("agreement", {}).keys() == FIELDS:
             return Agreement(**line["agreement"] | {"engines": tuple(line["agreement"]["engines"])})
@@ -70,7 +68,3 @@ def _sources_now(unit: str) -> dict[str, Any]:
         "packages": {name: version(name) for name in names},
         "python": sys.version,
     }
-
-
-def _hash(key: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()

@@ -5,7 +5,6 @@ flattened into their parents. Large memories stay memories, like a chip's macros
 register with reset value 1 becomes a flip-flop between two inverters.
 """
 
-import hashlib
 from functools import partial
 from importlib.metadata import files
 from pathlib import Path
@@ -59,7 +58,7 @@ def netlist(unit: str, config: Any) -> Path:
     script = _SCRIPT.format(keep=keep)
     # Names every file of Yosys' package with its digest.
     record = next(Path(str(file.locate())) for file in files(yosys.PACKAGE) or () if file.name == "RECORD")
-    hashes = {name: hashlib.sha256(content.encode()).hexdigest() for name, content in inputs.items()}
+    hashes = {name: cache.hash_text(content) for name, content in inputs.items()}
     key = {"script": script, "inputs": hashes, "yosys": cache.hash_files([record])}
     folder = paths.build_root() / "netlists" / f"{unit}-{digest(unit, config)}"
     cache.ensure(folder, key, partial(_synthesize, unit, inputs, script))

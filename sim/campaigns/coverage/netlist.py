@@ -5,7 +5,6 @@ the toggles of its names are one point of the module that drives it. A net that 
 net wired to a constant is not a point.
 """
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -54,9 +53,7 @@ class Netlist:
     def net(self, module: str, signal: str) -> Net | None:
         """Return the net of a signal's bit, ``name`` or ``name[3]``; None for a constant or a word of a memory.
 
-        Raises
-        ------
-        ValueError : the module has no such signal.
+        Raises ValueError if the module has no such signal.
         """
         bit = self._bit(module, signal)
         return Net(module, bit) if isinstance(bit, int) else None
@@ -169,13 +166,13 @@ class Netlist:
         """Return the key of a module's Verilog with its submodules."""
         inside = self.instances(root)
         texts = [found[0] for found in _MODULE.finditer((self.folder / SOURCE).read_text()) if found[1] in inside]
-        return hashlib.sha256("".join(texts).encode()).hexdigest()
+        return cache.hash_text("".join(texts))
 
 
 def read_netlist(verilog: Path, top: str) -> Netlist:
     """Read a unit's Verilog, now or from the cache."""
     text = verilog.read_text()
-    key = {"verilog": hashlib.sha256(text.encode()).hexdigest(), "script": _READ, "yosys": yosys_version()}
+    key = {"verilog": cache.hash_text(text), "script": _READ, "yosys": yosys_version()}
     folder = paths.build_root() / "coverage" / top / "netlist"
     cache.ensure(folder, key, partial(_read, text, top))
     return Netlist(folder, top)

@@ -44,9 +44,7 @@ class Counts:
 def parse(text: str) -> Counts:
     """Read the points of Verilator's coverage.dat.
 
-    Raises
-    ------
-    ValueError : the text is not a coverage.dat, is cut short, or has a point of unknown kind.
+    Raises ValueError if the text is no coverage.dat, is cut short, or has a point of unknown kind.
     """
     first, _, rest = text.partition("\n")
     if not first.startswith("# SystemC::Coverage-3"):

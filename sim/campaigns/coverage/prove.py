@@ -7,7 +7,6 @@ Writable memories larger than :data:`MEMORY_WORDS` return free values, which can
 the Verilog, so a later run asks only for new candidates.
 """
 
-import hashlib
 import re
 import shutil
 import tempfile
@@ -52,9 +51,7 @@ the one before it reduced. ABC's newer &scorr fails to see that an output is the
 def constant_nets(netlist: Netlist, signals: Mapping[Net, str]) -> dict[Net, frozenset[int]]:
     """Return the nets, each given by one of its names, that are proved constant in every instance of their module, with their values.
 
-    Raises
-    ------
-    SimulationError : Yosys or ABC failed. A timeout is not an error: the open bits stay unproved.
+    Raises SimulationError if Yosys or ABC failed. A timeout is not an error: the open bits stay unproved.
     """
     found: dict[Net, frozenset[int]] = {}
     for root, inside in netlist.roots.items():
@@ -69,7 +66,7 @@ def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dic
     here = cache.hash_files(
         [Path(module.__file__) for module in (abc, aiger)] + [Path(__file__), Path(__file__).with_name("netlist.py")]
     )
-    key = hashlib.sha256(repr((netlist.digest(root), here, yosys_version())).encode()).hexdigest()
+    key = cache.hash_json([netlist.digest(root), here, yosys_version()])
     file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
     known = {
         Net(record["module"], record["bit"]): frozenset(record["constant"])
@@ -127,9 +124,7 @@ def _answers(
 def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:
     """Replace the outputs of a flat design by one of these bits, the first lowest.
 
-    Raises
-    ------
-    ValueError : it has no such wire.
+    Raises ValueError if it lacks a bit's wire.
     """
     wires = set(re.findall(r"^  wire .*?\\(\S+)$", rtlil, re.MULTILINE))
     for name, _ in bits:

@@ -56,9 +56,8 @@ def load_all() -> tuple[Waiver, ...]:
 def load(file: Path) -> tuple[Waiver, ...]:
     """Read the waivers of one room.
 
-    Raises
-    ------
-    ValueError : a field is missing, unknown, of the wrong type or empty, a unit or kind is unknown, or no expression.
+    Raises ValueError if a field is missing, unknown, of the wrong type or empty, a unit or kind is unknown, or no
+    expression.
     """
     try:
         table = tomllib.loads(file.read_text())

@@ -46,9 +46,7 @@ class Netlist:
 def read(text: str) -> Netlist:
     """The netlist of a file's text. Initial values are not read.
 
-    Raises
-    ------
-    ValueError : it has an array, which memories would become.
+    Raises ValueError if it has an array, which memories would become.
     """
     netlist = Netlist()
     widths: dict[int, int] = {}

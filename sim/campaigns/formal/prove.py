@@ -48,9 +48,7 @@ class Task:
 def emitted(task: Task) -> bytes:
     """The task's design, emitted now or before from the same sources.
 
-    Raises
-    ------
-    SimulationError : the statement cannot be made.
+    Raises SimulationError if the statement cannot be made.
     """
     folder = task.folder / "design"
     sabotage = asdict(task.of.sabotage) if task.sabotaged else None
@@ -65,16 +63,14 @@ def design_key(task: Task, design: bytes) -> str:
     """Return the key of an answer: emitted text, engine, depth and tools."""
     text = hashlib.sha256(design).hexdigest()
     parts = [text, task.of.engine.value, task.of.depth, _sources_of(task.of.engine), versions()]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return cache.hash_json(parts)
 
 
 def answer(task: Task, design: bytes, limit: float) -> dict[str, Any]:
     """Decide a design: status ``proved``, ``refuted``, ``undecided`` within the limit, or ``unknown`` to the solver; seconds,
     and the inputs of a counterexample by cycle.
 
-    Raises
-    ------
-    SimulationError : a tool failed.
+    Raises SimulationError if a tool failed.
     """
     work = task.folder / "work"
     with FileLock(f"{work}.lock"):

@@ -1,6 +1,5 @@
 """Golden models with one line wrong, judged by their tests."""
 
-import hashlib
 import json
 import os
 import re
@@ -103,12 +102,7 @@ def find_golden(name: str) -> str:
 
 
 def tests_of(module: str) -> list[Path]:
-    """Return the test files that import a module of golden.
-
-    Raises
-    ------
-    SimulationError : no test file imports it.
-    """
+    """Return the test files that import a module of golden; raise SimulationError if no test file imports it."""
     found = [file for file, modules in _tests().items() if module in modules]
     if not found:
         raise SimulationError(f"no file of {TESTS} imports {module}; mutants of golden are judged in a checkout")
@@ -124,9 +118,7 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress, *, agai
     """Judge a number of mutants of a file, or all. Verdicts of earlier runs come from the journal; with ``again``, mutants
     that ran out of time are judged once more.
 
-    Raises
-    ------
-    SimulationError : the tests fail without a mutant, or cannot run.
+    Raises SimulationError if the tests fail without a mutant, or cannot run.
     """
     start = time.monotonic()
     module = "bitpath." + target.removesuffix(".py").replace("/", ".")
@@ -261,7 +253,7 @@ def _digest(files: Sequence[Path], *more: Any) -> str:
     scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
     versions = tools.library_versions() | {name: version(name) for name in ("pytest", "hypothesis", "coverage")}
     parts = [cache.hash_files([*files, *scripts]), versions, sys.version, settings_of_the_shell(), *more]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return cache.hash_json(parts)
 
 
 def _judge(

@@ -82,9 +82,7 @@ def _find(_: Path) -> dict[str, int]:
 def find_targets(names: tuple[str, ...]) -> dict[str, Host]:
     """Return the targets of those names: a file with or without its folder and ``.py``, or a unit for all files it hosts.
 
-    Raises
-    ------
-    ValueError : a name is neither.
+    Raises ValueError if a name is neither.
     """
     # Look the targets up only if a name is given: the first search takes a minute.
     known = targets() if names else {}

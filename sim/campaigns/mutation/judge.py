@@ -1,6 +1,5 @@
 """Mutants of one target, judged by its host's bench, each verdict kept as soon as it is known."""
 
-import hashlib
 import json
 import random
 import re
@@ -102,7 +101,7 @@ def _key(host: Host, built: Built, seed: int) -> str:
         | {"yosys": yosys.yosys_version(), "z3": version("z3-solver")},
         "seed": seed,
     }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return cache.hash_json(parts)
 
 
 class _Session:

@@ -51,9 +51,7 @@ def source_line(source: str) -> str:
 def read_reasons(target: str) -> list[Reason]:
     """Return the reasons of a target such as "rtl/common/arithmetic/align"; empty if it has no file.
 
-    Raises
-    ------
-    ValueError : a file that says something else.
+    Raises ValueError if the file says something else.
     """
     path = reasons_file(target)
     if not path.is_file():

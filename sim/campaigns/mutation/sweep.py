@@ -42,9 +42,7 @@ class Task:
 def chosen(names: Sequence[str], *, everything: bool, golden: bool, again: bool = False) -> list[Task]:
     """Return the targets that a command line names; With ``again``, mutants that ran out of time are judged once more.
 
-    Raises
-    ------
-    ValueError : nothing, no target of that name, or names beside all.
+    Raises ValueError for nothing, for a name of no target, and for names beside all.
     """
     if names and (everything or golden):
         raise ValueError("--all and --golden name targets themselves; leave out those named, or the option")

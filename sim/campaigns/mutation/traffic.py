@@ -1,6 +1,5 @@
 """Records the ports of a host under its own bench once, and replays the recording on mutants without Python."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -111,9 +110,7 @@ def _bench_files(host: Host) -> tuple[Path, ...]:
 def record(host: Host, seed: int) -> Traffic:
     """Run the bench on the design, or return the recording of an earlier run.
 
-    Raises
-    ------
-    SimulationError : the bench fails; no mutant can be judged by it.
+    Raises SimulationError if the bench fails; no mutant can be judged by it.
     """
     built = build(host.unit, host.config, "verilator")
     key = {
@@ -148,7 +145,7 @@ def record(host: Host, seed: int) -> Traffic:
         return {"tests": result.tests, "seconds": result.seconds, **ports}
 
     # The key is part of the name, so a run with other sources or another seed does not overwrite this traffic.
-    name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:8]
+    name = cache.hash_json(key)[:8]
     folder = paths.build_root() / "mutate" / f"{host.unit}-{digest(host.unit, host.config)}-{name}"
     made = cache.ensure(folder, key, make)
     return Traffic(
@@ -200,9 +197,7 @@ def ports_table(traffic: Traffic) -> str:
 def replay(program: Path, traffic: Traffic, mutants: Sequence[int]) -> Iterator[tuple[int, Difference]]:
     """Yield each mutant's first difference.
 
-    Raises
-    ------
-    SimulationError : the replay dies, or runs too long, on mutant 0, which is the design itself.
+    Raises SimulationError if the replay dies, or runs too long, on mutant 0, which is the design itself.
     """
     try:
         found = _replay(program, traffic, mutants)

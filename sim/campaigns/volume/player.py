@@ -150,9 +150,8 @@ class Playing:
     def answers(self, timeout: float) -> list[np.ndarray]:
         """Wait for the end; return each batch's answers, uint32 [N, W].
 
-        Raises
-        ------
-        SimulationError : the player failed, took longer than ``timeout`` seconds, or gave another number of answers.
+        Raises SimulationError if the player failed, took longer than ``timeout`` seconds, or gave another number of
+        answers.
         """
         title = f"playing {sum(self.counts)} vectors on {self.player.built.top}"
         try:

@@ -1,7 +1,5 @@
 """Runs tasks block by block on several processes. Each finished block is saved at once and never computed again."""
 
-import hashlib
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -52,7 +50,7 @@ def _sources() -> dict[str, Any]:
 def digest(task: AnyTask, seed: int) -> str:
     """Return the key of a task's blocks: sources, Verilog, tools, and the seed of a random task."""
     key = _sources() | comparison.identity(task) | {"name": task.name, "seed": seed if task.random else None}
-    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+    return cache.hash_json(key)[:16]
 
 
 def run_task(
@@ -117,9 +115,7 @@ def _work(
 def run_block(name: str, seed: int, block: int, key: str) -> dict[str, Any]:
     """One block of a task, in a process of its own.
 
-    Raises
-    ------
-    SimulationError : the player failed, or this process has other sources than those of the key.
+    Raises SimulationError if the player failed, or this process has other sources than those of the key.
     """
     task = TASKS[name]
     if digest(task, seed) != key:

@@ -23,9 +23,7 @@ TASKS: dict[str, AnyTask] = {task.name: task for task in (*VOLUMES, *SWEEPS)}
 def chosen(names: tuple[str, ...]) -> list[AnyTask]:
     """Return the tasks of these names, or with these prefixes if no name matches exactly; all without names.
 
-    Raises
-    ------
-    ValueError : a name matches no task.
+    Raises ValueError if a name matches no task.
     """
     for name in names:
         if not any(each.startswith(name) for each in TASKS):

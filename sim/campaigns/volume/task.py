@@ -1,7 +1,6 @@
 """Plays blocks of a task on its unit's model and compares every answer with golden's."""
 
 import os
-import resource
 import shutil
 import tempfile
 import time
@@ -15,6 +14,7 @@ import numpy as np
 from bitpath.sim.campaigns.volume.player import Player, player
 from bitpath.sim.campaigns.volume.table import AnyTask
 from bitpath.sim.engine import paths
+from bitpath.sim.engine.process import children_seconds
 from bitpath.verif.kit.batches import Batch, Place, decoded
 from bitpath.verif.kit.volume import SHOWN, Found, Mismatch, VolumeTask
 from bitpath.verif.trainium3.golden.e2m1_dots import E2m1Dots
@@ -53,7 +53,7 @@ def compare(
     SimulationError : the player failed, or gave another number of answers.
     ValueError : golden's answers and the unit's differ in their number of words.
     """
-    start, before = time.process_time(), _children()
+    start, before = time.process_time(), children_seconds()
     scratch = scratch_folder()
     scratch.mkdir(parents=True, exist_ok=True)
     with (
@@ -81,7 +81,7 @@ def compare(
         first=tuple(first),
         stimulus_seconds=seconds + written - start,
         golden_seconds=answered - written,
-        rtl_seconds=_children() - before,
+        rtl_seconds=children_seconds() - before,
     )
 
 
@@ -95,8 +95,3 @@ def clear_scratch() -> None:
     for folder in scratch_folder().glob("*-*"):
         if not Path(f"/proc/{folder.name.partition('-')[0]}").exists():
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

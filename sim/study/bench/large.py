@@ -19,7 +19,7 @@ from bitpath.golden.arrays import backend
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.progress import shown_progress
-from bitpath.sim.study.bench.measure import RATE, in_order
+from bitpath.sim.study.bench.measure import RATE, record
 
 SECONDS = 3600
 """Time limit of one product."""
@@ -28,9 +28,7 @@ SECONDS = 3600
 def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
     """Multiply two matrices [size, size] on a machine's golden model; return bench.json's records of time and memory.
 
-    Raises
-    ------
-    SimulationError : the process failed, or took more than an hour.
+    Raises SimulationError if the process failed, or took more than an hour.
     """
     format_name = RECORDS[machine].large_format
     config = {"shape": [size] * 3, "format": format_name, "with": "conversion", "backend": backend.backend()}
@@ -43,13 +41,11 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
             except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
                 raise SimulationError(f"the matmul of {size}x{size}x{size} on {machine} failed: {error}") from None
         seconds, peak = json.loads(result.read_text())
-    operands = 3 * 4 * size * size
-    rate = {"name": f"{machine} {size}x{size}x{size}, rate", "value": size**3 / seconds / 1e6, "unit": RATE}
-    memory = {"name": f"{machine} {size}x{size}x{size}, memory", "value": peak / (1 << 20), "unit": "MiB"}
-    common = {"machine": machine, "cores": backend.threads(), "config": config}
+    name, cores = f"{machine} {size}x{size}x{size}", backend.threads()
+    to_operands = peak / (3 * 4 * size * size), "operands and result in float32"
     return [
-        in_order(rate | {"ratio": None, "ratio_to": None} | common),
-        in_order(memory | {"ratio": peak / operands, "ratio_to": "operands and result in float32"} | common),
+        record(f"{name}, rate", machine, size**3 / seconds / 1e6, RATE, config, cores=cores),
+        record(f"{name}, memory", machine, peak / (1 << 20), "MiB", config, to=to_operands, cores=cores),
     ]
 
 
@@ -59,7 +55,7 @@ def main(machine: str, size: int, share: Path, result: Path) -> None:
 
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((size, size), dtype=np.float32) for _ in range(2))
-    record = RECORDS[machine]
+    own = RECORDS[machine]
 
     def show(done: int, total: int) -> None:
         partial = share.with_suffix(".partial")
@@ -67,8 +63,8 @@ def main(machine: str, size: int, share: Path, result: Path) -> None:
         partial.replace(share)
 
     start = time.perf_counter()
-    engine = record.matmul.engine_for("verilator")
-    record.matmul.Run(a, b, record.large_format, engine, "verilator").golden(show)
+    engine = own.matmul.engine_for("verilator")
+    own.matmul.Run(a, b, own.large_format, engine, "verilator").golden(show)
     seconds = time.perf_counter() - start
     # Linux reports peak memory in KiB.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

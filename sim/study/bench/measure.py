@@ -2,10 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 from bitpath.golden.arrays import backend
 
@@ -14,6 +14,7 @@ RATE, EACH = "M MAC/s", "ns/element"
 
 FIELDS = ("name", "machine", "value", "unit", "ratio", "ratio_to", "cores", "config")
 """Fields of a record of bench.json."""
+Ratio = tuple[float, str] | tuple[None, None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +48,6 @@ class Item:
         return self.count / seconds / 1e6 if self.unit == RATE else seconds * 1e9 / self.count
 
 
-@contextmanager
-def environment(**values: str) -> Iterator[None]:
-    """Set environment variables for the duration of a block."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
-
-
 def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | None = None) -> list[float]:
     """Return the best time of every item, in seconds: one warm-up round, then all items in turn in every round.
 
@@ -71,7 +58,7 @@ def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | 
     best = [float("inf")] * len(items)
     for turn in range(rounds + 1):
         for i, item in enumerate(items):
-            with environment(**{backend.CHOICE: item.backend, backend.THREADS: str(item.cores)}):
+            with patch.dict(os.environ, {backend.CHOICE: item.backend, backend.THREADS: str(item.cores)}):
                 start = time.perf_counter()
                 item.call()
                 seconds = time.perf_counter() - start
@@ -82,9 +69,18 @@ def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | 
     return best
 
 
-def in_order(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with all fields in bench.json's order."""
-    return {name: record[name] for name in FIELDS}
+def record(
+    name: str,
+    machine: str,
+    value: float,
+    unit: str,
+    config: Mapping[str, Any],
+    *,
+    to: Ratio = (None, None),
+    cores: int = 1,
+) -> dict[str, Any]:
+    """Return a record of bench.json; ``to`` is a ratio and what it is to."""
+    return dict(zip(FIELDS, (name, machine, value, unit, *to, cores, config), strict=True))
 
 
 def records(items: Sequence[Item], times: Sequence[float]) -> list[dict[str, Any]]:
@@ -93,16 +89,10 @@ def records(items: Sequence[Item], times: Sequence[float]) -> list[dict[str, Any
     A larger ratio is better for rates, a smaller one for times.
     """
     values = {item.name: item.value(seconds) for item, seconds in zip(items, times, strict=True)}
+    ratios = {item.name: (values[item.name] / values[item.yardstick], item.yardstick) for item in items}
     return [
-        {
-            "name": item.name,
-            "machine": item.machine,
-            "value": values[item.name],
-            "unit": item.unit,
-            "ratio": values[item.name] / values[item.yardstick],
-            "ratio_to": item.yardstick,
-            "cores": item.cores,
-            "config": item.config,
-        }
+        record(
+            item.name, item.machine, values[item.name], item.unit, item.config, to=ratios[item.name], cores=item.cores
+        )
         for item in items
     ]

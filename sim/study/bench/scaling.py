@@ -10,6 +10,7 @@ from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import find_unit
 from bitpath.sim.flows import trainium3_matmul
+from bitpath.sim.study.bench.measure import record
 from bitpath.sim.study.bench.simulation import layer_run
 
 UNIT = "tensor_engine"
@@ -48,16 +49,7 @@ def scaling_records(
         }
         config = to_dict(engine) | {"shape": [*multiply.a.shape, multiply.b.shape[1]]}
         for what, value in values.items():
-            yield {
-                "name": f"{name} {what}",
-                "machine": multiply.machine,
-                "value": value,
-                "unit": MEASURED[what],
-                "ratio": None,
-                "ratio_to": None,
-                "cores": 1,
-                "config": config,
-            }
+            yield record(f"{name} {what}", multiply.machine, value, MEASURED[what], config)
 
 
 def draw_scaling(records: Sequence[dict[str, Any]], png: Path) -> None:
@@ -66,8 +58,8 @@ def draw_scaling(records: Sequence[dict[str, Any]], png: Path) -> None:
 
     figure = Figure(figsize=(13, 7), layout="constrained")
     for axis, (what, unit) in zip(figure.subplots(2, 3).flat, MEASURED.items(), strict=True):
-        arrays = [record["config"]["array"] for record in records if record["name"].endswith(f" {what}")]
-        values = [record["value"] for record in records if record["name"].endswith(f" {what}")]
+        own = [each for each in records if each["name"].endswith(f" {what}")]
+        arrays, values = [each["config"]["array"] for each in own], [each["value"] for each in own]
         places = [array["rows"] * array["cols"] for array in arrays]
         axis.loglog(places, values, "o-", color="#2c3e50")
         axis.set(title=what, xlabel="PEs", ylabel=unit)

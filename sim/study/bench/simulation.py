@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from bitpath.sim.engine.runner import SimResult, run
 from bitpath.sim.flows import operands
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.outcome import differences
+from bitpath.sim.study.bench.measure import record
 from bitpath.verif.kit.bench import RECORDING
 from bitpath.verif.kit.exchange import write_input
 
@@ -67,31 +67,23 @@ def simulation_records(
         loop = _compile(built, folder)
         runs, whole, bare = [], [], []
         for _ in range(rounds):
-            before = _children_seconds()
+            before = process.children_seconds()
             runs.append(_cocotb(multiply, built, folder, expected))
-            whole.append(_children_seconds() - before)
+            whole.append(process.children_seconds() - before)
             bare.append(_bare(loop, folder, runs[-1].records[0]["cycles"]))
     cycles = runs[0].records[0]["cycles"]
     times = {
-        f"{unit}, layer through cocotb": [each.records[0]["seconds"] for each in runs],
-        f"{unit}, layer through cocotb with start-up": whole,
+        "layer through cocotb": [each.records[0]["seconds"] for each in runs],
+        "layer through cocotb with start-up": whole,
+        f"layer in a {RATIO_TO}": bare,
     }
     config = {"shape": [*multiply.a.shape, multiply.b.shape[1]], "format": multiply.format_name, "digest": built.digest}
     config |= to_dict(multiply.engine) | multiply.settings()
-    common = {"machine": multiply.machine, "unit": "cycles/s", "cores": 1, "config": config}
     for name, seconds in times.items():
-        yield {
-            "name": name,
-            "value": round(cycles / min(seconds)),
-            "ratio": round(median(own / each for own, each in zip(bare, seconds, strict=True)), 3),
-            "ratio_to": RATIO_TO,
-        } | common
-    yield {
-        "name": f"{unit}, layer in a {RATIO_TO}",
-        "value": round(cycles / min(bare)),
-        "ratio": None,
-        "ratio_to": None,
-    } | common
+        ratio = round(median(own / each for own, each in zip(bare, seconds, strict=True)), 3), RATIO_TO
+        rate = round(cycles / min(seconds))
+        to = (None, None) if seconds is bare else ratio
+        yield record(f"{unit}, {name}", multiply.machine, rate, "cycles/s", config, to=to)
 
 
 def layer_run(unit: str, engine: Any, slice_: str) -> tuple[Built, Any, dict[str, Any]]:
@@ -101,12 +93,6 @@ def layer_run(unit: str, engine: Any, slice_: str) -> tuple[Built, Any, dict[str
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
         return built, multiply, _cocotb(multiply, built, Path(name), multiply.golden()).records[0]
-
-
-def _children_seconds() -> float:
-    """Return processor time of all finished child processes."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _run(flow: ModuleType, engine: Any, slice_: str | None) -> Any:

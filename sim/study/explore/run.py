@@ -1,7 +1,5 @@
 """Runs a sweep on Dask. Every result is stored at once and never computed again."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,10 +72,10 @@ def explore(
     areas, errors = {}, {}
     for point in points:
         if flow is not None:
-            key = _key("area", point.design.full_config, flow.key, sources)
+            key = cache.hash_json(["area", point.design.full_config, flow.key, sources])
             areas[point.digest] = Task(key, f"area of {point.label}", area_of, (point, flow))
         for each in data:
-            key = _key("error", point.machine, point.config, each, shape, sources)
+            key = cache.hash_json(["error", point.machine, point.config, each, shape, sources])
             errors[point.digest, each] = Task(key, f"{point.label}, {each}", error_of, (point, each, shape))
     found = _work([*areas.values(), *errors.values()], sources, scheduler, workers, progress)
     records = []
@@ -113,10 +111,6 @@ def sources_digest() -> str:
     flows = Path(operands.__file__).parent
     files = [*rtl_emitter().sources, golden, here, flows, here.parent / "synth", operands.LAYER]
     return cache.hash_files(files)
-
-
-def _key(*parts: Any) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _with_sources(sources: str, call: Callable[..., float], *arguments: Any) -> float:

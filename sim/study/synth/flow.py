@@ -1,7 +1,6 @@
 """Synthesis flow, Verilog to area, flip-flops and longest path: Yosys with its abc, from pip."""
 
 import gzip
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -79,9 +78,7 @@ class Flow:
     def of(cls, file: Path | None) -> "Flow":
         """Return the flow with a Liberty file, plain or gzipped, or with the project's generic cells for None.
 
-        Raises
-        ------
-        OSError, ValueError : the file cannot be read, or is not a Liberty file.
+        Raises OSError or ValueError if the file cannot be read, or is not a Liberty file.
         """
         if file is None:
             return cls(liberty())
@@ -106,7 +103,7 @@ class Flow:
     def key(self) -> dict[str, Any]:
         """Return all inputs of a result besides the Verilog."""
         return {
-            "liberty": _hash(self.liberty),
+            "liberty": cache.hash_text(self.liberty),
             "scripts": SCRIPTS,
             "steps": [_PREPARE, _MAP, _GATE],
             "yosys": yosys_version(),
@@ -134,18 +131,14 @@ class Flow:
 
     def _found(self, verilog: str, top: str, modes: tuple[str, ...]) -> dict[str, Any]:
         """Return flip-flops, and for each script the area in the library's unit and the longest path in ps."""
-        folder = paths.build_root() / "synth" / f"{top}-{_hash(self.liberty)[:8]}-{'-'.join(modes)}"
-        key = self.key | {"verilog": _hash(verilog), "modes": modes}
+        folder = paths.build_root() / "synth" / f"{top}-{cache.hash_text(self.liberty)[:8]}-{'-'.join(modes)}"
+        key = self.key | {"verilog": cache.hash_text(verilog), "modes": modes}
         return cache.ensure(folder, key, partial(_synthesize, verilog, top, self.liberty, modes))
 
 
 def _library_name(text: str) -> str | None:
     found = re.search(r'^\s*library\s*\(\s*"?([^"\s)]+)"?\s*\)', text, re.MULTILINE)
     return found and found[1]
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _synthesize(verilog: str, top: str, text: str, modes: tuple[str, ...], folder: Path) -> dict[str, Any]:
