@@ -121,31 +121,20 @@ def _mode(format_name: str) -> Mode | MxFormat:
 def _trace(
     numerics: AieNumerics, mode: Mode | MxFormat, given: Lane, negations: dict[str, bool]
 ) -> LaneTrace | IntegerLaneTrace:
+    accumulators = ("--acc1", given.acc1), ("--acc2", given.acc2)
     if mode in INTEGER_MODES.values():
-        x, y = (
-            _integers(option, text, bits, mode.depth)
-            for option, text, bits in (("--x", given.x, mode.a_bits), ("--y", given.y, mode.b_bits))
-        )
-        accumulators = (
-            0 if text is None else _integers(option, text, mode.lane_bits, 1)[0]
-            for option, text in (("--acc1", given.acc1), ("--acc2", given.acc2))
-        )
-        return trace_integer_lane(mode, x, y, *accumulators, **negations)
-    acc1, acc2 = (
-        None if text is None else _float(option, text, FP32)
-        for option, text in (("--acc1", given.acc1), ("--acc2", given.acc2))
-    )
+        x = _integers("--x", given.x, mode.a_bits, mode.depth)
+        y = _integers("--y", given.y, mode.b_bits, mode.depth)
+        sums = (0 if text is None else _integers(option, text, mode.lane_bits, 1)[0] for option, text in accumulators)
+        return trace_integer_lane(mode, x, y, *sums, **negations)
+    sums = (None if text is None else _float(option, text, FP32) for option, text in accumulators)
     if isinstance(mode, MxFormat):
-        blocks = (
-            _block(numerics, option, text, mode, given.rounding)
-            for option, text in (("--x", given.x), ("--y", given.y))
-        )
-        return trace_mx_lane(numerics, *blocks, acc1, acc2, **negations)
-    x, y = (
-        _floats(option, text, FLOAT_FORMATS[name], mode.depth)
-        for option, text, name in (("--x", given.x, given.x_format), ("--y", given.y, given.y_format))
-    )
-    return trace_float_lane(numerics, x, y, acc1, acc2, **negations)
+        operands = ("--x", given.x), ("--y", given.y)
+        blocks = (_block(numerics, option, text, mode, given.rounding) for option, text in operands)
+        return trace_mx_lane(numerics, *blocks, *sums, **negations)
+    x = _floats("--x", given.x, FLOAT_FORMATS[given.x_format], mode.depth)
+    y = _floats("--y", given.y, FLOAT_FORMATS[given.y_format], mode.depth)
+    return trace_float_lane(numerics, x, y, *sums, **negations)
 
 
 def _steps(program: Program) -> list[tuple[str, LaneTrace | IntegerLaneTrace]]:

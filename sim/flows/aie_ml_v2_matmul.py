@@ -1,6 +1,5 @@
 """One matmul through AIE-ML v2: convert, multiply in golden and on the RTL engine, compare the accumulators."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
 from bitpath.golden.arrays.backend import Progress
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
-from bitpath.sim.flows.matmul import MatmulRun
+from bitpath.sim.flows.matmul import MatmulRun, resized
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16")
 """Formats that run by default."""
@@ -39,8 +38,7 @@ def formats_of(format_name: str) -> str:
 
 def engine_for(simulator: str, *, lanes: int | None = None) -> AieEngineConfig:
     """The engine that the simulator runs, with another number of lanes where one is given."""
-    engine = ENGINES[simulator]
-    return engine if lanes is None else replace(engine, unit=replace(engine.unit, lanes=lanes))
+    return resized(ENGINES[simulator], "unit", lanes=lanes)
 
 
 class Run(MatmulRun):

@@ -31,6 +31,12 @@ from bitpath.sim.flows.accuracy import accuracy
 from bitpath.sim.flows.outcome import Outcome, differences, play
 
 
+def resized(engine: Any, part: str, **sizes: int | None) -> Any:
+    """Return an engine's configuration with other sizes of a part where they are given."""
+    given = {name: size for name, size in sizes.items() if size is not None}
+    return replace(engine, **{part: replace(getattr(engine, part), **given)})
+
+
 class MatmulRun:
     """One matmul in one format on a machine's engine; each machine's flow has a subclass.
 

@@ -1,6 +1,5 @@
 """One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, compare Dst."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES,
 from bitpath.golden.tensix.matmul.host import FORMATS as ELEMENT_FORMATS
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.sim.flows.matmul import MatmulRun
+from bitpath.sim.flows.matmul import MatmulRun, resized
 
 FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 """Formats that run by default."""
@@ -42,9 +41,7 @@ def formats_of(format_name: str) -> tuple[str, Fidelity]:
 
 def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = None) -> TensixEngineConfig:
     """The engine that the simulator runs, with another number of dot products where a size is given."""
-    engine = ENGINES[simulator]
-    sizes = {name: size for name, size in (("rows", rows), ("cols", cols)) if size is not None}
-    return replace(engine, unit=replace(engine.unit, **sizes))
+    return resized(ENGINES[simulator], "unit", rows=rows, cols=cols)
 
 
 class Run(MatmulRun):

@@ -10,7 +10,7 @@ from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
-from bitpath.sim.flows.matmul import MatmulRun
+from bitpath.sim.flows.matmul import MatmulRun, resized
 from bitpath.verif.trainium3.engine.lowering import check_fits
 
 FORMATS = {
@@ -44,9 +44,7 @@ def formats_of(format_name: str) -> tuple[str, str]:
 
 def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = None) -> EngineConfig:
     """The engine that the simulator runs, with another array where a size is given."""
-    engine = ENGINES[simulator]
-    sizes = {name: size for name, size in (("rows", rows), ("cols", cols)) if size is not None}
-    return replace(engine, array=replace(engine.array, **sizes))
+    return resized(ENGINES[simulator], "array", rows=rows, cols=cols)
 
 
 class Run(MatmulRun):

@@ -45,11 +45,7 @@ class Proof:
 
     def record(self) -> dict[str, Any]:
         """Return the row of the report."""
-        return {
-            "property": self.of.name,
-            "unit": self.of.unit,
-            "engine": self.of.engine.value,
-            "depth": self.of.depth,
+        return _about(self.of) | {
             "digest": self.key[:16],
             "status": self.found["status"],
             "seconds": self.found["seconds"],
@@ -60,15 +56,11 @@ class Proof:
 
 def failed_record(of: Property) -> dict[str, Any]:
     """For the report, of a property that a tool failed at, or at its sabotage."""
-    return {
-        "property": of.name,
-        "unit": of.unit,
-        "engine": of.engine.value,
-        "depth": of.depth,
-        "status": "failed",
-        "seconds": 0.0,
-        "sabotage_caught": False,
-    }
+    return _about(of) | {"status": "failed", "seconds": 0.0, "sabotage_caught": False}
+
+
+def _about(of: Property) -> dict[str, Any]:
+    return {"property": of.name, "unit": of.unit, "engine": of.engine.value, "depth": of.depth}
 
 
 def answers_file() -> Path:

@@ -4,6 +4,10 @@ Names of items are unique; the tier follows the operation: "fast" uses compiled 
 them, and "scalar" is the exact tier.
 """
 
+from functools import partial
+from math import prod
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 
@@ -38,32 +42,28 @@ def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape, dtype=np.float32)
 
 
-def _tiers(name: str, call, *, sizes: tuple[int, int], scalar, scalar_count: int, **fields) -> list[Item]:
+def _tiers(
+    machine: str, name: str, call, sizes: tuple[int, int], config, scalar: tuple[int, Any] | None, yardstick: str
+) -> list[Item]:
     """Return the items of one operation: compiled on one core and on all, if numba is installed, in numpy, and on scalars.
 
-    `call` takes a size; `sizes` are those of the compiled tier and of numpy. ``fields["count"]`` maps a size to the count.
+    Parameters
+    ----------
+    call, config : take a size; the numbers of the configuration's shape multiply to the count.
+    sizes : of the compiled tier, and of numpy.
+    scalar : its count, and its call.
     """
-    count = fields.pop("count")
-    config = fields.pop("config")
-    fast, plain = sizes
+    common = {"machine": machine, "unit": RATE if yardstick == PRODUCT else EACH, "yardstick": yardstick}
+    fast, plain = ({"config": config(size), "count": prod(config(size)["shape"]), "call": call(size)} for size in sizes)
     result = [
-        Item(
-            name=f"{name}, fast" + (f", {used} cores" if used > 1 else ", one core"),
-            config=config(fast),
-            count=count(fast),
-            call=call(fast),
-            backend=backend.NUMBA,
-            cores=used,
-            **fields,
-        )
-        for used in dict.fromkeys((CORES, 1))
+        Item(name=f"{name}, fast, {cores}", backend=backend.NUMBA, cores=used, **fast, **common)
+        for used, cores in {CORES: f"{CORES} cores", 1: "one core"}.items()
         if backend.backend() == backend.NUMBA
     ]
-    result.append(Item(name=f"{name}, numpy", config=config(plain), count=count(plain), call=call(plain), **fields))
+    result.append(Item(name=f"{name}, numpy", **plain, **common))
     if scalar is not None:
-        result.append(
-            Item(name=f"{name}, scalar", config={"of": "one result"}, count=scalar_count, call=scalar, **fields)
-        )
+        count, own = scalar
+        result.append(Item(name=f"{name}, scalar", config={"of": "one result"}, count=count, call=own, **common))
     return result
 
 
@@ -105,53 +105,45 @@ def _trainium3(rng: np.random.Generator, quick: bool) -> list[Item]:
         if name != "fp4":
             sides = [codes_of(x)[:16, 0].tolist(), fmt, codes_of(y)[:16, 0].tolist(), fmt]
             sides += [x_scale[:2, 0].repeat(8).tolist(), y_scale[:2, 0].repeat(8).tolist()]
-            scalar = lambda sides=sides: trace_dot_product(TRAINIUM3_QUAD_MX.numerics, *sides)  # noqa: E731
+            scalar = 64, partial(trace_dot_product, TRAINIUM3_QUAD_MX.numerics, *sides)
 
         def call(rows, x=x, y=y, x_scale=x_scale, y_scale=y_scale):
-            return lambda: trainium3.nc_matmul_mx(x[:rows], y[:rows], x_scale[: rows // 8], y_scale[: rows // 8])
+            scales = x_scale[: rows // 8], y_scale[: rows // 8]
+            return partial(trainium3.nc_matmul_mx, x[:rows], y[:rows], *scales)
 
         found += _tiers(
+            "trainium3",
             f"nc_matmul_mx {name}",
             call,
-            sizes=(32, 32) if quick else (128, 32),
-            scalar=scalar,
-            scalar_count=64,
-            machine="trainium3",
-            config=lambda rows: {"shape": [128, 4 * rows, 512]},
-            count=lambda rows: 128 * 4 * rows * 512,
-            unit=RATE,
-            yardstick=PRODUCT,
+            (32, 32) if quick else (128, 32),
+            lambda rows: {"shape": [128, 4 * rows, 512]},
+            scalar,
+            PRODUCT,
         )
     tile = _normal(rng, 128, 8192).astype(ml_dtypes.bfloat16)
     block = codes_of(tile)[:8, :4].ravel().tolist()
+    sizes = (512, 512) if quick else (8192, 1024)
+
+    def shape(columns):
+        return {"shape": [128, columns], "format": "bfloat16"}
+
     for name in ("e4m3", "e5m2"):
         dtype = np.dtype(ELEMENTS[name])
         found += _tiers(
+            "trainium3",
             f"quantize_mx {name}",
-            lambda columns, dtype=dtype: lambda: trainium3.quantize_mx(tile[:, :columns], dtype),
-            sizes=(512, 512) if quick else (8192, 1024),
-            scalar=lambda dtype=dtype: quantize_block(block, BF16, format_of(dtype), ScaleRule.OCP),
-            scalar_count=32,
-            machine="trainium3",
-            config=lambda columns: {"shape": [128, columns], "format": "bfloat16"},
-            count=lambda columns: 128 * columns,
-            unit=EACH,
-            yardstick=CAST,
+            lambda columns, dtype=dtype: partial(trainium3.quantize_mx, tile[:, :columns], dtype),
+            sizes,
+            shape,
+            (32, partial(quantize_block, block, BF16, format_of(dtype), ScaleRule.OCP)),
+            CAST,
         )
     gamma = _normal(rng, 8192).astype(ml_dtypes.bfloat16)
-    found += _tiers(
-        "rmsnorm_quant",
-        lambda columns: lambda: trainium3.rmsnorm_quant(tile[:, :columns], gamma[:columns]),
-        sizes=(512, 512) if quick else (8192, 1024),
-        scalar=None,
-        scalar_count=0,
-        machine="trainium3",
-        config=lambda columns: {"shape": [128, columns], "format": "bfloat16"},
-        count=lambda columns: 128 * columns,
-        unit=EACH,
-        yardstick=CAST,
-    )
-    return found
+
+    def rows(columns):
+        return partial(trainium3.rmsnorm_quant, tile[:, :columns], gamma[:columns])
+
+    return found + _tiers("trainium3", "rmsnorm_quant", rows, sizes, shape, None, CAST)
 
 
 def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
@@ -165,16 +157,13 @@ def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
     formats = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
     sides = b[0, 0].tolist(), a[0, :, 0].tolist()
     return _tiers(
+        "tensix",
         "mvmul bf16",
-        lambda blocks: lambda: tensix.mvmul(dst[:blocks], b[:blocks], a[:blocks], **options),
-        sizes=(most, 256),
-        scalar=lambda: trace_dot16(WORMHOLE.numerics, 0, *sides, **options, **formats),
-        scalar_count=16,
-        machine="tensix",
-        config=lambda blocks: {"shape": [blocks, 8, 16, 16], "style": "bf16", "phases": 1, "dst32": True},
-        count=lambda blocks: blocks * 8 * 16 * 16,
-        unit=RATE,
-        yardstick=PRODUCT,
+        lambda blocks: partial(tensix.mvmul, dst[:blocks], b[:blocks], a[:blocks], **options),
+        (most, 256),
+        lambda blocks: {"shape": [blocks, 8, 16, 16], "style": "bf16", "phases": 1, "dst32": True},
+        (16, partial(trace_dot16, WORMHOLE.numerics, 0, *sides, **options, **formats)),
+        PRODUCT,
     )
 
 
@@ -188,34 +177,27 @@ def _aie_ml_v2(rng: np.random.Generator, quick: bool) -> list[Item]:
     ]
     lanes = [[(each >> 16, BF16) for each in side[:8]] for side in (row, column)]
     scalars = {
-        "mx9": (lambda: aie_ml_v2_exact.trace_mx_lane(numerics, *blocks, 0), 16),
-        "bf16": (lambda: aie_ml_v2_exact.trace_float_lane(numerics, *lanes, 0), 8),
+        "mx9": (16, partial(aie_ml_v2_exact.trace_mx_lane, numerics, *blocks, 0)),
+        "bf16": (8, partial(aie_ml_v2_exact.trace_float_lane, numerics, *lanes, 0)),
     }
     found = []
-    for fmt, (scalar, count) in scalars.items():
+    for fmt, scalar in scalars.items():
         found += _tiers(
+            "aie_ml_v2",
             f"matmul {fmt}",
-            lambda rows, fmt=fmt: lambda: aie_ml_v2.matmul(a[:rows], b, fmt=fmt),
-            sizes=(size, 32),
-            scalar=scalar,
-            scalar_count=count,
-            machine="aie_ml_v2",
-            config=lambda rows, fmt=fmt: {"shape": [rows, size, size], "format": fmt, "with": "conversion"},
-            count=lambda rows: rows * size * size,
-            unit=RATE,
-            yardstick=PRODUCT,
+            lambda rows, fmt=fmt: partial(aie_ml_v2.matmul, a[:rows], b, fmt=fmt),
+            (size, 32),
+            lambda rows, fmt=fmt: {"shape": [rows, size, size], "format": fmt, "with": "conversion"},
+            scalar,
+            PRODUCT,
         )
     large = a if quick else _normal(rng, 4 * size, size)
-    found += _tiers(
+    return found + _tiers(
+        "aie_ml_v2",
         "to_mx mx9",
-        lambda rows: lambda: aie_ml_v2.to_mx(large[:rows], "mx9"),
-        sizes=(len(large), 64),
-        scalar=lambda: aie_ml_v2_exact.to_mx(numerics, row, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN),
-        scalar_count=16,
-        machine="aie_ml_v2",
-        config=lambda rows: {"shape": [rows, size], "format": "float32"},
-        count=lambda rows: rows * size,
-        unit=EACH,
-        yardstick=CAST,
+        lambda rows: partial(aie_ml_v2.to_mx, large[:rows], "mx9"),
+        (len(large), 64),
+        lambda rows: {"shape": [rows, size], "format": "float32"},
+        (16, partial(aie_ml_v2_exact.to_mx, numerics, row, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN)),
+        CAST,
     )
-    return found
