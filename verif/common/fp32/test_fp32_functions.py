@@ -1,6 +1,6 @@
+# amaranth: UnusedElaboratable=no
 """FP32 operators against golden's exact tier, and the benches of reciprocal and roots on both simulators."""
 
-import gc
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -87,13 +87,10 @@ def test_cast_is_one_rounding(evaluate, fmt):
     assert evaluate(Fp32Cast(fmt), [{"i": code} for code in codes]) == expected
 
 
-# Amaranth warns of a refused component, because it is never elaborated.
-@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("fmt", [BF16, E4M3FN], ids=lambda fmt: fmt.name)
 def test_cast_refuses_what_it_cannot_do(fmt):
     with pytest.raises(ValueError, match=f"smaller range than FP32, not be {fmt.name}"):
         Fp32Cast(fmt)
-    gc.collect()
 
 
 @pytest.mark.parametrize(
@@ -109,34 +106,14 @@ def test_a_constant_out_of_range_is_refused(value):
         fp32_constant(value)
 
 
-def compared(lanes, cases, volume):
-    """Payloads: boundary cases, random operands, four paces, latency."""
-    return -(-(len(FORMAT_EDGES) + 10 * cases) // lanes) + -(-volume // lanes) + 4 * cases + 20
-
-
-def bench(name, simulator, *, lanes, cases, volume, **checks):
-    run_bench(
-        name,
-        Fp32LanesConfig(lanes=lanes),
-        simulator,
-        cases=cases,
-        seed=SEED,
-        env={"BITPATH_VOLUME": str(volume)},
-        **checks,
-    )
-
-
 @pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("simulator", "lanes", "cases", "volume"), [("verilator", 64, 100, 1 << 20), ("icarus", 2, 20, 200)]
+)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_function_on_verilator(name):
-    """Every boundary case, more than a million random operands, gaps and stalls, latency."""
-    sizes = {"lanes": 64, "cases": 100, "volume": 1 << 20}
-    bench(name, "verilator", **sizes, min_tests=8, min_compared=compared(**sizes))
-
-
-@pytest.mark.simulator
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_function_on_icarus(name):
-    """Every boundary case, and a few of the others."""
-    sizes = {"lanes": 2, "cases": 20, "volume": 200}
-    bench(name, "icarus", **sizes, min_tests=8, min_compared=compared(**sizes))
+def test_function(name, simulator, lanes, cases, volume):
+    """Payloads: boundary cases, random operands (a million on Verilator), gaps and stalls, latency."""
+    compared = -(-(len(FORMAT_EDGES) + 10 * cases) // lanes) + -(-volume // lanes) + 4 * cases + 20
+    env = {"BITPATH_VOLUME": str(volume)}
+    config, counts = Fp32LanesConfig(lanes=lanes), {"min_tests": 8, "min_compared": compared}
+    run_bench(name, config, simulator, cases=cases, seed=SEED, env=env, **counts)

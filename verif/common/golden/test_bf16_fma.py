@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -35,10 +36,8 @@ def expected(x, y, z):
 
 
 def test_specials_against_each_other():
-    for x in SPECIALS:
-        for y in SPECIALS:
-            for z in SPECIALS:
-                assert fma(x, y, z) == expected(x, y, z), (hex(x), hex(y), hex(z))
+    for x, y, z in product(SPECIALS, repeat=3):
+        assert fma(x, y, z) == expected(x, y, z), (hex(x), hex(y), hex(z))
 
 
 @pytest.mark.parametrize("kind", ["any", "near", "small"])
@@ -55,19 +54,12 @@ def test_random(kind):
         assert fma(x, y, z) == expected(x, y, z)
 
 
+BF16_SOURCES = {"style": Style.BF16, "dst32": False, "srca_format": Format.BF16, "srcb_format": Format.BF16}
+
+
 def matrix_unit(x, y, z, phases, numerics=WORMHOLE.numerics):
     for phase in phases:
-        z = multiply_add(
-            numerics,
-            z,
-            y << 3,
-            x << 3,
-            style=Style.BF16,
-            dst32=False,
-            phase=phase,
-            srca_format=Format.BF16,
-            srcb_format=Format.BF16,
-        )
+        z = multiply_add(numerics, z, y << 3, x << 3, phase=phase, **BF16_SOURCES)
     return z
 
 
@@ -119,8 +111,7 @@ def test_what_a_partial_significand_costs():
 def dot_product(xs, ys, numerics):
     """One MVMUL output from a BF16 Dst of 0."""
     a, b = ([code << 3 for code in [*each, *[0] * (16 - len(each))]] for each in (xs, ys))
-    formats = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
-    return trace_dot16(numerics, 0, b, a, style=Style.BF16, dst32=False, phase=0, **formats).result
+    return trace_dot16(numerics, 0, b, a, phase=0, **BF16_SOURCES).result
 
 
 def chain(xs, ys):

@@ -30,14 +30,11 @@ def test_presets_go_by_their_names():
 def test_everything_has_a_source():
     sources = [source for preset in PRESETS.values() for source in preset.sources.values()]
     sources += [choice.source for choice in CHOICES]
+    assert len({choice.statement for choice in CHOICES}) == len(CHOICES)
     assert len(sources) > 20
     assert all(source.where and source.kind in ("documented", "measured", "inferred", "chosen") for source in sources)
     with pytest.raises(ValueError, match="fields and sources differ"):
         Preset(name="incomplete", numerics=TRAINIUM3_MATMUL.numerics, sources={})
-
-
-def test_statements_differ():
-    assert len({choice.statement for choice in CHOICES}) == len(CHOICES)
 
 
 @pytest.mark.parametrize(

@@ -77,32 +77,26 @@ def test_normalisation_is_the_scalar_tier(pair, option, formats):
     assert codes_of(got)[0].tolist() == scalar_norm(row, gamma, formats=formats, **option)
 
 
-@settings(max_examples=80, deadline=None)
-@given(pairs, options, st.booleans(), st.sampled_from([0.0, 1e-6, 1.062e-6, 0.1, 1.0, 3.3]))
-def test_row_quantisation_is_the_scalar_tier(pair, option, quant_only, lower_bound):
-    row, gamma = map(list, zip(*pair, strict=True))
-    got = rmsnorm_quant(carried([row]), carried(gamma), quant_only=quant_only, lower_bound=lower_bound, **option)
-    assert got.tobytes() == scalar_bytes(row, gamma, quant_only=quant_only, lower_bound=lower_bound, **option)
-
-
 SCALES = (0x3C23D70A, 0x3F800000, 0xBF800000, 0, 1 << 31, 1, 0x7F7FFFFF, 0x7F800000, NAN)
 
 
-@settings(max_examples=60, deadline=None)
-@given(pairs, options, st.booleans(), st.sampled_from(SCALES))
-def test_static_quantisation_is_the_scalar_tier(pair, option, quant_only, scale):
+@settings(max_examples=140, deadline=None)
+@given(
+    pairs,
+    options,
+    st.booleans(),
+    st.sampled_from([0.0, 1e-6, 1.062e-6, 0.1, 1.0, 3.3]),
+    st.one_of(st.none(), st.sampled_from(SCALES)),
+)
+def test_quantisation_is_the_scalar_tier(pair, option, quant_only, lower_bound, scale):
+    """Row mode without a scale, else static mode, which ignores the lower bound."""
     row, gamma = map(list, zip(*pair, strict=True))
-    in_scale = np.full((128, 1), scale, np.uint32).view(np.float32)
-    got = rmsnorm_quant(
-        carried([row]),
-        carried(gamma),
-        quant_type="static",
-        in_scale=in_scale,
-        quant_only=quant_only,
-        lower_bound=0.5,
-        **option,
-    )
-    assert got.tobytes() == scalar_bytes(row, gamma, quant_only=quant_only, in_scale=scale, **option)
+    given = {"quant_only": quant_only, "lower_bound": lower_bound} | option
+    static = {}
+    if scale is not None:
+        static = {"quant_type": "static", "in_scale": np.full((128, 1), scale, np.uint32).view(np.float32)}
+    got = rmsnorm_quant(carried([row]), carried(gamma), **static, **given)
+    assert got.tobytes() == scalar_bytes(row, gamma, in_scale=scale, **given)
 
 
 LONG = pytest.mark.deep
