@@ -13,6 +13,7 @@ from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code
 from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.scalar.terms import product, rounded_sum, term
 
 _ROOT_BITS = 200
 """Fraction bits of a root before its rounding. The smallest root is 2**-75: 125 bits, of which FP32 needs 25."""
@@ -20,25 +21,12 @@ _ROOT_BITS = 200
 
 def add(x: int, y: int) -> int:
     """Return x + y; infinities of different signs give NaN, zeros of different signs +0."""
-    a, b = decode(FP32, x), decode(FP32, y)
-    infinities = {each.sign for each in (a, b) if each.kind is Kind.INFINITY}
-    if Kind.NAN in (a.kind, b.kind) or len(infinities) > 1:
-        return FP32.nan_code
-    if infinities:
-        return _infinity(infinities.pop())
-    return round_to_format(a.value + b.value, FP32, zero_sign=a.sign & b.sign)
+    return rounded_sum([term(decode(FP32, x)), term(decode(FP32, y))])
 
 
 def multiply(x: int, y: int) -> int:
     """Return x * y; 0 times infinity gives NaN."""
-    a, b = decode(FP32, x), decode(FP32, y)
-    sign = a.sign ^ b.sign
-    kinds = {a.kind, b.kind}
-    if Kind.NAN in kinds or (Kind.INFINITY in kinds and (a.is_zero or b.is_zero)):
-        return FP32.nan_code
-    if Kind.INFINITY in kinds:
-        return _infinity(sign)
-    return round_to_format(a.value * b.value, FP32, zero_sign=sign)
+    return rounded_sum([product(decode(FP32, x), decode(FP32, y))])
 
 
 def reciprocal(x: int) -> int:

@@ -13,8 +13,10 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
 from bitpath.golden.aie_ml_v2.exact.blocks import Block
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer
+from bitpath.golden.scalar.terms import Term as ExactTerm
+from bitpath.golden.scalar.terms import product, special_sum
 
 MX9_HALF = MX_BLOCK // 2
 QUARTERS = 4
@@ -22,22 +24,15 @@ QUARTERS = 4
 
 
 @dataclass(frozen=True)
-class Term:
+class Term(ExactTerm):
     """One summand of a lane: a product, the sum of a block pair, or an accumulator, negation applied.
 
     Attributes
     ----------
-    kind : finite, infinity or NaN.
-    sign : 0 or 1.
-    value : the exact value; 0 where not finite.
-    exponent : the code p that alignment goes by; None where the term takes no part in the maximum.
+    kind, sign, value, exponent : as in the base; the exponent is the code p.
     aligned : the value on the grid, in its units.
     """
 
-    kind: Kind
-    sign: int
-    value: Fraction
-    exponent: int | None
     aligned: int = 0
 
 
@@ -146,17 +141,12 @@ def trace_mx_lane(
 def _product(numerics: AieNumerics, x: tuple[int, FloatFormat], y: tuple[int, FloatFormat], negate: bool) -> Term:
     (a, a_format), (b, b_format) = x, y
     u, v = decode(a_format, a), decode(b_format, b)
-    kinds = {u.kind, v.kind}
-    sign = u.sign ^ v.sign ^ negate
-    if Kind.NAN in kinds or (Kind.INFINITY in kinds and (u.is_zero or v.is_zero)):
-        return Term(Kind.NAN, 0, Fraction(0), None)
-    if Kind.INFINITY in kinds:
-        return Term(Kind.INFINITY, sign, Fraction(0), None)
-    value = (-1) ** negate * u.value * v.value
+    term = product(u, v, Unpacked(Kind.FINITE, int(negate), 1, 0))
     # The exponents of leading places, those of the smallest normal numbers for subnormals, rebased to 127.
     leading = u.exponent + a_format.fraction_bits + v.exponent + b_format.fraction_bits
-    counts = value or numerics.float_zero_term
-    return Term(Kind.FINITE, sign, value, leading + 2 * FP32.bias + 1 if counts else None)
+    counts = term.kind is Kind.FINITE and (term.value or numerics.float_zero_term)
+    exponent = leading + 2 * FP32.bias + 1 if counts else None
+    return Term(term.kind, term.sign, term.value, exponent)
 
 
 def _mx_product(numerics: AieNumerics, a: Block, b: Block, element: int) -> Fraction:
@@ -193,7 +183,7 @@ def _accumulators(*accumulators: tuple[int | None, bool]) -> list[Term]:
 
 def _sum(lane: LaneTrace) -> LaneTrace:
     """Align the terms to the largest exponent, add them and round the sum."""
-    special = _special(lane.terms)
+    special = special_sum(lane.terms)
     if special is not None:
         return replace(lane, result=special)
     exponents = [term.exponent for term in lane.terms if term.exponent is not None]
@@ -218,17 +208,6 @@ def _sum(lane: LaneTrace) -> LaneTrace:
 
 def _grid_unit(numerics: AieNumerics, exponent: int) -> Fraction:
     return Fraction(2) ** (exponent - 2 * FP32.bias - 1 - numerics.align_fraction_bits)
-
-
-def _special(terms: Sequence[Term]) -> int | None:
-    """Return the code of a sum with a NaN or an infinity in it; None where all terms are finite."""
-    kinds = {term.kind for term in terms}
-    signs = {term.sign for term in terms if term.kind is Kind.INFINITY}
-    if Kind.NAN in kinds or len(signs) > 1:
-        return FP32.nan_code
-    if signs:
-        return FP32.infinity_code | (FP32.sign_mask if signs == {1} else 0)
-    return None
 
 
 def _normalise(numerics: AieNumerics, value: Fraction) -> int:

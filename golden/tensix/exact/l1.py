@@ -6,7 +6,7 @@ Ref: ttsim v1.10.0; the documents only say that it exists.
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
-from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.fp32 import add
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -28,13 +28,7 @@ def _flush(code: int, fmt: FloatFormat) -> int:
 
 
 def _add_fp32(old: int, new: int) -> int:
-    x, y = (decode(FP32, _flush(code, FP32)) for code in (old, new))
-    if Kind.NAN in (x.kind, y.kind) or (x.kind is y.kind is Kind.INFINITY and x.sign != y.sign):
-        return FP32.nan_code
-    for each, code in ((x, old), (y, new)):
-        if each.kind is Kind.INFINITY:
-            return code
-    return _flush(round_to_format(x.value + y.value, FP32, zero_sign=x.sign & y.sign), FP32)
+    return _flush(add(_flush(old, FP32), _flush(new, FP32)), FP32)
 
 
 def _add_bf16(old: int, new: int) -> int:

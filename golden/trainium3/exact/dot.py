@@ -5,31 +5,14 @@ values, so it shows the reference itself.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer, ulp
+from bitpath.golden.scalar.terms import Term, product, special_sum, term
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
-
-
-@dataclass(frozen=True)
-class Term:
-    """One summand of a dot step: a product with both scales, or the partial sum.
-
-    Attributes
-    ----------
-    kind : finite, infinity or NaN.
-    sign : 0 or 1; a zero has one too.
-    value : the exact value; 0 where not finite.
-    exponent : the exponent that alignment goes by, before normalisation; None for a zero and where not finite.
-    """
-
-    kind: Kind
-    sign: int
-    value: Fraction
-    exponent: int | None
 
 
 @dataclass(frozen=True)
@@ -140,7 +123,7 @@ def trace_dot_step(
     ]
     terms.append(_partial_sum_term(numerics, partial_sum))
     align_exponent, aligned, total, exact = None, (), None, None
-    special = special_result(terms)
+    special = special_sum(terms)
     if special is None:
         align_exponent, aligned = _align(numerics, terms)
         total, exact = sum(aligned, Fraction(0)), sum((term.value for term in terms), Fraction(0))
@@ -189,37 +172,20 @@ def _read_scale(numerics: DotNumerics, code: int) -> Unpacked:
 def _product(x: Unpacked, y: Unpacked, scales: tuple[Unpacked, ...], fraction_bits: int) -> Term:
     """Multiply two elements and both scales; `fraction_bits` are those of the elements together."""
     factors = (x, y, *scales)
-    sign = x.sign ^ y.sign
-    kinds = {factor.kind for factor in factors}
-    has_zero = x.is_zero or y.is_zero
-    if Kind.NAN in kinds or (Kind.INFINITY in kinds and has_zero):
-        return Term(Kind.NAN, 0, Fraction(0), None)
-    if Kind.INFINITY in kinds:
-        return Term(Kind.INFINITY, sign, Fraction(0), None)
-    value = x.value * y.value * scales[0].value * scales[1].value
-    exponent = sum(factor.exponent for factor in factors) + fraction_bits
-    return Term(Kind.FINITE, sign, value, None if has_zero else exponent)
+    return _with_exponent(product(*factors), sum(factor.exponent for factor in factors) + fraction_bits)
 
 
 def _partial_sum_term(numerics: DotNumerics, bits: int) -> Term:
     unused = FP32.fraction_bits - numerics.accumulator.fraction_bits
     x = _read(FP32, bits, numerics.accumulator_subnormals)
-    if x.kind is not Kind.FINITE:
-        return Term(x.kind, x.sign, Fraction(0), None)
-    if bits & (1 << unused) - 1:
+    if x.kind is Kind.FINITE and bits & (1 << unused) - 1:
         raise ValueError(f"partial_sum is {bits:#010x}; its lowest {unused} bits are 0 on the accumulator's grid")
-    return Term(x.kind, x.sign, x.value, None if x.is_zero else x.exponent + FP32.fraction_bits)
+    return _with_exponent(term(x), x.exponent + FP32.fraction_bits)
 
 
-def special_result(terms: Sequence[Term]) -> int | None:
-    """Return the code of a sum with a NaN or an infinity in it; None where all terms are finite."""
-    kinds = {term.kind for term in terms}
-    signs = {term.sign for term in terms if term.kind is Kind.INFINITY}
-    if Kind.NAN in kinds or len(signs) > 1:
-        return FP32.nan_code
-    if signs:
-        return FP32.infinity_code | (FP32.sign_mask if signs == {1} else 0)
-    return None
+def _with_exponent(each: Term, exponent: int) -> Term:
+    """Return a term with an exponent to align by, which zeros and terms that are not finite lack."""
+    return replace(each, exponent=exponent) if each.value else each
 
 
 def _align(numerics: DotNumerics, terms: Sequence[Term]) -> tuple[int | None, tuple[Fraction, ...]]:

@@ -4,13 +4,11 @@ Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.3 to 0.5 (AWS Neuron documentat
 for each point that it leaves open.
 """
 
-from fractions import Fraction
-
 from bitpath.golden.formats.catalogue import E4M3, E4M3FN, FP32, FloatFormat
-from bitpath.golden.scalar.codec import Kind, Unpacked, decode
+from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.scalar.terms import product, special_sum, term
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
-from bitpath.golden.trainium3.exact.dot import Term, special_result
 
 
 def multiply_add(
@@ -41,21 +39,15 @@ def multiply_add(
         raise ValueError(
             f"partial_sum is {partial_sum:#010x}; its lowest {unused} bits are 0 on the accumulator's grid"
         )
-    a, b = decode(x_format, x), decode(y_format, y)
-    kind, sign, value = _product(a, b)
-    if kind is Kind.FINITE and numerics.product_rounding is not None:
-        rounded = decode(accumulator, round_to_format(value, accumulator, numerics.product_rounding, zero_sign=sign))
-        kind, value = rounded.kind, rounded.value if rounded.kind is Kind.FINITE else Fraction(0)
-    partial = decode(FP32, partial_sum)
-    finite_partial = partial.value if partial.kind is Kind.FINITE else Fraction(0)
-    terms = [Term(kind, sign, value, None), Term(partial.kind, partial.sign, finite_partial, None)]
-    special = special_result(terms)
+    added, partial = product(decode(x_format, x), decode(y_format, y)), term(decode(FP32, partial_sum))
+    if added.kind is Kind.FINITE and numerics.product_rounding is not None:
+        code = round_to_format(added.value, accumulator, numerics.product_rounding, zero_sign=added.sign)
+        added = term(decode(accumulator, code))
+    special = special_sum([added, partial])
     if special is not None:
         return special
-    total = round_to_format(
-        value + finite_partial, accumulator, numerics.accumulator_rounding, zero_sign=sign & partial.sign
-    )
-    return total << unused
+    total, zero_sign = added.value + partial.value, added.sign & partial.sign
+    return round_to_format(total, accumulator, numerics.accumulator_rounding, zero_sign=zero_sign) << unused
 
 
 def check_formats(
@@ -79,14 +71,3 @@ def check_formats(
         raise ValueError(f"{wide} must be multiplied with each other only, but {x_is} and {y_is}")
     if {x_format, y_format} == {E4M3, E4M3FN}:
         raise ValueError(f"a matmul must not mix E4M3 and E4M3FN, but {x_is} and {y_is}")
-
-
-def _product(a: Unpacked, b: Unpacked) -> tuple[Kind, int, Fraction]:
-    """Return kind, sign and, where finite, the exact value of a product."""
-    sign = a.sign ^ b.sign
-    kinds = {a.kind, b.kind}
-    if Kind.NAN in kinds or (Kind.INFINITY in kinds and (a.is_zero or b.is_zero)):
-        return Kind.NAN, 0, Fraction(0)
-    if Kind.INFINITY in kinds:
-        return Kind.INFINITY, sign, Fraction(0)
-    return Kind.FINITE, sign, a.value * b.value

@@ -10,8 +10,9 @@ from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar import fp32
-from bitpath.golden.scalar.codec import Kind, decode
+from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
+from bitpath.golden.scalar.terms import rounded_sum, term
 from bitpath.golden.trainium3.declarations.vector import EpsPlacement, RmsNormQuantNumerics, SumOrder
 
 
@@ -112,9 +113,4 @@ def _sum(codes: Sequence[int], order: SumOrder) -> int:
         for code in codes[1:]:
             total = fp32.add(total, code)
         return total
-    kinds = {decode(FP32, code).kind for code in codes}
-    if Kind.NAN in kinds:
-        return FP32.nan_code
-    if Kind.INFINITY in kinds:
-        return FP32.infinity_code
-    return round_to_format(sum((decode(FP32, code).value for code in codes), Fraction(0)), FP32)
+    return rounded_sum([term(decode(FP32, code)) for code in codes])
