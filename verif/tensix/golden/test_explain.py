@@ -10,6 +10,8 @@ from bitpath.golden.tensix.exact import trace_dot16, trace_dot16_integer
 from bitpath.golden.tensix.matmul.explain import explain_chain, explain_dot16
 
 ONE = 127 << 10
+FP16_32, FP16_16 = {"style": Style.FP16}, {"style": Style.FP16, "dst32": False}
+ROUNDED = "normalise    leading one at bit 24, exponent 128, 1 bits rounded off (AWAY): "
 
 
 def trace(dst, b, a, *, style=Style.BF16, dst32=True, phase=0, numerics=WORMHOLE.numerics):
@@ -78,18 +80,6 @@ def test_alignment_rounding_and_fields():
     assert "result       0x3f81 = 1.0078125" in text
 
 
-def test_what_is_rounded_off():
-    """1 is added to the largest number below 2."""
-    text = explain_dot16(trace(0x3FFFFFFF, [ONE], [ONE]))
-    assert "leading one at bit 24, exponent 128, 1 bits rounded off (AWAY): 0.5 of the last place" in text
-
-
-def test_the_overflow_code_of_fp16_is_its_largest():
-    for dst, shown in ((0x7FFF, "131008 (the overflow code)"), (0x7FFE, "130944"), (0x7C00, "65536")):
-        lines = explain_dot16(trace(dst, [0], [0], style=Style.FP16, dst32=False)).splitlines()
-        assert f"Dst          {dst:#x} = {shown}" in lines
-
-
 def test_a_term_below_the_maximum_is_moved():
     """-1.5 four binades below 1: 96 of 1024."""
     lines = explain_dot16(trace(0, [ONE, 1 << 18 | ONE - (4 << 10)], [ONE, ONE | 0x200])).splitlines()
@@ -106,24 +96,26 @@ def test_guard_bits_and_groups():
     assert "result       0x41800000 = 16" in text
 
 
-def test_zero_terms_with_an_exponent_round_dst():
-    """FP16 style and an FP32 Dst far below exponent 97: zero products round its low bits away."""
-    text = explain_dot16(trace(90 << 23 | 1, [0], [0], style=Style.FP16))
-    assert " 0-15  zero words, exponent 97" in text
-    assert "  Dst              65536  from 8388609 moved by 7" in text
-
-
 @pytest.mark.parametrize(
-    ("dst", "words", "shown"),
+    ("dst", "b", "a", "options", "shown"),
     [
-        (0, ([255 << 10], [255 << 10]), "result       0x7f800000 = 3.40282367e+38 (the overflow code)"),
-        (0, ([1 << 10], [1 << 10]), "addition     exponent 0: +0"),
-        (0x00800001, ([ONE | 1 << 18], [1 << 10]), "normalise    leading one at bit 0, exponent -22; too small, +0"),
-        (0xBF800000, ([ONE], [ONE]), "  sum                  0"),
+        (0, 255 << 10, 255 << 10, {}, "result       0x7f800000 = 3.40282367e+38 (the overflow code)"),
+        (0, 1 << 10, 1 << 10, {}, "addition     exponent 0: +0"),
+        (0x00800001, ONE | 1 << 18, 1 << 10, {}, "normalise    leading one at bit 0, exponent -22; too small, +0"),
+        (0xBF800000, ONE, ONE, {}, "  sum                  0"),
+        # 1 is added to the largest number below 2.
+        (0x3FFFFFFF, ONE, ONE, {}, f"{ROUNDED}0.5 of the last place"),
+        # The overflow code of FP16 is its largest.
+        (0x7FFF, 0, 0, FP16_16, "Dst          0x7fff = 131008 (the overflow code)"),
+        (0x7FFE, 0, 0, FP16_16, "Dst          0x7ffe = 130944"),
+        (0x7C00, 0, 0, FP16_16, "Dst          0x7c00 = 65536"),
+        # FP16 style and an FP32 Dst far below exponent 97: zero products round its low bits away.
+        (90 << 23 | 1, 0, 0, FP16_32, " 0-15  zero words, exponent 97"),
+        (90 << 23 | 1, 0, 0, FP16_32, "  Dst              65536  from 8388609 moved by 7"),
     ],
 )
-def test_the_ends_of_the_range(dst, words, shown):
-    assert shown in explain_dot16(trace(dst, *words)).splitlines()
+def test_the_ends_of_the_range(dst, b, a, options, shown):
+    assert shown in explain_dot16(trace(dst, [b], [a], **options)).splitlines()
 
 
 def test_integers():

@@ -25,6 +25,14 @@ def multiply(value_a, value_b, fidelity):
     return float(dst.astype(np.uint16).view(ml_dtypes.bfloat16)[0, 0])
 
 
+def add_product(dst, b, a, *, dst32, **options):
+    """MVMUL in BF16 that adds one product, of words of all SrcB rows and SrcA columns, to every Dst word."""
+    src_b, src_a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)
+    src_b[:, 0], src_a[0] = b, a
+    dst = np.full((8, 16), dst, np.uint32)
+    return tensix.mvmul(dst, src_b, src_a, style="BF16", dst32=dst32, phase=0, **options)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "fidelity", "expected"),
     [
@@ -51,19 +59,13 @@ def test_tt_metal_35077_operand_order(fidelity):
     assert multiply(748.0, 508.0, fidelity) == 380928.0
 
 
-@pytest.mark.parametrize("phase", [0])
 @pytest.mark.parametrize(("quirk", "expected"), [(True, -16.0), (False, -(2.0**-23))])
-def test_tt_metal_38306_minus_one_unit(quirk, expected, phase):
+def test_tt_metal_38306_minus_one_unit(quirk, expected):
     """Dst = -1.00000012 plus 1 * 1."""
-    one = np.uint32(bf16_word(1.0) << 3)
-    src_b, src_a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)
-    src_b[:, 0], src_a[0] = one, one
-    dst = np.full((8, 16), 0xBF800001, np.uint32)
-    got = tensix.mvmul(dst, src_b, src_a, style="BF16", dst32=True, phase=phase, quirk=quirk)
+    one = bf16_word(1.0) << 3
+    got = add_product(0xBF800001, one, one, dst32=True, quirk=quirk)
     assert np.all(got.view(np.float32) == np.float32(expected))
-    positive = tensix.mvmul(
-        dst ^ 0x80000000, src_b | 1 << 18, src_a, style="BF16", dst32=True, phase=phase, quirk=quirk
-    )
+    positive = add_product(0x3F800001, one | 1 << 18, one, dst32=True, quirk=quirk)
     assert np.all(positive.view(np.float32) == np.float32(2.0**-23))
 
 
@@ -77,15 +79,11 @@ def test_tt_metal_38306_in_a_product_of_matrices():
 
 def test_tt_metal_46101_16_bit_dst_rounds_twice():
     """1 + 2**-8 - 2**-12 is below the tie of BF16, but rounding to 10 fraction bits makes it the tie."""
-    src_b, src_a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)
-    src_b[:, 0] = bf16_word(1.0) << 3
-    src_a[0] = bf16_word(2.0**-8 - 2.0**-12) << 3
-    one = np.full((8, 16), bf16_word(1.0), np.uint32)
-    narrow = tensix.mvmul(one, src_b, src_a, style="BF16", dst32=False, phase=0)
-    assert np.all(narrow == bf16_word(1.0 + 2.0**-7))
-    wide = tensix.mvmul(one << 16, src_b, src_a, style="BF16", dst32=True, phase=0)
+    one, words = bf16_word(1.0), (bf16_word(1.0) << 3, bf16_word(2.0**-8 - 2.0**-12) << 3)
+    assert np.all(add_product(one, *words, dst32=False) == bf16_word(1.0 + 2.0**-7))
+    wide = add_product(one << 16, *words, dst32=True)
     once = encode_array(BF16, wide.view(np.float32).astype(np.float64))
-    assert np.all(once == bf16_word(1.0))
+    assert np.all(once == one)
 
 
 def test_tt_metal_47239_fidelity_masks_are_not_swapped():
@@ -114,13 +112,9 @@ def test_openhwgroup_cvfpu_no_negative_zero_and_no_denormal():
 
 def test_pto_isa_280_accumulation_comes_first():
     """Every instruction adds to Dst, not only the end of the K loop: a large Dst absorbs small products one by one."""
-    src_b, src_a = np.zeros((8, 16), np.uint32), np.zeros((16, 16), np.uint32)
-    src_b[:, 0], src_a[0] = bf16_word(1.0) << 3, bf16_word(2.0**-9) << 3
-    dst = np.full((8, 16), bf16_word(1.0), np.uint32)
+    one, product = bf16_word(1.0), (bf16_word(1.0) << 3, bf16_word(2.0**-9) << 3)
+    dst, summed = one, 0
     for _ in range(4):
-        dst = tensix.mvmul(dst, src_b, src_a, style="BF16", dst32=False, phase=0)
-    assert np.all(dst == bf16_word(1.0))
-    summed = np.zeros((8, 16), np.uint32)
-    for _ in range(4):
-        summed = tensix.mvmul(summed, src_b, src_a, style="BF16", dst32=False, phase=0)
+        dst, summed = (add_product(word, *product, dst32=False) for word in (dst, summed))
+    assert np.all(dst == one)
     assert np.all(summed == bf16_word(2.0**-7))

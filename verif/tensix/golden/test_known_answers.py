@@ -8,7 +8,8 @@ import pytest
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
-from bitpath.golden.tensix.exact import add, dot16_integer, multiply_add, trace_dot16
+from bitpath.golden.tensix.exact import add, multiply_add
+from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 
 def cases(archive):
@@ -43,11 +44,7 @@ def test_mvmul_by_the_scalar_tier(kat):
         for flat in rng.choice(8 * 16, 6, replace=False).tolist():
             i, j = divmod(flat, 16)
             scalars = int(dst[i, j]), b[i].tolist(), a[:, j].tolist()
-            if options["style"] is Style.INT8:
-                got = dot16_integer(WORMHOLE.numerics, *scalars, options["phase"])
-            else:
-                got = trace_dot16(WORMHOLE.numerics, *scalars, **options).result
-            assert got == expected[i, j]
+            assert scalar_dot(WORMHOLE.numerics, *scalars, **options) == expected[i, j]
             compared += 1
     assert compared == 6 * 559
 

@@ -1,17 +1,17 @@
 """Whole matrices: order of instructions, conversions, counts, and the cycle model's published figures."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, BfpRange
-from bitpath.golden.tensix.exact import dot16_integer, trace_dot16
 from bitpath.golden.tensix.matmul import cycles
 from bitpath.golden.tensix.matmul.host import FORMATS, tile_images, tile_words
 from bitpath.golden.tensix.matmul.matmul import from_tiles, to_tiles
+from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 FLOATS = [name for name in FORMATS if name != "int8"]
 
@@ -44,26 +44,15 @@ def test_elements_by_the_scalar_tier(fmt, dst32):
     program = tensix.matmul_program(a, b, fmt=fmt, fidelity="HiFi3", dst32=dst32)
     dst = tensix.run_program(program)
     left, right = from_tiles(program.src_b), from_tiles(program.src_a)
-    register, style = program.fmt.register, program.fmt.style
+    formats = dict.fromkeys(("srca_format", "srcb_format"), program.fmt.register)
     got = from_tiles(dst)
     for i, j in ((0, 0), (39, 32), (17, 5), (31, 16), (8, 31)):
         word = 0
-        for k_tile in range(0, 96, 32):
-            for phase in (0, 1, 2):
-                for k in (k_tile, k_tile + 16):
-                    operands = word, left[i, k : k + 16].tolist(), right[k : k + 16, j].tolist()
-                    if style is Style.INT8:
-                        word = dot16_integer(WORMHOLE.numerics, *operands, phase)
-                        continue
-                    word = trace_dot16(
-                        WORMHOLE.numerics,
-                        *operands,
-                        style=style,
-                        dst32=dst32,
-                        phase=phase,
-                        srca_format=register,
-                        srcb_format=register,
-                    ).result
+        for k_tile, phase, half in product(range(0, 96, 32), (0, 1, 2), (0, 16)):
+            depth = slice(k_tile + half, k_tile + half + 16)
+            operands = word, left[i, depth].tolist(), right[depth, j].tolist()
+            options = {"style": program.fmt.style, "dst32": dst32, "phase": phase}
+            word = scalar_dot(WORMHOLE.numerics, *operands, **options, **formats)
         assert got[i, j] == word
 
 

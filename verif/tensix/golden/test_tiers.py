@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.rounding import shift_round as exact_shift_round
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
-from bitpath.golden.tensix.declarations.numerics import PRESETS, TIES, WORMHOLE, Masking
-from bitpath.golden.tensix.exact import add, dot16_integer, maximum, multiply_add, trace_dot16
+from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, Masking
+from bitpath.golden.tensix.exact import add, maximum, multiply_add
 from bitpath.golden.tensix.exact.pooling import next_index_phase
+from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 BASE = WORMHOLE.numerics
 TIE_FIELDS = ("product_tie", "sum_tie", "dst_tie", "final_tie")
@@ -31,14 +30,6 @@ NUMERICS = {name: preset.numerics for name, preset in PRESETS.items()} | {
 }
 CONFIGURATIONS = [(style, dst32) for style in Style for dst32 in (False, True) if dst32 or style is not Style.INT8]
 KINDS = ("uniform", "near", "cancel", "zeros", "extreme")
-
-
-@pytest.mark.parametrize("tie", TIES)
-def test_shifts_are_rounded(tie):
-    values = np.arange(-40, 41)
-    for shift in range(6):
-        expected = [exact_shift_round(value, shift, tie) for value in values.tolist()]
-        assert shift_round(values, shift, tie).tolist() == expected
 
 
 def sources(rng, style, kind, shape):
@@ -77,12 +68,6 @@ def settings_of(style, dst32):
     mixed = {Style.BF16: (Format.BF16, Format.TF32), Style.TF32: (Format.TF32, Format.BFP8)}
     for a, b in [(STYLE_OWN_FORMAT[style],) * 2, *([mixed[style]] if style in mixed else [])]:
         yield {"style": style, "dst32": dst32, "srca_format": a, "srcb_format": b}
-
-
-def scalar_dot(numerics, dst, b, a, **options):
-    if options["style"] is Style.INT8:
-        return dot16_integer(numerics, dst, b, a, options["phase"])
-    return trace_dot16(numerics, dst, b, a, **options).result
 
 
 @pytest.mark.parametrize("name", NUMERICS)

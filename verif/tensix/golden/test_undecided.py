@@ -116,11 +116,11 @@ def test_the_reference_saturates_what_underflows_in_l1():
     assert add_to_l1(BASE, 0x7BFF, 0xFBFF, Format.FP16) == 0x7FFF
 
 
-def elementwise(operation, dst, b, a, *, style, dst32, numerics=BASE, formats=None, phase=0):
-    """Return the Dst word of one datum, which both tiers must give."""
+def elementwise(operation, dst, b, a, *, style, numerics=BASE, formats=None, phase=0):
+    """Return the 32-bit Dst word of one datum, which both tiers must give."""
     own = STYLE_OWN_FORMAT[style]
     fmt_a, fmt_b = formats or (own, own)
-    common = {"style": style, "dst32": dst32, "srca_format": fmt_a, "srcb_format": fmt_b}
+    common = {"style": style, "dst32": True, "srca_format": fmt_a, "srcb_format": fmt_b}
     arrays = [np.full((8, 16), word, np.uint32) for word in (dst, b, a)]
     if operation == "mul":
         scalar = multiply_add(numerics, dst, b, a, phase=phase, **common)
@@ -133,53 +133,45 @@ def elementwise(operation, dst, b, a, *, style, dst32, numerics=BASE, formats=No
     return scalar
 
 
-@pytest.mark.parametrize(
-    ("operation", "dst", "b", "a", "expected"),
-    [
-        ("mul", 0x3F800000, FP16_ONE, FP16_ONE, 0x40000000),
-        ("add", 0x3F000000, FP16_ONE, FP16_ONE, 0x40200000),
-        ("sub", 0x3F000000, FP16_ONE, FP16_ONE | 1 << 9, 0x3F800000),
-        # Zero operands have exponent 97, which shifts out 7 bits of this Dst.
-        ("mul", 90 << 23 | 1, 0, FP16_ONE, 90 << 23),
-        ("add", 90 << 23 | 1, 0, 0, 90 << 23),
-        # A zero difference of ones has exponent 127.
-        ("sub", 90 << 23, FP16_ONE, FP16_ONE, 0),
-    ],
-)
-def test_elementwise_fp16_into_a_32_bit_dst(operation, dst, b, a, expected):
-    assert elementwise(operation, dst, b, a, style=Style.FP16, dst32=True) == expected
-
-
 def integer(value):
     return (1 << 18 if value < 0 else 0) | (16 << 10 if value else 0) | abs(value)
 
 
 @pytest.mark.parametrize(
-    ("operation", "dst", "b", "a", "expected"),
+    ("style", "operation", "dst", "b", "a", "expected"),
     [
-        ("add", 0, integer(-1023), integer(1000), 0x80000017),
-        ("sub", 0x80000001, integer(-3), integer(-2), 0),
-        ("add", 0x7FFFFFF8, integer(3), integer(5), 0x7FFFFFFF),
-        ("add", 0x7FFFFFFF, integer(3), integer(5), 0x7FFFFFFF),
-        ("sub", 0xFFFFFFFF, integer(3), integer(-5), 0xFFFFFFFF),
-        ("mul", 0xFFFFFFFE, integer(16), integer(-32), 0xFFFFFFFF),
+        (Style.FP16, "mul", 0x3F800000, FP16_ONE, FP16_ONE, 0x40000000),
+        (Style.FP16, "add", 0x3F000000, FP16_ONE, FP16_ONE, 0x40200000),
+        (Style.FP16, "sub", 0x3F000000, FP16_ONE, FP16_ONE | 1 << 9, 0x3F800000),
+        # Zero operands have exponent 97, which shifts out 7 bits of this Dst.
+        (Style.FP16, "mul", 90 << 23 | 1, 0, FP16_ONE, 90 << 23),
+        (Style.FP16, "add", 90 << 23 | 1, 0, 0, 90 << 23),
+        # A zero difference of ones has exponent 127.
+        (Style.FP16, "sub", 90 << 23, FP16_ONE, FP16_ONE, 0),
+        # Integers saturate.
+        (Style.INT8, "add", 0, integer(-1023), integer(1000), 0x80000017),
+        (Style.INT8, "sub", 0x80000001, integer(-3), integer(-2), 0),
+        (Style.INT8, "add", 0x7FFFFFF8, integer(3), integer(5), 0x7FFFFFFF),
+        (Style.INT8, "add", 0x7FFFFFFF, integer(3), integer(5), 0x7FFFFFFF),
+        (Style.INT8, "sub", 0xFFFFFFFF, integer(3), integer(-5), 0xFFFFFFFF),
+        (Style.INT8, "mul", 0xFFFFFFFE, integer(16), integer(-32), 0xFFFFFFFF),
     ],
 )
-def test_elementwise_integers_saturate(operation, dst, b, a, expected):
-    assert elementwise(operation, dst, b, a, style=Style.INT8, dst32=True) == expected
+def test_elementwise_into_a_32_bit_dst(style, operation, dst, b, a, expected):
+    assert elementwise(operation, dst, b, a, style=style) == expected
 
 
 def test_elementwise_integer_phases_make_the_product():
     word = 0
     for phase in range(4):
-        word = elementwise("mul", word, integer(1023), integer(-255), style=Style.INT8, dst32=True, phase=phase)
+        word = elementwise("mul", word, integer(1023), integer(-255), style=Style.INT8, phase=phase)
     assert word == 1 << 31 | 1023 * 255
 
 
 @pytest.mark.parametrize(("flush", "expected"), [(True, 0), (False, 7)])
 def test_elementwise_integers_without_an_exponent(flush, expected):
     numerics = replace(BASE, int8_zero_exponent_flush=flush)
-    assert elementwise("add", 0, 3, 4, style=Style.INT8, dst32=True, numerics=numerics) == expected
+    assert elementwise("add", 0, 3, 4, style=Style.INT8, numerics=numerics) == expected
 
 
 @pytest.mark.parametrize(
@@ -194,13 +186,9 @@ def test_elementwise_integers_without_an_exponent(flush, expected):
 def test_elementwise_source_masking(style, formats, masking, significand):
     """SrcB is 1 + 7 / 1024, with bits below BF16, which its own format or SrcA's style masks."""
     numerics = replace(BASE, masking=masking)
-    settings = {"style": style, "dst32": True, "numerics": numerics, "formats": formats}
-    words = {
-        "mul": elementwise("mul", 0, ONE | 7, ONE, phase=2, **settings),
-        "add": elementwise("add", 0, ONE | 7, 0, **settings),
-    }
-    values = {name: float(np.uint32(word).view(np.float32)) for name, word in words.items()}
-    assert values == {"mul": significand / 1024, "add": 1 + significand / 1024}
+    settings = {"style": style, "numerics": numerics, "formats": formats}
+    words = elementwise("mul", 0, ONE | 7, ONE, phase=2, **settings), elementwise("add", 0, ONE | 7, 0, **settings)
+    assert np.array(words, np.uint32).view(np.float32).tolist() == [significand / 1024, 1 + significand / 1024]
 
 
 @pytest.mark.parametrize(
