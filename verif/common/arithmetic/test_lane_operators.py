@@ -1,12 +1,13 @@
 # amaranth: UnusedElaboratable=no
 """Operators that save a lane's silicon: exponents and their distances, products with signs, roundings without additions."""
 
+from fractions import Fraction
 from itertools import product
 from random import Random
 
 import pytest
 
-from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.golden.tensix.declarations.numerics import TIES
 from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct
 from bitpath.rtl.common.arithmetic.max_distance import MaxDistance
@@ -56,14 +57,6 @@ def test_signed_product(evaluate, width, place):
         assert got == (a[0] - (a[1] << place)) * (b[0] - (b[1] << place))
 
 
-def nearest(number, places, tie, odd_of):
-    """The integer nearest to ``number / 2**places``; at a tie where it says."""
-    low, rest = number >> places, number & (1 << places) - 1
-    half = 1 << places - 1
-    goes_up = {Rounding.RNA: number >= 0, Rounding.RNU: True, Rounding.RNE: bool(odd_of(low))}[tie]
-    return low + (rest > half or (rest == half and goes_up))
-
-
 @pytest.mark.parametrize("dst32", [True, False])
 @pytest.mark.parametrize("twos_complement", [True, False])
 @pytest.mark.parametrize("tie", TIES)
@@ -94,9 +87,9 @@ def test_round_addend(evaluate, tie, twos_complement, dst32):
     results = evaluate(RoundAddend(width, tie, True, twos_complement), vectors, "o", "once", "twice")
     for number, (kept, once, twice) in zip(numbers, results, strict=True):
         # Guard and sticky are a fraction that is 0, less than half, half or more.
-        want = nearest(number, below, tie, lambda low: low & 1)
+        want = round_to_integer(Fraction(number, 1 << below), tie)
         if not dst32:
-            want = nearest(want, NARROW_DROPPED, tie, lambda low: low & 1) << NARROW_DROPPED
+            want = round_to_integer(Fraction(want, 1 << NARROW_DROPPED), tie) << NARROW_DROPPED
         # The sign bit of an inverted magnitude is the adder's.
         inverted = 0 if twos_complement or number >= 0 else -1 << width
         total = kept + inverted + once + (twice << NARROW_DROPPED)

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
-from bitpath.golden.arrays import backend, codec
+from bitpath.golden.arrays import backend, bits, codec
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32
+from bitpath.golden.trainium3.matmul import array_loop
 
 
 @pytest.fixture
@@ -83,22 +84,21 @@ def test_cores_where_a_process_cannot_be_bound_to_some(monkeypatch):
         assert backend.threads() == expected
 
 
-@pytest.mark.parametrize("environment", ["", "numba"])
-def test_importing_golden_does_not_load_numba(environment):
-    code = (
-        f"import os, sys; os.environ['BITPATH_FAST'] = {environment!r}; "
-        "from bitpath.golden import aie_ml_v2, tensix, trainium3; assert 'numba' not in sys.modules"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+WITHOUT_LOADING = """
+from bitpath.golden import aie_ml_v2, tensix, trainium3
+assert "numba" not in sys.modules
+"""
+WITHOUT_NUMBA = """
+sys.modules["numba"] = None
+import numpy as np; from bitpath.golden import trainium3
+a = np.eye(128, dtype=np.float32); assert np.array_equal(trainium3.matmul(a, a), a)
+"""
 
 
-def test_golden_works_where_numba_is_missing():
-    code = (
-        "import os, sys; os.environ.pop('BITPATH_FAST', None); sys.modules['numba'] = None\n"
-        "import numpy as np; from bitpath.golden import trainium3\n"
-        "a = np.eye(128, dtype=np.float32); assert np.array_equal(trainium3.matmul(a, a), a)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+@pytest.mark.parametrize(("name", "code"), [("", WITHOUT_LOADING), ("numba", WITHOUT_LOADING), (None, WITHOUT_NUMBA)])
+def test_golden_loads_numba_late_or_never(choose, name, code):
+    choose(name)
+    assert subprocess.run([sys.executable, "-c", f"import sys{code}"], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("count", ["1", "2"])
@@ -151,7 +151,6 @@ def test_what_progress_raises_stops_the_work(monkeypatch, stop, count):
 
 def test_folders_of_kept_code(tmp_path, monkeypatch):
     """The first writable folder is used, behind read-only folders and plain files; without one nothing is cached."""
-    from bitpath.golden.arrays import bits
 
     def temporary_file(**where):
         if where["dir"].is_relative_to(tmp_path / "read_only"):
@@ -176,8 +175,6 @@ def test_folders_of_kept_code(tmp_path, monkeypatch):
 
 
 def test_kernels_with_and_without_a_folder(tmp_path, monkeypatch):
-    from bitpath.golden.arrays import bits
-
     before = bits.config.CACHE_DIR
     for folder in (tmp_path, None):
         monkeypatch.setattr(bits, "_FOLDER", folder)
@@ -190,8 +187,6 @@ def test_kernels_with_and_without_a_folder(tmp_path, monkeypatch):
 
 def test_kernels_of_several_threads(tmp_path, monkeypatch):
     """CACHE_DIR is global to the process: it is the kernels' folder while a kernel is made and is restored afterwards."""
-    from bitpath.golden.arrays import bits
-
     seen, before = [], bits.config.CACHE_DIR
 
     def njit(**options):
@@ -213,10 +208,7 @@ def test_kernels_of_several_threads(tmp_path, monkeypatch):
 
 def test_kept_code_is_of_these_sources():
     """The cache key covers every file that a kernel calls into; numba itself checks only the file of the kernel."""
-    from bitpath.golden.arrays import bits
-    from bitpath.golden.trainium3.matmul import array_loop as mx_chain
-
-    folder = Path(mx_chain._chain.stats.cache_path).parent.name
+    folder = Path(array_loop._chain.stats.cache_path).parent.name
     golden = Path(bits.__file__).parents[1]
     patterns = ("arrays/*.py", "*/*/*_loop.py", "formats/*.py", "*/declarations/*.py")
     sources = sorted(file for pattern in patterns for file in golden.glob(pattern))

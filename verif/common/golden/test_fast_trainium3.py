@@ -21,19 +21,8 @@ from bitpath.verif.trainium3.golden.exact_columns import column_steps
 E4, E5, FP4 = (np.dtype(each) for each in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn))
 NUMERICS = TRAINIUM3_QUAD_MX.numerics
 FORMATS = {"e4m3": E4M3FN, "e5m2": E5M2}
-START = [
-    0,
-    0x80000000,
-    1,
-    0x807FFFFF,
-    0x3F800000,
-    0xBF800001,
-    0x7F7FFFFF,
-    0xFF7FFFFF,
-    0x7F800000,
-    0xFF800000,
-    0x7F800001,
-]
+MAGNITUDES = (0, 1, 0x7FFFFF, 0x3F800000, 0x3F800001, 0x7F7FFFFF, 0x7F800000)
+START = [0x7F800001, *(each | sign for each in MAGNITUDES for sign in (0, 1 << 31))]
 
 
 def rows(rng, kind, fmt, p, free):
@@ -131,19 +120,14 @@ def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
     assert len(calls) == supported
 
 
-def test_infinite_scales_are_only_left_to_numpy_where_there_are_any(monkeypatch):
-    numerics = replace(NUMERICS, scale_nan=ScaleNan.INFINITY)
-    scale = np.full((4, 3), 254, np.uint8)
-    assert mx_chain.supports(numerics, scale, scale)
-    assert not mx_chain.supports(numerics, scale, scale + np.uint8(1))
-    assert not mx_chain.supports(TRAINIUM3_QUAD_MX_ALIGNED.numerics, scale, scale)
-
-
-def test_copies_of_numerics_are_supported_too():
-    scale = np.full((4, 3), 127, np.uint8)
+def test_supported_numerics():
+    """Infinite scales are left to numpy only where there are any; copies of numerics are supported too."""
+    infinite, scale = replace(NUMERICS, scale_nan=ScaleNan.INFINITY), np.full((4, 3), 254, np.uint8)
     formats = replace(NUMERICS, scale_format=replace(E8M0), accumulator=replace(FP32))
-    for numerics in (pickle.loads(pickle.dumps(NUMERICS)), copy.deepcopy(NUMERICS), formats):
+    for numerics in (infinite, pickle.loads(pickle.dumps(NUMERICS)), copy.deepcopy(NUMERICS), formats):
         assert mx_chain.supports(numerics, scale, scale)
+    assert not mx_chain.supports(infinite, scale, scale + np.uint8(1))
+    assert not mx_chain.supports(TRAINIUM3_QUAD_MX_ALIGNED.numerics, scale, scale)
 
 
 @pytest.mark.parametrize(("m", "n"), [(0, 3), (2, 0)])

@@ -140,19 +140,12 @@ def test_orders_of_the_sum_differ():
     assert np.all(np.abs(serial) >= np.abs(exact))
 
 
-@pytest.mark.parametrize("rows", [1, 127, 128, 129, 257])
-def test_tiles_do_not_see_each_other(rows):
-    hidden, gamma = gaussian(rows, 20)
-    whole = rmsnorm_quant(hidden, gamma, lower_bound=2.0)
-    for r in {0, rows // 2, rows - 1}:
-        assert np.array_equal(rmsnorm_quant(hidden[r : r + 1], gamma, lower_bound=2.0)[0], whole[r])
-
-
 @pytest.mark.parametrize("static", [False, True])
 def test_shards_change_no_byte(static):
+    """Tiles do not see each other: 300 shards are one row each."""
     hidden, gamma = gaussian(2 * 150, 24)
     hidden = hidden.reshape(2, 150, 24)
-    arguments = {}
+    arguments = {"lower_bound": 2.0}
     if static:
         arguments = {"quant_type": "static", "in_scale": np.linspace(0.01, 0.03, 128, dtype=np.float32)[:, np.newaxis]}
     whole = rmsnorm_quant(hidden, gamma, **arguments)

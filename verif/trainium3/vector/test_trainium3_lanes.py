@@ -76,50 +76,9 @@ def test_formats_that_do_not_meet_are_refused(formats, says):
         MultiplyAddConfig(element_formats=formats)
 
 
-def test_bf16_pe_on_verilator():
-    """Loads and swaps, corners, columns of nc_matmul, every BF16 and FP16 gamma times one."""
-    compared = 2 * ALL + 4 * (6 * 280 + PE_CORNERS)
-    bench("bf16_pe", multiply_add(0), "verilator", cases=300, min_tests=13, min_compared=compared)
-
-
-def test_bf16_pe_on_icarus():
-    tests, compared = "tiles|loads|corners|rows", 4 * (6 * 140 + PE_CORNERS)
-    bench("bf16_pe", multiply_add(3), "icarus", cases=150, tests=tests, min_tests=11, min_compared=compared)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("stages", range(5))
-def test_bf16_pe_volume(stages):
-    tests = "tiles|loads|corners|rows"
-    bench("bf16_pe", multiply_add(stages), "verilator", cases=20_000, tests=tests, min_tests=11, min_compared=400_000)
-
-
-def test_quantize_mx_on_verilator():
-    """All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency, resets."""
-    compared = 8 * BLOCKS + 2000 + 4 * 496 + 20
-    bench("quantize_mx", quantize_mx(2), "verilator", cases=500, min_tests=22, min_compared=compared)
-
-
-def test_quantize_mx_on_icarus():
-    tests = "corners/mode=FP16_E4M3FN_ocp|random|latency"
-    bench("quantize_mx", quantize_mx(0), "icarus", cases=40, tests=tests, min_tests=6, min_compared=100 + 4 * 40 + 20)
-
-
 def test_quantize_mx_known_answers():
     """49 tiles of BF16 and FP16 under both rules."""
     compare_known_answers("quantize_mx", quantize_mx(2), 2 * 5632)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("stages", range(5))
-def test_quantize_mx_volume(stages):
-    bench("quantize_mx", quantize_mx(stages), "verilator", cases=20_000, min_tests=21, min_compared=110_000)
-
-
-@pytest.mark.parametrize(("simulator", "lanes"), [("icarus", 2), ("verilator", 16)])
-def test_xorwow(simulator, lanes):
-    config, compared = XorwowConfig(lanes=lanes), 2 * (3 * 300 + 2 * 20)
-    bench("xorwow", config, simulator, cases=300, min_tests=6, min_compared=compared)
 
 
 def test_xorwow_known_answers():
@@ -127,34 +86,8 @@ def test_xorwow_known_answers():
     compare_known_answers("xorwow", XorwowConfig(lanes=16), 16 * 64 + 16)
 
 
-@pytest.mark.parametrize(
-    ("simulator", "cols", "cases", "tests", "ran"),
-    [("icarus", 2, 60, "lanes|stored|results|ready=1/cycles=2", 5), ("verilator", 10, 200, None, 14)],
-    ids=["icarus", "verilator"],
-)
-def test_stochastic_psum(simulator, cols, cases, tests, ran):
-    """Columns of one XORWOW lane, and of one and a quarter."""
-    config = PsumConfig(cols=cols, lanes=2, banks=2, bank_depth=16)
-    bench("stochastic_psum", config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=2 * cases + 64)
-
-
-@pytest.mark.deep
-def test_stochastic_psum_volume():
-    config = PsumConfig(cols=4, bank_depth=16)
-    bench("stochastic_psum", config, "verilator", cases=4_000, min_tests=14, min_compared=8_000)
-
-
-@pytest.mark.deep
-def test_xorwow_volume():
-    bench("xorwow", XorwowConfig(lanes=4), "verilator", cases=50_000, min_tests=6, min_compared=300_000)
-
-
 COARSE = replace(EXPONENTIAL, fraction_bits=24, table_bits=9, log2e_bits=30, power_bits=40, sum_before_cast=False)
 """A coarser algorithm with a larger table, whose sums are of what is stored."""
-
-
-def exponential(width, stages, numerics=EXPONENTIAL):
-    return ExponentialConfig(width=width, numerics=numerics, pipeline=PipelineConfig(stages=stages))
 
 
 @pytest.mark.parametrize("numerics", [EXPONENTIAL, COARSE], ids=["default", "coarse"])
@@ -165,27 +98,54 @@ def test_the_constants_are_the_exact_tiers(numerics):
     assert exponential_constants.power_table(numerics) == power_table(numerics)
 
 
-def test_exponential_on_verilator():
-    """Corners, all BF16 codes to FP32, many arguments, rows with their sums, random beats at every pace, latency, resets."""
-    tests, compared = (
-        "corners|every_bf16_code/bf16=False|many|half|random|rows|latency|resets",
-        493 + ALL // 4 + 9 * 500 + 4 * 500 + 2 * 200 + 20,
-    )
-    bench("exponential", exponential(4, 3), "verilator", cases=500, tests=tests, min_tests=12, min_compared=compared)
+def exponential(width, stages, numerics=EXPONENTIAL):
+    return ExponentialConfig(width=width, numerics=numerics, pipeline=PipelineConfig(stages=stages))
 
 
-def test_exponential_on_icarus():
-    tests, compared = "corners|random|rows|latency|resets", 493 + 4 * 60 + 2 * 27 + 20
-    bench("exponential", exponential(1, 0), "icarus", cases=60, tests=tests, min_tests=9, min_compared=compared)
+def psum(cols):
+    """Columns of one XORWOW lane, or of one and a quarter."""
+    return PsumConfig(cols=cols, lanes=2, banks=2, bank_depth=16)
+
+
+PE, EXP = "tiles|loads|corners|rows", "corners|every_bf16_code/bf16=False|many|half|random|rows|latency|resets"
+MX = "corners/mode=FP16_E4M3FN_ocp|random|latency"
+BENCHES = {
+    # Loads and swaps, corners, columns of nc_matmul, every BF16 and FP16 gamma times one.
+    "bf16_pe-verilator": (multiply_add(0), 300, None, 13, 2 * ALL + 4 * (6 * 280 + PE_CORNERS)),
+    "bf16_pe-icarus": (multiply_add(3), 150, PE, 11, 4 * (6 * 140 + PE_CORNERS)),
+    # All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency, resets.
+    "quantize_mx-verilator": (quantize_mx(2), 500, None, 22, 8 * BLOCKS + 2000 + 4 * 496 + 20),
+    "quantize_mx-icarus": (quantize_mx(0), 40, MX, 6, 100 + 4 * 40 + 20),
+    "xorwow-verilator": (XorwowConfig(lanes=16), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
+    "xorwow-icarus": (XorwowConfig(lanes=2), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
+    "stochastic_psum-verilator": (psum(10), 200, None, 14, 2 * 200 + 64),
+    "stochastic_psum-icarus": (psum(2), 60, "lanes|stored|results|ready=1/cycles=2", 5, 2 * 60 + 64),
+    # Corners, all BF16 codes to FP32, many arguments, rows with their sums, random beats at every pace, latency, resets.
+    "exponential-verilator": (exponential(4, 3), 500, EXP, 12, 493 + ALL // 4 + 9 * 500 + 4 * 500 + 2 * 200 + 20),
+    "exponential-icarus": (exponential(1, 0), 60, "corners|random|rows|latency|resets", 9, 493 + 4 * 60 + 2 * 27 + 20),
+}
+"""Configuration, cases, names of tests, and the least tests and comparisons."""
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_bench(name):
+    unit, simulator = name.split("-")
+    config, cases, tests, ran, compared = BENCHES[name]
+    bench(unit, config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
+
+
+VOLUMES = [
+    *(("bf16_pe", multiply_add(stages), 20_000, PE, 11, 400_000) for stages in range(5)),
+    *(("quantize_mx", quantize_mx(stages), 20_000, None, 21, 110_000) for stages in range(5)),
+    ("stochastic_psum", PsumConfig(cols=4, bank_depth=16), 4_000, None, 14, 8_000),
+    ("xorwow", XorwowConfig(lanes=4), 50_000, None, 6, 300_000),
+    *(("exponential", exponential(*size), 20_000, None, 7, 80_000) for size in ((1, 0), (2, 1), (4, 2), (4, 4))),
+    # Three lanes do not divide the codes of 16 bits.
+    ("exponential", exponential(3, 3, COARSE), 20_000, "random|rows|latency", 7, 80_000),
+]
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    ("width", "stages", "numerics"),
-    [(1, 0, EXPONENTIAL), (2, 1, EXPONENTIAL), (4, 2, EXPONENTIAL), (4, 4, EXPONENTIAL), (3, 3, COARSE)],
-    ids=["1-0", "2-1", "4-2", "4-4", "coarse-3-3"],
-)
-def test_exponential_volume(width, stages, numerics):
-    config = exponential(width, stages, numerics)
-    tests = "random|rows|latency" if ALL % width else None
-    bench("exponential", config, "verilator", cases=20_000, tests=tests, min_tests=7, min_compared=80_000)
+@pytest.mark.parametrize(("unit", "config", "cases", "tests", "ran", "compared"), VOLUMES)
+def test_volume(unit, config, cases, tests, ran, compared):
+    bench(unit, config, "verilator", cases=cases, tests=tests, min_tests=ran, min_compared=compared)
