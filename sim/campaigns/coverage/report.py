@@ -28,11 +28,10 @@ def is_whole(record: Mapping[str, Any]) -> bool:
 
 def show(console: Any, records: Sequence[Mapping[str, Any]]) -> None:
     """Print a table with one row a unit."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("unit", title="Coverage")
-    for name in ("bins", "% hit", "lines", "% hit", "bits", "% toggled", "proved constant", "waived"):
-        table.add_column(name, justify="right")
+    names = ("bins", "% hit", "lines", "% hit", "bits", "% toggled", "proved constant", "waived")
+    table = Table("unit", *(Column(name, justify="right") for name in names), title="Coverage")
     for record in records:
         table.add_row(
             record["unit"],

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import bitpath.verif
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.rtl.units import UNITS
 
 VERIF = Path(bitpath.verif.__file__).parent
@@ -76,11 +77,9 @@ def _waiver(where: str, entry: dict[str, object]) -> Waiver:
     for name, kind in _FIELDS.items():
         if not isinstance(entry[name], kind) or (kind is str and not entry[name]):
             raise ValueError(f"{where}: {name} is {entry[name]!r}, a {kind.__name__} with something in it is needed")
-    if entry["kind"] not in KINDS:
-        raise ValueError(f"{where}: kind is {entry['kind']!r}, allowed are {', '.join(KINDS)}")
-    unknown = [unit for unit in entry["units"] if unit not in UNITS]
-    if unknown:
-        raise ValueError(f"{where}: unknown unit {unknown[0]!r}, known are {', '.join(UNITS)}")
+    check_choice(f"{where}: kind", entry["kind"], KINDS)
+    for unit in entry["units"]:
+        check_choice(f"{where}: a unit", unit, UNITS)
     try:
         match = re.compile(entry["match"])
     except re.error as error:

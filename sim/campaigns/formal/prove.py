@@ -16,7 +16,7 @@ from typing import Any
 from filelock import FileLock
 
 from bitpath.sim.campaigns.formal import induction
-from bitpath.sim.engine import cache, paths, process
+from bitpath.sim.engine import cache, paths, process, replaced
 from bitpath.sim.engine.build import rtl_emitter
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
@@ -104,7 +104,8 @@ def _sources() -> str:
 def _source_files() -> list[Path]:
     here = Path(__file__).parent
     statements = map(module_file, sorted(reached("bitpath.verif.properties")))
-    return [*rtl_emitter().sources, *statements, here / "emission.py", here / "sabotage.py"]
+    own = here / "emission.py", here / "sabotage.py", Path(replaced.__file__)
+    return [*rtl_emitter().sources, *statements, *own]
 
 
 @once

@@ -1,12 +1,10 @@
 """Replaces one piece of the RTL's source text before the RTL is imported."""
 
-import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+
+from bitpath.sim.engine.replaced import Replaced
 
 PACKAGE = "bitpath.rtl"
 
@@ -26,31 +24,9 @@ def _folder() -> Path:
     return Path(importlib.util.find_spec(PACKAGE).origin).parent
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Compiles the changed text; Python's cache of the file is left alone."""
-
-    def __init__(self, name: str, path: str, text: str):
-        super().__init__(name, path)
-        self._text = text
-
-    def get_code(self, fullname: str) -> Any:
-        return compile(self._text, self.path, "exec")
-
-
-class _Finder:
-    def __init__(self, name: str, path: Path, text: str):
-        self._name, self._path, self._text = name, path, text
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
-        if name != self._name:
-            return None
-        loader = _Loader(name, str(self._path), self._text)
-        return importlib.util.spec_from_file_location(name, self._path, loader=loader)
-
-
 def install(file: str, old: str, new: str) -> None:
     """Have this process import the changed file; nothing may have imported it before."""
     name = ".".join((PACKAGE, *Path(file).with_suffix("").parts))
     if name in sys.modules:
         raise RuntimeError(f"{name} is there already")
-    sys.meta_path.insert(0, _Finder(name, _folder() / file, changed_source(file, old, new)))
+    sys.meta_path.insert(0, Replaced(name, changed_source(file, old, new)))

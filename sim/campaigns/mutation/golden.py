@@ -31,7 +31,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     scratch,
     side_by_side,
 )
-from bitpath.sim.engine import cache, journal, process, tools
+from bitpath.sim.engine import cache, journal, process, replaced, tools
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import imported_by, module_file
 from bitpath.sim.engine.runner import FULL_BYTES
@@ -251,6 +251,7 @@ def _key(module: str, tests: Sequence[Path], mutants: Sequence[Sabotage]) -> str
 def _digest(files: Sequence[Path], *more: Any) -> str:
     here = Path(__file__)
     scripts = [here.with_name(name) for name in (here.name, "golden_faults.py", "golden_tests.py")]
+    scripts.append(Path(replaced.__file__))
     versions = tools.library_versions() | {name: version(name) for name in ("pytest", "hypothesis", "coverage")}
     parts = [cache.hash_files([*files, *scripts]), versions, sys.version, settings_of_the_shell(), *more]
     return cache.hash_json(parts)

@@ -5,8 +5,6 @@ something of the real one is left over.
 """
 
 import argparse
-import importlib.abc
-import importlib.machinery
 import importlib.util
 import json
 import resource
@@ -14,33 +12,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import CodeType, ModuleType
 
 import pytest
 from coverage import Coverage
 
+from bitpath.sim.engine.replaced import Replaced
+
 MOST_BYTES = 8 << 30
-
-
-class Replaced(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds one module, and gives it the text of a file."""
-
-    def __init__(self, module: str, source: Path):
-        self.module, self.source, self.file = module, source, ""
-
-    def find_spec(self, fullname: str, path: object, target: ModuleType | None = None) -> object:
-        if fullname != self.module:
-            return None
-        # The real one's spec, for its name and place; tests read such things.
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
-        spec.loader, self.file = self, spec.origin
-        return spec
-
-    def get_source(self, fullname: str) -> str:
-        return self.source.read_text()
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_source(fullname), self.file)
 
 
 @contextmanager
@@ -65,7 +43,7 @@ def main() -> int:
     given = parser.parse_args()
     # A shift in the wrong direction makes integers that fill the memory.
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-    sys.meta_path.insert(0, Replaced(given.module, given.source))
+    sys.meta_path.insert(0, Replaced(given.module, given.source.read_text()))
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not deep and not simulator"]
     # Use the same examples in every run, without those of earlier runs; otherwise some verdicts are random.
     options.append("--hypothesis-profile=ci")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from bitpath.sim.campaigns.mutation.reasons import read_reasons
 from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, SURVIVED, TIMED_OUT, Judged
@@ -80,9 +80,7 @@ def complaints(records: Sequence[dict[str, Any]]) -> list[str]:
 
 def show_mutation(console: Console, records: Sequence[dict[str, Any]]) -> None:
     """One row for each target, and below the table each survivor."""
-    table = Table()
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in COLUMNS[:2] else "right")
+    table = Table(*COLUMNS[:2], *(Column(name, justify="right") for name in COLUMNS[2:]))
     for record in records:
         named = {**record, "score %": f"{score(record):.1f}"}
         table.add_row(*("-" if named[name] is None else str(named[name]) for name in COLUMNS))

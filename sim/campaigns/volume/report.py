@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from bitpath.sim.campaigns.volume.table import AnyTask
 
@@ -25,9 +25,8 @@ def show_tasks(console: Console, tasks: Sequence[AnyTask]) -> None:
 
 def show(console: Console, records: Sequence[dict[str, Any]]) -> None:
     """One row for each record; times are the processor's."""
-    table = Table("name", "unit")
-    for heading in ("vectors", "mismatches", "seconds", "unit M/s", "golden M/s"):
-        table.add_column(heading, justify="right")
+    headings = ("vectors", "mismatches", "seconds", "unit M/s", "golden M/s")
+    table = Table("name", "unit", *(Column(heading, justify="right") for heading in headings))
     for record in records:
         rates = (_rate(record, name) for name in ("rtl_seconds", "golden_seconds"))
         counts = f"{record['vectors']:,}", str(record["mismatches"]), f"{record['seconds']:.0f}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.sim.flows import operands
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.explore.points import Point
@@ -14,10 +15,8 @@ DATA = ("layer", "normal")
 def matrices(data: str, shape: str) -> tuple[np.ndarray, np.ndarray]:
     """Return operands [M, K] and [K, N]; raise ValueError for unknown data."""
     left, right = operands.cut(*operands.layer(), shape)
-    if data == "layer":
+    if check_choice("data", data, DATA) == "layer":
         return left, right
-    if data != "normal":
-        raise ValueError(f"data must be one of {', '.join(DATA)}, not {data!r}")
     rng = np.random.default_rng(6)
     return tuple(rng.standard_normal(each.shape).astype(np.float32) for each in (left, right))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.formats.catalogue import TF32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import FIDELITY_PHASES
@@ -66,9 +67,7 @@ class Point:
 def sweep(machine: str) -> list[Point]:
     """Return the machine's points; raise ValueError for an unknown machine."""
     sweeps = {"trainium3": _trainium3, "tensix": _tensix, "aie_ml_v2": _aie_ml_v2}
-    if machine not in sweeps:
-        raise ValueError(f"machine must be one of {', '.join(sweeps)}, not {machine!r}")
-    return list(sweeps[machine]())
+    return list(sweeps[check_choice("machine", machine, sweeps)]())
 
 
 def _trainium3() -> Iterator[Point]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from bitpath.sim.study.explore.points import Point
 
@@ -12,9 +12,8 @@ from bitpath.sim.study.explore.points import Point
 def show_front(console: Console, points: Sequence[Point], records: Sequence[dict[str, Any]]) -> None:
     """Print one row for each record of a machine's own numerics or on a front, by increasing error."""
     labels = {point.digest: point for point in points}
-    table = Table()
-    for name in ("machine", "data", "point", "GE/MAC", "error", "front", "own"):
-        table.add_column(name, justify="right" if name in ("GE/MAC", "error") else "left")
+    numbers = (Column(name, justify="right") for name in ("GE/MAC", "error"))
+    table = Table("machine", "data", "point", *numbers, "front", "own")
     for record in sorted(records, key=lambda each: (each["machine"], each["data"], each["error"])):
         point = labels[record["digest"]]
         if point.own or record["pareto"]:

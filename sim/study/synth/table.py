@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from bitpath.sim.study.synth.configurations import Design
 
@@ -25,9 +25,8 @@ def show_synth(
     before : the newest earlier record by digest and flow.
     """
     areas = {record["digest"]: record["ge_area"] for _, record in found}
-    table = Table(title=found[0][1]["flow"])
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in COLUMNS[:2] else "right")
+    numbers = (Column(name, justify="right") for name in COLUMNS[2:])
+    table = Table(*COLUMNS[:2], *numbers, title=found[0][1]["flow"])
     for design, record in found:
         yardstick = areas.get(design.yardstick.digest) if design.yardstick else None
         table.add_row(

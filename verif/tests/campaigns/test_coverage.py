@@ -84,8 +84,8 @@ def written(tmp_path, **changes):
         ({"reason": ""}, "reason is ''"),
         ({"reason": None}, "the fields are units, kind, match, reason"),
         ({"units": "psum"}, "units is 'psum', a list"),
-        ({"units": ["nothing"]}, "unknown unit 'nothing'"),
-        ({"kind": "bin"}, "kind is 'bin', allowed are line, toggle"),
+        ({"units": ["nothing"]}, "a unit must be 'quad_mx_dot', .*, not 'nothing'"),
+        ({"kind": "bin"}, "kind must be 'line' or 'toggle', not 'bin'"),
         ({"match": "("}, "no regular expression"),
     ],
 )
