@@ -106,6 +106,10 @@ class Segment:
     high: int
     low: int = 0
 
+    @property
+    def width(self) -> int:
+        return self.high - self.low + 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class WordLayout:
@@ -113,14 +117,17 @@ class WordLayout:
 
     Attributes
     ----------
-    width : bits of the word.
     logical : the order of this project's words: sign, exponent, fraction.
     physical : the order of the bits in the register. Ref: TT-ISA SrcASrcB, Dst.
     """
 
-    width: int
     logical: tuple[Segment, ...]
     physical: tuple[Segment, ...]
+
+    @property
+    def width(self) -> int:
+        """Bits of the word."""
+        return sum(each.width for each in self.logical)
 
 
 _SIGN = Segment(name="sign", high=0)
@@ -130,32 +137,14 @@ _FRACTION10 = Segment(name="fraction", high=9)
 _FRACTION7 = Segment(name="fraction", high=6)
 _FRACTION23 = Segment(name="fraction", high=22)
 
-SRC = WordLayout(
-    width=19,
-    logical=(_SIGN, _EXPONENT8, _FRACTION10),
-    physical=(_SIGN, _FRACTION10, _EXPONENT8),
-)
+SRC = WordLayout(logical=(_SIGN, _EXPONENT8, _FRACTION10), physical=(_SIGN, _FRACTION10, _EXPONENT8))
 """A datum of SrcA or SrcB; FP16 and INT8 use the low 5 bits of the exponent, INT16 is opaque."""
-DST16_BF16 = WordLayout(
-    width=16,
-    logical=(_SIGN, _EXPONENT8, _FRACTION7),
-    physical=(_SIGN, _FRACTION7, _EXPONENT8),
-)
-DST16_FP16 = WordLayout(
-    width=16,
-    logical=(_SIGN, _EXPONENT5, _FRACTION10),
-    physical=(_SIGN, _FRACTION10, _EXPONENT5),
-)
+DST16_BF16 = WordLayout(logical=(_SIGN, _EXPONENT8, _FRACTION7), physical=(_SIGN, _FRACTION7, _EXPONENT8))
+DST16_FP16 = WordLayout(logical=(_SIGN, _EXPONENT5, _FRACTION10), physical=(_SIGN, _FRACTION10, _EXPONENT5))
 """FP16 and INT8 in a 16-bit Dst."""
 DST32 = WordLayout(
-    width=32,
     logical=(_SIGN, _EXPONENT8, _FRACTION23),
-    physical=(
-        _SIGN,
-        Segment(name="fraction", high=22, low=16),
-        _EXPONENT8,
-        Segment(name="fraction", high=15),
-    ),
+    physical=(_SIGN, Segment(name="fraction", high=22, low=16), _EXPONENT8, Segment(name="fraction", high=15)),
 )
 """FP32, and INT32 as sign and 31-bit magnitude, whose bits are permuted alike."""
 

@@ -50,14 +50,14 @@ def _checked(words: np.ndarray, layout: WordLayout | str) -> WordLayout:
 
 def _positions(segments: tuple[Segment, ...]) -> list[tuple[Segment, int]]:
     """Return each segment with the position of its lowest bit in the word."""
-    widths = [segment.high - segment.low + 1 for segment in reversed(segments)]
-    return list(zip(reversed(segments), accumulate(widths, initial=0), strict=False))
+    starts = accumulate((segment.width for segment in reversed(segments)), initial=0)
+    return list(zip(reversed(segments), starts, strict=False))
 
 
 def _take_apart(words: np.ndarray, segments: tuple[Segment, ...]) -> dict[str, np.ndarray]:
     fields: dict[str, np.ndarray] = {}
     for segment, position in _positions(segments):
-        bits = words >> position & (1 << segment.high - segment.low + 1) - 1
+        bits = words >> position & (1 << segment.width) - 1
         fields[segment.name] = fields.get(segment.name, np.uint32(0)) | bits << segment.low
     return fields
 
@@ -65,5 +65,5 @@ def _take_apart(words: np.ndarray, segments: tuple[Segment, ...]) -> dict[str, n
 def _assemble(fields: dict[str, np.ndarray], segments: tuple[Segment, ...]) -> np.ndarray:
     words = np.zeros_like(fields["sign"])
     for segment, position in _positions(segments):
-        words |= (fields[segment.name] >> segment.low & (1 << segment.high - segment.low + 1) - 1) << position
+        words |= (fields[segment.name] >> segment.low & (1 << segment.width) - 1) << position
     return words
