@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bitpath.golden.formats.presets import Numerics, Preset
+
 Member = TypeVar("Member", bound=Enum)
 _SHOWN_BITS = 128
 """Integers up to this width are shown in digits; Python refuses to write very long ones."""
@@ -81,6 +83,14 @@ def member(name: str, value: object, members: type[Member]) -> Member:
         return value
     check_choice(name, value, [each.value for each in members])
     return members(value)
+
+
+def numerics_of(numerics: Numerics | None, preset: Preset[Numerics]) -> Numerics:
+    """Return the numerics given, a preset's for None; raise TypeError for those of another unit."""
+    if numerics is None:
+        return preset.numerics
+    check_instance("numerics", numerics, type(preset.numerics), " (preset.numerics)")
+    return numerics
 
 
 def integer(name: str, value: int, allowed: range | None = None, why: str = "") -> int:

@@ -2,14 +2,12 @@
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AieNumerics
-from bitpath.golden.arrays.arguments import check_choice, check_instance
+from bitpath.golden.arrays.arguments import check_choice, numerics_of
 
 
 def numerics_or_default(numerics: AieNumerics | None) -> AieNumerics:
     """Return the numerics given, those of the reference for None."""
-    numerics = AIE_ML_V2.numerics if numerics is None else numerics
-    check_instance("numerics", numerics, AieNumerics, " (preset.numerics)")
-    return numerics
+    return numerics_of(numerics, AIE_ML_V2)
 
 
 def mx_format(value: MxFormat | str) -> MxFormat:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_instance, check_shape, integer, one_of
+from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_shape, integer, numerics_of, one_of
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
     EXPONENT5_FORMATS,
@@ -38,9 +38,7 @@ def source_format(name: str, value: Format | int | str | None, style: Style) -> 
 
 def numerics_or_default(numerics: TensixNumerics | None) -> TensixNumerics:
     """Return the numerics given, Wormhole's for None."""
-    numerics = WORMHOLE.numerics if numerics is None else numerics
-    check_instance("numerics", numerics, TensixNumerics, " (preset.numerics)")
-    return numerics
+    return numerics_of(numerics, WORMHOLE)
 
 
 def numerics_with(quirk: bool, numerics: TensixNumerics | None) -> TensixNumerics:

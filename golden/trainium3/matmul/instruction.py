@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_instance, dtype_of, integer, one_of, shown
+from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of, integer, numerics_of, one_of, shown
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.formats.rounding import Rounding
@@ -169,9 +169,7 @@ def check_numerics(numerics: DotNumerics | None) -> DotNumerics:
     TypeError : not a `DotNumerics`.
     ValueError : other than four products per step.
     """
-    if numerics is None:
-        return TRAINIUM3_QUAD_MX.numerics
-    check_instance("numerics", numerics, DotNumerics, " (preset.numerics)")
+    numerics = numerics_of(numerics, TRAINIUM3_QUAD_MX)
     if numerics.terms != X4:
         raise ValueError(f"numerics must have {X4} terms, not {numerics.terms}")
     return numerics

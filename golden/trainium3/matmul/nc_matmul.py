@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_flag, check_instance
+from bitpath.golden.arrays.arguments import check_array, check_flag, numerics_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
@@ -48,13 +48,9 @@ def nc_matmul(
     stationary, moving : [K, M] and [K, N]; K and M are 1 to 128, N at most 512 with a float32 destination, 1024 with
         bfloat16. Each is bfloat16, float16, float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e3m4 or float32 by itself,
         but float32 meets only float32, and float8_e4m3 does not meet float8_e4m3fn.
-    dst : PSUM's present content [M, N], float32 or bfloat16; its dtype decides. Needed where the flag accumulates.
-    dst_dtype : dtype of the result where `dst` is None.
     tile_position, tile_size : the tile of the array, (row, column) and (128 | 64 | 32, 128 | 64 | 32); both or neither.
         No effect on values.
-    psum_accumulate_flag : bit 0 first of a group, overwrite; bit 1 last; bit 2 first, but accumulate.
-    rounding : rounding of the BF16 write: "rne", or "sr" with `random_bits`.
-    random_bits : uint16 [M, N], added below the BF16 fraction before truncation; see `psum_random_bits`.
+    dst, dst_dtype, psum_accumulate_flag, rounding, random_bits : as `nc_matmul_mx`.
     stationary_tf32, moving_tf32 : True if that operand, float32, is rounded to TF32 on its way in.
     numerics : default `TRAINIUM3_MATMUL`: exact product and partial sum, one RNE rounding to FP32.
 
@@ -72,7 +68,7 @@ def nc_matmul(
     shape = (stationary.shape[1], moving.shape[1])
     dtype = check_destination(shape, dst, dst_dtype, accumulate)
     mode = check_rounding(rounding, random_bits, dtype, shape)
-    numerics = _check_numerics(numerics)
+    numerics = numerics_of(numerics, TRAINIUM3_MATMUL)
     x, x_format = _read("stationary", stationary, stationary_tf32, numerics)
     y, y_format = _read("moving", moving, moving_tf32, numerics)
     said = (f"{name} is {each.dtype}" for name, each in (("stationary", stationary), ("moving", moving)))
@@ -128,11 +124,3 @@ def _step(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, partial: np.nd
             product = decode_array(accumulator, encode_array(accumulator, product, rounding=numerics.product_rounding))
         total = add_to_odd(product, partial)
     return decode_array(accumulator, encode_array(accumulator, total, rounding=numerics.accumulator_rounding))
-
-
-def _check_numerics(numerics: MatmulNumerics | None) -> MatmulNumerics:
-    """Return the numerics of the array, `TRAINIUM3_MATMUL`'s for None."""
-    if numerics is None:
-        return TRAINIUM3_MATMUL.numerics
-    check_instance("numerics", numerics, MatmulNumerics, " (preset.numerics)")
-    return numerics

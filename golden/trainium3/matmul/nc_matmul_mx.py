@@ -56,7 +56,7 @@ def nc_matmul_mx(
     tile_position, tile_size : the row tile, (start row, 0) and (128 | 64 | 32, 128); both or neither. No effect on values.
     psum_accumulate_flag : bit 0 first of a group, overwrite; bit 1 last; bit 2 first, but accumulate.
     rounding : rounding of the BF16 write: "rne", or "sr" with `random_bits`.
-    random_bits : uint16 [M, N], added below the BF16 fraction before truncation.
+    random_bits : uint16 [M, N], added below the BF16 fraction before truncation; see `psum_random_bits`.
     numerics : default `TRAINIUM3_QUAD_MX`: exact sum of four products and the partial sum, one RNE rounding to FP32.
 
     Returns

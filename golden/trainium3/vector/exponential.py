@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_instance, shown
+from bitpath.golden.arrays.arguments import check_array, check_choice, numerics_of, shown
 from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
@@ -117,9 +117,7 @@ def _start(
 def _check_numerics(numerics: ExponentialNumerics | None) -> ExponentialNumerics:
     """Return the numerics, the preset's for None; int64 carries no larger ones than the preset's, nor float64 their powers."""
     largest = TRAINIUM3_EXPONENTIAL.numerics
-    if numerics is None:
-        return largest
-    check_instance("numerics", numerics, ExponentialNumerics, " (preset.numerics)")
+    numerics = numerics_of(numerics, TRAINIUM3_EXPONENTIAL)
     if (
         numerics.result is not FP32
         or not largest.table_bits <= numerics.table_bits <= numerics.fraction_bits <= largest.fraction_bits
