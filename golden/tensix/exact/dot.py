@@ -171,25 +171,15 @@ def multiply_add(
     """ELWMUL on one datum: add one product to a Dst word."""
     if style is Style.INT8:
         return accumulate_integer(dst, multiply_integer(numerics, a, b, phase).value)
-    product = multiply(
-        numerics,
-        read_source(numerics, a, style, srca_format),
-        read_source(numerics, b, style, srcb_format),
-        style=style,
-        dst32=dst32,
-        phase=phase,
-    )
+
+    def product_of(a: int, b: int) -> Product:
+        x, y = read_source(numerics, a, style, srca_format), read_source(numerics, b, style, srcb_format)
+        return multiply(numerics, x, y, style=style, dst32=dst32, phase=phase)
+
+    product = product_of(a, b)
     counts = numerics.empty_terms_in_maximum or product.magnitude
     if product.is_zero or product.exponent <= 0 or not counts:
-        empty = multiply(
-            numerics,
-            read_source(numerics, 0, style, srca_format),
-            read_source(numerics, 0, style, srcb_format),
-            style=style,
-            dst32=dst32,
-            phase=phase,
-        )
-        term = 0, empty.exponent
+        term = 0, product_of(0, 0).exponent
     else:
         significand = (-1) ** product.sign * product.magnitude << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS
         term = significand, product.exponent

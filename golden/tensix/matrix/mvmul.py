@@ -83,28 +83,8 @@ def mvmul(
     )
 
 
-def dotpv(
-    dst: np.ndarray,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    *,
-    style: str | Style,
-    dst32: bool,
-    phase: int,
-    srca_format: Format | int | str | None = None,
-    srcb_format: Format | int | str | None = None,
-    quirk: bool = True,
-    numerics: TensixNumerics | None = None,
-) -> np.ndarray:
-    """DOTPV: `mvmul` without row broadcast, with the same arguments and results.
-
-    Raises
-    ------
-    TypeError, ValueError : as `mvmul`.
-    """
-    return _blocks(
-        dst, src_b, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics_with(quirk, numerics)
-    )
+dotpv = mvmul
+"""DOTPV: MVMUL without row broadcast, with the same arguments and results."""
 
 
 def mvmul_row(
