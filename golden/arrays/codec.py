@@ -125,6 +125,11 @@ def _decode_fp32(codes: np.ndarray) -> np.ndarray:
     return values
 
 
+def flushed(fmt: FloatFormat, values: np.ndarray) -> np.ndarray:
+    """Return float64 values with a format's subnormals replaced by zero of their sign."""
+    return np.where(np.abs(values) < float(fmt.min_normal), np.copysign(0.0, values), values)
+
+
 def encode_array(
     fmt: FloatFormat,
     values: np.ndarray,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.arrays import backend
-from bitpath.golden.arrays.codec import decode_array, encode_array
+from bitpath.golden.arrays.codec import decode_array, encode_array, flushed
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Overflow
@@ -39,7 +39,7 @@ class _Operand:
     def decode(cls, numerics: DotNumerics, codes: np.ndarray, fmt: FloatFormat, scale_codes: np.ndarray) -> "_Operand":
         values = decode_array(fmt, codes)
         if not numerics.element_subnormals:
-            values = np.where(np.abs(values) < float(fmt.min_normal), np.copysign(0.0, values), values)
+            values = flushed(fmt, values)
         scale = decode_array(numerics.scale_format, scale_codes)
         if numerics.scale_nan is ScaleNan.INFINITY:
             scale = np.where(np.isnan(scale), np.inf, scale)
@@ -102,7 +102,7 @@ def _read_start(numerics: DotNumerics, start: np.ndarray) -> np.ndarray:
     unused = FP32.fraction_bits - numerics.accumulator.fraction_bits
     if np.any(np.isfinite(values) & (start & (1 << unused) - 1 != 0)):
         raise ValueError(f"start has bits below the accumulator's grid; the lowest {unused} bits of a code are 0")
-    return values if numerics.accumulator_subnormals else _flush(values)
+    return values if numerics.accumulator_subnormals else flushed(FP32, values)
 
 
 def _step(numerics: DotNumerics, x: _Operand, y: _Operand, p: int, partial: np.ndarray) -> np.ndarray:
@@ -170,9 +170,4 @@ def _round(numerics: DotNumerics, total: np.ndarray) -> np.ndarray:
     # The accumulator has FP32's sign and exponent fields, so its codes are FP32's without the lowest fraction bits.
     in_fp32 = (codes << FP32.fraction_bits - numerics.accumulator.fraction_bits).astype(np.uint32)
     values = in_fp32.view(np.float32).astype(np.float64)
-    return values if numerics.accumulator_subnormals else _flush(values)
-
-
-def _flush(values: np.ndarray) -> np.ndarray:
-    """Replace FP32's subnormals by zero of their sign."""
-    return np.where(np.abs(values) < float(FP32.min_normal), np.copysign(0.0, values), values)
+    return values if numerics.accumulator_subnormals else flushed(FP32, values)

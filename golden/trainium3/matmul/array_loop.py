@@ -24,7 +24,7 @@ from numba import njit
 
 from bitpath.golden.arrays.backend import in_parallel, owned, shares
 from bitpath.golden.arrays.bits import kernel, to_odd, two_sum
-from bitpath.golden.arrays.codec import decode_array
+from bitpath.golden.arrays.codec import decode_array, flushed
 from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
@@ -109,7 +109,7 @@ def _elements(fmt: FloatFormat, subnormals: bool) -> tuple[np.ndarray, np.ndarra
     """Return, for every code, its value, the exponent of its last place, and one that is above the value's."""
     values = decode_array(fmt, np.arange(1 << fmt.width))
     if not subnormals:
-        values = np.where(np.abs(values) < float(fmt.min_normal), np.copysign(0.0, values), values)
+        values = flushed(fmt, values)
     counts = np.isfinite(values) & (values != 0)
     above = np.frexp(np.where(counts, values, 1.0))[1]
     last = np.maximum(above - 1, fmt.emin) - fmt.fraction_bits
