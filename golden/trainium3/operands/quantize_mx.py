@@ -6,12 +6,12 @@ Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 (rule "ocp") and 0.5 (rule 
 1.0, section 6.3.
 """
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from bitpath.golden.arrays import backend
-from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of
+from bitpath.golden.arrays.arguments import check_array, dtype_of, member
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
 from bitpath.golden.scalar.codec import Overflow
@@ -48,7 +48,7 @@ def quantize_mx(
     check_array("src", src, DTYPES[BF16], DTYPES[FP16])
     _check_tile("src", src)
     dtype = dtype_of("dtype", dtype, DTYPES[E4M3FN], DTYPES[E5M2])
-    return _quantize(src, format_of(dtype), _scale_rule(scale_rule))
+    return _quantize(src, format_of(dtype), member("scale_rule", scale_rule, ScaleRule))
 
 
 def quantize_offline(
@@ -74,7 +74,7 @@ def quantize_offline(
     check_array("x", x, DTYPES[BF16], DTYPES[FP16], DTYPES[FP32], np.float64)
     _check_tile("x", x)
     dtype = dtype_of("dtype", dtype, *MX_DTYPES)
-    return _quantize(x, format_of(dtype), _scale_rule(scale_rule))
+    return _quantize(x, format_of(dtype), member("scale_rule", scale_rule, ScaleRule))
 
 
 def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -92,10 +92,8 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
     expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1] // X4)
     if scale.shape != expected:
         raise ValueError(f"scale must have shape {expected} for data of shape {data.shape}, not {scale.shape}")
-    factors = decode_array(E8M0, scale)
-    return decode_array(format_of(data.dtype), codes_of(data, "data")) * _spread(
-        factors
-    )  # a power of two: exact in float64
+    factors = _spread(decode_array(E8M0, scale))  # powers of two: exact in float64
+    return decode_array(format_of(data.dtype), codes_of(data, "data")) * factors
 
 
 def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
@@ -121,11 +119,6 @@ def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndar
 def _spread(scale: np.ndarray) -> np.ndarray:
     """Repeat each block's scale over its elements: [P/8, F/4] -> [P, F]."""
     return scale.repeat(SCALE_PARTITIONS, axis=0).repeat(X4, axis=1)
-
-
-def _scale_rule(name: str) -> ScaleRule:
-    check_choice("scale_rule", name, get_args(ScaleRuleName))
-    return ScaleRule(name)
 
 
 def _check_tile(name: str, tile: np.ndarray) -> None:

@@ -4,11 +4,11 @@ Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025
 describes (nki-library, ``rmsnorm_quant.py``, 2026-04; here RQ).
 """
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, shown
+from bitpath.golden.arrays.arguments import check_array, member, shown
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.trainium3.declarations.vector import (
@@ -19,13 +19,14 @@ from bitpath.golden.trainium3.declarations.vector import (
     ROW_TILE,
     TRAINIUM3_RMSNORM_QUANT,
     EpsPlacement,
+    SumOrder,
 )
 from bitpath.golden.trainium3.matmul.nc_matmul import nc_matmul
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.activation import activation, activation_reduce
 from bitpath.golden.trainium3.vector.engine import real
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
-from bitpath.golden.trainium3.vector.reduction import SumOrderName, sum_order_of
+from bitpath.golden.trainium3.vector.reduction import SumOrderName
 from bitpath.golden.trainium3.vector.tensor_scalar import scalar_tensor_tensor, tensor_scalar
 
 EpsPlacementName = Literal["kernel", "golden"]
@@ -48,12 +49,8 @@ def rmsnorm(
 
     Parameters
     ----------
-    hidden : [B, S, H] with B up to 2, S up to 32768 and H up to 16384, or [rows, H] with up to 65536 rows; bfloat16,
-        float16 or float32, rounded to bfloat16 on its way in.
+    hidden, eps, eps_placement, sum_order : as `rmsnorm_quant`.
     gamma : [H] or [1, H], bfloat16 or float16.
-    eps : not negative; rounded to bfloat16.
-    eps_placement : "kernel", ``1 / sqrt(mean + eps)``, or "golden", ``1 / (sqrt(mean) + eps)``.
-    sum_order : "serial" adds the squares from the first on and rounds every sum to FP32; "exact" rounds once.
 
     Returns
     -------
@@ -66,10 +63,10 @@ def rmsnorm(
     check_hidden(hidden)
     check_gamma(gamma, hidden.shape[-1])
     eps = eps_of(eps)
-    check_norm_options(eps_placement, sum_order)
+    placement, order = norm_options(eps_placement, sum_order)
     rows = hidden.reshape(-1, hidden.shape[-1])
     tiles = [
-        normalise_tile(load_tile(rows[start : start + ROW_TILE]), gamma.reshape(1, -1), eps, eps_placement, sum_order)
+        normalise_tile(load_tile(rows[start : start + ROW_TILE]), gamma.reshape(1, -1), eps, placement, order)
         for start in range(0, len(rows), ROW_TILE)
     ]
     return np.concatenate(tiles).reshape(hidden.shape)
@@ -81,11 +78,11 @@ def load_tile(rows: np.ndarray) -> np.ndarray:
 
 
 def normalise_tile(
-    tile: np.ndarray, gamma: np.ndarray, eps: float, eps_placement: EpsPlacementName, sum_order: SumOrderName
+    tile: np.ndarray, gamma: np.ndarray, eps: float, placement: EpsPlacement, order: SumOrder
 ) -> np.ndarray:
     """Normalise a tile [p, H] of bfloat16 (steps 3 to 6) with gamma [1, H]; returns bfloat16."""
     scaled = np.empty_like(tile)
-    inverse = _inverse_rms(tile, eps, eps_placement, sum_order)
+    inverse = _inverse_rms(tile, eps, placement, order)
     cuts = [slice(start, start + COLUMN_TILE) for start in range(0, tile.shape[1], COLUMN_TILE)]
     for batch in range(0, len(cuts), _GAMMA_BATCH):
         columns = cuts[batch : batch + _GAMMA_BATCH]
@@ -95,14 +92,14 @@ def normalise_tile(
     return scaled
 
 
-def _inverse_rms(tile: np.ndarray, eps: float, eps_placement: EpsPlacementName, sum_order: SumOrderName) -> np.ndarray:
+def _inverse_rms(tile: np.ndarray, eps: float, placement: EpsPlacement, order: SumOrder) -> np.ndarray:
     """Return the factor of each row, float32 [p, 1] (steps 3 and 4)."""
-    _, total = activation_reduce(tile, "square", reduce_op="add", sum_order=sum_order)
+    _, total = activation_reduce(tile, "square", reduce_op="add", sum_order=order)
     # A reciprocal of H, rounded to FP32: float64's is within 2**-53 of it, and H has at most 15 bits, so that no quotient
     # lies that near to a midpoint of FP32.
     per_element = 1 / tile.shape[1]
     eps_tile = np.full((len(tile), 1), eps_in_compute(eps))
-    if EpsPlacement(eps_placement) is EpsPlacement.KERNEL:
+    if placement is EpsPlacement.KERNEL:
         return activation(total, "rsqrt", scale=per_element, bias=eps_tile)
     root = activation(total, "sqrt", scale=per_element)
     return reciprocal(tensor_scalar(root, "add", eps_tile))
@@ -165,7 +162,6 @@ def eps_of(eps: float) -> float:
     return value
 
 
-def check_norm_options(eps_placement: str, sum_order: str) -> None:
-    """Raise TypeError for an option of the normalisation that is no string, ValueError for an unknown one."""
-    check_choice("eps_placement", eps_placement, get_args(EpsPlacementName))
-    sum_order_of(sum_order)
+def norm_options(eps_placement: str, sum_order: str) -> tuple[EpsPlacement, SumOrder]:
+    """Return the normalisation's options; raise TypeError for one that is no string, ValueError for an unknown one."""
+    return member("eps_placement", eps_placement, EpsPlacement), member("sum_order", sum_order, SumOrder)

@@ -9,11 +9,11 @@ that the documents leave open are in `bitpath.golden.trainium3.declarations.vect
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_flag, integer, shown
+from bitpath.golden.arrays.arguments import check_array, check_flag, integer, member, shown
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
@@ -22,9 +22,9 @@ from bitpath.golden.trainium3.rmsnorm.rmsnorm import (
     EpsPlacementName,
     check_gamma,
     check_hidden,
-    check_norm_options,
     eps_of,
     load_tile,
+    norm_options,
     normalise_tile,
 )
 from bitpath.golden.trainium3.vector.activation import activation
@@ -89,14 +89,14 @@ def rmsnorm_quant(
     if gamma is not None or not quant_only:
         check_gamma(gamma, hidden.shape[-1])
     eps, lower_bound = eps_of(eps), _lower_bound_of(lower_bound)
-    check_norm_options(eps_placement, sum_order)
+    placement, order = norm_options(eps_placement, sum_order)
     rows = hidden.reshape(-1, hidden.shape[-1])
     factors = None if in_scale is None else reciprocal(in_scale)  # computed once for all tiles
 
     def run_tile(first: int, last: int) -> np.ndarray:
         tile = load_tile(rows[first:last])
         if not quant_only:
-            tile = normalise_tile(tile, gamma.reshape(1, -1), eps, eps_placement, sum_order)
+            tile = normalise_tile(tile, gamma.reshape(1, -1), eps, placement, order)
         if factors is not None:
             return _quantize_static(tile, factors[np.arange(first, last) % ROW_TILE])
         return _quantize_row(tile, lower_bound)
@@ -147,8 +147,7 @@ def _lower_bound_of(lower_bound: float) -> float:
 def _check_flags(quant_only: bool, quant_type: str, in_scale: np.ndarray | None) -> None:
     """Check the options of the quantisation."""
     check_flag("quant_only", quant_only)
-    check_choice("quant_type", quant_type, get_args(QuantTypeName))
-    if (QuantType(quant_type) is QuantType.STATIC) is (in_scale is None):
+    if (member("quant_type", quant_type, QuantType) is QuantType.STATIC) is (in_scale is None):
         needed = "float32 [128, 1]" if in_scale is None else "None"
         raise ValueError(f"in_scale must be {needed} with quant_type {quant_type!r}, not {shown(in_scale)}")
     if in_scale is not None:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice
-from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL
+from bitpath.golden.arrays.arguments import check_choice, member
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, SumOrder
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile
 from bitpath.golden.trainium3.vector.exponential import exponential_of
-from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free, sum_order_of
+from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
 FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "copy": lambda x: x,
@@ -90,7 +90,7 @@ def activation_reduce(
     """
     dtype = output_dtype(dtype)
     check_reduction("reduce_op", reduce_op)
-    order = sum_order_of(sum_order)
+    order = member("sum_order", sum_order, SumOrder)
     values = _activate(data, op, scale, bias)
     return fp32.write(values, dtype), reduce_free(values, reduce_op, order)
 

@@ -6,11 +6,11 @@ states, so every sum names its order.
 Ref: ``nki.isa.tensor_reduce`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
 """
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_flag
+from bitpath.golden.arrays.arguments import check_choice, check_flag, member
 from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import SumOrder
@@ -52,7 +52,7 @@ def tensor_reduce(
     """
     dtype = output_dtype(dtype)
     check_reduction("op", op)
-    order = sum_order_of(sum_order)
+    order = member("sum_order", sum_order, SumOrder)
     check_flag("negate", negate)
     reduced = reduce_free(read_tile("data", data), op, order)
     return fp32.write(-reduced if negate else reduced, dtype)
@@ -61,12 +61,6 @@ def tensor_reduce(
 def check_reduction(name: str, op: str) -> None:
     """Raise TypeError or ValueError unless a reduction is "add", "max", "min" or "abs_max"."""
     check_choice(name, op, ("add", *REDUCTIONS))
-
-
-def sum_order_of(name: str) -> SumOrder:
-    """Return the order of a sum by its name; raise TypeError or ValueError for another than "serial" and "exact"."""
-    check_choice("sum_order", name, get_args(SumOrderName))
-    return SumOrder(name)
 
 
 def reduce_free(values: np.ndarray, op: str, order: SumOrder) -> np.ndarray:

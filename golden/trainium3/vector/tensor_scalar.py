@@ -6,10 +6,11 @@ Ref: their ``nki.isa`` reference pages, NKI 0.3 (AWS Neuron documentation, 2025-
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_flag
+from bitpath.golden.arrays.arguments import check_choice, check_flag, member
+from bitpath.golden.trainium3.declarations.vector import SumOrder
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_operand, read_tile
-from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free, sum_order_of
+from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
 
 def tensor_scalar(
@@ -79,7 +80,7 @@ def tensor_scalar_reduce(
     """
     dtype = output_dtype(dtype)
     check_reduction("reduce_op", reduce_op)
-    order = sum_order_of(sum_order)
+    order = member("sum_order", sum_order, SumOrder)
     values = apply_operator("0", read_tile("data", data), op0, operand0, reverse0)
     return fp32.write(values, dtype), reduce_free(values, reduce_op, order)
 
