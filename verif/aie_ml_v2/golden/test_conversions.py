@@ -140,12 +140,8 @@ def test_integers_by_hand(code, integer):
 
 def test_three_pieces():
     rng = np.random.default_rng(11)
-    bits = np.concatenate(
-        [
-            rng.integers(0, 1 << 32, 2000),
-            [0, 1 << 31, 1, 0x7FFFFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00001, 0x3F800001],
-        ]
-    ).astype(np.uint32)
+    edges = [0, 1 << 31, 1, 0x7FFFFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00001, 0x3F800001]
+    bits = np.concatenate([rng.integers(0, 1 << 32, 2000), edges]).astype(np.uint32)
     pieces = aie.split_f32(bits.view(np.float32))
     assert pieces.shape == (3, len(bits))
     assert pieces.view(np.uint16).T.tolist() == [list(exact.split_f32(each)) for each in bits.tolist()]

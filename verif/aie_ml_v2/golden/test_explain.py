@@ -13,6 +13,7 @@ from bitpath.golden.formats.catalogue import BF16, FP16
 
 BASE = AIE_ML_V2.numerics
 NUMERICS = "numerics     23 fraction bits; terms CONV_EVEN, accumulators CONV_EVEN, result CONV_EVEN"
+ROUNDED = "leading one at bit 24, exponent field 128, 1 bits rounded off (CONV_EVEN): "
 LANES = 8
 ONE, TWO, INFINITY = 0x3F80, 0x4000, 0x7F80
 
@@ -75,9 +76,7 @@ def test_sums_of_products_that_are_rounded_separately():
         ["8-15", "T", "-16384", "-1", "255", "0", "-8388608"],
         ["acc2", "0x3f800000", "0.01111111.00000000000000000000000", "=", "1", "-1", "255", "0", "-8388608"],
     ]
-    assert lines[16] == (
-        "normalise    leading one at bit 24, exponent field 128, 1 bits rounded off (CONV_EVEN): 0 of the last place"
-    )
+    assert lines[16] == f"normalise    {ROUNDED}0 of the last place"
     products = replace(BASE, mx_post_add_first=False), block(MX4, 127, 0, 2, 1), block(MX4, 128, 0, 1, 3)
     lines = explain_lane(trace_mx_lane(*products)).splitlines()
     assert lines[8] == (
@@ -164,12 +163,7 @@ def test_non_finite_and_empty_sums():
     [
         (0x8080, 0x3F00, None, "leading one at bit 23, exponent field 0; below the normal numbers, zero"),
         (0x7F00, TWO, None, "leading one at bit 23, exponent field 255; overflow"),
-        (
-            ONE,
-            ONE,
-            0x3F800001,
-            "leading one at bit 24, exponent field 128, 1 bits rounded off (CONV_EVEN): 0.5 of the last place",
-        ),
+        (ONE, ONE, 0x3F800001, f"{ROUNDED}0.5 of the last place"),
     ],
 )
 def test_the_ends_of_the_range(x, y, acc, shown):

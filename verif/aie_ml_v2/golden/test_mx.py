@@ -25,10 +25,6 @@ MX = list(MX_FORMATS.values())
 ids = {"ids": lambda each: getattr(each, "name", each)}
 
 
-def floats(values):
-    return np.array(values, np.float32)
-
-
 def fp32_blocks(rng, fmt, count):
     """Any codes; near one exponent; ties and all-ones significands of the format; few bits; subnormals and huge."""
     shape = (count, 16)
@@ -111,7 +107,7 @@ def test_overflow_of_rounding_saturates_bumps_or_takes_the_most_negative_code(fm
     assert (shifted.exponent[0], shifted.shift[0] & 0b11) == (127, 0b00)
     assert shifted.codes[0, 2] == (largest + 1) // 2
     # There is no exponent above 254.
-    top = block_of(fmt, floats([2.0**127]) * almost, numerics=NUMERICS["bump"])
+    top = block_of(fmt, [np.float32(2.0**127) * almost], numerics=NUMERICS["bump"])
     assert (top.exponent[0], top.codes[0, 0]) == (254, largest)
 
 
@@ -137,9 +133,9 @@ def test_a_block_with_a_special_is_nan(fmt, value):
 
 @pytest.mark.parametrize("fmt", MX, **ids)
 def test_subnormals_are_flushed_and_zero_blocks_have_exponent_0(fmt):
-    block = block_of(fmt, floats([2.0**-130, -(2.0**-149)]))
+    block = block_of(fmt, [2.0**-130, -(2.0**-149)])
     assert (block.exponent[0], block.shift[0], block.codes.any()) == (0, 0, False)
-    kept = block_of(fmt, floats([2.0**-127]), numerics=NUMERICS["no_flush"])
+    kept = block_of(fmt, [2.0**-127], numerics=NUMERICS["no_flush"])
     assert (kept.exponent[0], kept.codes[0, 0]) == (0, 1 << fmt.magnitude_bits - 1)
     # Below FP32's normal numbers, on the way back.
     assert aie.from_mx(kept, numerics=NUMERICS["no_flush"])[0] == 0
