@@ -33,14 +33,8 @@ def sums(fmt, rng):
     cases = list(product(significands, (0, 1), (0, 1), exponents, (0, 1)))
     for _ in range(300):
         exponent = rng.choice(exponents) if rng.getrandbits(1) else rng.randint(-160, 130)
-        cases.append(
-            (
-                top | rng.getrandbits(fmt.fraction_bits),
-                *(rng.getrandbits(1) for _ in range(2)),
-                exponent,
-                rng.getrandbits(1),
-            )
-        )
+        guard, sticky, sign = (rng.getrandbits(1) for _ in range(3))
+        cases.append((top | rng.getrandbits(fmt.fraction_bits), guard, sticky, exponent, sign))
     return cases
 
 
@@ -158,13 +152,10 @@ def test_exact_add_rounds_like_the_exact_sum(evaluate, fixed_width, precision):
             if low <= high:
                 exponent = rng.randint(low, high)
                 cases.append((fixed, exponent - offset - distance, significand, exponent, rng.getrandbits(1)))
+    finite = {"inf": 0, "nan": 0}
     vectors = [
-        {
-            "fixed": fixed,
-            "fixed_exponent": fixed_exponent,
-            "number": {"significand": significand, "exponent": exponent, "sign": sign, "inf": 0, "nan": 0},
-        }
-        for fixed, fixed_exponent, significand, exponent, sign in cases
+        {"fixed": f, "fixed_exponent": fe, "number": finite | {"significand": s, "exponent": e, "sign": sign}}
+        for f, fe, s, e, sign in cases
     ]
     exact = [
         fixed * Fraction(2) ** fixed_exponent + (-1) ** sign * significand * Fraction(2) ** (exponent - offset)

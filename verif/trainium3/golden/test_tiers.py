@@ -149,11 +149,6 @@ def test_sum_to_odd(terms, cancelled):
         )
 
 
-def test_the_grid_of_terms_is_checked():
-    with pytest.raises(ValueError, match="align_fraction_bits must be None, 0 or more, not -1"):
-        replace(EXACT, align_fraction_bits=-1)
-
-
 def test_start_is_checked():
     zeros = np.zeros((1, 1, 4), np.uint8)
     ones = np.full((1, 1), 127)

@@ -45,32 +45,31 @@ def known_answers(config):
     assert ran.compared == KNOWN[config]
 
 
-@pytest.mark.simulator
-def test_on_verilator():
-    """Every mode at every pace, every length, stated corners, bits that decide, cycles, reset."""
-    least = (
-        4 * 40 + DEFAULT.max_row_length + CORNER_BYTES + ONE_BIT_BYTES + 40 * DEFAULT.max_row_length + CYCLE_BYTES + 6
-    )
-    bench(DEFAULT, "verilator", cases=40, min_tests=10, min_compared=least)
+EVERYTHING = (
+    4 * 40 + DEFAULT.max_row_length + CORNER_BYTES + ONE_BIT_BYTES + 40 * DEFAULT.max_row_length + CYCLE_BYTES + 6
+)
+"""Bytes of every mode at every pace, every length, stated corners, bits that decide, cycles, reset."""
 
 
 @pytest.mark.simulator
-def test_on_icarus():
-    tests = "pace=both|stated_corners|reset"
-    bench(DEFAULT, "icarus", cases=16, tests=tests, min_tests=3, min_compared=16 + CORNER_BYTES + 6)
-
-
-@pytest.mark.simulator
-def test_one_lane_of_one_element_on_icarus():
-    config = RmsNormQuantConfig(lanes=1, max_row_length=1)
-    bench(config, "icarus", cases=20, tests="every_mode.*both|every_length", min_tests=2, min_compared=20)
+@pytest.mark.parametrize(
+    ("config", "simulator", "cases", "tests", "ran", "compared"),
+    [
+        (DEFAULT, "verilator", 40, None, 10, EVERYTHING),
+        (DEFAULT, "icarus", 16, "pace=both|stated_corners|reset", 3, 16 + CORNER_BYTES + 6),
+        (RmsNormQuantConfig(lanes=1, max_row_length=1), "icarus", 20, "every_mode.*both|every_length", 2, 20),
+    ],
+    ids=["verilator", "icarus", "one lane of one element on icarus"],
+)
+def test_bench(config, simulator, cases, tests, ran, compared):
+    bench(config, simulator, cases=cases, tests=tests, min_tests=ran, min_compared=compared)
 
 
 @pytest.mark.simulator
 def test_every_bf16_code():
     commands = -(-(1 << 16) // (LONG.lanes * LONG.max_row_length))
-    least = commands * LONG.max_row_length
-    bench(LONG, "verilator", cases=commands, tests="bf16_codes", min_tests=1, min_compared=least)
+    compared = commands * LONG.max_row_length
+    bench(LONG, "verilator", cases=commands, tests="bf16_codes", min_tests=1, min_compared=compared)
 
 
 @pytest.mark.simulator
@@ -173,5 +172,4 @@ def test_the_longest_rows():
 @pytest.mark.simulator
 @pytest.mark.parametrize("config", [RmsNormQuantConfig(lanes=8, max_row_length=100), RmsNormQuantConfig(lanes=3)])
 def test_volume(config):
-    tests = "every_mode|every_length|reset"
-    bench(config, "verilator", cases=1000, tests=tests, min_tests=6, min_compared=50_000)
+    bench(config, "verilator", cases=1000, tests="every_mode|every_length|reset", min_tests=6, min_compared=50_000)

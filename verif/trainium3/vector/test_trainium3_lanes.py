@@ -30,22 +30,13 @@ BLOCKS = ALL // 32 + -(-ALL // 31)
 bench = partial(run_bench, seed=SEED)
 
 
-def known_answers():
-    """The folder of known answers; without it the test is skipped."""
+def compare_known_answers(unit, config, min_compared):
+    """Run the bench of known answers that is named after the unit; without their folder the test is skipped."""
     if "BITPATH_KAT_DIR" not in os.environ:
         pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    return Path(os.environ["BITPATH_KAT_DIR"]).resolve()
-
-
-def compare_known_answers(unit, config, min_compared):
-    """Run the bench of known answers that is named after the unit."""
-    run(
-        build(unit, config, "verilator"),
-        f"{find_unit(unit).bench}_known_answers",
-        seed=SEED,
-        min_compared=min_compared,
-        env={"BITPATH_KAT_DIR": str(known_answers())},
-    )
+    built, known_bench = build(unit, config, "verilator"), f"{find_unit(unit).bench}_known_answers"
+    env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
+    run(built, known_bench, seed=SEED, min_compared=min_compared, env=env)
 
 
 def multiply_add(stages):
