@@ -66,10 +66,7 @@ def command(
     if output is not None:
         results.check_writable(output)
     # Prepare all runs before any simulation, so that wrong arguments fail at once.
-    if flow == "matmul":
-        runs = _matmul_runs(machine, format_name, simulator, slice_, (a, b), sizes)
-    else:
-        runs = _other_runs(flow, machine, format_name, simulator, slice_, (a, b), sizes)
+    runs = _runs(flow, machine, format_name, simulator, slice_, (a, b), sizes)
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
@@ -88,31 +85,7 @@ def command(
     sys.exit(any(record["mismatches"] for record in records))
 
 
-def _matmul_runs(
-    machine: str | None,
-    format_name: str | None,
-    simulator: str,
-    slice_: str | None,
-    files: tuple[Path | None, Path | None],
-    sizes: dict[str, int | None],
-) -> list[Any]:
-    """Return a matmul in each format, on each machine."""
-    from bitpath.sim.flows import operands
-
-    left, right = operands.pair(*files)
-    flows = _flows(machine, format_name)
-    given = _sizes(flows, sizes)
-    runs = []
-    for name, module in flows.items():
-        wanted = slice_ or (module.SLICES.get(simulator) if files[0] is None else None)
-        cut = operands.cut(left, right, wanted) if wanted else (left, right)
-        engine = module.engine_for(simulator, **given[name])
-        formats = module.FORMATS if format_name is None else (format_name,)
-        runs += [module.Run(*cut, each, engine, simulator) for each in formats]
-    return runs
-
-
-def _other_runs(
+def _runs(
     flow: str,
     machine: str | None,
     format_name: str | None,
@@ -121,7 +94,27 @@ def _other_runs(
     files: tuple[Path | None, Path | None],
     sizes: dict[str, int | None],
 ) -> list[Any]:
-    """Return another flow of the real layer, in each format, on its machine."""
+    """Return the flow in each format: a matmul on each machine, another flow on the machine that has it."""
+    from bitpath.sim.flows import operands
+
+    if flow == "matmul":
+        pair = operands.pair(*files)
+        flows = _flows(machine, format_name)
+    else:
+        flows = _other_flow(flow, machine, files)
+    given = _sizes(flows, sizes)
+    runs = []
+    for name, module in flows.items():
+        wanted = slice_ or (module.SLICES.get(simulator) if files[0] is None else None)
+        tensors = operands.cut(*pair, wanted) if flow == "matmul" else module.operands(wanted)
+        engine = module.engine_for(simulator, **given[name])
+        formats = module.FORMATS if format_name is None else (format_name,)
+        runs += [module.Run(*tensors, each, engine, simulator) for each in formats]
+    return runs
+
+
+def _other_flow(flow: str, machine: str | None, files: tuple[Path | None, Path | None]) -> dict[str, ModuleType]:
+    """Return the module of a flow of the real layer; raise ValueError for another machine, or for own matrices."""
     from bitpath.sim.flows.machines import RECORDS
 
     owner, module = next((name, each.flows[flow]) for name, each in RECORDS.items() if flow in each.flows)
@@ -129,10 +122,7 @@ def _other_runs(
         raise ValueError(f"--flow {flow} is {owner}'s; --machine is {machine}")
     if any(file is not None for file in files):
         raise ValueError(f"--a and --b go with --flow matmul; --flow {flow} takes the real layer")
-    engine = module.engine_for(simulator, **_sizes({flow: module}, sizes)[flow])
-    formats = module.FORMATS if format_name is None else (format_name,)
-    operands = module.operands(slice_ or module.SLICES.get(simulator))
-    return [module.Run(*operands, each, engine, simulator) for each in formats]
+    return {flow: module}
 
 
 def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[str, dict[str, int]]:

@@ -66,8 +66,10 @@ def load(option: str, path: Path) -> np.ndarray:
     return matrix.astype(np.float32)
 
 
-def cut(a: np.ndarray, b: np.ndarray, wanted: str) -> tuple[np.ndarray, np.ndarray]:
+def cut(a: np.ndarray, b: np.ndarray, wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
     """The first rows, contraction and columns, as ``wanted`` ("MxKxN") says; raise ValueError beyond the matrices."""
+    if wanted is None:
+        return a, b
     m, k, n = extents(wanted, (*a.shape, b.shape[1]), "MxKxN", "8x128x8")
     return np.ascontiguousarray(a[:m, :k]), np.ascontiguousarray(b[:k, :n])
 

@@ -31,8 +31,6 @@ QUANTIZER = QuantizeMxConfig()
 def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Hidden, gamma and weight of the layer, or of its slice "MxKxN"; ValueError for one that it does not have."""
     hidden, gamma, weight = normalised_layer()
-    if wanted is None:
-        return hidden, gamma, weight
     hidden, weight = cut(hidden, weight, wanted)
     return hidden, gamma[: hidden.shape[1]], weight
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache as once
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import gettempdir
@@ -17,10 +18,12 @@ from threading import Lock
 from typing import Any
 
 import bitpath.golden
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.sim.campaigns.mutation.golden_faults import Fault, apply, draw_faults, possible_faults
 from bitpath.sim.campaigns.mutation.traffic import settings_of_the_shell
 from bitpath.sim.campaigns.mutation.verdicts import (
     BROKEN,
+    GOLDEN,
     KILLED,
     SURVIVED,
     TIMED_OUT,
@@ -28,6 +31,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     Ledger,
     Progress,
     journal_file,
+    judged,
     scratch,
     side_by_side,
 )
@@ -37,8 +41,8 @@ from bitpath.sim.engine.imports import imported_by, module_file
 from bitpath.sim.engine.runner import FULL_BYTES
 
 GOLDEN_COUNT = 10
-GOLDEN = Path(bitpath.golden.__file__).parent
-TESTS = GOLDEN.parent / "verif"
+FOLDER = Path(bitpath.golden.__file__).parent
+TESTS = FOLDER.parent / "verif"
 """Root of the tests; those of golden are in its folders named golden."""
 REAL_SECONDS = 3600
 """Limit on the tests of a model as it is."""
@@ -82,9 +86,9 @@ class Sabotage:
 
 def golden_targets() -> list[str]:
     """Return golden's computing modules, without the compiled loops, which tests compare with them."""
-    files = sorted(file.relative_to(GOLDEN) for file in GOLDEN.rglob("*.py") if file.name != "__init__.py")
+    files = sorted(file.relative_to(FOLDER) for file in FOLDER.rglob("*.py") if file.name != "__init__.py")
     return [
-        f"golden/{file}" for file in files if not _is_compiled(file) and possible_faults((GOLDEN / file).read_text())
+        f"golden/{file}" for file in files if not _is_compiled(file) and possible_faults((FOLDER / file).read_text())
     ]
 
 
@@ -95,10 +99,7 @@ def _is_compiled(file: Path) -> bool:
 
 def find_golden(name: str) -> str:
     """Return the target of that name; raise ValueError if it is unknown."""
-    target = f"{name.removesuffix('.py')}.py"
-    if target not in golden_targets():
-        raise ValueError(f"no golden model {name!r}, known are {', '.join(golden_targets())}")
-    return target
+    return check_choice("a golden model", f"{name.removesuffix('.py')}.py", golden_targets())
 
 
 def tests_of(module: str) -> list[Path]:
@@ -127,30 +128,25 @@ def judge_golden(target: str, count: int, seed: int, progress: Progress, *, agai
     mutants = [Sabotage(target, fault) for fault in draw_faults(possible, count, seed)]
     tests = tests_of(module)
 
-    def key() -> str:
-        return _key(module, tests, mutants)
+    def work(ledger: Ledger) -> None:
+        judging = _Judging(target, module, source, tests, progress)
+        running = side_by_side(
+            "running the tests", ledger.missing, lambda number: judging.of(mutants[number - 1]), progress
+        )
+        for number, found in running:
+            ledger.keep(number, *found)
 
-    ledger = Ledger(key(), len(mutants), key, again=again)
-    if missing := ledger.missing:
-        try:
-            judging = _Judging(target, module, source, tests, progress)
-            for number, found in side_by_side(
-                "running the tests", missing, lambda number: judging.of(mutants[number - 1]), progress
-            ):
-                ledger.keep(number, *found)
-        finally:
-            ledger.spend(time.monotonic() - start)
-    return Judged(
+    return judged(
+        start,
+        partial(_key, module, tests, mutants),
+        mutants,
+        work,
+        again=again,
         target=target,
-        unit="golden",
+        unit=GOLDEN,
         config={"tests": [file.name for file in tests]},
-        digest=ledger.key[:8],
         possible=len(possible),
-        mutants=tuple(mutants),
-        verdicts=ledger.verdicts,
-        confirmed=None,
         seed=seed,
-        seconds=round(ledger.seconds, 1),
     )
 
 

@@ -5,6 +5,7 @@ import copy
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 OPERATORS = {
     ast.Add: ast.Sub,
@@ -22,16 +23,10 @@ OPERATORS = {
     ast.Or: ast.And,
 }
 COMPARISONS = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
+    one: other
+    for pair in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot))
+    for one, other in (pair, pair[::-1])
 }
-
 _OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 
 
@@ -72,7 +67,7 @@ def possible_faults(source: str) -> list[Fault]:
         if id(node) not in silent:
             found += [
                 Fault(node.lineno, what, number, kind, (statement.lineno, statement.end_lineno))
-                for kind, what in _changes(node)
+                for kind, what, _ in _changes(node)
             ]
     return found
 
@@ -87,7 +82,7 @@ def apply(source: str, fault: Fault) -> str:
     """The module's text with the fault in it, without comments."""
     tree = ast.parse(source)
     target = next(node for number, node in enumerate(ast.walk(tree)) if number == fault.node)
-    changed = _changed(target, fault.kind)
+    changed = next(changed for kind, _, changed in _changes(target) if kind == fault.kind)
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
             if value is target:
@@ -118,29 +113,38 @@ def _silent(tree: ast.AST) -> Iterator[ast.AST]:
                 yield from ast.walk(part)
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Return the changes that a node allows: kind and description."""
+def _changes(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
+    """Return the changes that a node allows: kind, description and changed node."""
     match node:
-        case ast.AugAssign(op=op):
-            yield from _other_operator(op)
+        case ast.AugAssign():
+            yield from _other_operator(node)
             yield _without(node)
-        case ast.BinOp(op=op) | ast.BoolOp(op=op):
-            yield from _other_operator(op)
+        case ast.BinOp() | ast.BoolOp():
+            yield from _other_operator(node)
         case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
-            yield "comparison", f"{type(op).__name__} -> {COMPARISONS[type(op)].__name__}"
+            other = COMPARISONS[type(op)]
+            yield "comparison", f"{type(op).__name__} -> {other.__name__}", _changed(node, ops=[other()])
         case ast.Constant(value=bool(value)):
-            yield "constant", f"{value} -> {not value}"
+            yield "constant", f"{value} -> {not value}", _changed(node, value=not value)
         case ast.Constant(value=int(value)):
-            yield "up", f"{value} -> {value + 1}"
-            yield "down", f"{value} -> {value - 1}"
-        case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
+            yield "up", f"{value} -> {value + 1}", _changed(node, value=value + 1)
+            yield "down", f"{value} -> {value - 1}", _changed(node, value=value - 1)
+        case ast.Call(args=[first, second, *rest]) if ast.dump(first) != ast.dump(second):
             if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
-                yield "arguments", f"{ast.unparse(first)} and {ast.unparse(second)} swapped"
+                what = f"{ast.unparse(first)} and {ast.unparse(second)} swapped"
+                yield "arguments", what, _changed(node, args=[second, first, *rest])
         # Reversed comparisons are counted already.
         case ast.IfExp(test=test) | ast.If(test=test) if not _turns_round(test):
-            yield "condition", f"not ({ast.unparse(node.test)})"
+            yield "condition", f"not ({ast.unparse(test)})", _changed(node, test=ast.UnaryOp(ast.Not(), test))
         case ast.Raise() | ast.Expr(value=ast.Call()):
             yield _without(node)
+
+
+def _changed(node: ast.AST, **fields: Any) -> ast.AST:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
 
 
 def _turns_round(test: ast.AST) -> bool:
@@ -148,32 +152,10 @@ def _turns_round(test: ast.AST) -> bool:
     return isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _OPPOSITES)
 
 
-def _other_operator(op: ast.AST) -> Iterator[tuple[str, str]]:
-    if type(op) in OPERATORS:
-        yield "operator", f"{type(op).__name__} -> {OPERATORS[type(op)].__name__}"
+def _other_operator(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
+    if (own := type(node.op)) in OPERATORS:
+        yield "operator", f"{own.__name__} -> {OPERATORS[own].__name__}", _changed(node, op=OPERATORS[own]())
 
 
-def _without(node: ast.AST) -> tuple[str, str]:
-    return "statement", f"without {ast.unparse(node).splitlines()[0]}"
-
-
-def _changed(node: ast.AST, kind: str) -> ast.AST:
-    changed = copy.deepcopy(node)
-    match kind:
-        case "operator":
-            changed.op = OPERATORS[type(node.op)]()
-        case "comparison":
-            changed.ops = [COMPARISONS[type(node.ops[0])]()]
-        case "constant":
-            changed.value = not node.value
-        case "up":
-            changed.value = node.value + 1
-        case "down":
-            changed.value = node.value - 1
-        case "arguments":
-            changed.args[:2] = changed.args[1::-1]
-        case "condition":
-            changed.test = ast.UnaryOp(ast.Not(), changed.test)
-        case "statement":
-            changed = ast.Pass()
-    return ast.copy_location(changed, node)
+def _without(node: ast.AST) -> tuple[str, str, ast.AST]:
+    return "statement", f"without {ast.unparse(node).splitlines()[0]}", ast.copy_location(ast.Pass(), node)

@@ -35,6 +35,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     Judged,
     Ledger,
     Progress,
+    judged,
     scratch,
     side_by_side,
 )
@@ -64,26 +65,17 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress, *,
     (about, *fields) = json.loads((folder / DRAWN).read_text())
     mutants = [Mutant(**each) for each in fields]
 
-    def key() -> str:
-        return _key(host, built, seed)
-
-    ledger = Ledger(key(), len(mutants), key, again=again)
-    if ledger.missing:
-        try:
-            _Session(host, built, mutants, seed, progress, ledger).work()
-        finally:
-            ledger.spend(time.monotonic() - start)
-    return Judged(
+    return judged(
+        start,
+        partial(_key, host, built, seed),
+        mutants,
+        lambda ledger: _Session(host, built, mutants, seed, progress, ledger).work(),
+        again=again,
         target=target,
         unit=host.unit,
         config=to_dict(host.config),
-        digest=ledger.key[:8],
         possible=about["possible"],
-        mutants=tuple(mutants),
-        verdicts=ledger.verdicts,
-        confirmed=sum("confirmed" in each for each in ledger.entries.values()),
         seed=seed,
-        seconds=round(ledger.seconds, 1),
     )
 
 

@@ -19,6 +19,8 @@ END_SECONDS = 0.1
 """Polling interval for calls that were told to end."""
 KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
 """Verdicts on a mutant; a broken one cannot be run and counts as a survivor."""
+GOLDEN = "golden"
+"""Unit of golden's mutants, whose tests no bench confirms."""
 TIMED_OUT = "out of time"
 """First words of ``how`` if a faster or less busy machine might give another verdict."""
 
@@ -163,6 +165,34 @@ class Ledger:
 
 def _undecided(entry: dict[str, Any]) -> bool:
     return entry["verdict"] == BROKEN or TIMED_OUT in entry["how"]
+
+
+def judged(
+    start: float,
+    key: Callable[[], str],
+    mutants: Sequence[Faulty],
+    work: Callable[[Ledger], None],
+    *,
+    again: bool,
+    **about: Any,
+) -> Judged:
+    """Return the verdicts on mutants: those of earlier runs from the journal, those that are missing by ``work``.
+
+    Parameters
+    ----------
+    start : when this run began, in monotonic seconds.
+    key, again : as `Ledger` takes them.
+    about : other fields of the result.
+    """
+    ledger = Ledger(key(), len(mutants), key, again=again)
+    if ledger.missing:
+        try:
+            work(ledger)
+        finally:
+            ledger.spend(time.monotonic() - start)
+    own = {"digest": ledger.key[:8], "verdicts": ledger.verdicts, "seconds": round(ledger.seconds, 1)}
+    confirmed = sum("confirmed" in each for each in ledger.entries.values()) if about["unit"] != GOLDEN else None
+    return Judged(mutants=tuple(mutants), confirmed=confirmed, **own, **about)
 
 
 def side_by_side(

@@ -96,10 +96,8 @@ def layer_run(unit: str, engine: Any, slice_: str) -> tuple[Built, Any, dict[str
 
 
 def _run(flow: ModuleType, engine: Any, slice_: str | None) -> Any:
-    left, right = operands.layer()
-    if slice_ is not None:
-        left, right = operands.cut(left, right, slice_)
-    return flow.Run(left, right, next(iter(flow.FORMATS)), engine or flow.engine_for("verilator"), "verilator")
+    tensors = operands.cut(*operands.layer(), slice_)
+    return flow.Run(*tensors, next(iter(flow.FORMATS)), engine or flow.engine_for("verilator"), "verilator")
 
 
 def _cocotb(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,7 @@ def _record(design: Design, flow: Flow) -> dict[str, Any]:
         "config": design.full_config,
         "digest": design.digest,
         "flow": flow.name,
-        "ge_area": found.ge_area,
-        "ge_fast": found.ge_fast,
-        "ns_fast": found.ns_fast,
-        "flip_flops": found.flip_flops,
+        **asdict(found),
         "macs": design.macs,
     }
 
