@@ -48,6 +48,18 @@ def kat() -> Callable[[str], dict[str, np.ndarray]]:
 
 
 @pytest.fixture
+def replay(kat):
+    """Run the known answers' bench ``bitpath.verif.<bench>`` of a unit on Verilator."""
+    from bitpath.sim.engine.runner import build, run
+
+    def play(unit, config, bench, *, env=None, **checks):
+        variables = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve()), **(env or {})}
+        return run(build(unit, config, "verilator"), f"bitpath.verif.{bench}", env=variables, **checks)
+
+    return play
+
+
+@pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], list[Any]]:
     """Run a call with numpy and with numba and return both results."""
 

@@ -1,11 +1,9 @@
 """AIE-ML v2's conversions: the decision of ten rounding codes, the benches of MX, SRS and UPS on both simulators with the
 counts to reach, and known answers."""
 
-import os
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import round_to_integer
 from bitpath.rtl.aie_ml_v2.convert.config import IntegerLanesConfig, MxConvertConfig
 from bitpath.rtl.common.arithmetic.round_increment import RoundIncrement
-from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.engine.runner import run_bench
 
 SEED = 20251122
 BASE = AIE_ML_V2.numerics
@@ -37,31 +35,18 @@ def bench(unit, config, simulator, *, shifts="4 9", **checks):
     run_bench(unit, config, simulator, seed=SEED, env={"BITPATH_SHIFTS": shifts}, **checks)
 
 
-def known_answers():
-    """Return the folder of known answers; skip the test if it is missing."""
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    return Path(os.environ["BITPATH_KAT_DIR"]).resolve()
+def inputs(code, negative, odd, guard, rest):
+    return {"mode": code.value, "negative": int(negative), "odd": odd, "guard": guard, "sticky": int(rest > 0)}
 
 
 def decision_vectors(twos_complement):
     """Return every rounding code with every discarded number of eighths, and the expected increment of the kept integer."""
     vectors, expected = [], []
     for code, eighths in product(RoundingCode, range(-32, 33)):
-        value = Fraction(eighths, 8)
-        negative = value < 0
         magnitude = eighths if twos_complement else abs(eighths)
-        kept, rest = magnitude >> 3, magnitude & 7
-        rounded = round_to_integer(value, code.mode)
-        vectors.append(
-            {
-                "mode": code.value,
-                "negative": int(negative),
-                "odd": kept & 1,
-                "guard": rest >> 2,
-                "sticky": int(rest & 3 > 0),
-            }
-        )
+        kept = magnitude >> 3
+        rounded = round_to_integer(Fraction(eighths, 8), code.mode)
+        vectors.append(inputs(code, eighths < 0, kept & 1, magnitude >> 2 & 1, magnitude & 3))
         expected.append((rounded if twos_complement else abs(rounded)) - kept)
     return vectors, expected
 
@@ -82,26 +67,15 @@ def test_the_ten_codes_decide_as_the_exact_tier_rounds(evaluate, twos_complement
 
 
 @pytest.mark.parametrize("code", RoundingCode)
-def test_the_ten_codes_decide_as_silicon_rounds(evaluate, code):
+def test_the_ten_codes_decide_as_silicon_rounds(kat, evaluate, code):
     """FP32 to BF16 of first-generation AIE2: an FP32 code's magnitude rounded at its upper half."""
-    with np.load(known_answers() / "aie_silicon.npz") as archive:
-        bits, expected = archive["f32_bits"].astype(np.int64), archive[f"bf16_bits_rnd{code.value}"]
+    archive = kat("aie_silicon.npz")
+    bits, expected = archive["f32_bits"].astype(np.int64), archive[f"bf16_bits_rnd{code.value}"]
     number = bits & ~FP32.sign_mask <= FP32.infinity_code
     assert number.sum() == 58  # the other 38 are NaN
     bits, expected = bits[number].tolist(), expected[number].tolist()
-    ups = evaluate(
-        Decision(RoundingCode, False),
-        [
-            {
-                "mode": code.value,
-                "negative": each >> 31,
-                "odd": each >> 16 & 1,
-                "guard": each >> 15 & 1,
-                "sticky": int(each & 0x7FFF > 0),
-            }
-            for each in bits
-        ],
-    )
+    vectors = [inputs(code, each >> 31, each >> 16 & 1, each >> 15 & 1, each & 0x7FFF) for each in bits]
+    ups = evaluate(Decision(RoundingCode, False), vectors)
     assert [(each >> 16) + up for each, up in zip(bits, ups, strict=True)] == expected
 
 
@@ -129,18 +103,10 @@ def test_other_numerics_of_mx_on_icarus(name):
 
 
 @pytest.mark.simulator
-def test_known_blocks():
+def test_known_blocks(replay):
     """600 finite blocks in three formats, and one that is not finite."""
-    folder = known_answers()
-    run(
-        build("mx_convert", MxConvertConfig(), "verilator"),
-        "bitpath.verif.aie_ml_v2.convert.tb_mx_convert_known_answers",
-        seed=SEED,
-        min_tests=6,
-        min_compared=3 * 601,
-        env={"BITPATH_KAT_DIR": str(folder)},
-        timeout=300,
-    )
+    bench = "aie_ml_v2.convert.tb_mx_convert_known_answers"
+    replay("mx_convert", MxConvertConfig(), bench, seed=SEED, min_tests=6, min_compared=3 * 601)
 
 
 @pytest.mark.simulator

@@ -29,15 +29,8 @@ bench = partial(run_bench, "aie_engine", seed=SEED, min_tests=ALL)
 
 def result(file, config, simulator):
     """Return the lanes written by the test that runs on every engine."""
-    bench(
-        config,
-        simulator,
-        cases=0,
-        tests=SAME,
-        min_tests=1,
-        min_compared=config.result_depth,
-        env={"BITPATH_RESULT": str(file)},
-    )
+    env = {"BITPATH_RESULT": str(file)}
+    bench(config, simulator, cases=0, tests=SAME, min_tests=1, min_compared=config.result_depth, env=env)
     return np.load(file)
 
 

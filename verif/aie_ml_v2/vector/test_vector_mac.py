@@ -1,6 +1,5 @@
 """Multiply-accumulate benches on both simulators: post-adder, lane, vector unit, known answers."""
 
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +10,7 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_
 from bitpath.rtl.aie_ml_v2.mac.config import MacLaneConfig, PostAddConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
-from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251121
@@ -128,19 +127,9 @@ def test_vector_unit_of_64_lanes_on_verilator():
     bench("vector_mac", VectorMacConfig(lanes=64), "verilator", cases=12, tests=tests, min_tests=2, min_compared=50)
 
 
-def test_silicon_lanes():
+def test_silicon_lanes(replay):
     """Replay all 288 lanes measured on silicon."""
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    run(
-        build("mac_lane", MacLaneConfig(), "verilator"),
-        "bitpath.verif.aie_ml_v2.mac.tb_mac_lane_known_answers",
-        seed=SEED,
-        min_tests=1,
-        min_compared=288,
-        env={"BITPATH_KAT_DIR": os.path.abspath(os.environ["BITPATH_KAT_DIR"])},
-        timeout=300,
-    )
+    replay("mac_lane", MacLaneConfig(), "aie_ml_v2.mac.tb_mac_lane_known_answers", seed=SEED, min_compared=288)
 
 
 @pytest.mark.deep

@@ -1,6 +1,5 @@
 """Benches of the Tensix fidelity multiplier and dot product on both simulators, with known answers."""
 
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -47,14 +46,9 @@ def test_on_verilator():
 
 @pytest.mark.parametrize("stages", [0, 1, 2, 4])
 def test_on_icarus(stages):
-    bench(
-        dot(REFERENCE, stages),
-        "icarus",
-        cases=60,
-        tests="random_classes|latency",
-        min_tests=5,
-        min_compared=4 * 60 + 20,
-    )
+    compared = 4 * 60 + 20
+    tests = "random_classes|latency"
+    bench(dot(REFERENCE, stages), "icarus", cases=60, tests=tests, min_tests=5, min_compared=compared)
 
 
 @pytest.mark.parametrize(
@@ -76,35 +70,14 @@ def test_volume(numerics, stages):
 @pytest.mark.parametrize("simulator", ["icarus", "verilator"])
 def test_multiplier(simulator):
     """2**12 pairs of fields in two of four phases for floats, 2**9 in the others, fewer for integers."""
-    run(
-        build("fidelity_multiplier", MultiplierConfig(), simulator),
-        "bitpath.verif.tensix.dot.tb_fidelity_multiplier",
-        seed=SEED,
-        min_tests=16,
-        min_compared=2 * 4096 + 2 * 512,
-        timeout=300,
-    )
+    compared = 2 * 4096 + 2 * 512
+    built = build("fidelity_multiplier", MultiplierConfig(), simulator)
+    run(built, "bitpath.verif.tensix.dot.tb_fidelity_multiplier", seed=SEED, min_tests=16, min_compared=compared)
 
 
-def known_answers(outputs, compared):
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    run(
-        build("dot16", dot(REFERENCE, 3), "verilator"),
-        "bitpath.verif.tensix.dot.tb_dot16_known_answers",
-        seed=SEED,
-        min_tests=2,
-        min_compared=compared,
-        env={"BITPATH_KAT_DIR": os.path.abspath(os.environ["BITPATH_KAT_DIR"]), "BITPATH_CASES": str(outputs)},
-        timeout=600,
-    )
-
-
-def test_known_answers():
-    """Eight outputs of each of 559 MVMULs and 299 element-wise operations."""
-    known_answers(8, 8 * (559 + 299))
-
-
-@pytest.mark.deep
-def test_every_known_answer():
-    known_answers(128, 128 * (559 + 299))
+@pytest.mark.parametrize("outputs", [8, pytest.param(128, marks=pytest.mark.deep)])
+def test_known_answers(replay, outputs):
+    """Some outputs, or all, of each of 559 MVMULs and 299 element-wise operations."""
+    compared, env = outputs * (559 + 299), {"BITPATH_CASES": str(outputs)}
+    bench = "tensix.dot.tb_dot16_known_answers"
+    replay("dot16", dot(REFERENCE, 3), bench, env=env, seed=SEED, min_tests=2, min_compared=compared)

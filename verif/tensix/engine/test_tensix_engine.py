@@ -32,30 +32,20 @@ def test_on_verilator(config):
     bench(config, "verilator", cases=4, min_compared=50 * WORDS)
 
 
+# Icarus runs at about ten cycles a second; the tests of `bitpath run` also run part of a layer on it.
 @pytest.mark.parametrize(
     ("simulator", "config"),
-    [
-        ("verilator", DEFAULT),
-        # Runs at about ten cycles a second; the tests of `bitpath run` also run part of a layer on it.
-        ("icarus", ENGINES["icarus"]),
-    ],
+    [("verilator", DEFAULT), ("icarus", ENGINES["icarus"])],
     ids=["2x4-verilator", "2x4-icarus"],
 )
 @pytest.mark.deep
 def test_one_result_from_every_engine(simulator, config, tmp_path):
     """A product in LoFi must give the result of 4x8 dot products on Verilator."""
     results = []
-    for engine in (("verilator", FAST), (simulator, config)):
+    for name, engine in (("verilator", FAST), (simulator, config)):
         file = tmp_path / f"{len(results)}.npy"
-        bench(
-            engine[1],
-            engine[0],
-            cases=0,
-            tests=SAME,
-            min_tests=1,
-            min_compared=WORDS,
-            env={"BITPATH_RESULT": str(file)},
-        )
+        env = {"BITPATH_RESULT": str(file)}
+        bench(engine, name, cases=0, tests=SAME, min_tests=1, min_compared=WORDS, env=env)
         results.append(np.load(file))
     assert len(np.unique(results[0].view(np.uint32))) > 900
     assert np.array_equal(*results)

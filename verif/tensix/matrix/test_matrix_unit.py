@@ -1,13 +1,12 @@
 """Bench of the Matrix unit: shapes and numerics on both simulators, and known answers, with minimum counts."""
 
-import os
 from dataclasses import replace
 
 import pytest
 
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, WORMHOLE_DOCUMENTED
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
-from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.engine.runner import run_bench
 
 pytestmark = pytest.mark.simulator
 SEED = 20251123
@@ -46,16 +45,8 @@ def test_2x4_on_icarus():
 
 @pytest.mark.parametrize("shape", [(2, 4), pytest.param((8, 16), marks=pytest.mark.deep)], ids=["2x4", "8x16"])
 @pytest.mark.parametrize("test", ROWS_ANSWERED)
-def test_known_answers(test, shape):
+def test_known_answers(replay, test, shape):
     """71,552 outputs of MVMUL, and 50,688 of the element-wise operations and GAPOOL."""
-    if "BITPATH_KAT_DIR" not in os.environ:
-        pytest.skip("BITPATH_KAT_DIR is not set: no known answers to compare with")
-    result = run(
-        build("matrix_unit", MatrixUnitConfig(rows=shape[0], cols=shape[1]), "verilator"),
-        "bitpath.verif.tensix.matrix.tb_matrix_unit_known_answers",
-        seed=1,
-        tests=rf"\.{test}$",
-        env={"BITPATH_KAT_DIR": os.path.abspath(os.environ["BITPATH_KAT_DIR"])},
-        timeout=300,
-    )
+    config, bench = MatrixUnitConfig(rows=shape[0], cols=shape[1]), "tensix.matrix.tb_matrix_unit_known_answers"
+    result = replay("matrix_unit", config, bench, seed=1, tests=rf"\.{test}$")
     assert result.compared == ROWS_ANSWERED[test]
