@@ -23,21 +23,10 @@ L1_BYTES = {
 }
 """Bytes of a datum in L1, but for block floats."""
 
-CONVERSIONS = {
+CONVERSIONS = {fmt: (fmt,) for fmt in L1_BYTES} | {
     Format.FP32: (Format.FP32, Format.TF32, Format.BF16, Format.FP16),
-    Format.TF32: (Format.TF32,),
-    Format.INT32: (Format.INT32,),
-    Format.FP16: (Format.FP16,),
-    Format.BF16: (Format.BF16,),
-    Format.INT16: (Format.INT16,),
     Format.FP8: (Format.FP8, Format.FP16),
-    Format.INT8: (Format.INT8,),
-    Format.BFP8: (Format.BFP8, Format.BF16),
-    Format.BFP4: (Format.BFP4, Format.BF16),
-    Format.BFP2: (Format.BFP2, Format.BF16),
-    Format.BFP8A: (Format.BFP8A, Format.FP16),
-    Format.BFP4A: (Format.BFP4A, Format.FP16),
-    Format.BFP2A: (Format.BFP2A, Format.FP16),
+    **{fmt: (fmt, Format.BF16 if each.exponent_bits == 8 else Format.FP16) for fmt, each in BLOCK_FLOATS.items()},
 }
 """Register formats that each L1 format converts to. FP32 and INT32 make 32-bit Dst words, all others Src words."""
 

@@ -3,13 +3,16 @@
 Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bitpath.golden.arrays.arguments import member
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers
+from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate_integers
+from bitpath.golden.tensix.matrix.accumulate import accumulate as add_to_dst
 from bitpath.golden.tensix.matrix.mvmul import PRODUCT_FRACTION_BITS
 from bitpath.golden.tensix.operands.arguments import (
     check_dst32,
@@ -32,6 +35,8 @@ from bitpath.golden.tensix.operands.sources import (
     read_sources,
 )
 
+SIGN = np.uint32(1 << 18)
+"""Sign bit of a logical source word."""
 LARGEST_SHIFT = 12
 """Nothing is left of an 11-bit significand after this shift."""
 
@@ -78,7 +83,7 @@ def elwmul(
         empty |= product == 0
     zero_exponent = max(offset, 0) if numerics.zero_terms_keep_bias else 0
     total = np.where(empty, 0, product << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS)
-    return accumulate(numerics, dst, [(total, np.where(empty, zero_exponent, exponent))], style=style, dst32=dst32)
+    return add_to_dst(numerics, dst, [(total, np.where(empty, zero_exponent, exponent))], style=style, dst32=dst32)
 
 
 def elwadd(
@@ -102,66 +107,33 @@ def elwadd(
     ------
     TypeError, ValueError : as `mvmul`.
     """
-    return _add(dst, src_b, src_a, False, style, dst32, accumulate, srca_format, srcb_format, quirk, numerics)
+    numerics = numerics_with(quirk, numerics)
+    style, formats = _check(dst, src_b, src_a, style, dst32, srca_format, srcb_format)
+    old = dst if accumulate else np.zeros_like(dst)
+    if style is Style.INT8:
+        return accumulate_integers(old, read_integers(numerics, src_a) + read_integers(numerics, src_b))
+    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
+    exponent = np.maximum(np.maximum(a.exponent, b.exponent), 0).astype(np.int64)
+    total = np.zeros_like(exponent)
+    for each in (a, b):
+        shift = np.minimum(exponent - each.exponent, LARGEST_SHIFT)
+        aligned = shift_round(each.sign * each.significand.astype(np.int64), shift, numerics.product_tie)
+        total += np.where(each.exponent == ZERO_EXPONENT, 0, aligned)
+    if style is Style.FP16 and dst32:
+        exponent = np.where(exponent > 0, exponent + 127 - 15, exponent_offset(style, dst32, 0))
+    sums = [(total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS, exponent)]
+    return add_to_dst(numerics, old, sums, style=style, dst32=dst32)
 
 
-def elwsub(
-    dst: np.ndarray,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    *,
-    style: str | Style,
-    dst32: bool,
-    accumulate: bool = True,
-    srca_format: Format | int | str | None = None,
-    srcb_format: Format | int | str | None = None,
-    quirk: bool = True,
-    numerics: TensixNumerics | None = None,
-) -> np.ndarray:
-    """Add differences to Dst, ``dst + (src_a - src_b)``; everything else is as in `elwadd`.
+def elwsub(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, **options: Any) -> np.ndarray:
+    """Add differences to Dst, ``dst + (src_a - src_b)``: `elwadd` and its options, with the signs of SrcB turned.
 
     Raises
     ------
     TypeError, ValueError : as `mvmul`.
     """
-    return _add(dst, src_b, src_a, True, style, dst32, accumulate, srca_format, srcb_format, quirk, numerics)
-
-
-def _add(
-    dst: np.ndarray,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    subtract: bool,
-    style: str | Style,
-    dst32: bool,
-    accumulating: bool,
-    srca_format: Format | int | str | None,
-    srcb_format: Format | int | str | None,
-    quirk: bool,
-    numerics: TensixNumerics | None,
-) -> np.ndarray:
-    numerics = numerics_with(quirk, numerics)
-    style, formats = _check(dst, src_b, src_a, style, dst32, srca_format, srcb_format)
-    old = dst if accumulating else np.zeros_like(dst)
-    flip = -1 if subtract else 1
-    if style is Style.INT8:
-        return accumulate_integers(old, read_integers(numerics, src_a) + flip * read_integers(numerics, src_b))
-    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
-    exponent = np.maximum(np.maximum(a.exponent, b.exponent), 0).astype(np.int64)
-    total = np.zeros_like(exponent)
-    for each, sign in ((a, a.sign), (b, flip * b.sign)):
-        shift = np.minimum(exponent - each.exponent, LARGEST_SHIFT)
-        aligned = shift_round(sign * each.significand.astype(np.int64), shift, numerics.product_tie)
-        total += np.where(each.exponent == ZERO_EXPONENT, 0, aligned)
-    if style is Style.FP16 and dst32:
-        exponent = np.where(exponent > 0, exponent + 127 - 15, exponent_offset(style, dst32, 0))
-    return accumulate(
-        numerics,
-        old,
-        [(total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS, exponent)],
-        style=style,
-        dst32=dst32,
-    )
+    check_words("src_b", src_b, BLOCK_ROWS, 19)
+    return elwadd(dst, src_b ^ SIGN, src_a, **options)
 
 
 def _check(

@@ -101,7 +101,7 @@ def gmpool(
     new[..., 0, :] = _integer_word(*winner) if integer else _float_word(*winner, bias, style, half)
     new[..., 1:4, :] = 0
     if argmax:
-        phases = _next_phases(np.broadcast_to(dst, new.shape)[..., :4, :].astype(np.int64))
+        phases = np.broadcast_to(dst, new.shape)[..., :4, :].astype(np.int64) + 0x100 & 0xF00  # the counts, one higher
         where = _last(found[..., : INDEXED_ROWS + 1, :])[..., 0, :]
         row = ORDER[where - 1]
         code = phases[..., 0, :] >> 4 | row * INDEX_FACTOR % INDEXED_ROWS
@@ -109,11 +109,6 @@ def gmpool(
         new[..., 0, :] = 0 if integer else new[..., 0, :] << 16
         new[..., :4, :] |= phases.astype(np.uint32)
     return new
-
-
-def _next_phases(words: np.ndarray) -> np.ndarray:
-    """Return the counts in bits 11 to 8 of Dst words with an index, each one higher and wrapping."""
-    return words + 0x100 & 0xF00
 
 
 def _as_row(values: np.ndarray, leading: tuple[int, ...]) -> np.ndarray:
