@@ -22,13 +22,13 @@ def code_text(fmt: FloatFormat, code: int) -> str:
 
 def number_text(x: Unpacked) -> str:
     """Write the value of a decoded code in nine significant digits."""
-    sign = "-" if x.sign else ""
-    match x.kind:
-        case Kind.NAN:
-            return "NaN"
-        case Kind.INFINITY:
-            return f"{sign}infinity"
-    return f"{sign}0" if x.is_zero else float_text(x.value)
+    return special_text(x.kind, x.sign) if x.kind is not Kind.FINITE or x.is_zero else float_text(x.value)
+
+
+def special_text(kind: Kind, sign: int) -> str:
+    """Write a NaN, an infinity, or a finite number that is zero."""
+    name = {Kind.NAN: "NaN", Kind.INFINITY: "infinity", Kind.FINITE: "0"}[kind]
+    return f"-{name}" if sign and kind is not Kind.NAN else name
 
 
 def float_text(value: Fraction | int) -> str:

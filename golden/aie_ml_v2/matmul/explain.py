@@ -16,6 +16,7 @@ from bitpath.golden.explain.text import (
     float_text,
     normalisation_text,
     result_text,
+    special_text,
 )
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.codec import Kind, decode
@@ -177,7 +178,7 @@ def _range(index: int, count: int) -> str:
 def _alignment(trace: LaneTrace, term: Term) -> str:
     """Show a term's value, its code, its distance below the largest exponent, and the bits kept on the grid."""
     if term.kind is not Kind.FINITE:
-        return "NaN" if term.kind is Kind.NAN else f"{'-' if term.sign else ''}infinity"
+        return special_text(term.kind, term.sign)
     value = f"{float_text(term.value):<18}"
     if term.exponent is None:
         return f"{value}{'-':>5}"

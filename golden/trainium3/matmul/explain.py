@@ -12,6 +12,7 @@ from bitpath.golden.explain.text import (
     fields_text,
     float_text,
     result_text,
+    special_text,
 )
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.codec import Kind, decode
@@ -122,12 +123,6 @@ def _rounding(numerics: DotNumerics, total: Fraction) -> str:
 
 
 def _term(term: Term) -> str:
-    sign = "-" if term.sign else ""
-    match term.kind:
-        case Kind.NAN:
-            return "NaN"
-        case Kind.INFINITY:
-            return f"{sign}infinity"
     if term.exponent is None:
-        return f"{sign}0"
+        return special_text(term.kind, term.sign)
     return f"{exact_text(term.value)} = {float_text(term.value)}, exponent {term.exponent}"

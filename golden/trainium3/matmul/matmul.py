@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-import ml_dtypes
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, shown
 from bitpath.golden.arrays.backend import Progress, cuts, in_parallel
-from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
+from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.blocks import MX_FORMATS
-from bitpath.golden.formats.catalogue import BF16, FP32
+from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import (
     MAX_MOVING_FP32,
@@ -27,9 +26,11 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 )
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
+from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.operands.layout import KOrder, check_k_order, to_partitions
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, quantize_offline
 
+FIRST_OVERWRITE, LAST = AccumulateFlag.FIRST_OVERWRITE, AccumulateFlag.LAST
 K_TILE = X4 * PARTITIONS
 """Depth of a full instruction."""
 K_STEP = X4 * QUADRANT
@@ -189,7 +190,7 @@ def tile_program(
             moving=y[:, columns],
             stationary_scale=x_scale[:, rows],
             moving_scale=y_scale[:, columns],
-            psum_accumulate_flag=_group_flag(first=k == 0, last=k == last),
+            psum_accumulate_flag=AccumulateFlag(FIRST_OVERWRITE * (k == 0) | LAST * (k == last)),
             output=(rows, columns),
         )
         for rows in cuts(stationary[0][0].shape[1], MAX_STATIONARY)
@@ -228,21 +229,11 @@ def run_program(
             )
 
     # Output tiles do not see each other.
-    in_parallel(run_tile, [list(group) for _, group in groupby(program, key=_output_corner)], progress)
+    tiles = groupby(program, key=lambda each: (each.output[0].start, each.output[1].start))
+    in_parallel(run_tile, [list(group) for _, group in tiles], progress)
     return psum
 
 
 def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
     """Round float32 of any shape to bfloat16, RNE."""
-    return encode_array(BF16, decode_array(FP32, x.view(np.uint32))).astype(np.uint16).view(ml_dtypes.bfloat16)
-
-
-def _output_corner(instruction: MatmulInstruction) -> tuple[int, int]:
-    rows, columns = instruction.output
-    return rows.start, columns.start
-
-
-def _group_flag(*, first: bool, last: bool) -> AccumulateFlag:
-    return (AccumulateFlag.FIRST_OVERWRITE if first else AccumulateFlag(0)) | (
-        AccumulateFlag.LAST if last else AccumulateFlag(0)
-    )
+    return fp32.write(x, DTYPES[BF16])
