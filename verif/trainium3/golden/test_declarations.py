@@ -7,6 +7,7 @@ from bitpath.golden.formats.presets import Preset
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations import vector as trainium3_vector
+from bitpath.golden.trainium3.declarations.rates import TRAINIUM2, TRAINIUM3
 from bitpath.golden.trainium3.declarations.vector import (
     CHOICES,
     PRESETS,
@@ -28,7 +29,7 @@ def test_presets_go_by_their_names():
 
 
 def test_everything_has_a_source():
-    sources = [source for preset in PRESETS.values() for source in preset.sources.values()]
+    sources = [source for preset in (*PRESETS.values(), TRAINIUM2, TRAINIUM3) for source in preset.sources.values()]
     sources += [choice.source for choice in CHOICES]
     assert len({choice.statement for choice in CHOICES}) == len(CHOICES)
     assert len(sources) > 20

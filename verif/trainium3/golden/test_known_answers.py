@@ -55,11 +55,10 @@ def test_packing(kat):
             flat = elements(case, arrays, side)
             words = pack_x4(flat)
             # The archive keeps FP4 as byte pairs: the little-endian bytes of the same words.
-            stored = arrays[f"{side}_x4"]
-            assert (
-                words.astype(words.dtype.newbyteorder("<")).tobytes()
-                == stored.astype(stored.dtype.newbyteorder("<")).tobytes()
+            got, stored = (
+                each.astype(each.dtype.newbyteorder("<")).tobytes() for each in (words, arrays[f"{side}_x4"])
             )
+            assert got == stored
             assert np.array_equal(codes_of(unpack_x4(words, flat.dtype)), codes_of(flat))
             count += words.size
     assert count > 1000

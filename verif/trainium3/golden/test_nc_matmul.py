@@ -93,22 +93,16 @@ codes32 = st.one_of(
 
 
 @settings(max_examples=120, deadline=None)
-@given(st.sampled_from(list(NUMERICS)), codes32, codes32, codes32)
-def test_one_step_onto_anything(name, x, y, partial):
-    """The partial sum comes in as FP32 times 1, the first of two rows."""
-    numerics = NUMERICS[name]
-    partial &= -(1 << 23 - numerics.accumulator.fraction_bits) & 0xFFFFFFFF
-    got = run(np.array([[partial], [x]]), FP32, np.array([[0x3F800000], [y]]), FP32, numerics=numerics)
-    expected = 0
-    for a, b in ((partial, 0x3F800000), (x, y)):
-        expected = multiply_add(numerics, a, FP32, b, FP32, expected)
-    assert got.view(np.uint32)[0, 0] == expected
-
-
-@settings(max_examples=120, deadline=None)
 @given(codes32, codes32, codes32)
-def test_scalar_step_by_definition(x, y, partial):
-    """One rounding of the exact sum; with a rounded product, a multiplication and an addition of FP32."""
+def test_one_step_onto_anything(x, y, partial):
+    """Arrays take the partial sum as FP32 times 1, the first of two rows; the scalar step is checked by its definition.
+
+    It is one rounding of the exact sum; with a rounded product, a multiplication and an addition of FP32.
+    """
+    for numerics in NUMERICS.values():
+        start = partial & -(1 << 23 - numerics.accumulator.fraction_bits)
+        sides = np.array([[start], [x]]), FP32, np.array([[0x3F800000], [y]]), FP32
+        assert run(*sides, numerics=numerics).view(np.uint32) == chained(numerics, *sides)
     separate = multiply_add(NUMERICS["product"], x, FP32, y, FP32, partial)
     assert separate == add(multiply(x, y), partial)
     fused = multiply_add(EXACT, x, FP32, y, FP32, partial)

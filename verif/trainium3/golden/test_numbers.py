@@ -5,18 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from bitpath.golden import trainium3
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.golden.trainium3 import (
-    Xorwow,
-    activation,
-    activation_reduce,
-    exponential,
-    rand2,
-    scalar_tensor_tensor,
-    tensor_scalar,
-    tensor_scalar_reduce,
-)
 from bitpath.golden.trainium3.vector.engine import single
 
 SIGNED, UNSIGNED = (np.int8, np.int16, np.int32, np.int64), (np.uint8, np.uint16, np.uint32, np.uint64)
@@ -44,17 +35,17 @@ def scalar_uses(number):
     tile = np.linspace(-3, 3, 8, dtype=np.float32).reshape(2, 4)
     source = np.random.default_rng(9).integers(0, 1 << 32, (2, 4, 6), dtype=np.uint32)
     return [
-        activation(tile, "copy", scale=number),
-        activation(tile, "copy", bias=number),
-        activation_reduce(tile, "copy", scale=number, bias=number)[1],
-        tensor_scalar(tile, "subtract", number, "multiply", number),
-        tensor_scalar(tile, "subtract", number, reverse0=True),
-        tensor_scalar_reduce(tile, "multiply", number, reduce_op="add")[1],
-        scalar_tensor_tensor(tile, "multiply", number, "add", tile),
-        exponential(tile, number)[0],
-        exponential(tile, 0.0, reduce_cmd="load_reduce", reduce_init=number)[1],
-        rand2(Xorwow(source), 5, number, 0.0),
-        rand2(Xorwow(source), 5, 0.0, number),
+        trainium3.activation(tile, "copy", scale=number),
+        trainium3.activation(tile, "copy", bias=number),
+        trainium3.activation_reduce(tile, "copy", scale=number, bias=number)[1],
+        trainium3.tensor_scalar(tile, "subtract", number, "multiply", number),
+        trainium3.tensor_scalar(tile, "subtract", number, reverse0=True),
+        trainium3.tensor_scalar_reduce(tile, "multiply", number, reduce_op="add")[1],
+        trainium3.scalar_tensor_tensor(tile, "multiply", number, "add", tile),
+        trainium3.exponential(tile, number)[0],
+        trainium3.exponential(tile, 0.0, reduce_cmd="load_reduce", reduce_init=number)[1],
+        trainium3.rand2(trainium3.Xorwow(source), 5, number, 0.0),
+        trainium3.rand2(trainium3.Xorwow(source), 5, 0.0, number),
     ]
 
 

@@ -1,5 +1,8 @@
 """quantize_mx and dequantize: blocks by hand, and all of BF16 and FP16 against the scalar tier."""
 
+import re
+from functools import partial
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -30,11 +33,10 @@ def first_block(data):
 def scalar_tile(source: FloatFormat, codes: np.ndarray, element: FloatFormat, rule: ScaleRule):
     """Quantise a [P, F] tile block by block."""
     data, scale = np.zeros(codes.shape, np.uint8), np.zeros((codes.shape[0] // 8, codes.shape[1] // 4), np.uint8)
-    for g in range(scale.shape[0]):
-        for f in range(scale.shape[1]):
-            block = codes[8 * g : 8 * g + 8, 4 * f : 4 * f + 4]
-            elements, scale[g, f] = quantize_block(block.ravel().tolist(), source, element, rule)
-            data[8 * g : 8 * g + 8, 4 * f : 4 * f + 4] = np.reshape(elements, (8, 4))
+    for g, f in np.ndindex(scale.shape):
+        block = slice(8 * g, 8 * g + 8), slice(4 * f, 4 * f + 4)
+        elements, scale[g, f] = quantize_block(codes[block].ravel().tolist(), source, element, rule)
+        data[block] = np.reshape(elements, (8, 4))
     return data, scale
 
 
@@ -194,34 +196,43 @@ def test_dequantize_is_exact():
         assert np.array_equal(values, expected, equal_nan=True)
 
 
-def test_errors():
-    good = tile([1.0])
-    for source, error, sentence in (
-        (good.astype(np.float32), TypeError, "src must be bfloat16 or float16, not float32"),
-        (good[:31], ValueError, "src must span 32, 64, 96 or 128 partitions, not 31"),
-        (good[:, :3], ValueError, r"src must have shape \[P, F\] with F a positive multiple of 4, not"),
-        (good[0], ValueError, r"src must have shape \[P, F\] with F a positive multiple of 4, not"),
-    ):
-        with pytest.raises(error, match=sentence):
-            quantize_mx(source, E4)
-    with pytest.raises(TypeError, match="dtype must be float8_e4m3fn or float8_e5m2, not float4_e2m1fn"):
-        quantize_mx(good, FP4)
-    with pytest.raises(ValueError, match="scale_rule must be 'ocp' or 'nki05', not 'floor'"):
-        quantize_mx(good, E4, scale_rule="floor")
-    with pytest.raises(TypeError, match="x must be bfloat16, float16, float32 or float64, not int32"):
-        quantize_offline(good.astype(np.int32), E4)
-    with pytest.raises(TypeError, match="dtype must be float8_e4m3fn, float8_e5m2 or float4_e2m1fn, not float16"):
-        quantize_offline(good, np.float16)
-    for dtype in (ml_dtypes.bfloat16, np.float16, np.float32):
-        with pytest.raises(ValueError, match="x holds NaN, which float4_e2m1fn cannot express"):
-            quantize_offline(tile([np.nan], dtype=dtype), FP4)
-    with pytest.raises(ValueError, match="source_codes hold NaN, which E2M1 cannot express"):
-        quantize_block([0x7FC0], BF16, E2M1, ScaleRule.OCP)
-    data, scale = quantize_mx(good, E4)
-    with pytest.raises(TypeError, match="scale must be uint8, not int64"):
-        dequantize(data, scale.astype(np.int64))
-    with pytest.raises(ValueError, match=r"scale must have shape \(4, 1\) for data of shape \(32, 4\), not \(1, 4\)"):
-        dequantize(data, scale.T)
+GOOD = tile([1.0])
+DATA, SCALE = quantize_mx(GOOD, E4)
+FLOATS = "x must be bfloat16, float16, float32 or float64, not"
+ELEMENTS = "dtype must be float8_e4m3fn, float8_e5m2 or float4_e2m1fn, not"
+NO_NAN = "x holds NaN, which float4_e2m1fn cannot express"
+SRC_SHAPE = "src must have shape [P, F] with F a positive multiple of 4, not"
+BAD = [
+    (lambda: quantize_mx(GOOD.astype(np.float32), E4), TypeError, "src must be bfloat16 or float16, not float32"),
+    (lambda: quantize_mx(GOOD[:31], E4), ValueError, "src must span 32, 64, 96 or 128 partitions, not 31"),
+    (lambda: quantize_mx(GOOD[:, :3], E4), ValueError, SRC_SHAPE),
+    (lambda: quantize_mx(GOOD[0], E4), ValueError, SRC_SHAPE),
+    (lambda: quantize_mx(GOOD, FP4), TypeError, "dtype must be float8_e4m3fn or float8_e5m2, not float4_e2m1fn"),
+    (lambda: quantize_mx(GOOD, E4, scale_rule="max"), ValueError, "scale_rule must be 'ocp' or 'nki05', not 'max'"),
+    (lambda: quantize_offline(GOOD.astype(int), E4), TypeError, f"{FLOATS} int64"),
+    (lambda: quantize_offline(GOOD, np.float16), TypeError, f"{ELEMENTS} float16"),
+    *(
+        (partial(quantize_offline, tile([np.nan], dtype=dtype), FP4), ValueError, NO_NAN)
+        for dtype in (ml_dtypes.bfloat16, np.float16, np.float32)
+    ),
+    (
+        partial(quantize_block, [0x7FC0], BF16, E2M1, ScaleRule.OCP),
+        ValueError,
+        "source_codes hold NaN, which E2M1 cannot express",
+    ),
+    (lambda: dequantize(DATA, SCALE.astype(int)), TypeError, "scale must be uint8, not int64"),
+    (
+        lambda: dequantize(DATA, SCALE.T),
+        ValueError,
+        "scale must have shape (4, 1) for data of shape (32, 4), not (1, 4)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "sentence"), BAD)
+def test_errors(call, error, sentence):
+    with pytest.raises(error, match=f"^{re.escape(sentence)}"):
+        call()
 
 
 @pytest.mark.parametrize("rule", list(ScaleRule))

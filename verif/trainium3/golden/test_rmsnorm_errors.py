@@ -21,7 +21,6 @@ HIDDEN_SHAPE = "hidden must have shape [B, S, H] or [rows, H], not"
 GAMMA_SHAPE = "gamma must have shape (8,) or (1, 8), not"
 EPS = "eps must be a finite number of bfloat16's range, at least 0, not"
 BOUND = "lower_bound must be a finite number of FP32's range, at least 0, not"
-INF, NAN = float("inf"), float("nan")
 BOTH = [
     *(
         ({"hidden": HIDDEN.astype(dtype)}, TypeError, "hidden must be bfloat16, float16 or float32, not float")
@@ -45,7 +44,7 @@ BOTH = [
     ({"gamma": GAMMA.astype(np.float32)}, TypeError, "gamma must be bfloat16 or float16, not float32"),
     *(({"gamma": np.ones(shape, BF)}, ValueError, f"{GAMMA_SHAPE} {shape}") for shape in ((7,), (8, 1))),
     *(({"eps": each}, TypeError, f"eps must be a number, not {each!r}") for each in ("1e-6", True, None)),
-    *(({"eps": each}, ValueError, f"{EPS} {each}") for each in (-1e-6, NAN, INF, np.int8(-128), 3.4e38)),
+    *(({"eps": each}, ValueError, f"{EPS} {each}") for each in (-1e-6, np.nan, np.inf, np.int8(-128), 3.4e38)),
     ({"eps": 10**300}, ValueError, f"{EPS} an"),
     ({"eps": 10**400}, ValueError, "eps must be a number of float64's range, not an integer of 1329 bits"),
     ({"eps_placement": "outside"}, ValueError, "eps_placement must be 'kernel' or 'golden', not 'outside'"),
@@ -64,7 +63,7 @@ QUANT = [
     (STATIC | {"in_scale": SCALE[:, 0]}, ValueError, "in_scale must have shape (128, 1), not (128,)"),
     ({"quant_only": 1}, TypeError, "quant_only must be True or False, not 1"),
     ({"quant_only": True, "gamma": np.ones(7, BF)}, ValueError, f"{GAMMA_SHAPE} (7,)"),
-    *(({"lower_bound": each}, ValueError, f"{BOUND} {each}") for each in (-0.1, NAN, 1e39, np.int8(-128))),
+    *(({"lower_bound": each}, ValueError, f"{BOUND} {each}") for each in (-0.1, np.nan, 1e39, np.int8(-128))),
     ({"lower_bound": 10**5000}, ValueError, "lower_bound must be a number of float64's range, not an integer of"),
     (
         {"lower_bound": np.longdouble("1e4000")},

@@ -21,6 +21,7 @@ from bitpath.sim.engine.runner import build, run, run_bench
 pytestmark = pytest.mark.simulator
 SEED = 20251202
 EXPONENTIAL = TRAINIUM3_EXPONENTIAL.numerics
+STAGES = [PipelineConfig(stages=stages) for stages in range(5)]
 ALL = 65_536
 """Codes of 16 bits."""
 PE_CORNERS = 789
@@ -37,14 +38,6 @@ def compare_known_answers(unit, config, min_compared):
     built, known_bench = build(unit, config, "verilator"), f"{find_unit(unit).bench}_known_answers"
     env = {"BITPATH_KAT_DIR": str(Path(os.environ["BITPATH_KAT_DIR"]).resolve())}
     run(built, known_bench, seed=SEED, min_compared=min_compared, env=env)
-
-
-def multiply_add(stages):
-    return MultiplyAddConfig(pipeline=PipelineConfig(stages=stages))
-
-
-def quantize_mx(stages):
-    return QuantizeMxConfig(pipeline=PipelineConfig(stages=stages))
 
 
 @pytest.mark.parametrize("formats", [(BF16,), (FP16, BF16), (E4M3, E5M2, E3M4), (E4M3FN, E5M2, E3M4)])
@@ -69,7 +62,7 @@ def test_formats_that_do_not_meet_are_refused(formats, says):
 
 def test_quantize_mx_known_answers():
     """49 tiles of BF16 and FP16 under both rules."""
-    compare_known_answers("quantize_mx", quantize_mx(2), 2 * 5632)
+    compare_known_answers("quantize_mx", QuantizeMxConfig(pipeline=STAGES[2]), 2 * 5632)
 
 
 def test_xorwow_known_answers():
@@ -90,7 +83,7 @@ def test_the_constants_are_the_exact_tiers(numerics):
 
 
 def exponential(width, stages, numerics=EXPONENTIAL):
-    return ExponentialConfig(width=width, numerics=numerics, pipeline=PipelineConfig(stages=stages))
+    return ExponentialConfig(width=width, numerics=numerics, pipeline=STAGES[stages])
 
 
 def psum(cols):
@@ -102,11 +95,11 @@ PE, EXP = "tiles|loads|corners|rows", "corners|every_bf16_code/bf16=False|many|h
 MX = "corners/mode=FP16_E4M3FN_ocp|random|latency"
 BENCHES = {
     # Loads and swaps, corners, columns of nc_matmul, every BF16 and FP16 gamma times one.
-    "bf16_pe-verilator": (multiply_add(0), 300, None, 13, 2 * ALL + 4 * (6 * 280 + PE_CORNERS)),
-    "bf16_pe-icarus": (multiply_add(3), 150, PE, 11, 4 * (6 * 140 + PE_CORNERS)),
+    "bf16_pe-verilator": (MultiplyAddConfig(pipeline=STAGES[0]), 300, None, 13, 2 * ALL + 4 * (6 * 280 + PE_CORNERS)),
+    "bf16_pe-icarus": (MultiplyAddConfig(pipeline=STAGES[3]), 150, PE, 11, 4 * (6 * 140 + PE_CORNERS)),
     # All codes of BF16 and FP16 to both elements under both rules, corners, random blocks at every pace, latency, resets.
-    "quantize_mx-verilator": (quantize_mx(2), 500, None, 22, 8 * BLOCKS + 2000 + 4 * 496 + 20),
-    "quantize_mx-icarus": (quantize_mx(0), 40, MX, 6, 100 + 4 * 40 + 20),
+    "quantize_mx-verilator": (QuantizeMxConfig(pipeline=STAGES[2]), 500, None, 22, 8 * BLOCKS + 2000 + 4 * 496 + 20),
+    "quantize_mx-icarus": (QuantizeMxConfig(pipeline=STAGES[0]), 40, MX, 6, 100 + 4 * 40 + 20),
     "xorwow-verilator": (XorwowConfig(lanes=16), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
     "xorwow-icarus": (XorwowConfig(lanes=2), 300, None, 6, 2 * (3 * 300 + 2 * 20)),
     "stochastic_psum-verilator": (psum(10), 200, None, 14, 2 * 200 + 64),
@@ -126,8 +119,8 @@ def test_bench(name):
 
 
 VOLUMES = [
-    *(("bf16_pe", multiply_add(stages), 20_000, PE, 11, 400_000) for stages in range(5)),
-    *(("quantize_mx", quantize_mx(stages), 20_000, None, 21, 110_000) for stages in range(5)),
+    *(("bf16_pe", MultiplyAddConfig(pipeline=stages), 20_000, PE, 11, 400_000) for stages in STAGES),
+    *(("quantize_mx", QuantizeMxConfig(pipeline=stages), 20_000, None, 21, 110_000) for stages in STAGES),
     ("stochastic_psum", PsumConfig(cols=4, bank_depth=16), 4_000, None, 14, 8_000),
     ("xorwow", XorwowConfig(lanes=4), 50_000, None, 6, 300_000),
     *(("exponential", exponential(*size), 20_000, None, 7, 80_000) for size in ((1, 0), (2, 1), (4, 2), (4, 4))),
