@@ -28,11 +28,7 @@ read_blif nothing.blif
 def reduction(folder: Path, name: str, steps: str) -> str:
     """Return lines of a Yosys script that let ABC reduce ``NAME.aig`` to :func:`reduced`; the design is deleted.
 
-    Parameters
-    ----------
-    folder : working folder of the script.
-    name : name of the graph.
-    steps : commands of ABC, such as "scorr".
+    ``steps`` are commands of ABC, such as "scorr"; ``folder`` is the working folder of the script.
     """
     (folder / "nothing.v").write_text(_NOTHING)
     (folder / f"{name}.abc").write_text(_REDUCE.format(name=name, steps=steps, reduced=reduced(folder, name).name))

@@ -23,12 +23,7 @@ _WHERE_MET = ": back to back"
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins by test, without parameters.
-
-    Attributes
-    ----------
-    declared, hit : bin names; a test hits only bins that it declares.
-    """
+    """Bins by test, without parameters: those declared, and those hit; a test hits only bins that it declares."""
 
     declared: Mapping[str, frozenset[str]]
     hit: Mapping[str, frozenset[str]]

@@ -20,10 +20,7 @@ QUIET = {signal.SIGINT, signal.SIGHUP}
 class Workers(ProcessPoolExecutor):
     """Fresh interpreters without the threads and locks of this process, each on one core.
 
-    Parameters
-    ----------
-    count : number of processes.
-    alive : read end of a pipe; this process alone holds the write end.
+    ``alive`` is the read end of a pipe; this process alone holds the write end.
     """
 
     def __init__(self, count: int, alive: Connection):

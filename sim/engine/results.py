@@ -44,11 +44,7 @@ Records = list[dict[str, Any]]
 class Result:
     """Last result of a test, over all its parameters and configurations.
 
-    Attributes
-    ----------
-    status : the worst status.
-    runs : number of runs.
-    compared : number of values that scoreboards compared.
+    It has the worst status, the number of runs, and the number of values that scoreboards compared.
     """
 
     status: str
@@ -63,15 +59,7 @@ class Result:
 
 @dataclass(frozen=True)
 class _Case:
-    """One test with its parameters.
-
-    Attributes
-    ----------
-    test : name as in testplans.
-    name : name with parameters.
-    configuration : its configuration, if there are several.
-    began : start time, in seconds of the epoch.
-    """
+    """One test: its names in testplans and with parameters, and its start in seconds of the epoch."""
 
     test: str
     name: str
@@ -82,13 +70,7 @@ class _Case:
 
 @dataclass(frozen=True)
 class Results:
-    """Results of all tests by name, with the files that could not be read.
-
-    Attributes
-    ----------
-    tests : results by test name as in testplans.
-    damaged : damaged files, which were ignored.
-    """
+    """Results of all tests by name as in testplans, and the damaged files, which were ignored."""
 
     tests: dict[str, Result]
     damaged: tuple[Path, ...]

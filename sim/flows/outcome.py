@@ -21,9 +21,7 @@ RUN_SECONDS = 3600
 class Outcome:
     """Both results, of one shape and dtype, and the record for the report.
 
-    Attributes
-    ----------
-    before : intermediate results that were compared too, RTL's and golden's, or None.
+    ``before`` are intermediate results that were compared too, RTL's and golden's.
     """
 
     rtl: np.ndarray

@@ -43,11 +43,8 @@ _CONDITION = re.compile(r"(?: = |\bif \()(\\\S+(?: \[\d+\])?|\w+(?:\[\d+\])?) *[
 class Coverage:
     """Coverage that a unit's bench reaches.
 
-    Attributes
-    ----------
-    bins : hits of the functional bins.
-    record : flat record for coverage.json.
-    uncovered : source lines and signal bits that are neither reached, nor proved constant, nor waived.
+    It has the hits of the functional bins, the flat record for coverage.json, and the source lines and signal bits that
+    are neither reached, nor proved constant, nor waived.
     """
 
     bins: Bins
@@ -57,13 +54,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Share:
-    """Counted and reached points of one kind.
-
-    Attributes
-    ----------
-    total, hit, waived : number of points, of reached ones, and of waived ones.
-    uncovered : names of the other points.
-    """
+    """Numbers of all, reached and waived points of one kind, and the names of the others."""
 
     total: int
     hit: int

@@ -38,13 +38,7 @@ class Net:
 
 
 class Netlist:
-    """The modules of a design, as Yosys has read them.
-
-    Parameters
-    ----------
-    folder : output folder of :func:`read_netlist`.
-    top : the top module.
-    """
+    """The modules of a design, as :func:`read_netlist` has left them in a folder."""
 
     def __init__(self, folder: Path, top: str):
         self.folder, self.top = folder, top

@@ -31,10 +31,8 @@ class LinePoint:
 class Counts:
     """Points of one or more runs.
 
-    Attributes
-    ----------
-    lines : number of passes of each point.
-    toggles : by module and signal bit, True if it rose and True if it fell in any instance of the module.
+    Lines have their number of passes; bits of signals, by module and name, have True if they rose and True if they fell
+    in any instance of the module.
     """
 
     lines: Mapping[LinePoint, int]

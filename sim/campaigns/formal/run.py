@@ -19,14 +19,7 @@ DECIDED = ("proved", "refuted")
 
 @dataclass(frozen=True)
 class Proof:
-    """Answers to a property and to its sabotage.
-
-    Attributes
-    ----------
-    of : property that was decided.
-    found, sabotaged : the answers for the design as it is, and for the sabotaged one.
-    key : key of the answer for the unchanged design.
-    """
+    """Answers to a property of the design as it is, with their key, and of the sabotaged one."""
 
     of: Property
     found: dict[str, Any]

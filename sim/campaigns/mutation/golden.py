@@ -58,13 +58,7 @@ _DECLARED = re.compile(r"bitpath\.golden\.(formats|\w+\.declarations)\.")
 
 @dataclass(frozen=True)
 class Sabotage:
-    """A fault of golden, as a mutant.
-
-    Attributes
-    ----------
-    target : the file, "golden/arrays/codec.py".
-    fault : the fault put into it.
-    """
+    """A fault put into a file of golden, such as "golden/arrays/codec.py", as a mutant."""
 
     target: str
     fault: Fault

@@ -74,16 +74,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Mutants:
-    """Configuration of a netlist of mutants, the key of its build.
-
-    Attributes
-    ----------
-    unit, config : the host.
-    target : the file whose cells have the faults.
-    count : number of mutants to draw.
-    seed : seed of the draw.
-    yosys : release of Yosys.
-    """
+    """Configuration of a netlist of mutants, the key of its build: host, file, number and seed of the draw, Yosys."""
 
     unit: str
     config: Any

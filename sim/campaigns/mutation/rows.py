@@ -20,12 +20,7 @@ def rows_file() -> Path:
 
 
 class Rows:
-    """Rows of the report. The constructor removes rows of targets that are judged again and rows of other sources.
-
-    Parameters
-    ----------
-    targets : targets that are judged again.
-    """
+    """Rows of the report. The constructor removes rows of ``targets``, judged again, and rows of other sources."""
 
     def __init__(self, targets: Iterable[str]):
         self._sources, self._began = _sources(), time.time()

@@ -20,14 +20,7 @@ COUNT = 200
 
 @dataclass(frozen=True)
 class Task:
-    """A file whose mutants are judged.
-
-    Attributes
-    ----------
-    target : the file.
-    count : default number of mutants.
-    call : judges a number of mutants, drawn by a seed.
-    """
+    """A file whose mutants are judged: their usual number, and the call that judges a number drawn by a seed."""
 
     target: str
     count: int

@@ -47,13 +47,7 @@ class Faulty(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on one mutant, with its cause.
-
-    Attributes
-    ----------
-    verdict : killed, equivalent, survived or broken.
-    how : the test, replayed output or proof that decided.
-    """
+    """Verdict on one mutant, and the test, replayed output or proof that decided."""
 
     verdict: str
     how: str

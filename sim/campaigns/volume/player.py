@@ -100,14 +100,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class Player:
-    """A compiled player of vectors on a unit's model.
-
-    Attributes
-    ----------
-    built : simulation with the model that it drives.
-    interface : the model's ports.
-    program : the executable file.
-    """
+    """A compiled player of vectors: the simulation whose model it drives, the model's ports, and the program."""
 
     built: Built
     interface: Interface

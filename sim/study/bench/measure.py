@@ -51,9 +51,7 @@ class Item:
 def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | None = None) -> list[float]:
     """Return the best time of every item, in seconds: one warm-up round, then all items in turn in every round.
 
-    Parameters
-    ----------
-    progress : called with the number of calls done and of all calls.
+    ``progress`` is called with the number of calls done and of all calls.
     """
     best = [float("inf")] * len(items)
     for turn in range(rounds + 1):

@@ -65,12 +65,7 @@ class Synthesized:
 
 @dataclass(frozen=True)
 class Flow:
-    """Synthesis flow with one cell library.
-
-    Attributes
-    ----------
-    liberty : text of the library.
-    """
+    """Synthesis flow with one cell library, given as a Liberty text."""
 
     liberty: str
 

@@ -19,10 +19,7 @@ def show_synth(
 ) -> None:
     """Print one row for each design, and below the table the whole configurations.
 
-    Parameters
-    ----------
-    found : designs and their records, at least one.
-    before : the newest earlier record by digest and flow.
+    ``found`` are designs and their records; ``before`` is the newest earlier record by digest and flow.
     """
     areas = {record["digest"]: record["ge_area"] for _, record in found}
     numbers = (Column(name, justify="right") for name in COLUMNS[2:])
