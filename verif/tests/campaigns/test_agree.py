@@ -61,29 +61,18 @@ def test_simulators_agree(unit):
     hold(unit, SIMULATORS, least=100, **{"steps": 60} | SMALL[unit])
 
 
-def test_an_output_that_is_never_compared_is_an_error(monkeypatch):
+@pytest.mark.parametrize(("compared", "bits"), [(0, "0xf+"), (~4, "0x4")])
+def test_an_output_that_is_never_compared_is_an_error(monkeypatch, compared, bits):
+    """Nothing of it, or all but one bit."""
     play = reference.play
 
-    def say_nothing(*arguments):
+    def say_less(*arguments):
         outputs, answers = play(*arguments)
-        return outputs, [[(0, 0)] * len(outputs) for _ in answers]
+        return outputs, [[(value & compared, counts & compared) for value, counts in step] for step in answers]
 
-    monkeypatch.setattr(reference, "play", say_nothing)
-    with pytest.raises(
-        SimulationError, match=r"^fidelity_multiplier: in \d+ steps nothing was compared of bits 0xf+ of o; more"
-    ):
-        agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
-
-
-def test_a_part_of_an_output_that_is_never_compared_is_an_error(monkeypatch):
-    play = reference.play
-
-    def say_all_but_one_bit(*arguments):
-        outputs, answers = play(*arguments)
-        return outputs, [[(value & ~4, counts & ~4) for value, counts in step] for step in answers]
-
-    monkeypatch.setattr(reference, "play", say_all_but_one_bit)
-    with pytest.raises(SimulationError, match=r"nothing was compared of bits 0x4 of o; more"):
+    monkeypatch.setattr(reference, "play", say_less)
+    says = rf"^fidelity_multiplier: in \d+ steps nothing was compared of bits {bits} of o; more"
+    with pytest.raises(SimulationError, match=says):
         agree("fidelity_multiplier", UNITS["fidelity_multiplier"].config_type(), engines=(), recorded_on="icarus")
 
 

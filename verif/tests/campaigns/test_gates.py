@@ -121,42 +121,37 @@ def without(port, top):
     return top | {"ports": {name: each for name, each in top["ports"].items() if name != port}}
 
 
+def wired(*cells, clk=False):
+    """Return a module with input i, net 2, and output o, net 3; with ``clk`` the input is the clock."""
+    return module({"clk" if clk else "i": [2]}, {"o": [3]}, *cells)
+
+
+NO_MEMORY, UNDRIVEN = "no model of the netlist's memory", "read and driven by nothing"
+FLIP_FLOP = library.FLIP_FLOP
+
+
 @pytest.mark.parametrize(
     ("top", "says"),
     [
-        (module({"i": [2]}, {"o": [3]}, cell("latch_x1", D=[2], Q=[3])), "no model of the netlist's cell latch_x1"),
-        *(
-            (memory(**changed), "no model of the netlist's memory")
-            for changed in (
-                {"RD_CLK_ENABLE": 1},
-                {"WR_WIDE_CONTINUATION": 2},
-                {"WR_CLK_ENABLE": 1},
-                {"WR_CLK_POLARITY": 2},
-                {"WR_PRIORITY_MASK": 0b0010},
-                {"OFFSET": 4},
-            )
-        ),
+        (wired(cell("latch_x1", D=[2], Q=[3])), "no model of the netlist's cell latch_x1"),
+        (memory(RD_CLK_ENABLE=1), NO_MEMORY),
+        (memory(WR_WIDE_CONTINUATION=2), NO_MEMORY),
+        (memory(WR_CLK_ENABLE=1), NO_MEMORY),
+        (memory(WR_CLK_POLARITY=2), NO_MEMORY),
+        (memory(WR_PRIORITY_MASK=0b0010), NO_MEMORY),
+        (memory(OFFSET=4), NO_MEMORY),
         (
-            module({"clk": [2], "other": [3]}, {"o": [4]}, cell(library.FLIP_FLOP, CK=[3], D=[4], Q=[4])),
+            wired(cell("inv_x1", A=[2], Y=[4]), cell(FLIP_FLOP, CK=[4], D=[3], Q=[3]), clk=True),
             "another clock than clk",
         ),
-        (
-            module({"i": [2]}, {"o": [3]}, cell("inv_x1", A=[2], Y=[3]), cell("buf_x1", A=[2], Y=[3])),
-            "a net that is driven twice",
-        ),
-        (module({"i": [2]}, {"o": [3]}, cell("nand2_x1", A=[2], B=["x"], Y=[3])), "an undefined bit, x"),
+        (wired(cell("inv_x1", A=[2], Y=[3]), cell("buf_x1", A=[2], Y=[3])), "a net that is driven twice"),
+        (wired(cell("nand2_x1", A=[2], B=["x"], Y=[3])), "an undefined bit, x"),
         (module({"i": [2]}, {"o": [2, "z"]}), "an undefined bit, z"),
-        (without("enable", memory()), "read and driven by nothing"),
-        (module({"i": [2]}, {"o": [3]}, cell("nand2_x1", A=[2], B=[4], Y=[3])), "read and driven by nothing"),
-        (module({"i": [2]}, {"o": [2, 3]}), "read and driven by nothing"),
-        (
-            module({"clk": [2]}, {"o": [3]}, cell(library.FLIP_FLOP, CK=[2], D=[4], Q=[3])),
-            "read and driven by nothing",
-        ),
-        (
-            module({}, {"o": [2]}, cell("inv_x1", A=[2], Y=[3]), cell("buf_x1", A=[3], Y=[2])),
-            "a loop of gates without a register",
-        ),
+        (without("enable", memory()), UNDRIVEN),
+        (wired(cell("nand2_x1", A=[2], B=[4], Y=[3])), UNDRIVEN),
+        (module({"i": [2]}, {"o": [2, 3]}), UNDRIVEN),
+        (wired(cell(FLIP_FLOP, CK=[2], D=[4], Q=[3]), clk=True), UNDRIVEN),
+        (wired(cell("inv_x1", A=[3], Y=[4]), cell("buf_x1", A=[4], Y=[3])), "a loop of gates without a register"),
     ],
 )
 def test_what_cannot_be_played_is_said(top, says, play, monkeypatch):

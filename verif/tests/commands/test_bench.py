@@ -21,9 +21,9 @@ def reports(tmp_path, monkeypatch):
     return tmp_path / "bench.json"
 
 
-def item(name, count, unit=measure.RATE, **fields):
-    common = {"machine": "m", "config": {"of": "c"}, "yardstick": "first"}
-    return measure.Item(name=name, count=count, unit=unit, **common, call=lambda: None, **fields)
+def item(name, count=1, unit=measure.RATE, **fields):
+    common = {"machine": "m", "config": {"of": "c"}, "yardstick": "first", "call": lambda: None}
+    return measure.Item(name=name, count=count, unit=unit, **common | fields)
 
 
 def test_values_and_ratios():
@@ -39,13 +39,8 @@ def test_items_take_turns_with_their_backend_and_cores(monkeypatch):
     monkeypatch.delenv(backend.THREADS, raising=False)
     seen, shown = [], []
     one, two = (
-        measure.Item(
-            name=name,
-            machine="m",
-            config={},
-            unit=measure.RATE,
-            count=1,
-            yardstick=name,
+        item(
+            name,
             call=lambda name=name: seen.append((name, backend.backend(), backend.threads())),
             backend=name,
             cores=cores,

@@ -65,12 +65,27 @@ def assert_ended(children):
         time.sleep(0.05)
 
 
+def ended(tmp_path, body, logs, end, **options):
+    """Run a command, end it once its children have written these logs; return it, its errors and the children."""
+    script = COMMAND.format(body=BODIES[body])
+    options |= {"cwd": tmp_path, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", script], **options) as parent:
+        try:
+            children = [pid for log in logs for pid in pids(log) if pid != parent.pid]
+            assert all(map(running, children))
+            end(parent.pid)
+            _, errors = parent.communicate(timeout=60)
+        finally:
+            parent.kill()
+    return parent.returncode, errors.strip("\n"), children
+
+
 @pytest.mark.parametrize(
     ("end", "status", "says"),
     [
-        (signal.SIGINT, 130, "bitpath: interrupted\n"),
-        (signal.SIGTERM, 130, "bitpath: interrupted\n"),
-        (signal.SIGHUP, 130, "bitpath: interrupted\n"),
+        (signal.SIGINT, 130, "bitpath: interrupted"),
+        (signal.SIGTERM, 130, "bitpath: interrupted"),
+        (signal.SIGHUP, 130, "bitpath: interrupted"),
         # SIGKILL cannot be caught: the children detect it themselves.
         (signal.SIGKILL, -signal.SIGKILL, ""),
     ],
@@ -78,19 +93,11 @@ def assert_ended(children):
 )
 @pytest.mark.parametrize("body", BODIES)
 def test_children_end_with_the_command(tmp_path, end, status, says, body):
-    script = COMMAND.format(body=BODIES[body])
     logs = [tmp_path / f"log {k}" for k in range(1 if body == "child" else 2)]
-    with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as parent:
-        try:
-            children = [pid for log in logs for pid in pids(log) if pid != parent.pid]
-            assert all(map(running, children))
-            parent.send_signal(end)
-            _, errors = parent.communicate(timeout=60)
-        finally:
-            parent.kill()
-    assert parent.returncode == status
+    got, errors, children = ended(tmp_path, body, logs, lambda parent: os.kill(parent, end))
+    assert got == status
     # If the parent of workers is killed, Python reports and removes leaked semaphores.
-    assert errors.strip("\n") == says.strip("\n") or (end == signal.SIGKILL and "leaked semaphore" in errors)
+    assert errors == says or (end == signal.SIGKILL and "leaked semaphore" in errors)
     assert_ended(children)
     # Queued tasks were not started.
     assert len(list(tmp_path.glob("log *"))) == len(logs)
@@ -98,16 +105,11 @@ def test_children_end_with_the_command(tmp_path, end, status, says, body):
 
 def test_ctrl_c_at_a_terminal_is_the_parent_s(tmp_path):
     """The signal also reaches the workers, busy or starting, and they print nothing."""
-    script = COMMAND.format(body=BODIES["workers"])
-    options = {"cwd": tmp_path, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    with subprocess.Popen([sys.executable, "-c", script], **options) as parent:
-        try:
-            children = pids(tmp_path / "log 0")
-            os.killpg(parent.pid, signal.SIGINT)
-            _, errors = parent.communicate(timeout=60)
-        finally:
-            parent.kill()
-    assert (parent.returncode, errors.strip()) == (130, "bitpath: interrupted")
+    logs = [tmp_path / "log 0"]
+    *said, children = ended(
+        tmp_path, "workers", logs, lambda parent: os.killpg(parent, signal.SIGINT), start_new_session=True
+    )
+    assert said == [130, "bitpath: interrupted"]
     assert_ended(children)
 
 

@@ -16,13 +16,18 @@ from bitpath.verif.formal.property import Property, Sabotage
 from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import Item
 
-JUNIT = """<testsuites><testsuite>
-<testcase classname="verif.tests.rtl.test_dot" name="test_ties[1]"/>
-<testcase classname="verif.tests.rtl.test_dot" name="test_ties[2]"><failure/></testcase>
-<testcase classname="verif.tests.rtl.test_dot" name="test_kat"><skipped/></testcase>
-</testsuite></testsuites>"""
+
+def junit(cases, began="", file="test_psum"):
+    """Return a JUnit file of tests by name, each with the element inside it."""
+    lines = (
+        f'<testcase classname="verif.tests.rtl.{file}" name="{name}">{inside}</testcase>'
+        for name, inside in cases.items()
+    )
+    stamp = f'timestamp="{began}"' if began else ""
+    return "\n".join([f"<testsuites><testsuite {stamp}>", *lines, "</testsuite></testsuites>"])
 
 
+DOT = {"test_ties[1]": "", "test_ties[2]": "<failure/>", "test_kat": "<skipped/>"}
 YEAR = 365 * 24 * 3600
 
 
@@ -48,7 +53,7 @@ def test_the_last_run_counts_and_the_worst_parameter(reports):
     time.sleep(0.01)
     leave_run("second", ["banks/n=2"])
     leave_run("third", [], sim="verilator")
-    (reports / "test.xml").write_text(JUNIT)
+    (reports / "test.xml").write_text(junit(DOT, file="test_dot"))
     latest = results.latest_results()
     assert latest.tests == {
         "tb_psum::banks": Result(results.FAILED, 2, 30),
@@ -66,33 +71,26 @@ def test_a_stale_result_does_not_count(reports):
     assert results.latest_results().tests["tb_psum::flags"] == Result(results.STALE)
     leave_run("new", [], sim="verilator")
     assert results.latest_results().tests["tb_psum::flags"] == Result(results.PASSED, 1, 4)
-    old = JUNIT.replace("<testsuite>", '<testsuite timestamp="2020-01-01T00:00:00">')
-    (reports / "test.xml").write_text(old)
+    (reports / "test.xml").write_text(junit(DOT, "2020-01-01T00:00:00", "test_dot"))
     assert results.latest_results().tests["tests/rtl/test_dot.py::test_kat"].status == results.STALE
 
 
-def junit_case(name, *, began, failed=False):
-    inside = "<failure/>" if failed else ""
-    return f"""<testsuites><testsuite timestamp="{began}"><testcase classname="verif.tests.rtl.test_psum" name="{name}">{inside}
-</testcase></testsuite></testsuites>"""
-
-
 def test_the_newest_of_two_files_counts(reports):
-    (reports / "test.xml").write_text(junit_case("test_a[1]", began="2100-01-01T00:00:00", failed=True))
-    (reports / "test-fast.xml").write_text(junit_case("test_a[1]", began="2100-01-02T00:00:00"))
+    (reports / "test.xml").write_text(junit({"test_a[1]": "<failure/>"}, "2100-01-01T00:00:00"))
+    (reports / "test-fast.xml").write_text(junit({"test_a[1]": ""}, "2100-01-02T00:00:00"))
     assert results.latest_results().tests == {"tests/rtl/test_psum.py::test_a": Result(results.PASSED)}
 
 
 def test_a_parameter_that_is_stale_or_was_left_out_counts(reports):
     test = "tests/rtl/test_psum.py::test_a"
-    (reports / "test.xml").write_text(junit_case("test_a[1]", began="2100-01-01T00:00:00"))
+    (reports / "test.xml").write_text(junit({"test_a[1]": ""}, "2100-01-01T00:00:00"))
     left_out = reports / f"test{results.LEFT_OUT}"
     left_out.write_text(f"verif/{test}[large/2]\n")
     os.utime(left_out, (time.time() + 60,) * 2)
     assert results.latest_results().tests == {test: Result(results.MISSING)}
-    (reports / "test-deep.xml").write_text(junit_case("test_a[large/2]", began="2020-01-01T00:00:00"))
+    (reports / "test-deep.xml").write_text(junit({"test_a[large/2]": ""}, "2020-01-01T00:00:00"))
     assert results.latest_results().tests == {test: Result(results.STALE, 2)}
-    (reports / "test-deep.xml").write_text(junit_case("test_a[large/2]", began="2100-01-01T00:00:00"))
+    (reports / "test-deep.xml").write_text(junit({"test_a[large/2]": ""}, "2100-01-01T00:00:00"))
     assert results.latest_results().tests == {test: Result(results.PASSED, 2)}
 
 
@@ -138,7 +136,7 @@ def test_a_stale_record_is_shown_separately(reports, bitpath, monkeypatch):
 def test_a_damaged_file_is_reported_and_not_read(reports, bitpath):
     run = leave_run("cut", [])
     os.truncate(run, 20)
-    (reports / "test.xml").write_text(JUNIT[:-20])
+    (reports / "test.xml").write_text(junit(DOT)[:-20])
     (reports / "formal.json").write_text('[{"property": "half')
     status, out, err = bitpath("report")
     assert (status, err) == (0, "")
@@ -147,22 +145,12 @@ def test_a_damaged_file_is_reported_and_not_read(reports, bitpath):
     assert {record["status"] for record in json.loads((reports / "report.json").read_text())} == {results.MISSING}
 
 
-def junit_of(items, broken=()):
-    """Return results in which all pytest tests pass except these."""
-    lines = ["<testsuites><testsuite>"]
-    for test in dict.fromkeys(test for item in items for test in item.tests if ".py::" in test):
-        file, _, name = test.partition(".py::")
-        inside = "<failure/>" if test in broken else ""
-        lines.append(f'<testcase classname="verif.{file.replace("/", ".")}" name="{name}[1]">{inside}</testcase>')
-    return "\n".join([*lines, "</testsuite></testsuites>"])
-
-
 @pytest.mark.parametrize("broken", [False, True])
 def test_an_item_without_a_passing_test_is_red(reports, bitpath, monkeypatch, broken):
     items = [Item("psum", name, "what", "why", (f"tests/rtl/test_psum.py::test_{name}",)) for name in "abc"]
     monkeypatch.setattr("bitpath.sim.commands.report.load_plans", lambda: items)
     file = reports / "test.xml"
-    file.write_text(junit_of(items, broken={items[0].tests[0]} if broken else ()))
+    file.write_text(junit({f"test_{name}[1]": "<failure/>" if broken and name == "a" else "" for name in "abc"}))
     os.utime(file, (time.time() + 60,) * 2)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")

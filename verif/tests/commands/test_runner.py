@@ -112,21 +112,26 @@ def test_a_bad_run_fails(tests, says):
         run_toy(build_toy("icarus"), tests, seed=7)
 
 
-def test_inputs_and_outputs_are_recorded(tmp_path):
-    """Each test has its own recording; the transferred sums are those of the transferred operands."""
+def recorded(tmp_path, env, **options):
+    """Return the recordings of two tests, each with its metadata."""
     first = tmp_path / "traffic.npz"
-    env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(first)}
-    result = run(build_toy("verilator"), "toy_bench", tests="stall=scattered", env=env)
+    env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(first)} | env
+    result = run(build_toy("verilator"), "toy_bench", tests="stall=scattered", env=env, **options)
     files = recordings(first)
     assert len(files) == len(result.tests) == 2
     for file in files:
         with np.load(file) as content:
-            meta = json.loads(str(content["meta"]))
-            ports = {
-                **by_cycle(meta["ports"], content["changes"]),
-                **by_cycle(meta["output_ports"], content["outputs"]),
-            }
-            looks = content["looks"].reshape(-1, 3).tolist()
+            yield json.loads(str(content["meta"])), content
+
+
+def test_inputs_and_outputs_are_recorded(tmp_path):
+    """Each test has its own recording; the transferred sums are those of the transferred operands."""
+    for meta, content in recorded(tmp_path, {}):
+        ports = {
+            **by_cycle(meta["ports"], content["changes"]),
+            **by_cycle(meta["output_ports"], content["outputs"]),
+        }
+        looks = content["looks"].reshape(-1, 3).tolist()
         assert set(ports) == {"rst", "i__payload", "i__valid", "i__ready", "o__payload", "o__valid", "o__ready"}
         handed_over = {
             end: [
@@ -147,16 +152,9 @@ def test_inputs_and_outputs_are_recorded(tmp_path):
 
 def test_a_test_ends_when_enough_of_it_is_recorded(tmp_path):
     """The test ends a number of cycles after the first payload; later comparisons do not count."""
-    first = tmp_path / "traffic.npz"
-    env = {"PYTHONPATH": str(TOY), "BITPATH_STIMULUS": str(first), "BITPATH_STIMULUS_CYCLES": "7"}
-    result = run(build_toy("verilator"), "toy_bench", tests="stall=scattered", env=env, min_compared=0)
-    files = recordings(first)
-    assert len(files) == len(result.tests) == 2
-    for file in files:
-        with np.load(file) as content:
-            meta = json.loads(str(content["meta"]))
-            valid = by_cycle(meta["output_ports"], content["outputs"])["o__valid"]
-            reset = by_cycle(meta["ports"], content["changes"])["rst"]
+    for meta, content in recorded(tmp_path, {"BITPATH_STIMULUS_CYCLES": "7"}, min_compared=0):
+        valid = by_cycle(meta["output_ports"], content["outputs"])["o__valid"]
+        reset = by_cycle(meta["ports"], content["changes"])["rst"]
         offers = [cycle for cycle in range(meta["cycles"]) if value(valid, cycle) and not value(reset, cycle)]
         assert meta["offers"] == {"o": offers[0]}
         assert meta["cycles"] == meta["offers"]["o"] + 7

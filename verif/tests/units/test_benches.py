@@ -42,13 +42,17 @@ INTEGERS = replace(NEAREST, align_fraction_bits=0)
 """The alignment keeps no bits below the largest exponent."""
 WIDE = replace(ALIGNED, align_fraction_bits=40)
 """The alignment keeps more bits than any product has."""
+NUMERICS = {
+    "exact": EXACT, "e4m3": E4M3, "aligned": ALIGNED, "flushing": FLUSHING, "nearest": NEAREST, "truncating": TRUNCATING,
+    "integers": INTEGERS, "wide": WIDE,
+}  # fmt: skip
 
 EXHAUSTIVE = 4 * 65536 + 4 * 4096 + 256
 """Pairs of formats: four of FP8, four of FP8 with FP4, and FP4 with itself."""
 
 
 def dot(numerics, stages):
-    return DotConfig(numerics=numerics, pipeline=PipelineConfig(stages=stages))
+    return DotConfig(numerics=NUMERICS[numerics], pipeline=PipelineConfig(stages=stages))
 
 
 bench = partial(run_bench, seed=SEED)
@@ -57,7 +61,7 @@ bench = partial(run_bench, seed=SEED)
 def test_dot_on_verilator():
     """Random classes at every pace, every corner, every operand pair."""
     compared = 4 * 1000 + 1500 + EXHAUSTIVE
-    bench("quad_mx_dot", dot(EXACT, 2), "verilator", cases=1000, min_tests=15, min_compared=compared)
+    bench("quad_mx_dot", dot("exact", 2), "verilator", cases=1000, min_tests=15, min_compared=compared)
 
 
 @pytest.mark.parametrize("pairs", ["x=E4M3FN/y=E5M2", pytest.param("exhaustive", marks=pytest.mark.deep)])
@@ -65,13 +69,12 @@ def test_aligned_dot_on_verilator(pairs):
     """The same with every operand pair of two formats; the deep tests cover all formats."""
     tests = f"random_classes|directed_corners|latency|{pairs}"
     compared = 4 * 1000 + 1500 + (1 << 16)
-    bench("quad_mx_dot", dot(ALIGNED, 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)
+    bench("quad_mx_dot", dot("aligned", 3), "verilator", cases=1000, tests=tests, min_tests=7, min_compared=compared)
 
 
 @pytest.mark.parametrize(
     ("numerics", "stages"),
-    [(EXACT, 0), (EXACT, 1), (EXACT, 4), (E4M3, 0), (ALIGNED, 0), (FLUSHING, 3), (NEAREST, 2)],
-    ids=["exact-0", "exact-1", "exact-4", "e4m3-0", "aligned-0", "flushing-3", "nearest-2"],
+    [("exact", 0), ("exact", 1), ("exact", 4), ("e4m3", 0), ("aligned", 0), ("flushing", 3), ("nearest", 2)],
 )
 def test_dot_on_icarus(numerics, stages):
     tests = "random_classes|latency"
@@ -81,12 +84,12 @@ def test_dot_on_icarus(numerics, stages):
 @pytest.mark.parametrize(
     ("numerics", "simulator", "compared"),
     [
-        pytest.param(E4M3, "icarus", 1700, id="e4m3"),
-        pytest.param(FLUSHING, "verilator", 3000, id="flushing"),
-        pytest.param(TRUNCATING, "verilator", 2900, id="truncating"),
-        pytest.param(NEAREST, "verilator", 2700, id="nearest"),
-        pytest.param(INTEGERS, "verilator", 2700, id="integers"),
-        pytest.param(WIDE, "verilator", 2700, id="wide", marks=pytest.mark.deep),
+        ("e4m3", "icarus", 1700),
+        ("flushing", "verilator", 3000),
+        ("truncating", "verilator", 2900),
+        ("nearest", "verilator", 2700),
+        ("integers", "verilator", 2700),
+        pytest.param("wide", "verilator", 2700, marks=pytest.mark.deep),
     ],
 )
 def test_dot_corners_of_other_numerics(numerics, simulator, compared):
@@ -99,13 +102,17 @@ def test_dot_corners_of_other_numerics(numerics, simulator, compared):
 def test_e4m3_dot_on_verilator():
     """Every operand pair of the other formats: E4M3 with itself, E4M3 with FP4 on either side, FP4 with itself."""
     compared = 4 * 1000 + 1300 + (1 << 16) + 2 * 4096 + 256
-    bench("quad_mx_dot", dot(E4M3, 2), "verilator", cases=1000, min_tests=10, min_compared=compared)
+    bench("quad_mx_dot", dot("e4m3", 2), "verilator", cases=1000, min_tests=10, min_compared=compared)
 
 
 @pytest.mark.parametrize(
     ("numerics", "stages", "simulator", "cases"),
-    [(EXACT, 2, "verilator", 1500), (EXACT, 0, "icarus", 80), (ALIGNED, 3, "icarus", 80), (EXACT, 4, "icarus", 80)],
-    ids=["verilator-exact-2", "icarus-exact-0", "icarus-aligned-3", "icarus-exact-4"],
+    [
+        ("exact", 2, "verilator", 1500),
+        ("exact", 0, "icarus", 80),
+        ("aligned", 3, "icarus", 80),
+        ("exact", 4, "icarus", 80),
+    ],
 )
 def test_pe(numerics, stages, simulator, cases):
     bench("quad_mx_pe", dot(numerics, stages), simulator, cases=cases, min_tests=6, min_compared=6 * 4 * (cases - 20))
@@ -165,9 +172,7 @@ def test_conversions_volume(unit, config):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("stages", range(5))
-@pytest.mark.parametrize(
-    "numerics", [EXACT, E4M3, ALIGNED, FLUSHING, NEAREST], ids=["exact", "e4m3", "aligned", "flushing", "nearest"]
-)
+@pytest.mark.parametrize("numerics", ["exact", "e4m3", "aligned", "flushing", "nearest"])
 def test_dot_volume(numerics, stages):
     """Random classes and corners in volume, at every pipeline depth and with both values of every option."""
     config = dot(numerics, stages)

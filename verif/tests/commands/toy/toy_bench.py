@@ -19,8 +19,9 @@ SIGNATURE = Adder(CONFIG).signature
 LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
 
 
-def feed(frame, driver, scoreboard, count, error=0):
+def feed(frame, scoreboard, count, error=0, driver=None):
     """Queue random sums and add ``error`` to the expected values."""
+    driver = driver or frame.driver("i")
     source = pauses.rng("operands")
     for _ in range(count):
         a, b = (source.getrandbits(CONFIG.width) for _ in range(2))
@@ -40,7 +41,7 @@ async def good_sums(dut, gap, stall):
         driver = frame.driver("i", pauses.scattered(gap, pauses.rng("i")))
         scoreboard = frame.check_stream("o", stalls=stalls[stall]())
         coverage = frame.coverage(cross(("small", "large"), ("even", "odd")))
-        feed(frame, driver, scoreboard, 100)
+        feed(frame, scoreboard, 100, driver=driver)
         for value, _ in scoreboard._expected:
             coverage.hit("large" if value >> CONFIG.width else "small", "odd" if value & 1 else "even")
 
@@ -53,7 +54,7 @@ async def onlookers_agree(dut):
         scoreboard = frame.scoreboard("o", frame.payload_shape("o"))
         monitor = frame.monitor("o", scoreboard.got, pauses.bursts(5, pauses.rng("o")))
         onlookers = [frame.onlook(end.name) for end in (driver, monitor)]
-        feed(frame, driver, scoreboard, 200)
+        feed(frame, scoreboard, 200, driver=driver)
         await frame.drain()
         for end, onlooker in zip((driver, monitor), onlookers, strict=True):
             assert onlooker.handshakes.events == end.handshakes.events
@@ -63,17 +64,14 @@ async def onlookers_agree(dut):
 @cocotb.test(**LIMIT)
 async def bad_mismatch(dut):
     async with bench(dut, SIGNATURE) as frame:
-        driver = frame.driver("i")
-        scoreboard = frame.check_stream("o", {"sum": E4M3FN} if CONFIG.width == 7 else None)
-        feed(frame, driver, scoreboard, 50, error=1)
+        feed(frame, frame.check_stream("o", {"sum": E4M3FN} if CONFIG.width == 7 else None), 50, error=1)
 
 
 @cocotb.test(**LIMIT)
 async def bad_undrained(dut):
     async with bench(dut, SIGNATURE) as frame:
-        driver = frame.driver("i")
         scoreboard = frame.check_stream("o")
-        feed(frame, driver, scoreboard, 5)
+        feed(frame, scoreboard, 5)
         scoreboard.expect(0)
 
 
@@ -81,8 +79,7 @@ async def bad_undrained(dut):
 async def bad_surplus(dut):
     async with bench(dut, SIGNATURE) as frame:
         driver = frame.driver("i")
-        scoreboard = frame.check_stream("o")
-        feed(frame, driver, scoreboard, 5)
+        feed(frame, frame.check_stream("o"), 5, driver=driver)
         driver.send({"a": 0, "b": 0})
         driver.send({"a": 0, "b": 0})
         await Timer(1, "us")
@@ -130,8 +127,7 @@ async def bad_unknown_ready(dut):
 @cocotb.test(**LIMIT)
 async def bad_coverage(dut):
     async with bench(dut, SIGNATURE) as frame:
-        driver = frame.driver("i")
-        feed(frame, driver, frame.check_stream("o"), 5)
+        feed(frame, frame.check_stream("o"), 5)
         frame.coverage(["never hit"])
 
 
@@ -141,8 +137,7 @@ async def bad_dead_monitor(dut):
         await Timer(20, "ns")
 
     async with bench(dut, SIGNATURE) as frame:
-        driver = frame.driver("i")
-        feed(frame, driver, frame.check_stream("o"), 50)
+        feed(frame, frame.check_stream("o"), 50)
         frame.start("a watcher", dies())
 
 
@@ -161,6 +156,5 @@ async def bad_killed(dut):
 @cocotb.test(**LIMIT)
 async def bad_deprecated(dut):
     async with bench(dut, SIGNATURE) as frame:
-        driver = frame.driver("i")
-        feed(frame, driver, frame.check_stream("o"), 5)
+        feed(frame, frame.check_stream("o"), 5)
         dut.i__valid.setimmediatevalue(0)
