@@ -6,6 +6,7 @@ result are computed here. Each machine declares the steps of its own datapath in
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import groupby
 from typing import TypeVar
 
 from bitpath.golden.formats.catalogue import FloatFormat
@@ -72,18 +73,14 @@ def error_text(error: Fraction | None) -> str:
 
 def collapsed(hidden: Sequence[bool], line: Callable[[int], str], why: Callable[[int], str]) -> list[str]:
     """Return `line(k)` for each index that is not hidden, and one line "first-last  why" for each hidden run."""
-    lines, k = [], 0
-    while k < len(hidden):
-        end = k
-        while end < len(hidden) and hidden[end]:
-            end += 1
-        if end == k:
-            lines.append(line(k))
-            k += 1
+    lines = []
+    for is_hidden, group in groupby(range(len(hidden)), key=hidden.__getitem__):
+        run = list(group)
+        if is_hidden:
+            name = str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
+            lines.append(f"{name:>5}  {why(run[0])}")
         else:
-            name = str(k) if end == k + 1 else f"{k}-{end - 1}"
-            lines.append(f"{name:>5}  {why(k)}")
-            k = end
+            lines += map(line, run)
     return lines
 
 

@@ -68,10 +68,7 @@ def fused_dot(
             check_array(name, acc, np.float32)
             shapes[name] = acc.shape
     check_broadcast(**shapes)
-    if fmt in FLOAT_MODES:
-        products = float_terms(numerics, a, b, negate_products)
-    else:
-        products = mx_terms(numerics, a, b, negate_products)
+    products = (float_terms if fmt in FLOAT_MODES else mx_terms)(numerics, a, b, negate_products)
     accumulators = _accumulators((None if zero_acc1 else acc1, negate_acc1), (acc2, negate_acc2))
     return add_aligned(numerics, products, accumulators).view(np.float32)
 

@@ -158,8 +158,7 @@ def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
     TypeError, ValueError : no SparseVector; other axes.
     """
     _check_sparse(sparse)
-    groups = in_groups(a, SPARSE_GROUP)
-    padded = np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), a.dtype)], axis=-1)
+    padded = _with_empty(in_groups(a, SPARSE_GROUP))
     positions = _POSITIONS[sparse.mask]
     shape = np.broadcast_shapes(padded.shape[:-1], positions.shape[:-1])
     padded = np.broadcast_to(padded, (*shape, SPARSE_GROUP + 1))
@@ -208,8 +207,12 @@ def _take(name: str, entities: np.ndarray, held: np.ndarray) -> SparseVector:
     bits = held.reshape(groups.shape)
     mask = (bits << np.arange(SPARSE_GROUP)).sum(axis=-1).astype(np.uint8)
     _check_masks(name, mask)
-    padded = np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), groups.dtype)], axis=-1)
-    return SparseVector(np.take_along_axis(padded, _POSITIONS[mask], axis=-1), mask)
+    return SparseVector(np.take_along_axis(_with_empty(groups), _POSITIONS[mask], axis=-1), mask)
+
+
+def _with_empty(groups: np.ndarray) -> np.ndarray:
+    """Append to each group a zero, which empty slots hold."""
+    return np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), groups.dtype)], axis=-1)
 
 
 def _check_masks(name: str, mask: np.ndarray) -> None:

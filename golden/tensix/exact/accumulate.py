@@ -81,11 +81,8 @@ def accumulate(
         addends = [shift_round(value, dropped, tie) for value, (_, _, tie) in zip(addends, terms, strict=True)]
     total = sum(addends)
     quirk = dst32 and numerics.minus_one_quirk and total == -1
-    result = (
-        encode_dst(numerics, Fraction(-1), exponent + 4, style, dst32)
-        if quirk
-        else encode_dst(numerics, Fraction(total, 1 << fraction_bits), exponent, style, dst32)
-    )
+    value, weight = (Fraction(-1), exponent + 4) if quirk else (Fraction(total, 1 << fraction_bits), exponent)
+    result = encode_dst(numerics, value, weight, style, dst32)
     return Accumulation(exponent, tuple(addends), fraction_bits, total, quirk, result)
 
 

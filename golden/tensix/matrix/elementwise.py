@@ -7,22 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import member
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate_integers
 from bitpath.golden.tensix.matrix.accumulate import accumulate as add_to_dst
 from bitpath.golden.tensix.matrix.mvmul import PRODUCT_FRACTION_BITS
-from bitpath.golden.tensix.operands.arguments import (
-    check_dst32,
-    check_phase,
-    check_source,
-    check_words,
-    leading_shape,
-    numerics_with,
-    source_format,
-)
+from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
 from bitpath.golden.tensix.operands.sources import (
     ANY_ZERO,
     ZERO_EXPONENT,
@@ -35,6 +26,7 @@ from bitpath.golden.tensix.operands.sources import (
     read_sources,
 )
 
+ROWS = BLOCK_ROWS, BLOCK_ROWS
 SIGN = np.uint32(1 << 18)
 """Sign bit of a logical source word."""
 LARGEST_SHIFT = 12
@@ -69,7 +61,7 @@ def elwmul(
     TypeError, ValueError : as `mvmul`.
     """
     numerics = numerics_with(quirk, numerics)
-    style, formats = _check(dst, src_b, src_a, style, dst32, srca_format, srcb_format)
+    style, formats, _ = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
     if style is Style.INT8:
         a, b = (read_integers(numerics, each) for each in (src_a, src_b))
@@ -108,7 +100,7 @@ def elwadd(
     TypeError, ValueError : as `mvmul`.
     """
     numerics = numerics_with(quirk, numerics)
-    style, formats = _check(dst, src_b, src_a, style, dst32, srca_format, srcb_format)
+    style, formats, _ = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
     old = dst if accumulate else np.zeros_like(dst)
     if style is Style.INT8:
         return accumulate_integers(old, read_integers(numerics, src_a) + read_integers(numerics, src_b))
@@ -134,23 +126,3 @@ def elwsub(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, **options: Any
     """
     check_words("src_b", src_b, BLOCK_ROWS, 19)
     return elwadd(dst, src_b ^ SIGN, src_a, **options)
-
-
-def _check(
-    dst: np.ndarray,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    style: str | Style,
-    dst32: bool,
-    srca_format: Format | int | str | None,
-    srcb_format: Format | int | str | None,
-) -> tuple[Style, tuple[Format, Format]]:
-    """Check the shared arguments; return the style and the formats of SrcA and SrcB."""
-    style = member("style", style, Style)
-    formats = source_format("srca_format", srca_format, style), source_format("srcb_format", srcb_format, style)
-    check_dst32(style, dst32)
-    check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)
-    check_source("src_b", src_b, BLOCK_ROWS, formats[1])
-    check_source("src_a", src_a, BLOCK_ROWS, formats[0])
-    leading_shape(dst=dst, src_b=src_b, src_a=src_a)
-    return style, formats

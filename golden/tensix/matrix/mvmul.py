@@ -10,20 +10,11 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.arrays import backend
-from bitpath.golden.arrays.arguments import member
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers, dst_fields
-from bitpath.golden.tensix.operands.arguments import (
-    check_dst32,
-    check_phase,
-    check_source,
-    check_words,
-    leading_shape,
-    numerics_with,
-    source_format,
-)
+from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
 from bitpath.golden.tensix.operands.sources import (
     ANY_ZERO,
     exponent_mask,
@@ -155,14 +146,9 @@ def _blocks(
     numerics: TensixNumerics,
 ) -> np.ndarray:
     """Check the arguments and compute in batches."""
-    style = member("style", style, Style)
-    formats = source_format("srca_format", srca_format, style), source_format("srcb_format", srcb_format, style)
-    check_dst32(style, dst32)
+    sizes = rows, COLUMNS
+    style, formats, leading = check_operands(dst, src_b, src_a, sizes, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
-    check_words("dst", dst, rows, 32 if dst32 else 16)
-    check_source("src_b", src_b, rows, formats[1])
-    check_source("src_a", src_a, COLUMNS, formats[0])
-    leading = leading_shape(dst=dst, src_b=src_b, src_a=src_a)
     work = 0 if style is Style.INT8 else prod(leading) * rows * COLUMNS * COLUMNS
     if work and (loops := backend.loops(LOOPS, work, numerics)):
         new = loops.mvmul(

@@ -54,11 +54,8 @@ class SourceFields(NamedTuple):
 
 def supports(numerics: TensixNumerics) -> bool:
     """Return True if the kernel implements these numerics: the ties of the presets, any values of the other fields."""
-    return (numerics.product_tie, numerics.sum_tie, numerics.dst_tie, numerics.final_tie) == (
-        Rounding.RNA,
-        Rounding.RNU,
-        Rounding.RNA,
-        Rounding.RNA,
+    return numerics.sum_tie is Rounding.RNU and (
+        numerics.product_tie is numerics.dst_tie is numerics.final_tie is Rounding.RNA
     )
 
 

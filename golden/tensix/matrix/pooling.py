@@ -5,15 +5,8 @@ Ref: tt-isa-documentation, GMPOOL. Values are compared as sign and magnitude. No
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import member
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Style
-from bitpath.golden.tensix.operands.arguments import (
-    check_dst32,
-    check_source,
-    check_words,
-    leading_shape,
-    source_format,
-)
+from bitpath.golden.tensix.operands.arguments import check_operands
 
 FRACTION_BITS = 10
 LOWEST = (1 << 19) - 1
@@ -62,17 +55,11 @@ def gmpool(
     ------
     TypeError, ValueError : as `mvmul`; FP16 with `dst32` and without `argmax`; `argmax` without `dst32`.
     """
-    style = member("style", style, Style)
-    fmt = source_format("srca_format", None, style)
-    check_dst32(style, dst32)
+    style, _, leading = check_operands(dst, src_b, src_a, (BLOCK_ROWS, COLUMNS), style, dst32)
     if argmax and not dst32:
         raise ValueError("dst32 must be True with argmax, whose index is in the lower half, not False")
     if style is Style.FP16 and dst32 and not argmax:
         raise ValueError("dst32 must be False with style FP16, whose 32-bit exponent is undocumented, not True")
-    check_words("dst", dst, BLOCK_ROWS, 32 if dst32 else 16)
-    check_source("src_b", src_b, BLOCK_ROWS, fmt)
-    check_source("src_a", src_a, COLUMNS, fmt)
-    leading = leading_shape(dst=dst, src_b=src_b, src_a=src_a)
 
     words = src_a.astype(np.int64)
     scale = (src_b[..., 0, :, np.newaxis].astype(np.int64) >> FRACTION_BITS) & 0xFF

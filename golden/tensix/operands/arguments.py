@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_shape, integer, numerics_of, one_of
+from bitpath.golden.arrays.arguments import (
+    check_array,
+    check_broadcast,
+    check_shape,
+    integer,
+    member,
+    numerics_of,
+    one_of,
+)
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
     EXPONENT5_FORMATS,
@@ -78,6 +86,26 @@ def check_source(name: str, words: np.ndarray, rows: int, fmt: Format) -> None:
         raise ValueError(f"{name} must hold exponents of 5 bits with {fmt.name}, not exponents above 31")
 
 
-def leading_shape(**arrays: np.ndarray) -> tuple[int, ...]:
-    """Return the leading axes, those before the last two, that arrays broadcast to."""
-    return check_broadcast(**{name: array.shape[:-2] for name, array in arrays.items()})
+def check_operands(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    rows: tuple[int, int],
+    style: str | Style,
+    dst32: bool,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+) -> tuple[Style, tuple[Format, Format], tuple[int, ...]]:
+    """Check an instruction's operands; return the style, the formats of SrcA and SrcB, and the common leading axes.
+
+    Parameters
+    ----------
+    rows : rows of Dst and SrcB, and of SrcA.
+    """
+    style = member("style", style, Style)
+    formats = source_format("srca_format", srca_format, style), source_format("srcb_format", srcb_format, style)
+    check_dst32(style, dst32)
+    check_words("dst", dst, rows[0], 32 if dst32 else 16)
+    check_source("src_b", src_b, rows[0], formats[1])
+    check_source("src_a", src_a, rows[1], formats[0])
+    return style, formats, check_broadcast(dst=dst.shape[:-2], src_b=src_b.shape[:-2], src_a=src_a.shape[:-2])

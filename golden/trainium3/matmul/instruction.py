@@ -42,9 +42,8 @@ def check_operands(
         check_array(name, data, *MX_DTYPES)
         check_array(f"{name}_scale", scale, np.uint8)
         if data.ndim != 3 or data.shape[2] != X4:
-            raise ValueError(
-                f"{name} must have shape [P, {'M' if name == 'stationary' else 'N'}, {X4}], not {data.shape}"
-            )
+            free = "M" if name == "stationary" else "N"
+            raise ValueError(f"{name} must have shape [P, {free}, {X4}], not {data.shape}")
         check_partitions(name, data.shape[0])
         expected = (data.shape[0] // SCALE_PARTITIONS, data.shape[1])
         if scale.shape != expected:

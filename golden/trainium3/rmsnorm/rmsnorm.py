@@ -86,7 +86,8 @@ def normalise_tile(
     cuts = [slice(start, start + COLUMN_TILE) for start in range(0, tile.shape[1], COLUMN_TILE)]
     for batch in range(0, len(cuts), _GAMMA_BATCH):
         columns = cuts[batch : batch + _GAMMA_BATCH]
-        banks = [_broadcast(gamma[:, each], len(tile)) for each in columns]
+        # Gamma is copied to all rows as a matmul by ones (step 5), which gives float32 in PSUM.
+        banks = [nc_matmul(np.ones((1, len(tile)), COMPUTE), gamma[:, each]) for each in columns]
         for each, bank in zip(columns, banks, strict=True):
             scaled[:, each] = scalar_tensor_tensor(tile[:, each], "multiply", inverse, "multiply", bank, dtype=COMPUTE)
     return scaled
@@ -103,11 +104,6 @@ def _inverse_rms(tile: np.ndarray, eps: float, placement: EpsPlacement, order: S
         return activation(total, "rsqrt", scale=per_element, bias=eps_tile)
     root = activation(total, "sqrt", scale=per_element)
     return reciprocal(tensor_scalar(root, "add", eps_tile))
-
-
-def _broadcast(gamma: np.ndarray, rows: int) -> np.ndarray:
-    """Copy gamma [1, n] to all rows as a matmul by ones (step 5); float32 [rows, n], in one PSUM bank."""
-    return nc_matmul(np.ones((1, rows), COMPUTE), gamma)
 
 
 def eps_in_compute(eps: float) -> np.ndarray:
