@@ -7,6 +7,7 @@ import sys
 import time
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -24,15 +25,9 @@ from bitpath.golden.trainium3.matmul import array_loop
 
 @pytest.fixture
 def choose(monkeypatch):
-    """Set the backend, or leave it to the door."""
-
-    def choose(name):
-        if name is None:
-            monkeypatch.delenv(backend.CHOICE, raising=False)
-        else:
-            monkeypatch.setenv(backend.CHOICE, name)
-
-    return choose
+    """Set the backend; the environment names none until the first call."""
+    monkeypatch.delenv(backend.CHOICE, raising=False)
+    return partial(monkeypatch.setenv, backend.CHOICE)
 
 
 def test_numba_is_installed_here():
@@ -49,14 +44,14 @@ def test_the_environment_forces_a_backend_for_any_size(choose, name):
 
 @pytest.mark.parametrize("name", [None, ""])
 def test_small_work_does_not_load_numba(choose, name):
-    choose(name)
+    if name is not None:
+        choose(name)
     assert not backend.compiled(backend.WORTH_LOADING - 1)
     assert backend.compiled(backend.WORTH_LOADING)
 
 
 def test_without_numba_everything_is_numpys(choose, monkeypatch):
     monkeypatch.setattr(backend, "_has_numba", lambda: False)
-    choose(None)
     assert backend.backend() == "numpy"
     assert not backend.compiled(1 << 40)
     choose("numba")
@@ -95,7 +90,7 @@ a = np.eye(128, dtype=np.float32); assert np.array_equal(trainium3.matmul(a, a),
 """
 
 
-@pytest.mark.parametrize(("name", "code"), [("", WITHOUT_LOADING), ("numba", WITHOUT_LOADING), (None, WITHOUT_NUMBA)])
+@pytest.mark.parametrize(("name", "code"), [("", WITHOUT_LOADING), ("numba", WITHOUT_LOADING), ("", WITHOUT_NUMBA)])
 def test_golden_loads_numba_late_or_never(choose, name, code):
     choose(name)
     assert subprocess.run([sys.executable, "-c", f"import sys{code}"], check=False).returncode == 0

@@ -44,8 +44,7 @@ def matmul_cases(archive):
 
 
 def elements(case, arrays, side):
-    dtype = DTYPES[FORMATS[case[side]]]
-    return arrays[f"{side}_bits"].view(dtype)
+    return arrays[f"{side}_bits"].view(DTYPES[FORMATS[case[side]]])
 
 
 def test_packing(kat):

@@ -42,9 +42,7 @@ def element_codes(rng, fmt, shape, kind):
     """Codes of a format, all kinds; or finite ones of exponents near 1."""
     if kind == "any":
         draw = rng.random(shape)
-        corners = np.array(
-            [0, 1, fmt.fraction_mask, fmt.fraction_mask + 1, fmt.max_code, fmt.max_code + 1, fmt.nan_code]
-        )
+        corners = [0, 1, fmt.fraction_mask, fmt.fraction_mask + 1, fmt.max_code, fmt.max_code + 1, fmt.nan_code]
         special = rng.choice(corners, shape) | rng.choice([0, fmt.sign_mask], shape)
         return np.where(draw < 0.3, special, rng.integers(0, 1 << fmt.width, shape))
     exponent = np.clip(rng.integers(-4, 5, shape) + fmt.bias, 0, fmt.exponent_mask - 1)
@@ -84,12 +82,8 @@ def test_tiers_agree(pair, kind):
         assert got.tolist() == chained(numerics, x, pair[0], y, pair[1]).tolist()
 
 
-codes32 = st.one_of(
-    st.sampled_from(
-        [0, 1 << 31, 1, 0x007FFFFF, 0x00800000, 0x3F800000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000]
-    ),
-    st.integers(0, (1 << 32) - 1),
-)
+SPECIALS = (0, 1 << 31, 1, 0x007FFFFF, 0x00800000, 0x3F800000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000)
+codes32 = st.one_of(st.sampled_from(SPECIALS), st.integers(0, (1 << 32) - 1))
 
 
 @settings(max_examples=120, deadline=None)

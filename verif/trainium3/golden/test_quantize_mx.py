@@ -127,14 +127,6 @@ def test_nan_and_infinity(source, dtype, nan):
         assert first_block(data)[:2] == [top, {E4: 0x76, E5: 0x77}[dtype]]
 
 
-def sixteen_bit_tiles(shuffle):
-    """All 65,536 patterns as [128, 512]: neighbours in value share blocks, or shuffled."""
-    codes = np.arange(1 << 16, dtype=np.uint16)
-    if shuffle:
-        codes = np.random.default_rng(3).permutation(codes)
-    return codes.reshape(16, 128, 8, 4).transpose(0, 2, 1, 3).reshape(128, 512)
-
-
 PATTERNS = [
     pytest.param(source, element, rule, shuffle, id=f"{source.name}-{element.name}-{rule.value}-{order}")
     for source in (BF16, FP16)
@@ -147,9 +139,12 @@ PATTERNS = [
 @pytest.mark.parametrize("whole", [pytest.param(True, marks=pytest.mark.deep), False], ids=["whole", "part"])
 @pytest.mark.parametrize(("source", "element", "rule", "shuffle"), PATTERNS)
 def test_all_patterns_against_the_scalar_tier(both, source, element, rule, shuffle, whole):
-    codes = sixteen_bit_tiles(shuffle)
+    """All 65,536 patterns as [128, 512]: neighbours in value share blocks, or shuffled."""
+    codes = np.arange(1 << 16, dtype=np.uint16)
     if shuffle:  # without infinities and NaNs, which would set nearly every block's scale
+        codes = np.random.default_rng(3).permutation(codes)
         codes = np.where(codes & 0x7FFF > source.max_code, codes & 0x80FF, codes)
+    codes = codes.reshape(16, 128, 8, 4).transpose(0, 2, 1, 3).reshape(128, 512)
     assert np.unique(codes).size > 60_000
     # The scalar tier takes 4 s for all: once per pair of formats, a quarter for the other cases.
     rows = 128 if whole or not (shuffle or rule is ScaleRule.NKI05) else 32
