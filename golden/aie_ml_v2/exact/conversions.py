@@ -9,7 +9,7 @@ from fractions import Fraction
 from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS, RoundingCode
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.scalar.codec import Kind, Overflow, decode
+from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 
 INT32_MAX = (1 << 31) - 1
@@ -26,13 +26,9 @@ def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: boo
             return sign | fmt.nan_code
         payload = (code & FP32.fraction_mask) >> FP32.fraction_bits - fmt.fraction_bits
         return sign | fmt.infinity_code | (payload or 1)
-    if x.kind is Kind.INFINITY:
-        if saturate:
-            return sign | fmt.max_code
-        if fmt.infinity_code is not None:
-            return sign | fmt.infinity_code
-        return fmt.nan_code | sign
     overflow = Overflow.SATURATE if saturate else Overflow.SPECIAL
+    if x.kind is Kind.INFINITY:
+        return sign | overflow_code(fmt, overflow)
     rounded = round_to_format(x.value * Fraction(2) ** shift, fmt, rounding.mode, overflow=overflow, zero_sign=x.sign)
     # The NaN of an overflow keeps the sign.
     return rounded | sign if rounded == fmt.nan_code else rounded

@@ -16,7 +16,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer
 from bitpath.golden.scalar.terms import Term as ExactTerm
-from bitpath.golden.scalar.terms import product, special_sum
+from bitpath.golden.scalar.terms import product, special_sum, term
 
 MX9_HALF = MX_BLOCK // 2
 QUARTERS = 4
@@ -141,12 +141,12 @@ def trace_mx_lane(
 def _product(numerics: AieNumerics, x: tuple[int, FloatFormat], y: tuple[int, FloatFormat], negate: bool) -> Term:
     (a, a_format), (b, b_format) = x, y
     u, v = decode(a_format, a), decode(b_format, b)
-    term = product(u, v, Unpacked(Kind.FINITE, int(negate), 1, 0))
+    exact = product(u, v, Unpacked(Kind.FINITE, int(negate), 1, 0))
     # The exponents of leading places, those of the smallest normal numbers for subnormals, rebased to 127.
     leading = u.exponent + a_format.fraction_bits + v.exponent + b_format.fraction_bits
-    counts = term.kind is Kind.FINITE and (term.value or numerics.float_zero_term)
+    counts = exact.kind is Kind.FINITE and (exact.value or numerics.float_zero_term)
     exponent = leading + 2 * FP32.bias + 1 if counts else None
-    return Term(term.kind, term.sign, term.value, exponent)
+    return Term(exact.kind, exact.sign, exact.value, exponent)
 
 
 def _mx_product(numerics: AieNumerics, a: Block, b: Block, element: int) -> Fraction:
@@ -172,12 +172,9 @@ def _accumulators(*accumulators: tuple[int | None, bool]) -> list[Term]:
         if code is None:
             continue
         x = decode(FP32, code)
-        sign = x.sign ^ negate
-        if x.kind is not Kind.FINITE:
-            terms.append(Term(x.kind, sign, Fraction(0), None))
-            continue
-        exponent = None if x.is_zero else x.exponent + FP32.fraction_bits + 2 * FP32.bias + 1
-        terms.append(Term(Kind.FINITE, sign, (-1) ** negate * x.value, exponent))
+        value = (-1) ** negate * term(x).value
+        exponent = x.exponent + FP32.fraction_bits + 2 * FP32.bias + 1 if value else None
+        terms.append(Term(x.kind, x.sign ^ negate, value, exponent))
     return terms
 
 
@@ -186,22 +183,22 @@ def _sum(lane: LaneTrace) -> LaneTrace:
     special = special_sum(lane.terms)
     if special is not None:
         return replace(lane, result=special)
-    exponents = [term.exponent for term in lane.terms if term.exponent is not None]
+    exponents = [each.exponent for each in lane.terms if each.exponent is not None]
     if not exponents:
         return replace(lane, total=0, exact=Fraction(0), result=0)
     unit = _grid_unit(lane.numerics, max(exponents))
     count = len(lane.product_terms)
     terms = []
-    for i, term in enumerate(lane.terms):
+    for i, each in enumerate(lane.terms):
         code = lane.numerics.align_rounding if i < count else lane.numerics.accumulator_align_rounding
-        terms.append(replace(term, aligned=round_to_integer(term.value / unit, code.mode)))
-    total = sum(term.aligned for term in terms)
+        terms.append(replace(each, aligned=round_to_integer(each.value / unit, code.mode)))
+    total = sum(each.aligned for each in terms)
     return replace(
         lane,
         terms=tuple(terms),
         exponent=max(exponents),
         total=total,
-        exact=sum((term.value for term in terms), Fraction(0)),
+        exact=sum((each.value for each in terms), Fraction(0)),
         result=_normalise(lane.numerics, total * unit),
     )
 
