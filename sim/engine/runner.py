@@ -115,7 +115,7 @@ def run(
         "seed": seed,
         "test_filter": tests,
         "waves": built.waves,
-        "plusargs": _wave_arguments(built, folder),
+        "plusargs": [f"+dumpfile_path={folder / built.top}.fst"] if built.waves and built.simulator == "icarus" else [],
     }
     job = {"action": "test", "simulator": built.simulator, "arguments": arguments}
     (folder / "job.json").write_text(json.dumps(job, indent=2))
@@ -128,7 +128,9 @@ def run(
         "GUI": "0",
     }
     log = folder / "run.log"
-    own = _clean(tools.environment(variables | ONE_THREAD | dict(env or {})))
+    own = tools.environment(variables | ONE_THREAD | dict(env or {}))
+    # Variables of the shell would configure cocotb and pytest.
+    own = {name: value for name, value in own.items() if not name.startswith(("COCOTB_", "PYTEST_"))}
     if first_failure:
         own |= {"COCOTB_MAX_FAILURES": "1", IMPATIENT: "1"}
     start = time.monotonic()
@@ -168,17 +170,6 @@ def _new_folder(built: Built) -> Path:
     base.mkdir(parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     return Path(tempfile.mkdtemp(prefix=f"{stamp}-{built.simulator}-", dir=base))
-
-
-def _clean(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables that would configure cocotb and pytest from outside."""
-    return {name: value for name, value in env.items() if not name.startswith(("COCOTB_", "PYTEST_"))}
-
-
-def _wave_arguments(built: Built, folder: Path) -> list[str]:
-    if not built.waves or built.simulator != "icarus":
-        return []
-    return [f"+dumpfile_path={folder / f'{built.top}.fst'}"]
 
 
 def _replay_line(built: Built, folder: Path, seed: int, tests: str | None) -> str:

@@ -18,17 +18,16 @@ model of the engine, and compares all results.
 
 import time
 from dataclasses import replace
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 from rich.console import Console
 
 from bitpath.golden.arrays.backend import Progress
-from bitpath.rtl.common.config import to_dict
 from bitpath.sim.engine.machines import ENGINES
 from bitpath.sim.engine.runner import build
-from bitpath.sim.flows.accuracy import accuracy
-from bitpath.sim.flows.outcome import Outcome, differences, play
+from bitpath.sim.flows.outcome import Outcome, compared, play
 
 
 def resized(engine: Any, part: str, **sizes: int | None) -> Any:
@@ -108,23 +107,10 @@ class MatmulRun:
             golden = self.golden()
         left = play(console, built, self.bench, self.format_name, self.program)
         golden, rtl = (result[: self.a.shape[0], : self.b.shape[1]] for result in (golden, self.matrix(left["output"])))
-        cycles = int(left["cycles"])
-        macs = self.a.shape[0] * self.a.shape[1] * self.b.shape[1]
-        record = {
-            "machine": self.machine,
-            "flow": self.flow,
-            "format": self.format_name,
-            "config": to_dict(self.engine) | self.settings() | {"shape": [*self.a.shape, self.b.shape[1]]},
-            "digest": built.digest,
-            "sim": self.simulator,
-            "outputs_compared": rtl.size,
-            "mismatches": differences(rtl, golden),
-            "macs": macs,
-            "cycles": cycles,
-            "mac_per_cycle": round(macs / cycles, 1),
-            "peak_mac_per_cycle": float(self.peak),
-            "wall_seconds": round(time.monotonic() - start, 2),
-            "build_seconds": round(built.seconds, 2),
-            **accuracy(rtl, self.reference()),
-        }
-        return Outcome(rtl, golden, record)
+        shape, cycles = (*self.a.shape, self.b.shape[1]), int(left["cycles"])
+        figures = {"macs": prod(shape), "cycles": cycles, "mac_per_cycle": round(prod(shape) / cycles, 1)}
+        return compared(self, built, rtl, golden, start, shape, **figures, peak_mac_per_cycle=float(self.peak))
+
+    def values(self, rtl: np.ndarray) -> np.ndarray:
+        """The numbers of the result, whose error counts."""
+        return rtl

@@ -1,6 +1,8 @@
 """The outcome of a run through golden and RTL, and the player that all flows share."""
 
 import tempfile
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from bitpath.rtl.common.config import to_dict
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import Built, run
+from bitpath.sim.flows.accuracy import accuracy
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.verif.kit.exchange import write_input
 
@@ -75,3 +79,24 @@ def codes(array: np.ndarray) -> np.ndarray:
 def differences(rtl: np.ndarray, golden: np.ndarray) -> int:
     """How many elements differ in their bits."""
     return int((codes(rtl) != codes(golden)).sum())
+
+
+def compared(
+    run: Any, built: Built, rtl: np.ndarray, golden: np.ndarray, start: float, shape: Sequence[int], **figures: Any
+) -> Outcome:
+    """Return the outcome of a flow's run that began at ``start``; ``figures`` are its own fields of the record."""
+    record = {
+        "machine": run.machine,
+        "flow": run.flow,
+        "format": run.format_name,
+        "config": to_dict(run.engine) | run.settings() | {"shape": list(shape)},
+        "digest": built.digest,
+        "sim": run.simulator,
+        "outputs_compared": rtl.size,
+        "mismatches": differences(rtl, golden),
+        **figures,
+        "wall_seconds": round(time.monotonic() - start, 2),
+        "build_seconds": round(built.seconds, 2),
+        **accuracy(run.values(rtl), run.reference()),
+    }
+    return Outcome(rtl, golden, record)

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -9,12 +10,11 @@ from rich.console import Console
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
-from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.sim.engine.runner import build
-from bitpath.sim.flows.accuracy import accuracy, rmsnorm_reference
+from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.operands import extents, normalised_layer
-from bitpath.sim.flows.outcome import Outcome, differences, play
+from bitpath.sim.flows.outcome import Outcome, compared, play
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows
 
 FORMATS = ("row", "static")
@@ -54,7 +54,7 @@ class Run:
     unknown type, or rows that the unit cannot hold.
     """
 
-    machine = "trainium3"
+    machine, flow = "trainium3", "rmsnorm_quant"
     bench = "bitpath.verif.trainium3.rmsnorm_quant.tb_rmsnorm_quant_run"
 
     def __init__(
@@ -92,24 +92,15 @@ class Run:
 
         left = play(console, built, self.bench, self.format_name, rows)
         rtl = np.ascontiguousarray(left["output"])
-        cycles = int(left["cycles"])
-        record = {
-            "machine": self.machine,
-            "flow": "rmsnorm_quant",
-            "format": self.format_name,
-            "config": to_dict(self.engine) | {"shape": list(self.hidden.shape)},
-            "digest": built.digest,
-            "sim": self.simulator,
-            "outputs_compared": rtl.size,
-            "mismatches": differences(rtl, golden),
-            "elements": self.hidden.size,
-            "cycles": cycles,
-            "elements_per_cycle": round(self.hidden.size / cycles, 2),
-            "wall_seconds": round(time.monotonic() - start, 2),
-            "build_seconds": round(built.seconds, 2),
-            **accuracy(self.values(rtl), rmsnorm_reference(self.hidden, self.gamma)),
-        }
-        return Outcome(rtl, golden, record)
+        size, cycles = self.hidden.size, int(left["cycles"])
+        figures = {"elements": size, "cycles": cycles, "elements_per_cycle": round(size / cycles, 2)}
+        return compared(self, built, rtl, golden, start, self.hidden.shape, **figures)
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+    def reference(self) -> np.ndarray:
+        return rmsnorm_reference(self.hidden, self.gamma)
 
     def values(self, packed: np.ndarray) -> np.ndarray:
         """The dequantised numbers of packed rows, float64 [M, H]."""

@@ -75,7 +75,10 @@ def _until_values(lines: Iterator[str]) -> Iterator[str]:
 def write_save_file(unit: str, wave: Path) -> Path:
     """Write the save file and its filters beside the wave."""
     folder = wave.parent
-    filters = {fmt.name: _write_filter(fmt, folder) for fmt in CATALOGUE.values()}
+    filters = {
+        fmt.name: (write_filter_file if fmt.width <= FILE_BITS else write_filter_process)(fmt, folder)
+        for fmt in CATALOGUE.values()
+    }
     top = wave.parent.parent.name.replace("-", "_")
     groups: dict[str, list[tuple[str, int, str]]] = {group.title: [] for group in groups_of(unit)}
     for name, width in signals(wave):
@@ -92,7 +95,9 @@ def write_save_file(unit: str, wave: Path) -> Path:
         save.dumpfile(str(wave))
         save.savefile(str(save_path))
         save.size(1600, 900)
-        moment = _first_mismatch(folder)
+        # The time of the run's first mismatch in ps; 0 if all values agreed.
+        mismatch = folder / FIRST_MISMATCH
+        moment = int(mismatch.read_text()) if mismatch.exists() else 0
         save.timestart(max(0, moment - LEAD_PS))
         save.zoom_markers(ZOOM, marker=moment if moment else -1)
         for title, members in groups.items():
@@ -102,16 +107,6 @@ def write_save_file(unit: str, wave: Path) -> Path:
                 for name, width, bare in sorted(members, key=lambda member: member[2]):
                     _trace(save, name, bare, format_of(bare, width), filters)
     return save_path
-
-
-def _first_mismatch(folder: Path) -> int:
-    """Return the time of the run's first mismatch in ps; 0 if all values agreed."""
-    file = folder / FIRST_MISMATCH
-    return int(file.read_text()) if file.exists() else 0
-
-
-def _write_filter(fmt: FloatFormat, folder: Path) -> Path:
-    return (write_filter_file if fmt.width <= FILE_BITS else write_filter_process)(fmt, folder)
 
 
 def _below_top(name: str, top: str) -> str | None:

@@ -44,10 +44,6 @@ class Waiver:
     match: re.Pattern[str]
     reason: str
 
-    def covers(self, unit: str, kind: str) -> bool:
-        """Return True if the waiver applies to this unit's points of this kind."""
-        return kind == self.kind and (not self.units or unit in self.units)
-
 
 def load_all() -> tuple[Waiver, ...]:
     """Read the waivers of all rooms."""
@@ -105,7 +101,7 @@ def waived(waivers: Iterable[Waiver], unit: str, kind: str, points: Sequence[tup
     """
     found: set[int] = set()
     for waiver in waivers:
-        if not waiver.covers(unit, kind):
+        if kind != waiver.kind or (waiver.units and unit not in waiver.units):
             continue
         places = [place for place, (names, _) in enumerate(points) if any(map(waiver.match.fullmatch, names))]
         if waiver.units and not places:

@@ -119,8 +119,9 @@ class Ledger:
                 self.entries[each["mutant"]] = each
             else:
                 self.steps[each["mutant"]] |= each["step"]
-        late = [number for number, each in self.entries.items() if again and _undecided(each)]
-        for number in late:
+        for number, each in list(self.entries.items()):
+            if not again or not (each["verdict"] == BROKEN or TIMED_OUT in each["how"]):
+                continue
             del self.entries[number]
             if TIMED_OUT in str(self.steps[number].get("replay")):
                 del self.steps[number]["replay"]
@@ -155,10 +156,6 @@ class Ledger:
         if self._now() != self.key:
             raise SimulationError("sources or settings changed while mutants were judged; run it again")
         journal.append(journal_file(), entry)
-
-
-def _undecided(entry: dict[str, Any]) -> bool:
-    return entry["verdict"] == BROKEN or TIMED_OUT in entry["how"]
 
 
 def judged(

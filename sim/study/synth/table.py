@@ -25,6 +25,7 @@ def show_synth(
     numbers = (Column(name, justify="right") for name in COLUMNS[2:])
     table = Table(*COLUMNS[:2], *numbers, title=found[0][1]["flow"])
     for design, record in found:
+        last = before.get((record["digest"], record["flow"]))
         yardstick = areas.get(design.yardstick.digest) if design.yardstick else None
         table.add_row(
             design.name,
@@ -35,14 +36,8 @@ def show_synth(
             f"{record['flip_flops']:,}",
             f"{record['ge_area'] / design.macs:,.0f}" if design.macs else "-",
             f"{record['ge_area'] / yardstick:.2f}" if yardstick else "-",
-            _change(record, before.get((record["digest"], record["flow"]))),
+            f"{100 * (record['ge_area'] / last['ge_area'] - 1):+.1f} %" if last else "new",
         )
     console.print(table)
     for design, _ in found:
         console.print(f"{design.digest}: {json.dumps(design.full_config)}", soft_wrap=True, highlight=False)
-
-
-def _change(record: dict[str, Any], last: dict[str, Any] | None) -> str:
-    if last is None:
-        return "new"
-    return f"{100 * (record['ge_area'] / last['ge_area'] - 1):+.1f} %"

@@ -180,7 +180,7 @@ def test_a_gate_of_another_function_is_found(share, tmp_path):
 
 def another_d(modules):
     """Two flip-flops of one module take each other's input."""
-    one, other = first_two(
+    one, other, *_ = (
         cell["connections"]
         for each in modules.values()
         for cell in each["cells"].values()
@@ -207,10 +207,6 @@ def crossed(modules):
         if said["direction"] == "output" and len(cell["connections"].get(port, ())) > 1
     )
     ports[0], ports[-1] = ports[-1], ports[0]
-
-
-def first_two(each):
-    return next(each), next(each)
 
 
 @pytest.mark.deep
