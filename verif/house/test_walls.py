@@ -12,6 +12,12 @@ TOPS = ("golden", "rtl", "verif", "sim")
 SOURCES = sorted(file for top in TOPS for file in (ROOT / top).rglob("*.py"))
 
 
+MODULES = {
+    "bitpath." + ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in SOURCES
+}
+
+
 @cache
 def tree(path):
     """Return the syntax tree of a file, cached for all tests."""
@@ -80,9 +86,7 @@ def test_only_loops_may_use_numba():
 
 def test_compiled_loops_are_imported_where_they_are_handed_over():
     """``import bitpath.golden`` does not compile: no module imports loops at module level."""
-    loops = {
-        f"bitpath.{str(path.relative_to(ROOT).with_suffix('')).replace('/', '.')}" for path in SOURCES if is_loop(path)
-    }
+    loops = {name for name, path in MODULES.items() if is_loop(path)}
     assert loops
     early = [
         f"{path.relative_to(ROOT)}: {name}"
@@ -151,10 +155,6 @@ def test_no_second_copy_of_a_module(path):
     assert not [name for name in imports(path) if within(name, *TOPS)]
 
 
-MODULES = {
-    "bitpath." + str(path.relative_to(ROOT).with_suffix("")).replace("/", ".").removesuffix(".__init__"): path
-    for path in SOURCES
-}
 FACES = ("bitpath.golden", "bitpath.rtl", "bitpath.verif", "bitpath.sim")
 
 

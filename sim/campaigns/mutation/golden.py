@@ -49,6 +49,7 @@ REAL_SECONDS = 3600
 LEAST_SECONDS, TIMES_SECONDS = 300, 5
 """Time limit against endless loops: a test file fails if it takes more than 300 s and 5 times as long as with the real model.
 Faults in declarations also wait for kernels to be compiled."""
+RUNNER = "bitpath.sim.campaigns.mutation.golden_tests"
 PASSED, FAILED, UNREADABLE = 0, 1, 2
 """pytest's statuses: all passed; some failed; a test file could not even be imported."""
 
@@ -262,18 +263,8 @@ def _judge(
         if _DECLARED.match(module):
             # Compiled loops contain numbers of the declarations, so mutant and original must not share a kernel cache.
             env["NUMBA_CACHE_DIR"] = str(kernels)
-        command = [
-            sys.executable,
-            "-P",
-            "-B",
-            "-m",
-            "bitpath.sim.campaigns.mutation.golden_tests",
-            module,
-            str(mutated),
-            str(test),
-        ]
-        if lines is not None:
-            command += ["--lines", str(lines)]
+        command = [sys.executable, "-P", "-B", "-m", RUNNER, module, str(mutated), str(test)]
+        command += [] if lines is None else ["--lines", str(lines)]
         try:
             status = process.run_logged(command, env=env, log=log, timeout=limit, folder=TESTS.parent)
         except TimeoutError as error:

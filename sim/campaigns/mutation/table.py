@@ -12,19 +12,8 @@ from bitpath.sim.campaigns.mutation.verdicts import BROKEN, EQUIVALENT, KILLED, 
 NEEDED_PERCENT = 95.0
 """Percentage of an RTL file's mutants, those proved equivalent excluded, that must be killed. Equivalence is not proved for
 golden's ten mutants a file, so only the rule that every survivor needs a reason applies to them."""
-COLUMNS = (
-    "unit",
-    "target",
-    "mutants",
-    "possible",
-    "killed",
-    "equivalent",
-    "survived",
-    "broken",
-    "score %",
-    "confirmed",
-    "seconds",
-)
+VERDICTS = (KILLED, EQUIVALENT, SURVIVED, BROKEN)
+COLUMNS = ("unit", "target", "mutants", "possible", *VERDICTS, "score %", "confirmed", "seconds")
 
 
 def record_of(judged: Judged) -> dict[str, Any]:
@@ -44,7 +33,7 @@ def record_of(judged: Judged) -> dict[str, Any]:
     return {
         "unit": judged.unit,
         "mutants": len(judged.mutants),
-        **{verdict: len(judged.those(verdict)) for verdict in (KILLED, EQUIVALENT, SURVIVED, BROKEN)},
+        **{verdict: len(judged.those(verdict)) for verdict in VERDICTS},
         "target": judged.target,
         "config": judged.config,
         "digest": judged.digest,

@@ -1,6 +1,7 @@
 """Only constant nets are proved constant."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,13 +42,6 @@ def test_constant_outputs_of_an_aiger_file():
         constant_outputs(b"aag 1 1 0 0 0\n")
 
 
-class Design:
-    """A netlist of one module with a bit."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-
 def test_a_graph_that_a_time_out_cut_proves_nothing(tmp_path, monkeypatch):
     """The file ends within the number of the only output: 13 is cut to 1."""
     net = Net("top", 5)
@@ -64,7 +58,10 @@ def test_a_graph_that_a_time_out_cut_proves_nothing(tmp_path, monkeypatch):
             raise YosysTimeoutError("late")
 
     monkeypatch.setattr(prove, "require_run", run)
-    assert prove._answers(Design(design), "top", frozenset(), {net: [("i", 0)]}) == ({net: frozenset()}, False)
+    assert prove._answers(SimpleNamespace(folder=design), "top", frozenset(), {net: [("i", 0)]}) == (
+        {net: frozenset()},
+        False,
+    )
 
 
 COUNTERS = """

@@ -167,24 +167,9 @@ def test_results_of_other_commands_are_shown_with_the_plans(reports, bitpath, mo
     )
     found = {
         "mutation": {"unit": "psum", "mutants": 200, "killed": 184, "equivalent": 16, "survived": 0},
-        "formal": Proof(
-            proved, {"status": "proved", "seconds": 1.0}, {"status": "refuted", "seconds": 1.0}, ""
-        ).record(),
-        "coverage": {
-            "unit": "psum",
-            "functional_percent": 100.0,
-            "line_percent": 99.5,
-            "toggle_percent": 98.25,
-            "waived": 2,
-        },
-        "deep": {
-            "machine": "trainium3",
-            "unit": "psum",
-            "vectors": 1000000,
-            "mismatches": 0,
-            "seconds": 2.0,
-            "seed": 1,
-        },
+        "formal": Proof(proved, *({"status": status, "seconds": 1.0} for status in ("proved", "refuted")), "").record(),
+        "coverage": {"unit": "psum", "functional_percent": 100.0, "line_percent": 99.5, "toggle_percent": 98.25},
+        "deep": {"unit": "psum", "vectors": 1000000, "mismatches": 0},
     }
     for name, record in found.items():
         write_records(reports / f"{name}.json", [record])
