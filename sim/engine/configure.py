@@ -36,14 +36,13 @@ def chosen(unit: str, *, config: Path | None = None, **settings: str | int | Non
 def configure(unit: str, *, preset: str | None = None, **sizes: int | None) -> Any:
     """Return the unit's default configuration with some fields set, at any depth.
 
+    Raises ValueError for an unknown unit or preset, a preset of another machine, a field that the unit lacks, or an
+    illegal size.
+
     Parameters
     ----------
     preset : name of the numerics.
     sizes : for example rows, cols, lanes and stages; None keeps the default.
-
-    Raises
-    ------
-    ValueError : unknown unit or preset, a preset of another machine, a field that the unit lacks, or an illegal size.
     """
     config_type = find_unit(unit).config_type
     value = to_dict(config_type())

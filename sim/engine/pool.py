@@ -39,16 +39,13 @@ class Workers(ProcessPoolExecutor):
 def workers(count: int, what: str) -> Iterator[Workers]:
     """Provide worker processes for the duration of a block.
 
-    If the block fails or is interrupted, or this process is killed, they exit at once with all their children.
+    If the block fails or is interrupted, or this process is killed, they exit at once with all their children. Raises
+    SimulationError if one died.
 
     Parameters
     ----------
     count : number of processes.
     what : name of their task in error messages.
-
-    Raises
-    ------
-    SimulationError : a process died.
     """
     alive, held = get_context("spawn").Pipe(duplex=False)
     with alive, held:

@@ -41,10 +41,7 @@ def run_yosys(folder: Path, name: str, script: str, timeout: float) -> int:
 def require_run(what: str, folder: Path, name: str, script: str, timeout: float) -> None:
     """Run a script that must succeed; error messages begin with ``what``.
 
-    Raises
-    ------
-    YosysTimeoutError : it took longer than ``timeout`` seconds.
-    SimulationError : Yosys failed.
+    Raises YosysTimeoutError after ``timeout`` seconds, and SimulationError if Yosys failed.
     """
     log = folder / f"{name}.log"
     try:

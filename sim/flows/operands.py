@@ -45,11 +45,8 @@ def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
 def load(option: str, path: Path) -> np.ndarray:
     """A user's matrix as float32, which holds every float16.
 
-    Raises
-    ------
-    OSError : no such file, or not readable.
-    ValueError : not a .npy file, or not a matrix.
-    TypeError : a dtype that would be rounded.
+    Raises OSError for a file that cannot be read, ValueError for one that is not .npy or no matrix, and TypeError for a
+    dtype that would be rounded.
     """
     try:
         with path.open("rb") as file:

@@ -37,6 +37,8 @@ class Outcome:
 def play(console: Console, built: Built, bench: str, title: str, content: Any) -> dict[str, np.ndarray]:
     """Run a bench that plays a program, or other content, on a built unit.
 
+    Raises SimulationError if the simulation failed, or the unit did nothing.
+
     Parameters
     ----------
     bench : module name of the bench.
@@ -46,10 +48,6 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
     Returns
     -------
     Arrays that the bench wrote. ``cycles`` is the unit's busy counter if it has one, else the cycles until its last result.
-
-    Raises
-    ------
-    SimulationError : the simulation failed, or the unit did nothing.
     """
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="play-") as folder:

@@ -88,14 +88,12 @@ def unit(numerics: TensixNumerics, style: str, dst32: bool, srca_format: str | N
 def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: int | None) -> str:
     """Explain one datum of Dst in one phase, or in the phases of a fidelity in turn.
 
+    Raises ValueError for text that is not a word or number, and for a number outside the format.
+
     Parameters
     ----------
     src_a, src_b : up to 16 hexadecimal words (0x1fc00) or numbers (1.3125), separated by commas.
     dst : one word or number.
-
-    Raises
-    ------
-    ValueError : text that is not a word or number, or a number outside the format.
     """
     a = _sources("--src-a", src_a, each.srca_format)
     b = _sources("--src-b", src_b, each.srcb_format)

@@ -20,14 +20,12 @@ from bitpath.sim.flows.trainium3_matmul import formats_of
 def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales: str, partial: str) -> str:
     """Explain one step of a PE.
 
+    Raises ValueError for an unknown format, another number of codes, or codes that are wider than their format.
+
     Parameters
     ----------
     elements : option, format name and codes of the stationary and of the moving side.
     scales, partial : hexadecimal codes: stationary and moving scale, FP32 partial sum.
-
-    Raises
-    ------
-    ValueError : an unknown format, another number of codes, or codes that are wider than their format.
     """
     formats = {fmt.name: fmt for fmt in numerics.element_formats}
     sides = []

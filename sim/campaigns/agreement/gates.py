@@ -16,14 +16,12 @@ def play(
 ) -> Iterator[list[int]]:
     """Return the outputs of each step, before the rising edge that takes its inputs.
 
+    Raises SimulationError if there is a combinational loop.
+
     Parameters
     ----------
     inputs, outputs : names of the netlist's ports.
     steps : values of the inputs, from power-on.
-
-    Raises
-    ------
-    SimulationError : there is a combinational loop.
     """
     nets = np.zeros(netlist.nets, np.uint8)
     nets[TRUE] = 1

@@ -28,10 +28,8 @@ def answers_file() -> Path:
 def agreement(unit: str, config: Any, *, engines: Sequence[str], steps: int, seed: int) -> Agreement:
     """Return the result of :func:`bitpath.sim.campaigns.agreement.agree.agree`, from now or from an earlier run.
 
-    Raises
-    ------
-    MissingToolError, SimulationError : as `agree`. A unit that did not agree is not recorded, nor is one whose sources
-        changed during the run, since its bench would read the new ones.
+    Raises as `agree`. A unit that did not agree is not recorded, nor is one whose sources changed during the run, since
+    its bench would read the new ones.
     """
     asked = {"unit": unit, "digest": digest(unit, config), "engines": list(engines), "steps": steps, "seed": seed}
     tool_versions = {

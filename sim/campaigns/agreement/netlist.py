@@ -42,10 +42,7 @@ write_json {NETLIST}
 def netlist(unit: str, config: Any) -> Path:
     """Return the unit's netlist in Yosys' JSON, with the top module :data:`TOP`, from the cache if it is there.
 
-    Raises
-    ------
-    MissingToolError : Yosys is not installed.
-    SimulationError : Yosys refused the Verilog, or took too long.
+    Raises MissingToolError without Yosys, and SimulationError if Yosys refused the Verilog or took too long.
     """
     require_extra("synth")
     text, shared = verilog_text(find_unit(unit).build(config), TOP)

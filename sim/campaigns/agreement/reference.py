@@ -19,19 +19,15 @@ def play(
 ) -> tuple[dict[str, int], list[list[Answer]]]:
     """Return a unit's output widths by name, and the outputs of each step, sampled before the rising edge that takes its inputs.
 
-    Steps in reset and invalid payloads are masked out: a Verilog simulator may have X there, and Amaranth's simulator resets
-    memory read ports, which its Verilog does not. An output ``name`` with a ``name_valid`` port has one part for each bit of
-    ``name_valid``.
+    Steps in reset and invalid payloads are masked out: a Verilog simulator may have X there, and Amaranth's simulator
+    resets memory read ports, which its Verilog does not. An output ``name`` with a ``name_valid`` port has one part for
+    each bit of ``name_valid``. Raises ValueError if an output's parts are not of the same width.
 
     Parameters
     ----------
     unit : not yet elaborated.
     inputs : names of ports, "rst" where the unit has a clock.
     steps : their values, from power-on.
-
-    Raises
-    ------
-    ValueError : an output's parts are not of the same width.
     """
     m = Module()
     m.submodules.unit = unit

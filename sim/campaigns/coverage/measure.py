@@ -75,10 +75,8 @@ def percent(hit: int, total: int) -> float:
 def measure(unit: str, measured: Covered, waivers: Sequence[Waiver]) -> Coverage:
     """Run a unit's bench, or take the run from the cache, and count.
 
-    Raises
-    ------
-    SimulationError : the bench or Yosys failed, nothing was counted, or a bit that toggled was proved constant.
-    ValueError : a waiver matches nothing, or a point that was reached.
+    Raises SimulationError if the bench or Yosys failed, nothing was counted, or a bit that toggled was proved constant;
+    ValueError if a waiver matches nothing, or a point that was reached.
     """
     built = build(unit, measured.config, "verilator", coverage=True)
     counts, bins, seconds = _counts(built, measured)

@@ -31,10 +31,7 @@ STATUS = {(0, "PASS"): "proved", (2, "FAIL"): "refuted", (4, "UNKNOWN"): "undeci
 def induct(folder: Path, depth: int, limit: float) -> dict[str, Any]:
     """Return the answer for the design in the folder: its status, and the inputs of a counterexample.
 
-    Raises
-    ------
-    TimeoutError : no answer within the limit, in seconds.
-    SimulationError : SymbiYosys failed.
+    Raises TimeoutError without an answer within the limit, in seconds, and SimulationError if SymbiYosys failed.
     """
     (folder / f"{JOB}.sby").write_text(SETTINGS.format(depth=depth))
     # z3 is found on the path, beside this Python.

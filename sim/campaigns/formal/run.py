@@ -113,9 +113,7 @@ def select(properties: Sequence[Property], units: Sequence[str]) -> list[Propert
 
     A unit goes by its full name, ``common.align``, or by the part behind the dot.
 
-    Raises
-    ------
-    ValueError : a unit has no properties.
+    Raises ValueError if a unit has no properties.
     """
     for unit in units:
         if not any(unit in _names(each) for each in properties):

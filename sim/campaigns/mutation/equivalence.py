@@ -97,15 +97,13 @@ class Prover:
     def prove(self, number: int, module: str, *, patient: bool = True) -> Proof:
         """Try to prove a mutant equal to the design; any number of calls at the same time.
 
+        Raises SimulationError if Yosys or ABC ended with something else than an answer.
+
         Parameters
         ----------
         number : number of the mutant.
         module : module that contains it.
         patient : True for SECONDS an attempt, False for USUAL_SECONDS.
-
-        Raises
-        ------
-        SimulationError : Yosys or ABC ended with something else than an answer.
         """
         seconds, late = SECONDS if patient else USUAL_SECONDS, False
         for how, (cut, steps) in PROOFS.items():

@@ -54,10 +54,8 @@ def judge(target: str, host: Host, count: int, seed: int, progress: Progress, *,
     """Judge a number of mutants of a file, or all. Verdicts of earlier runs come from the journal; with ``again``, mutants
     that ran out of time are judged once more.
 
-    Raises
-    ------
-    MissingToolError : a tool is not installed.
-    SimulationError : the bench fails without a mutant, something else than a bench's test failed, or a source changed.
+    Raises MissingToolError without a tool, and SimulationError if the bench fails without a mutant, something else than
+    a bench's test failed, or a source changed.
     """
     start = time.monotonic()
     built = build_mutants(host, target, count, seed)

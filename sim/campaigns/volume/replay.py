@@ -14,10 +14,7 @@ BENCH = "bitpath.verif.kit.tb_one_vector"
 def replay(task: VolumeTask, seed: int, block: int, batch: int, vector: int, simulator: str) -> SimResult:
     """Make a vector again and play it through the unit's ports, one cycle after another.
 
-    Raises
-    ------
-    ValueError : there is no such vector.
-    SimulationError : unit and golden differ.
+    Raises ValueError if there is no such vector, and SimulationError if unit and golden differ.
     """
     if task.blocks is not None and block >= task.blocks:
         raise ValueError(f"block is {block}, allowed are 0 to {task.blocks - 1} of {task.name}")

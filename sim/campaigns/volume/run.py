@@ -64,16 +64,14 @@ def run_task(
 ) -> dict[str, Any]:
     """Compare the blocks of a task that are not on disk yet, and return the record of all blocks.
 
+    Raises SimulationError if a player failed, a process died, or sources changed; finished blocks are kept.
+
     Parameters
     ----------
     vectors : number of vectors, for tasks with random ones.
     blocks : largest number of blocks.
     workers : number of processes.
     progress : called with the blocks done and their total.
-
-    Raises
-    ------
-    SimulationError : a player failed, a process died, or sources changed. Finished blocks are kept.
     """
     key, file = digest(task, seed), journal_file(task)
     count = task.block_count(vectors)

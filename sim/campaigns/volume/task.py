@@ -48,10 +48,8 @@ def compare(
 ) -> Found:
     """Play batches, run golden meanwhile, and compare every word; ``seconds`` is the time that making them took.
 
-    Raises
-    ------
-    SimulationError : the player failed, or gave another number of answers.
-    ValueError : golden's answers and the unit's differ in their number of words.
+    Raises SimulationError if the player failed, or gave another number of answers; ValueError if golden's answers and
+    the unit's differ in their number of words.
     """
     start, before = time.process_time(), children_seconds()
     scratch = scratch_folder()

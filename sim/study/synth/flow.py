@@ -107,10 +107,8 @@ class Flow:
     def synthesize(self, verilog: str, top: str, modes: tuple[str, ...] = tuple(SCRIPTS)) -> Synthesized:
         """Return area and delay of a module after some of the scripts, from the cache if known.
 
-        Raises
-        ------
-        MissingToolError : Yosys is not installed.
-        SimulationError : Yosys rejected the Verilog or the library, or the library lacks a NAND2 or a flip-flop.
+        Raises MissingToolError without Yosys, and SimulationError if Yosys rejected the Verilog or the library, or the
+        library lacks a NAND2 or a flip-flop.
         """
         require_extra("synth")
         gate = self._found(_GATE, _GATE_TOP, ("area",))["area"]

@@ -21,10 +21,7 @@ MEASURED = ("ge_area", "ge_fast", "ns_fast", "flip_flops")
 def synth_records(designs: Sequence[Design], flow: Flow) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the index of a design in the list and its record, as each becomes known.
 
-    Raises
-    ------
-    MissingToolError : Yosys is not installed.
-    SimulationError : some designs failed (raised at the end).
+    Raises MissingToolError without Yosys, and SimulationError at the end if some designs failed.
     """
     require_extra("synth")
     failures = []
