@@ -61,7 +61,10 @@ def command(
     if scaling:
         groups = [("scaling", _scaling(console, largest or LARGEST))]
     elif large:
-        groups = [("whole matmuls", _large(console, machine, size or LARGE))]
+        from bitpath.sim.study.bench.large import measured
+
+        machines = MACHINES if machine is None else (machine,)
+        groups = [("whole matmuls", (record for each in machines for record in measured(console, each, size or LARGE)))]
     else:
         turns = 1 if quick else rounds or ROUNDS
         groups = [
@@ -88,13 +91,6 @@ def _golden(console: Any, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
     with counted_progress(console, "timing") as progress:
         times = measure.best_times(items, turns, progress)
     yield from measure.records(items, times)
-
-
-def _large(console: Any, machine: str | None, size: int) -> Iterator[dict[str, Any]]:
-    from bitpath.sim.study.bench.large import measured
-
-    for each in MACHINES if machine is None else (machine,):
-        yield from measured(console, each, size)
 
 
 def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[dict[str, Any]]:

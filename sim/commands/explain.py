@@ -1,14 +1,13 @@
 """``bitpath explain``: how a machine computes a result bit by bit, from golden's intermediate values."""
 
 from collections.abc import Callable, Mapping
-from functools import reduce
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import click
 
-PATH = click.Path(path_type=Path, dir_okay=False)
+from bitpath.sim.engine.unit_options import FILE, with_options
+
 OUTPUT = click.option(
     "--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b."
 )
@@ -25,12 +24,11 @@ def _machine(name: str, preset: str) -> tuple[ModuleType, Any]:
 
 def _matrices(preset: str) -> Callable[[Callable], Callable]:
     """Return a decorator that adds the options of matrices and of the preset."""
-    options = (
-        click.option("--a", type=PATH, help="Your own left matrix [M, K] as .npy; with --b."),
-        click.option("--b", type=PATH, help="Your own right matrix [K, N]."),
+    return with_options(
+        click.option("--a", type=FILE, help="Your own left matrix [M, K] as .npy; with --b."),
+        click.option("--b", type=FILE, help="Your own right matrix [K, N]."),
         click.option("--preset", default=preset, show_default=True, help="Numerics by name."),
     )
-    return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
 
 
 def _print(

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.unit_options import FILE
 
 
 @click.command()
@@ -20,7 +21,7 @@ from bitpath.sim.engine.machines import MACHINES
     metavar="MxKxN",
     help="The first M rows, K of the contraction, N columns of the layer; random numbers have the same shape.",
 )
-@click.option("--liberty", type=click.Path(path_type=Path, dir_okay=False), help="Cells other than the generic ones.")
+@click.option("--liberty", type=FILE, help="Cells other than the generic ones.")
 @click.option(
     "--scheduler", metavar="ADDRESS", help="A Dask scheduler, as tcp://host:8786; a local cluster when not given."
 )

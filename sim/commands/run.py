@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from bitpath.sim.engine.machines import MACHINES
+from bitpath.sim.engine.unit_options import FILE
 
 FLOWS = ("matmul", "rmsnorm_quant", "layer")
-
-PATH = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
@@ -38,9 +37,9 @@ PATH = click.Path(path_type=Path, dir_okay=False)
     metavar="MxKxN",
     help="The first M rows, K of the contraction, N columns; MxK with --flow rmsnorm_quant.",
 )
-@click.option("--a", type=PATH, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b.")
-@click.option("--b", type=PATH, help="Your own right matrix [K, N].")
-@click.option("-o", "--output", type=PATH, help="Write the results as .npz: result and golden, float32 or bytes.")
+@click.option("--a", type=FILE, help="Your own left matrix [M, K], float32 or float16 as .npy; with --b.")
+@click.option("--b", type=FILE, help="Your own right matrix [K, N].")
+@click.option("-o", "--output", type=FILE, help="Write the results as .npz: result and golden, float32 or bytes.")
 @click.option("--rows", type=int, help="Rows of PEs or dot products.")
 @click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")

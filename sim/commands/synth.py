@@ -5,16 +5,12 @@ from typing import Any
 
 import click
 
-from bitpath.sim.engine.unit_options import unit_options
+from bitpath.sim.engine.unit_options import FILE, unit_options
 
 
 @click.command()
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
-@click.option(
-    "--liberty",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Liberty file of the cells; the project's generic cells when not given.",
-)
+@click.option("--liberty", type=FILE, help="Liberty file of the cells; the project's generic cells when not given.")
 @unit_options
 def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> None:
     """Synthesise each UNIT in its default configuration, or one with settings; by default the units that the README quotes. Prints

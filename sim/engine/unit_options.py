@@ -1,14 +1,22 @@
-"""Command options for the configuration of a unit, shared by several commands."""
+"""Command options that several commands share, and a decorator that adds several at once."""
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
+FILE = click.Path(path_type=Path, dir_okay=False)
 SIMULATOR = click.option("--sim", "simulator", default="icarus", show_default=True, help="icarus or verilator.")
 
-_SIZES = (
+
+def with_options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that adds options to a command."""
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+
+
+unit_options = with_options(
     click.option("--rows", type=int, help="Rows of PEs or dot products."),
     click.option("--cols", type=int, help="Columns of PEs or dot products."),
     click.option("--lanes", type=int, help="Lanes of AIE-ML v2's units, of RMSNorm-Quant and of the FP32 functions."),
@@ -17,14 +25,8 @@ _SIZES = (
     click.option("--stages", type=int, help="Pipeline stages of the datapath; 0 is combinational."),
     click.option(
         "--config",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         help="JSON file with the whole configuration, such as config.json of a run; excludes the other settings.",
     ),
 )
-
-
-def unit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of :func:`bitpath.sim.engine.configure.chosen` to a command."""
-    for option in reversed(_SIZES):
-        command = option(command)
-    return command
+"""The options of :func:`bitpath.sim.engine.configure.chosen`."""

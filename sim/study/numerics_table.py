@@ -12,8 +12,10 @@ from bitpath.golden.formats.sources import Choice, Kind, Source
 
 
 def numerics_table(rows: Sequence[Preset] | Sequence[Choice]) -> str:
-    """Return the Markdown table of presets or of choices."""
-    return choices_table(rows) if isinstance(rows[0], Choice) else presets_table(rows)
+    """Return the Markdown table of presets, or of choices that have no switch."""
+    if not isinstance(rows[0], Choice):
+        return presets_table(rows)
+    return _table(("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in rows])
 
 
 def presets_table(presets: Sequence[Preset]) -> str:
@@ -27,13 +29,6 @@ def presets_table(presets: Sequence[Preset]) -> str:
                 continue
             rows.append((preset.name, field.name, _shown(value), *_standing(source)))
     return _table(("preset", "field", "value", "standing", "source"), rows)
-
-
-def choices_table(choices: Sequence[Choice]) -> str:
-    """Return a row for each choice that has no switch."""
-    return _table(
-        ("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in choices]
-    )
 
 
 def standings(groups: Iterable[Sequence[Preset] | Sequence[Choice]]) -> dict[str, int]:

@@ -152,13 +152,7 @@ def _hold(unit: str, config: Any, simulator: str, replay: Path, values: int) -> 
     """Raise unless a simulation gives just the replay's values."""
     built = build(unit, config, simulator)
     try:
-        run(
-            built,
-            REPLAY_BENCH,
-            min_compared=values,
-            env={REPLAY: str(replay)},
-            timeout=REPLAY_SECONDS,
-        )
+        run(built, REPLAY_BENCH, min_compared=values, env={REPLAY: str(replay)}, timeout=REPLAY_SECONDS)
     except SimulationError as error:
         raise SimulationError(f"{unit}: {simulator} does not give the bits of Amaranth's simulator: {error}") from None
 

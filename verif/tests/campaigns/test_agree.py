@@ -178,22 +178,20 @@ def test_a_gate_of_another_function_is_found(share, tmp_path):
         hold("fidelity_multiplier", (NETLIST,), least=1, recorded_on="icarus", gates_of=changed)
 
 
+def cells(modules, kind=None):
+    """Return the cells of all modules, or those of a kind."""
+    return [cell for each in modules.values() for cell in each["cells"].values() if kind in (None, cell["type"])]
+
+
 def another_d(modules):
     """Two flip-flops of one module take each other's input."""
-    one, other, *_ = (
-        cell["connections"]
-        for each in modules.values()
-        for cell in each["cells"].values()
-        if cell["type"] == library.FLIP_FLOP
-    )
+    one, other, *_ = (cell["connections"] for cell in cells(modules, library.FLIP_FLOP))
     one["D"], other["D"] = other["D"], one["D"]
 
 
 def always_written(modules):
     """A memory is written in every cycle."""
-    memory = next(cell for each in modules.values() for cell in each["cells"].values() if cell["type"] == flat.MEMORY)[
-        "connections"
-    ]
+    memory = cells(modules, flat.MEMORY)[0]["connections"]
     memory["WR_EN"] = ["1"] * len(memory["WR_EN"])
 
 
@@ -201,8 +199,7 @@ def crossed(modules):
     """The lowest and the highest bit of an inner module's output go where the other one should."""
     ports = next(
         cell["connections"][port]
-        for each in modules.values()
-        for cell in each["cells"].values()
+        for cell in cells(modules)
         for port, said in modules.get(cell["type"], {"ports": {}})["ports"].items()
         if said["direction"] == "output" and len(cell["connections"].get(port, ())) > 1
     )
