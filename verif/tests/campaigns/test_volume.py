@@ -54,14 +54,13 @@ def test_results_are_of_every_class():
     results = results_by("volume-trainium3", lambda kind: kind.partition(",")[0])
     magnitudes = {name: codes & ~np.uint32(FP32.sign_mask) for name, codes in results.items()}
     subnormal = (magnitudes["tiny"] > 0) & (magnitudes["tiny"] <= FP32.fraction_mask)
-    negative_zero = results["zeros"] == FP32.sign_mask
     for name, hit in {
         "NaN": magnitudes["any"] == FP32.nan_code,
         "infinity": magnitudes["huge"] == FP32.infinity_code,
         "largest": magnitudes["huge"] >> FP32.fraction_bits == FP32.exponent_mask - 1,
         "subnormal": subnormal,
         "cancelled": magnitudes["cancelling"] == 0,
-        "-0": negative_zero,
+        "-0": results["zeros"] == FP32.sign_mask,
     }.items():
         assert hit.mean() > 0.02, name
 

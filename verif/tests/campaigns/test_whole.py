@@ -143,49 +143,37 @@ def proofs_of(folder, faults):
     return {mutant.mode + mutant.port: proof for mutant, proof in zip(mutants, found, strict=True)}
 
 
-def with_memory():
-    """A design that writes a bit into a memory, and one beside it that is always 0."""
+EQUAL, REFUSED = Proof(True, "cut registers"), Proof(False, "no proof")
+
+
+def test_what_goes_into_a_memory_is_compared(tmp_path):
+    """A gate that always gives 0 is equivalent; faults in the data and address of a write are not."""
     m = Module()
     m.submodules.cells = cells = Memory(shape=1, depth=4, init=[])
     write, read = cells.write_port(), cells.read_port(domain="comb")
     bit, other = Signal(), Signal()
     m.d.comb += [write.en.eq(1), write.data.eq(bit ^ ((bit | other) & ~(bit | other)))]
-    return rtlil.convert(m, name="toy", ports=[bit, other, write.addr, read.addr, read.data], emit_src=False)
-
-
-def test_what_goes_into_a_memory_is_compared(tmp_path):
-    """A gate that always gives 0 is equivalent; faults in the data and address of a write are not."""
-    (tmp_path / PREPARED).write_text(with_memory())
+    ports = [bit, other, write.addr, read.addr, read.data]
+    (tmp_path / PREPARED).write_text(rtlil.convert(m, name="toy", ports=ports, emit_src=False))
     faults = {
-        ("const0", "$and", "Y"),
-        ("inv", "$xor", "Y"),
-        ("const0", "$memwr_v2", "ADDR"),
-        ("inv", "$memwr_v2", "DATA"),
+        ("const0", "$and", "Y"): EQUAL,
+        ("inv", "$xor", "Y"): REFUSED,
+        ("const0", "$memwr_v2", "ADDR"): REFUSED,
+        ("inv", "$memwr_v2", "DATA"): REFUSED,
     }
-    assert proofs_of(tmp_path, faults) == {
-        "const0Y": Proof(True, "cut registers"),
-        "invY": Proof(False, "no proof"),
-        "const0ADDR": Proof(False, "no proof"),
-        "invDATA": Proof(False, "no proof"),
-    }
+    assert proofs_of(tmp_path, faults) == {mode + port: proof for (mode, _, port), proof in faults.items()}
 
 
-def with_an_unread_bit():
-    """Return a design with a gate whose output is 0 whenever it matters, and with a register bit that is never read."""
+def test_design_and_mutant_have_one_state_where_registers_are_cut(tmp_path):
+    """A gate's output is 0 whenever it matters. Register bits that are read are cut; a bit that is never read does not matter."""
     m = Module()
     state, i, o = Signal(2), Signal(2), Signal()
     m.d.sync += state.eq(i)
     m.d.comb += o.eq(~state[0] & (i[0] ^ (state[0] & i[1])))
-    return rtlil.convert(m, name="toy", ports=[i, o], emit_src=False)
-
-
-def test_design_and_mutant_have_one_state_where_registers_are_cut(tmp_path):
-    """Register bits that are read are cut; unread bits do not matter."""
-    (tmp_path / "toy.il").write_text(with_an_unread_bit())
+    (tmp_path / "toy.il").write_text(rtlil.convert(m, name="toy", ports=[i, o], emit_src=False))
     require_run("toy", tmp_path, "prepare", f"read_rtlil toy.il\nproc\nwrite_rtlil {PREPARED}\n", 60)
     faults = {("const0", "$xor", "B"), ("inv", "$xor", "A")}
-    equal = {"const0B": Proof(True, "cut registers"), "invA": Proof(False, "no proof")}
-    assert proofs_of(tmp_path, faults) == equal
+    assert proofs_of(tmp_path, faults) == {"const0B": EQUAL, "invA": REFUSED}
 
 
 def test_a_proof_that_takes_too_long_is_tried_in_another_way(tmp_path, monkeypatch):

@@ -184,14 +184,16 @@ def value(changes, cycle):
     return [bits for at, bits in changes if at <= cycle][-1]
 
 
-def test_too_few_tests_fail():
-    with pytest.raises(SimulationError, match=f"{GOOD} tests ran, at least {GOOD + 1} must"):
-        run_toy(build_toy("icarus"), "good", min_tests=GOOD + 1)
-
-
-def test_too_few_comparisons_fail():
-    with pytest.raises(SimulationError, match="100 values were compared, at least 101 must be"):
-        run_toy(build_toy("icarus"), "gap=0.0/stall=never", min_compared=101)
+@pytest.mark.parametrize(
+    ("tests", "least", "says"),
+    [
+        ("good", {"min_tests": GOOD + 1}, f"{GOOD} tests ran, at least {GOOD + 1} must"),
+        ("gap=0.0/stall=never", {"min_compared": 101}, "100 values were compared, at least 101 must be"),
+    ],
+)
+def test_too_little_fails(tests, least, says):
+    with pytest.raises(SimulationError, match=says):
+        run_toy(build_toy("icarus"), tests, **least)
 
 
 def test_a_mismatch_shows_inputs_numbers_and_distance():
