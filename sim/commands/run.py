@@ -43,17 +43,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
 @click.option("--rows", type=int, help="Rows of PEs or dot products.")
 @click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
-def command(
-    machine: str | None,
-    flow: str,
-    format_name: str | None,
-    simulator: str,
-    slice_: str | None,
-    a: Path | None,
-    b: Path | None,
-    output: Path | None,
-    **sizes: int | None,
-) -> None:
+def command(output: Path | None, **given: Any) -> None:
     """Run a transformer layer's matmul, or your own with --a and --b, through golden and RTL and compare the bits.
 
     Prints a table, writes build/reports/run.json, and fails when a bit differs.
@@ -65,7 +55,7 @@ def command(
     if output is not None:
         results.check_writable(output)
     # Prepare all runs before any simulation, so that wrong arguments fail at once.
-    runs = _runs(flow, machine, format_name, simulator, slice_, (a, b), sizes)
+    runs = _runs(**given)
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
@@ -85,26 +75,28 @@ def command(
 
 
 def _runs(
+    *,
     flow: str,
     machine: str | None,
     format_name: str | None,
     simulator: str,
     slice_: str | None,
-    files: tuple[Path | None, Path | None],
-    sizes: dict[str, int | None],
+    a: Path | None,
+    b: Path | None,
+    **sizes: int | None,
 ) -> list[Any]:
     """Return the flow in each format: a matmul on each machine, another flow on the machine that has it."""
     from bitpath.sim.flows import operands
 
     if flow == "matmul":
-        pair = operands.pair(*files)
+        pair = operands.pair(a, b)
         flows = _flows(machine, format_name)
     else:
-        flows = _other_flow(flow, machine, files)
+        flows = _other_flow(flow, machine, (a, b))
     given = _sizes(flows, sizes)
     runs = []
     for name, module in flows.items():
-        wanted = slice_ or (module.SLICES.get(simulator) if files[0] is None else None)
+        wanted = slice_ or (module.SLICES.get(simulator) if a is None else None)
         tensors = operands.cut(*pair, wanted) if flow == "matmul" else module.operands(wanted)
         engine = module.engine_for(simulator, **given[name])
         formats = module.FORMATS if format_name is None else (format_name,)

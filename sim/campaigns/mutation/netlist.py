@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -123,12 +123,8 @@ def mutating(drawn: Sequence[Mutant], file: str) -> str:
 def copies(text: str, top: str) -> Counter[str]:
     """Count the instances of each module in a design in Yosys' language."""
     inside: dict[str, list[str]] = defaultdict(list)
-    module = ""
-    for line in text.splitlines():
-        words = line.split()
-        if words[:1] == ["module"]:
-            module = words[1].lstrip("\\")
-        elif words[:1] == ["cell"] and words[1].startswith("\\"):
+    for module, words in _lines(text):
+        if words[:1] == ["cell"] and words[1].startswith("\\"):
             inside[module].append(words[1].lstrip("\\"))
     found = Counter({top: 1})
 
@@ -141,15 +137,20 @@ def copies(text: str, top: str) -> Counter[str]:
     return found
 
 
+def _lines(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Return the words of each line in Yosys' language, with the name of its module."""
+    module = ""
+    for words in map(str.split, text.splitlines()):
+        if words[:1] == ["module"]:
+            module = words[1].lstrip("\\")
+        yield module, words
+
+
 def _refuse_starts_at_one(prepared: str, drawn: Sequence[Mutant]) -> None:
     """Refuse mutants at outputs of registers with reset value 1: it would become 0 in simulation, unseen in proofs."""
     behind = {mutant.module.lstrip("\\") for mutant in drawn if mutant.port.lstrip("\\") == "Q"}
-    module = ""
-    for line in prepared.splitlines():
-        words = line.split()
-        if words[:1] == ["module"]:
-            module = words[1].lstrip("\\")
-        elif words[:2] == ["attribute", "\\init"] and "1" in words[2].partition("'")[2] and module in behind:
+    for module, words in _lines(prepared):
+        if words[:2] == ["attribute", "\\init"] and "1" in words[2].partition("'")[2] and module in behind:
             raise SimulationError(
                 f"a register of {module} starts at 1, which mutants of its registers' outputs would change"
             )

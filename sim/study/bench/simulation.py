@@ -4,9 +4,9 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -57,11 +57,7 @@ def simulation_records(
     """
     if unit not in FLOWS:
         raise ValueError(f"unit {unit!r} has no whole layer to run; those that have are {', '.join(FLOWS)}")
-    multiply = _run(FLOWS[unit], engine, slice_)
-    built = build(unit, multiply.engine, "verilator")
-    paths.runs().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
-        folder = Path(name)
+    with _prepared(unit, engine, slice_) as (multiply, built, folder):
         expected = multiply.golden()
         _cocotb(multiply, built, folder, expected, {RECORDING: str(folder / "stimulus.npz")})
         loop = _compile(built, folder)
@@ -88,16 +84,19 @@ def simulation_records(
 
 def layer_run(unit: str, engine: Any, slice_: str) -> tuple[Built, Any, dict[str, Any]]:
     """Run a slice of the layer on an engine; return the build, the matmul's run, and the bench's record with its cycles."""
-    multiply = _run(FLOWS[unit], engine, slice_)
-    built = build(unit, multiply.engine, "verilator")
+    with _prepared(unit, engine, slice_) as (multiply, built, folder):
+        return built, multiply, _cocotb(multiply, built, folder, multiply.golden()).records[0]
+
+
+@contextmanager
+def _prepared(unit: str, engine: Any, slice_: str | None) -> Iterator[tuple[Any, Built, Path]]:
+    """Provide the matmul's run on an engine, the engine's build, and a folder for both."""
+    flow = FLOWS[unit]
+    tensors = operands.cut(*operands.layer(), slice_)
+    multiply = flow.Run(*tensors, next(iter(flow.FORMATS)), engine or flow.engine_for("verilator"), "verilator")
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="bench-") as name:
-        return built, multiply, _cocotb(multiply, built, Path(name), multiply.golden()).records[0]
-
-
-def _run(flow: ModuleType, engine: Any, slice_: str | None) -> Any:
-    tensors = operands.cut(*operands.layer(), slice_)
-    return flow.Run(*tensors, next(iter(flow.FORMATS)), engine or flow.engine_for("verilator"), "verilator")
+        yield multiply, build(unit, multiply.engine, "verilator"), Path(name)
 
 
 def _cocotb(
