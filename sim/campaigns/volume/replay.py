@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import integer
 from bitpath.sim.engine.build import build
 from bitpath.sim.engine.runner import SimResult, run
 from bitpath.verif.kit.volume import VolumeTask
@@ -16,15 +17,12 @@ def replay(task: VolumeTask, seed: int, block: int, batch: int, vector: int, sim
 
     Raises ValueError if there is no such vector, and SimulationError if unit and golden differ.
     """
-    if task.blocks is not None and block >= task.blocks:
-        raise ValueError(f"block is {block}, allowed are 0 to {task.blocks - 1} of {task.name}")
+    if task.blocks is not None:
+        integer("block", block, range(task.blocks), f" of {task.name}")
     config = task.config()
     batches = list(task.batches(config, task.rng(seed, block), block))
-    if batch >= len(batches):
-        raise ValueError(f"batch is {batch}, allowed are 0 to {len(batches) - 1} of block {block} of {task.name}")
-    given = batches[batch]
-    if vector >= given.count:
-        raise ValueError(f"vector is {vector}, allowed are 0 to {given.count - 1} of batch {batch} of {task.name}")
+    given = batches[integer("batch", batch, range(len(batches)), f" of block {block} of {task.name}")]
+    integer("vector", vector, range(given.count), f" of batch {batch} of {task.name}")
     timing = {"beats": given.beats, "latency": given.latency, "lead": given.lead}
     words = given.words(np.array([vector]))[0].tolist()
     answer = np.atleast_1d(given.golden()[vector]).tolist()

@@ -42,9 +42,8 @@ def test_a_sweep_has_the_machines_own_points_and_no_point_twice(machine):
 
 def test_fewer_bits_are_a_larger_error():
     points = {point.label: point for point in sweep("trainium3")}
-    errors = [
-        error_of(points[label], "layer", SHAPE) for label in ("exact", "24 bits RTZ", "16 bits RTZ", "8 bits RTZ")
-    ]
+    labels = ("exact", "24 bits RTZ", "16 bits RTZ", "8 bits RTZ")
+    errors = [error_of(points[label], "layer", SHAPE) for label in labels]
     assert errors[0] < 1e-6
     assert errors == sorted(errors)
     assert errors[3] > 1e-3
