@@ -78,11 +78,7 @@ class Built:
 
     Attributes
     ----------
-    unit, config, digest : the unit that was built.
     simulator, waves, coverage : the simulator, True if inner signals are recorded, True if lines and toggles are counted.
-    folder : folder of the simulation.
-    top : name of the top module.
-    verilog : the emitted files.
     seconds : duration of emission and compilation; 0 if both came from the cache.
     compile_seconds : duration of the compilation, in this call or the one that filled the cache.
     """

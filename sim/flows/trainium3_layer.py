@@ -13,7 +13,6 @@ from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
-from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.sim.engine.runner import Built, build
 from bitpath.sim.flows.accuracy import rmsnorm_reference
@@ -45,23 +44,15 @@ class Run(MatmulRun):
     hidden : float32 [M, K], rounded to BF16 first.
     gamma : float32 [K], rounded to BF16.
     weight : float32 [K, N], quantised by golden.
-    format_name, engine, simulator : as `MatmulRun` has them.
+    given : format name, engine and simulator, as `MatmulRun` has them.
     """
 
     flow: ClassVar[str] = "layer"
 
-    def __init__(
-        self,
-        hidden: np.ndarray,
-        gamma: np.ndarray,
-        weight: np.ndarray,
-        format_name: str,
-        engine: EngineConfig,
-        simulator: str,
-    ):
+    def __init__(self, hidden: np.ndarray, gamma: np.ndarray, weight: np.ndarray, *given: Any):
         self.hidden, self.gamma = (trainium3.round_to_bfloat16(x) for x in (hidden, gamma))
         normalised = trainium3.rmsnorm(self.hidden, self.gamma)
-        super().__init__(normalised.astype(np.float32), weight, format_name, engine, simulator)
+        super().__init__(normalised.astype(np.float32), weight, *given)
         self.golden_program = self.program
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:

@@ -47,11 +47,9 @@ class Agreement:
 
     Attributes
     ----------
-    unit, digest : name of the unit and digest of its configuration.
     engines : names of the engines, Amaranth's simulator first.
     steps : number of steps played: cycles, or input changes of a unit without a clock.
     values : number of output values compared on each engine.
-    seed : seed of the recorded bench.
     """
 
     unit: str

@@ -46,12 +46,9 @@ class Netlist:
 
     Attributes
     ----------
-    nets : number of nets.
-    inputs, outputs : the ports.
     gates : arrays of inputs (:data:`PINS` rows), of outputs and of truth tables; bit *i* of a table is the output for the
         inputs *i*, the first input lowest.
     flip_flops : arrays of inputs and outputs; the reset value is 0.
-    memories : memories with their contents.
     clocks : clock nets of all flip-flops and memories.
     """
 

@@ -11,14 +11,7 @@ Gate = tuple[int, int]
 class Differences:
     """Differences from the design with 0 at the select inputs; logic that both have in common is kept once.
 
-    Parameters
-    ----------
-    graph : graph of the design.
-    chosen : names of the select inputs.
-
-    Attributes
-    ----------
-    latches : number of latches of the design.
+    ``chosen`` are the names of the select inputs.
     """
 
     def __init__(self, graph: Graph, chosen: Sequence[str]):

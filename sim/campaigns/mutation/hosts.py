@@ -26,7 +26,6 @@ class Host:
 
     Attributes
     ----------
-    unit, config : the unit's name, and its configuration.
     cases : random cases of a test; None for those of the unit's coverage, within a bound.
     """
 

@@ -59,7 +59,6 @@ class Judged:
 
     Attributes
     ----------
-    target : the mutated file.
     unit, config : unit that judged, and its configuration as plain JSON.
     digest : digest of everything that the verdicts depend on.
     possible : number of mutants to draw from.

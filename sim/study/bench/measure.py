@@ -27,7 +27,6 @@ class Item:
     config : shape, formats and other properties, as plain JSON values.
     unit : unit of the value, `RATE` or `EACH`.
     count : number of multiply-accumulates or elements.
-    call : runs the operation.
     yardstick : name of the item for comparison.
     backend : golden's backend, "numpy" or "numba".
     cores : maximum number of cores.

@@ -35,7 +35,6 @@ class Point:
 
     Attributes
     ----------
-    machine : machine of the numerics.
     format_name : format as in ``bitpath run --format``.
     design : datapath whose area counts.
     rate : its multiply-accumulates a cycle in this format.

@@ -22,7 +22,6 @@ class Design:
     ----------
     name : name in the table.
     unit : name of a unit, or "yardstick".
-    config : its configuration.
     macs : multiply-accumulates a cycle, or 0 if not applicable.
     yardstick : design by whose area its area is divided, or None.
     """

@@ -1,26 +1,20 @@
 # amaranth: UnusedElaboratable=no
 """Every test of every bench fails on a dead design; a bench that a dead design passes checks nothing (onnxruntime#31155)."""
 
-import json
 import re
-from pathlib import Path
-from types import SimpleNamespace
+from functools import partial
 
 import pytest
 from amaranth import Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from bitpath.rtl.common.config import digest
-from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.units import UNITS, find_unit
-from bitpath.sim.engine.build import rtl_emitter
-from bitpath.sim.engine.runner import Emitter, SimulationError, build, run
+from bitpath.sim.engine.runner import SimulationError, build, run
 
 pytestmark = pytest.mark.simulator
 
 HANDSHAKES = ("valid", "ready")
-SOURCES = (Path(__file__), *rtl_emitter().sources)
 
 LARGE = (
     "packer",
@@ -63,16 +57,8 @@ class Dead(wiring.Component):
         return m
 
 
-def emitter(alive_handshakes):
-    def emit(unit, config, out):
-        top = f"{unit}_{digest(unit, config)}"
-        text, no_inline = verilog_text(Dead(find_unit(unit).build(config), alive_handshakes=alive_handshakes), top)
-        file = out / f"{top}.v"
-        file.write_text(text)
-        (out / "manifest.json").write_text(json.dumps({"top": top}))
-        return SimpleNamespace(top=top, files=(file,), no_inline=no_inline)
-
-    return Emitter(emit, SOURCES)
+def dead(unit, config, *, alive_handshakes):
+    return Dead(find_unit(unit).build(config), alive_handshakes=alive_handshakes)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +71,11 @@ def emitter(alive_handshakes):
     ],
     ids=lambda value: {False: "all zero", True: "zero data"}.get(value, value),
 )
-def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp_path, elsewhere):
+def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp_path, elsewhere, emitter_of):
     # A separate folder, since the build key does not distinguish the two designs.
+    emitter = emitter_of(partial(dead, alive_handshakes=alive_handshakes))
     simulator = "verilator" if alive_handshakes and unit in LARGE else "icarus"
-    built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter(alive_handshakes))
+    built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter)
     with pytest.raises(SimulationError, match=re.compile(r"(\d+) of \1 tests failed")):
         run(built, UNITS[unit].bench, seed=1, env={"BITPATH_CASES": "20"}, timeout=300)
     (log,) = tmp_path.rglob("run.log")

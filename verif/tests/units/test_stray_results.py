@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The reset bench fails if a result in flight to the memory survives a reset."""
 
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,17 +9,13 @@ import pytest
 from amaranth import Signal
 
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
-from bitpath.rtl.common.config import digest
-from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.tensix.engine.tensix_engine import TensixEngine
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.coverage.measure import SEED
-from bitpath.sim.engine.build import rtl_emitter
-from bitpath.sim.engine.runner import Emitter, SimulationError, build, run
+from bitpath.sim.engine.runner import SimulationError, build, run
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 
-SOURCES = (Path(__file__), *rtl_emitter().sources)
 PROGRAMS = {"tensix_engine": 40, "aie_engine": 60}
 STAGES = 4
 """Delay between an engine and its result memory in cycles."""
@@ -51,21 +48,14 @@ class LateTensixEngine(TensixEngine):
 ENGINES = {"tensix_engine": LateTensixEngine, "aie_engine": LateAieEngine}
 
 
-def emitter(resets):
-    def emit(unit, config, out):
-        top = f"{unit}_{digest(unit, config)}"
-        engine = ENGINES[unit](config)
-        engine.resets = resets
-        text, no_inline = verilog_text(engine, top)
-        file = out / f"{top}.v"
-        file.write_text(text)
-        return SimpleNamespace(top=top, files=(file,), no_inline=no_inline)
-
-    return Emitter(emit, SOURCES)
+def late_engine(unit, config, *, resets):
+    engine = ENGINES[unit](config)
+    engine.resets = resets
+    return engine
 
 
 @pytest.mark.parametrize("unit", ENGINES)
-def test_a_valid_bit_that_reset_leaves_is_found(unit, tmp_path, monkeypatch):
+def test_a_valid_bit_that_reset_leaves_is_found(unit, tmp_path, monkeypatch, emitter_of):
     config, bench = UNITS[unit].covered.config, f"{UNITS[unit].bench}_resets"
     settings = {"seed": SEED, "min_tests": 2, "env": {"BITPATH_CASES": str(PROGRAMS[unit])}, "timeout": 1200}
     # Separate folders, since the build key does not distinguish the two designs.
@@ -73,7 +63,7 @@ def test_a_valid_bit_that_reset_leaves_is_found(unit, tmp_path, monkeypatch):
         folder = tmp_path / str(resets)
         folder.mkdir()
         monkeypatch.chdir(folder)
-        built = build(unit, config, "verilator", emitter=emitter(resets))
+        built = build(unit, config, "verilator", emitter=emitter_of(partial(late_engine, resets=resets)))
         if resets:
             run(built, bench, **settings)
         else:
