@@ -68,14 +68,8 @@ def command(
     records, began, since = [], time.time(), results.newest_source()
     for task in tasks:
         with counted_progress(console, task.name) as progress:
-            found = run_task(
-                task,
-                vectors=count,
-                seed=seed,
-                blocks=1 if quick and task.blocks else None,
-                workers=workers,
-                progress=progress,
-            )
+            most = 1 if quick and task.blocks else None
+            found = run_task(task, vectors=count, seed=seed, blocks=most, workers=workers, progress=progress)
         records.append(found | {"began": began})
         # Keep complete results when a later one fails.
         merge(records[-1:], file, keep=began_since(since))

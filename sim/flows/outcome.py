@@ -53,15 +53,9 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="play-") as folder:
         files = write_input(Path(folder), content)
         with shown_progress(console, f"{title} on {built.top}", files["BITPATH_PROGRESS"]):
-            run(
-                built,
-                bench,
-                seed=0,
-                # The caller compares the results with golden's.
-                min_compared=0,
-                env={name: str(path) for name, path in files.items()},
-                timeout=RUN_SECONDS,
-            )
+            env = {name: str(path) for name, path in files.items()}
+            # The caller compares the results with golden's.
+            run(built, bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
         with np.load(files["BITPATH_RESULT"]) as result:
             left = dict(result)
     if not left["cycles"]:

@@ -59,30 +59,19 @@ class Unit:
         """Run one phase on one datum of Dst."""
         if self.style is Style.INT8:
             return trace_dot16_integer(self.numerics, dst, b, a, phase)
-        return trace_dot16(
-            self.numerics,
-            dst,
-            b,
-            a,
-            style=self.style,
-            dst32=self.dst32,
-            phase=phase,
-            srca_format=self.srca_format,
-            srcb_format=self.srcb_format,
-        )
+        formats = {"srca_format": self.srca_format, "srcb_format": self.srcb_format}
+        return trace_dot16(self.numerics, dst, b, a, style=self.style, dst32=self.dst32, phase=phase, **formats)
 
 
 def unit(numerics: TensixNumerics, style: str, dst32: bool, srca_format: str | None, srcb_format: str | None) -> Unit:
     """Return a unit with these settings; raise ValueError if they contradict each other."""
     chosen = member("--style", style, Style)
     check_dst32(chosen, dst32)
-    return Unit(
-        numerics=numerics,
-        style=chosen,
-        dst32=dst32,
-        srca_format=source_format("--srca-format", srca_format, chosen),
-        srcb_format=source_format("--srcb-format", srcb_format, chosen),
+    srca, srcb = (
+        source_format(option, fmt, chosen)
+        for option, fmt in (("--srca-format", srca_format), ("--srcb-format", srcb_format))
     )
+    return Unit(numerics=numerics, style=chosen, dst32=dst32, srca_format=srca, srcb_format=srcb)
 
 
 def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: int | None) -> str:
@@ -145,13 +134,8 @@ def _steps(
     numerics: TensixNumerics, program: Program, m: int, n: int
 ) -> list[tuple[str, Dot16Trace | IntegerDot16Trace]]:
     """Return the traces of the instructions that write datum [m, n] of a tile, each named by its range of K."""
-    each = Unit(
-        numerics=numerics,
-        style=program.fmt.style,
-        dst32=program.dst32,
-        srca_format=program.fmt.register,
-        srcb_format=program.fmt.register,
-    )
+    formats = dict.fromkeys(("srca_format", "srcb_format"), program.fmt.register)
+    each = Unit(numerics=numerics, style=program.fmt.style, dst32=program.dst32, **formats)
     row = _register_row(m, n)
     steps, word = [], 0
     src_b, src_a = program.src_b[0], program.src_a[:, 0]

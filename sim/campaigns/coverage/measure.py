@@ -138,15 +138,8 @@ def _counts(built: Built, measured: Covered) -> tuple[Counts, Bins, float]:
 
 
 def _run(built: Built, measured: Covered, bench: str, folder: Path) -> dict[str, Any]:
-    result = run(
-        built,
-        bench,
-        seed=SEED,
-        tests=measured.tests,
-        env={"BITPATH_CASES": str(measured.cases), **measured.env},
-        timeout=RUN_SECONDS,
-        check_bins=False,
-    )
+    env = {"BITPATH_CASES": str(measured.cases), **measured.env}
+    result = run(built, bench, seed=SEED, tests=measured.tests, env=env, timeout=RUN_SECONDS, check_bins=False)
     counted = result.folder / COUNTS
     if not counted.is_file():
         raise SimulationError(f"{built.unit}: the simulation left no {COUNTS} in {paths.shown(result.folder)}")

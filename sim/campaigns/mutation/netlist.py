@@ -170,17 +170,8 @@ def read_list(text: str, target: str) -> list[Mutant]:
         control = fields.get("ctrlbit")
         # A cell merged from two equal ones has the lines of both.
         sources = [value for name, value in words if name == "src" and value.startswith(f"{target}.py:")]
-        found.append(
-            Mutant(
-                mode=fields["mode"],
-                module=fields["module"],
-                cell=fields["cell"],
-                port=fields["port"],
-                bit=int(fields["portbit"]),
-                control=None if control is None else int(control),
-                source=sources[0],
-            )
-        )
+        place = {name: fields[name] for name in ("mode", "module", "cell", "port")} | {"bit": int(fields["portbit"])}
+        found.append(Mutant(**place, control=None if control is None else int(control), source=sources[0]))
     return [mutant for mutant in found if mutant.port.lstrip("\\").lower() != "clk"]
 
 

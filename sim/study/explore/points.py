@@ -85,15 +85,10 @@ def _trainium3() -> Iterator[Point]:
 
 def _tensix() -> Iterator[Point]:
     base = WORMHOLE.numerics
-    choices = {
-        "": base,
-        "2 guard bits": replace(base, product_guard_bits=2),
-        "4 guard bits": replace(base, product_guard_bits=4),
-    }
+    choices = {"": base} | {f"{bits} guard bits": replace(base, product_guard_bits=bits) for bits in (2, 4)}
     choices["groups of 16"] = replace(base, group=16)
-    choices["ties to even"] = replace(
-        base, product_tie=Rounding.RNE, sum_tie=Rounding.RNE, dst_tie=Rounding.RNE, final_tie=Rounding.RNE
-    )
+    ties = ("product_tie", "sum_tie", "dst_tie", "final_tie")
+    choices["ties to even"] = replace(base, **dict.fromkeys(ties, Rounding.RNE))
     for label, numerics in choices.items():
         config = Dot16Config(numerics=numerics, pipeline=PipelineConfig(stages=0))
         for name in TENSIX_FORMATS:
