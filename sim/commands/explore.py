@@ -61,15 +61,8 @@ def command(
     points = [point for machine in machines or MACHINES for point in sweep(machine)]
     console = results.console()
     with counted_progress(console, "points and areas") as progress:
-        records = explore(
-            points,
-            data or DATA,
-            shape=slice_,
-            flow=flow,
-            scheduler=scheduler,
-            workers=workers,
-            progress=progress,
-        )
+        cluster = {"scheduler": scheduler, "workers": workers}
+        records = explore(points, data or DATA, shape=slice_, flow=flow, progress=progress, **cluster)
     reports = paths.reports()
     write_records(reports / "explore.json", records)
     if flow is not None:

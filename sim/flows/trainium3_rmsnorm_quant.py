@@ -83,13 +83,8 @@ class Run:
             built = build("rmsnorm_quant", self.engine, self.simulator)
         start = time.monotonic()
         golden = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=self.format_name, in_scale=self.in_scale)
-        rows = Rows(
-            hidden=self.hidden,
-            gamma=self.gamma,
-            in_scale=self.in_scale,
-            options=Options(quant_type=self.format_name),
-        )
-
+        options = Options(quant_type=self.format_name)
+        rows = Rows(hidden=self.hidden, gamma=self.gamma, in_scale=self.in_scale, options=options)
         left = play(console, built, self.bench, self.format_name, rows)
         rtl = np.ascontiguousarray(left["output"])
         size, cycles = self.hidden.size, int(left["cycles"])
