@@ -195,8 +195,8 @@ reason = "Both are the same there."
 def test_a_reason_is_that_of_its_bits():
     own = Mutant("const0", "m", "$1", "A", 3, None, "rtl/common/arithmetic/align.py:1")
     line = reasons.source_line(own.source)
-    assert reasons.Reason(line, ("const0",), "A", (2, 3), "so").holds(own)
-    assert not reasons.Reason(line, ("const0",), "A", (2,), "so").holds(own)
+    assert reasons.Reason(line, ("const0",), "so", "A", (2, 3)).holds(own)
+    assert not reasons.Reason(line, ("const0",), "so", "A", (2,)).holds(own)
 
 
 @pytest.mark.parametrize(

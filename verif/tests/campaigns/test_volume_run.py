@@ -14,14 +14,8 @@ from bitpath.sim.engine import journal
 from bitpath.sim.engine.errors import SimulationError
 
 TASK = TASKS["sweep-fidelity-multiplier"]
-BLOCK = {
-    "vectors": TASK.block_vectors,
-    "mismatches": 0,
-    "first": [],
-    "stimulus_seconds": 0.25,
-    "golden_seconds": 0.5,
-    "rtl_seconds": 1.0,
-}
+SECONDS = {"stimulus_seconds": 0.25, "golden_seconds": 0.5, "rtl_seconds": 1.0}
+BLOCK = {"vectors": TASK.block_vectors, "mismatches": 0, "first": []} | SECONDS
 
 
 @pytest.fixture
