@@ -3,8 +3,6 @@
 Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits.
 """
 
-from typing import Any
-
 import numpy as np
 
 from bitpath.golden.arrays.rounding import shift_round
@@ -117,12 +115,28 @@ def elwadd(
     return add_to_dst(numerics, old, sums, style=style, dst32=dst32)
 
 
-def elwsub(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, **options: Any) -> np.ndarray:
-    """Add differences to Dst, ``dst + (src_a - src_b)``: `elwadd` and its options, with the signs of SrcB turned.
+def elwsub(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    *,
+    style: str | Style,
+    dst32: bool,
+    accumulate: bool = True,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
+    quirk: bool = True,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Add differences to Dst, ``dst + (src_a - src_b)``: `elwadd` with the signs of SrcB negated.
+
+    Parameters and results are those of `elwadd`.
 
     Raises
     ------
     TypeError, ValueError : as `mvmul`.
     """
     check_words("src_b", src_b, BLOCK_ROWS, 19)
-    return elwadd(dst, src_b ^ SIGN, src_a, **options)
+    formats = {"srca_format": srca_format, "srcb_format": srcb_format}
+    options = {"style": style, "dst32": dst32, "accumulate": accumulate, "quirk": quirk, "numerics": numerics}
+    return elwadd(dst, src_b ^ SIGN, src_a, **formats, **options)

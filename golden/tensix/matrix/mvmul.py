@@ -5,7 +5,6 @@ for each point that they leave open.
 """
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -84,9 +83,13 @@ def mvmul_row(
     src_b_row: np.ndarray,
     src_a: np.ndarray,
     *,
+    style: str | Style,
+    dst32: bool,
+    phase: int,
+    srca_format: Format | int | str | None = None,
+    srcb_format: Format | int | str | None = None,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
-    **options: Any,
 ) -> np.ndarray:
     """MVMUL with row broadcast: add one SrcB row @ SrcA to Dst rows 0, 2, 4 and 6.
 
@@ -101,7 +104,7 @@ def mvmul_row(
     check_words("src_b_row", src_b_row, 1, 19)
     rows = np.zeros((*src_b_row.shape[:-2], BLOCK_ROWS, COLUMNS), np.uint32)
     rows[..., ROW_BROADCAST_ROWS, :] = src_b_row
-    new = mvmul(dst, rows, src_a, numerics=numerics, **options)
+    new = _blocks(dst, rows, src_a, BLOCK_ROWS, style, dst32, phase, srca_format, srcb_format, numerics)
     kept = (7,) if numerics.row_broadcast_writes_all else (1, 3, 5, 7)
     new[..., kept, :] = dst[..., kept, :]
     return new

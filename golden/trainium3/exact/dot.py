@@ -7,7 +7,6 @@ values, so it shows the reference itself.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
@@ -54,14 +53,24 @@ class DotTrace:
     error_ulp: Fraction | None
 
 
-def dot_step(*arguments: Any, **named: Any) -> int:
+def dot_step(
+    numerics: DotNumerics,
+    stationary_codes: Sequence[int],
+    stationary_format: FloatFormat,
+    moving_codes: Sequence[int],
+    moving_format: FloatFormat,
+    stationary_scale: int,
+    moving_scale: int,
+    partial_sum: int,
+) -> int:
     """Return the FP32 code after one step of a scaled dot product; the arguments are those of `trace_dot_step`.
 
     Raises
     ------
     ValueError : as `trace_dot_step`.
     """
-    return trace_dot_step(*arguments, **named).result
+    stationary, moving = (stationary_codes, stationary_format), (moving_codes, moving_format)
+    return trace_dot_step(numerics, *stationary, *moving, stationary_scale, moving_scale, partial_sum).result
 
 
 def trace_dot_step(
