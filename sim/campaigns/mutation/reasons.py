@@ -11,7 +11,9 @@ from bitpath.sim.campaigns.mutation.verdicts import Faulty
 from bitpath.sim.engine.machines import MACHINES
 
 PACKAGES = {"rtl": bitpath.rtl, "golden": bitpath.golden}
-FIELDS = {"file": str, "line": str, "modes": list, "port": str, "bits": list, "reason": str}
+FIELDS = {"file": str, "line": str, "modes": list, "reason": str}
+PLACE = {"port": str, "bits": list}
+"""Further fields of a mutant of RTL."""
 
 
 @dataclass(frozen=True)
@@ -21,16 +23,16 @@ class Reason:
     Attributes
     ----------
     line : stripped text of the line, so that it holds if lines are inserted above.
-    modes, port : its mutants, for example ["const0", "cnot1"] and "A"; for golden, ["Lt -> LtE"] and "".
-    bits : bits of the port; empty for golden.
+    modes : its mutants, for example ["const0", "cnot1"]; for golden, ["Lt -> LtE"].
     reason : the reason as a sentence.
+    port, bits : port and bits of the mutants, for example "A" and [0, 3]; golden has none.
     """
 
     line: str
     modes: tuple[str, ...]
-    port: str
-    bits: tuple[int, ...]
     reason: str
+    port: str = ""
+    bits: tuple[int, ...] = ()
 
     def holds(self, mutant: Faulty) -> bool:
         """Return True if the reason applies to the mutant."""
@@ -63,12 +65,16 @@ def read_reasons(target: str) -> list[Reason]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError(f"{path}: survivors are tables, [[survivor]]")
     for entry in entries:
-        if {name: type(value) for name, value in entry.items()} != FIELDS or not entry["reason"].strip():
-            raise ValueError(f"{path}: a survivor has the fields {', '.join(FIELDS)}, not {', '.join(entry)}")
+        fields = FIELDS | (PLACE if target.startswith("rtl/") else {})
+        if {name: type(value) for name, value in entry.items()} != fields or not entry["reason"].strip():
+            raise ValueError(f"{path}: a survivor has the fields {', '.join(fields)}, not {', '.join(entry)}")
     own = [
         {name: value for name, value in entry.items() if name != "file"} for entry in entries if entry["file"] == target
     ]
-    return [Reason(**entry | {"modes": tuple(entry["modes"]), "bits": tuple(entry["bits"])}) for entry in own]
+    return [
+        Reason(**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
+        for each in own
+    ]
 
 
 def reasons_file(target: str) -> Path:

@@ -175,8 +175,6 @@ def test_a_reason_is_that_of_its_line(tmp_path, monkeypatch):
 file = "{TARGET}"
 line = '''{reasons.source_line(mutant(1).source)}'''
 modes = ["Lt -> LtE"]
-port = ""
-bits = []
 reason = "Both are the same there."
 """)
     first, other = table.record_of(judged(SURVIVED, KILLED)), table.record_of(judged(KILLED, SURVIVED))
@@ -204,10 +202,14 @@ def test_a_reason_is_that_of_its_bits():
     [
         ("[[survivor]", "not TOML"),
         ("survivor = 3\n", "survivors are tables"),
-        ('[[survivor]]\nline = "a"\n', "a survivor has the fields file, line, modes, port, bits, reason, not line"),
+        ('[[survivor]]\nline = "a"\n', "a survivor has the fields file, line, modes, reason, not line"),
         (
-            '[[survivor]]\nfile = "a"\nline = "a"\nmodes = ["inv"]\nport = "A"\nbits = [1]\nreason = " "\n',
-            "a survivor has the fields file, line, modes, port, bits, reason",
+            '[[survivor]]\nfile = "a"\nline = "a"\nmodes = ["inv"]\nport = "A"\nbits = [1]\nreason = "so"\n',
+            "a survivor has the fields file, line, modes, reason, not file, line, modes, port, bits, reason",
+        ),
+        (
+            '[[survivor]]\nfile = "a"\nline = "a"\nmodes = ["inv"]\nreason = " "\n',
+            "a survivor has the fields file, line, modes, reason",
         ),
     ],
 )
