@@ -16,7 +16,7 @@ from sphinx.util.typing import stringify_annotation
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from parts import docstrings, tables, transcripts  # noqa: E402 (the folder of this file has to be on the path)
+from parts import datapaths, docstrings, tables, transcripts  # noqa: E402 (the folder of this file has to be on the path)
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
 project = "bitpath"
@@ -71,6 +71,8 @@ def rewrite(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, l
 
 def setup(app: Sphinx) -> None:
     """Connect these functions to Sphinx."""
+    if datapaths.PICTURE.read_text() != datapaths.picture():
+        LOGGER.warning("images/datapaths.svg is stale; run python -m parts.datapaths in docs")
     app.connect("source-read", fill_in)
     app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", rewrite)

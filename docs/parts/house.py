@@ -8,8 +8,6 @@ from graphlib import TopologicalSorter
 from html import escape
 from pathlib import Path
 
-from parts.drawing import FONT, frame
-
 ROOT = Path(__file__).resolve().parents[2]
 WINGS = ("golden", "rtl", "verif", "sim")
 COLORS = {"golden": "#ccbb44", "rtl": "#4477aa", "verif": "#228833", "sim": "#ee6677"}
@@ -82,7 +80,10 @@ def matrix() -> str:
     imported = {other for others in graph.values() for other in others}
     rooms = [room for room in order() if graph[room] or room in imported]
     size = len(rooms) * CELL
-    parts = [f'<g style="{FONT};font-size:9px" fill="currentColor">']
+    width, height = LEFT + size + 8, TOP + size + 8
+    head = 'xmlns="http://www.w3.org/2000/svg" role="img" aria-label="Which folder imports which" fill="currentColor"'
+    style = "max-width:100%;height:auto;font:9px sans-serif"
+    parts = [f'<svg {head} viewBox="0 0 {width} {height}" width="{width}" height="{height}" style="{style}">']
     for place, room in enumerate(rooms):
         y = TOP + place * CELL
         parts.append(f'<text x="{LEFT - 6}" y="{y + 10}" text-anchor="end">{escape(room)}</text>')
@@ -98,9 +99,9 @@ def matrix() -> str:
             )
     parts.append(
         f'<rect x="{LEFT - 1}" y="{TOP - 1}" width="{size + 1}" height="{size + 1}" fill="none" stroke="currentColor" '
-        'stroke-opacity="0.4"/></g>'
+        'stroke-opacity="0.4"/></svg>'
     )
-    return frame("".join(parts), LEFT + size + 8, TOP + size + 8, label="Which folder imports which")
+    return "".join(parts)
 
 
 def counts() -> list[list[object]]:

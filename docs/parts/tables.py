@@ -17,9 +17,7 @@ from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.numerics_table import numerics_table
 from bitpath.sim.study.numerics_table import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
-from parts import house, records, units
-from parts.datapaths import DIAGRAMS
-from parts.drawing import svg
+from parts import datapaths, house, records, units
 from parts.records import markdown
 
 SIZES = (4, 32)
@@ -86,7 +84,7 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
         "unit_count": len(UNITS),
         "units": units.overview,
         "unit_sections": units.sections,
-        "datapath": lambda machine: svg(DIAGRAMS[machine]),
+        "datapath": datapaths.svg,
         "latency_table": trainium3.latency_table,
         "emitted": emitted,
         "house": house.matrix,

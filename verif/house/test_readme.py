@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from parts import datapaths, readme, records, take, transcripts
+from parts import readme, records, take, transcripts
 
 from bitpath.rtl.units import UNITS
 from bitpath.sim.flows.machines import RECORDS
@@ -44,10 +44,6 @@ def test_the_readmes_examples_print_what_it_shows():
 def test_an_example_that_prints_something_else_is_found():
     assert transcripts.differences("```pycon\n>>> 1 + 1\n3\n\n```\n", "sabotage")
     assert transcripts.differences("```console\n$ bitpath --version\nbitpath, version 0\n```\n", "sabotage")
-
-
-def test_the_readmes_picture_is_drawn_by_the_present_script():
-    assert datapaths.PICTURE.read_text() == datapaths.picture()
 
 
 def test_pictures_are_small():
