@@ -20,6 +20,10 @@ EARLY = Sabotage(
 """One value of each pipeline stage bypasses its register."""
 MOVES = Sabotage("common/pipeline/pipeline_registers.py", "with self._m.If(self.advance):", "with self._m.If(1):")
 """Pipeline registers load in stalled cycles too."""
+MULTIPLIES_WRONG = Sabotage(
+    "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
+)
+"""Bit 1 of a product's second factor is set."""
 STAGES = (1, 2, 3, 4)
 
 
@@ -83,28 +87,17 @@ def stage_properties(
 ) -> list[Property]:
     """A unit with 1 to 4 pipeline stages equals the combinational unit."""
     return [
-        Property(
-            f"{_name(unit)}{suffix}_{stages}_stages",
-            unit,
-            says_stages(stages),
-            partial(state, make=partial(staged, cls, config, stages), latency=stages),
-            EARLY,
-            depth=stages,
-        )
+        pipeline_property(unit, partial(staged, cls, config, stages), stages, f"{suffix}_{stages}_stages", state)
         for stages in STAGES
     ]
 
 
-def pipeline_property(unit: str, make: Callable[[], wiring.Component], latency: int) -> Property:
+def pipeline_property(
+    unit: str, make: Callable, latency: int, suffix: str = "_pipeline", state: Callable = stream_pipeline
+) -> Property:
     """A unit of fixed latency equals the combinational unit."""
-    return Property(
-        f"{_name(unit)}_pipeline",
-        unit,
-        says_stages(latency),
-        partial(stream_pipeline, make=make, latency=latency),
-        EARLY,
-        depth=latency,
-    )
+    statement = partial(state, make=make, latency=latency)
+    return Property(f"{_name(unit)}{suffix}", unit, says_stages(latency), statement, EARLY, depth=latency)
 
 
 def offer_property(
@@ -121,9 +114,9 @@ def offer_property(
     )
 
 
-def still_property(unit: str, make: Callable[[], wiring.Component], *, name: str = "", **quiet: int) -> Property:
-    """No register changes while a result waits; :func:`stands_still` explains ``quiet``."""
-    return Property(
+def stream_properties(unit: str, make: Callable, name: str = "", **quiet: int) -> list[Property]:
+    """A result stays until it is taken, and no register changes while it waits; :func:`stands_still` explains ``quiet``."""
+    still = Property(
         f"{name or _name(unit)}_stands_still",
         unit,
         "no register changes in a cycle in which the result waits"
@@ -132,14 +125,15 @@ def still_property(unit: str, make: Callable[[], wiring.Component], *, name: str
         MOVES,
         depth=1,
     )
+    return [offer_property(unit, make, name=name), still]
 
 
 def staged_stream_properties(unit: str, cls: type, config: Callable) -> list[Property]:
     """The stream contract of a unit with 1 to 4 pipeline stages."""
     return [
-        state(unit, partial(staged, cls, config, stages), name=f"{_name(unit)}_{stages}")
+        each
         for stages in STAGES
-        for state in (offer_property, still_property)
+        for each in stream_properties(unit, partial(staged, cls, config, stages), f"{_name(unit)}_{stages}")
     ]
 
 

@@ -1,8 +1,11 @@
-"""Records of properties and of their sabotages."""
+"""Records of properties and of their sabotages, and a room's table of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from inspect import signature
+from typing import Any
 
 from bitpath.verif.formal.claim import Claim
 
@@ -50,3 +53,55 @@ class Property:
     sabotage: Sabotage
     engine: Engine = Engine.UNROLLED
     depth: int = 0
+
+
+class Properties(list[Property]):
+    """Properties of a room; ``room`` is its folder below ``rtl/``, such as ``common/arithmetic``."""
+
+    def __init__(self, room: str, *properties: Property) -> None:
+        super().__init__(properties)
+        self.room = room
+
+    def of(
+        self,
+        unit: str,
+        name: str,
+        says: str,
+        sabotage: Sabotage | tuple[str, str] | None,
+        columns: str = "",
+        rows: Iterable[Any] = ((),),
+        *,
+        engine: Engine = Engine.UNROLLED,
+        depth: int = 0,
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Decorate a statement: add its property, or one property for each row of its arguments.
+
+        Parameters
+        ----------
+        unit : a file of the room, without its ending.
+        name : becomes lower case. In it, in ``unit`` and in ``says``, ``{column}`` stands for a row's value.
+        sabotage : the old and the new text in the unit's file, or a sabotage of any file; None if it is a column.
+        columns, rows : as pytest.mark.parametrize takes them; the statement gets the columns that it has parameters for.
+        depth : may be a column too.
+        """
+        machine, _, _ = self.room.partition("/")
+        names = columns.split(", ") if columns else ()
+
+        def add(state: Callable[..., None]) -> Callable[..., None]:
+            for row in rows:
+                values = dict(zip(names, (row,) if len(names) == 1 else row, strict=True))
+                taken = {column: value for column, value in values.items() if column in signature(state).parameters}
+                file, broken = unit.format(**values), values.get("sabotage", sabotage)
+                found = Property(
+                    name.format(**values).lower(),
+                    f"{machine}.{file}",
+                    says.format(**values),
+                    partial(state, **taken),
+                    broken if isinstance(broken, Sabotage) else Sabotage(f"{self.room}/{file}.py", *broken),
+                    engine,
+                    values.get("depth", depth),
+                )
+                self.append(found)
+            return state
+
+        return add

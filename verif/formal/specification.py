@@ -92,9 +92,7 @@ def within_half(claim: Claim, x: Value, code: Value, fmt: FloatFormat, grid: int
     saturated = code[:-1] == fmt.max_code
     claim.ensure((saturated & (x > value)) | ((error << 1) <= unit))
     # From half a unit above the largest number on, the result is the largest code.
-    top = (
-        (1 << fmt.precision) - 1 if fmt.max_code & fmt.fraction_mask == fmt.fraction_mask else (1 << fmt.precision) - 2
-    )
+    top = 1 << fmt.fraction_bits | fmt.max_code & fmt.fraction_mask
     beyond = (2 * top + 1) << (grid + fmt.emax - fmt.fraction_bits - 1)
     claim.ensure((x < beyond) | saturated)
 

@@ -5,10 +5,23 @@ from amaranth import Signal
 from bitpath.rtl.aie_ml_v2.cascade.cascade_link import CascadeLink
 from bitpath.rtl.aie_ml_v2.cascade.config import CascadeLinkConfig
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.property import Engine, Properties
 from bitpath.verif.formal.specification import stays
 
+PROPERTIES = Properties("aie_ml_v2/cascade")
 
+
+@PROPERTIES.of(
+    "cascade_link",
+    "cascade_link",
+    "as many words are under way as came and have not left, four at most; the one offered stays until taken",
+    (
+        "wiring.connect(m, sender.r_stream, receiver.w_stream)",
+        "m.d.comb += [receiver.w_stream.p.eq(sender.r_stream.p), receiver.w_stream.valid.eq(sender.r_stream.valid), sender.r_stream.ready.eq(1)]",
+    ),
+    engine=Engine.INDUCTION,
+    depth=6,
+)
 def link(claim: Claim) -> None:
     """The FIFO levels equal the words in flight; an offered word stays until it is taken."""
     dut = claim.instantiate("dut", CascadeLink(CascadeLinkConfig()))
@@ -22,20 +35,3 @@ def link(claim: Claim) -> None:
         levels.append(level)
     claim.ensure(under_way == levels[0] + levels[1], dut.i.ready == (levels[0] != 2))
     stays(claim, dut.o)
-
-
-PROPERTIES = (
-    Property(
-        "cascade_link",
-        "aie_ml_v2.cascade_link",
-        "as many words are under way as came and have not left, four at most; the one offered stays until taken",
-        link,
-        Sabotage(
-            "aie_ml_v2/cascade/cascade_link.py",
-            "wiring.connect(m, sender.r_stream, receiver.w_stream)",
-            "m.d.comb += [receiver.w_stream.p.eq(sender.r_stream.p), receiver.w_stream.valid.eq(sender.r_stream.valid), sender.r_stream.ready.eq(1)]",
-        ),
-        Engine.INDUCTION,
-        6,
-    ),
-)

@@ -1,15 +1,29 @@
 """Formal properties of SRS and UPS: division and multiplication by a power of two, rounded once and saturated."""
 
-from functools import partial
-
 from amaranth import Cat, Const, Mux, Signal, Value, signed
 
 from bitpath.golden.aie_ml_v2.declarations.codes import SRS_MODES, SRS_SHIFTS, RoundingCode, Saturation
 from bitpath.rtl.aie_ml_v2.convert.srs_lane import SrsLane
 from bitpath.rtl.aie_ml_v2.convert.ups_lane import UpsLane
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import split
+
+PROPERTIES = Properties("aie_ml_v2/convert")
+_PREFERS = {
+    "~above": (RoundingCode.FLOOR, RoundingCode.NEGATIVE_INF),
+    "above": (RoundingCode.CEIL, RoundingCode.POSITIVE_INF),
+    "~away": (RoundingCode.SYMMETRIC_FLOOR, RoundingCode.SYMMETRIC_ZERO),
+    "away": (RoundingCode.SYMMETRIC_CEIL, RoundingCode.SYMMETRIC_INF),
+    "odd": (RoundingCode.CONV_EVEN,),
+    "~odd": (RoundingCode.CONV_ODD,),
+}
+"""Source text of the preferred direction, and the codes that have it; the sabotage inverts it."""
+_INVERTED = [
+    (rounding, Sabotage("common/arithmetic/round_increment.py", f"return {text}\n", f"return ~({text})\n"))
+    for text, roundings in _PREFERS.items()
+    for rounding in roundings
+]
 
 LEFT = -SRS_SHIFTS.start
 
@@ -39,8 +53,15 @@ def _within(claim: Claim, number: Value, lowest: Value, highest: Value) -> Signa
     return claim.value(Mux(number < lowest, lowest, Mux(number > highest, highest, number)), "within")
 
 
+@PROPERTIES.of(
+    "srs_lane",
+    "srs_lane_{width}_{rounding.name}",
+    "{width} bits by any power of two, rounded as {rounding.name} says, in every size and saturation; overflow",
+    None,
+    "width, rounding, sabotage",
+    [(width, *each) for width in SRS_MODES for each in _INVERTED],
+)
 def srs(claim: Claim, width: int, rounding: RoundingCode) -> None:
-    """Every shift, size and saturation."""
     dut = claim.instantiate("dut", SrsLane(width))
     control = dut.control
     claim.assume(control.rounding == rounding, control.shift >= SRS_SHIFTS.start)
@@ -70,8 +91,16 @@ def _chosen(values: list[int], index: Value) -> Value:
     return chosen
 
 
+@PROPERTIES.of(
+    "ups_lane",
+    "ups_lane_{width}",
+    "{width} bits: the number times any power of two, in every saturation; overflow",
+    ("symmetric, -top,", "symmetric, top,"),
+    "width",
+    SRS_MODES,
+)
 def ups(claim: Claim, width: int) -> None:
-    """Every shift and saturation mode: a limit is a multiple of ``2**shift``."""
+    # A limit is a multiple of 2**shift.
     dut = claim.instantiate("dut", UpsLane(width))
     claim.assume(Cat(dut.saturation == each for each in Saturation).any())
     top = Const((1 << width - 1) - 1, width)
@@ -82,46 +111,3 @@ def ups(claim: Claim, width: int) -> None:
     claim.ensure(dut.o == claim.value(number << dut.shift, "wide")[:width])
     exact = claim.value(dut.i << dut.shift, "exact")
     claim.ensure(dut.overflow == (dut.o.as_signed() != exact))
-
-
-_PREFERS = {
-    RoundingCode.FLOOR: "~above",
-    RoundingCode.CEIL: "above",
-    RoundingCode.SYMMETRIC_FLOOR: "~away",
-    RoundingCode.SYMMETRIC_CEIL: "away",
-    RoundingCode.NEGATIVE_INF: "~above",
-    RoundingCode.POSITIVE_INF: "above",
-    RoundingCode.SYMMETRIC_ZERO: "~away",
-    RoundingCode.SYMMETRIC_INF: "away",
-    RoundingCode.CONV_EVEN: "odd",
-    RoundingCode.CONV_ODD: "~odd",
-}
-"""Source text of each code's preferred direction; the sabotage inverts it."""
-
-PROPERTIES = (
-    *(
-        Property(
-            f"srs_lane_{width}_{rounding.name}".lower(),
-            "aie_ml_v2.srs_lane",
-            f"{width} bits by any power of two, rounded as {rounding.name} says, in every size and saturation; overflow",
-            partial(srs, width=width, rounding=rounding),
-            Sabotage(
-                "common/arithmetic/round_increment.py",
-                f"return {_PREFERS[rounding]}\n",
-                f"return ~({_PREFERS[rounding]})\n",
-            ),
-        )
-        for width in SRS_MODES
-        for rounding in RoundingCode
-    ),
-    *(
-        Property(
-            f"ups_lane_{width}",
-            "aie_ml_v2.ups_lane",
-            f"{width} bits: the number times any power of two, in every saturation; overflow",
-            partial(ups, width=width),
-            Sabotage("aie_ml_v2/convert/ups_lane.py", "symmetric, -top,", "symmetric, top,"),
-        )
-        for width in SRS_MODES
-    ),
-)

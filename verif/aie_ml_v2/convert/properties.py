@@ -1,10 +1,8 @@
 """Conversions of AIE-ML v2: pipelines and streams, and elements of MX blocks."""
 
-from collections.abc import Callable
 from functools import partial
 
 from amaranth import Cat, Const, Mux, Signal, Value, signed
-from amaranth.lib import wiring
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.formats.catalogue import FP32
@@ -16,16 +14,38 @@ from bitpath.rtl.aie_ml_v2.convert.mx_element import MxElement
 from bitpath.rtl.aie_ml_v2.convert.srs import Srs
 from bitpath.rtl.aie_ml_v2.convert.ups import Ups
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.contracts import offer_property, pipeline_property, still_property
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.contracts import MOVES, pipeline_property, stream_properties
+from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import leading_place, rounded
 
+_CONVERT = partial(MxConvert, MxConvertConfig())
+INTEGERS = (
+    ("aie_ml_v2.srs", partial(Srs, IntegerLanesConfig())),
+    ("aie_ml_v2.ups", partial(Ups, IntegerLanesConfig())),
+)
+"""Beside their pipelines stands a flag; input ``clear_overflow`` clears it in any cycle."""
+_BLOCKS = [(block, block.fmt.name.upper()) for block in BlockCode]
 
-def stalled_pipeline(
-    claim: Claim, make: Callable[[], wiring.Component], latency: int, cycles: int, **quiet: int
-) -> None:
+PROPERTIES = Properties(
+    "aie_ml_v2/convert",
+    pipeline_property("aie_ml_v2.mx_convert", _CONVERT, 3),
+    *stream_properties("aie_ml_v2.mx_convert", _CONVERT),
+    *(pipeline_property(*unit, 2) for unit in INTEGERS),
+    *(each for unit in INTEGERS for each in stream_properties(*unit, clear_overflow=0)),
+)
+
+
+@PROPERTIES.of(
+    "ups",
+    "ups_stalled",
+    "2 pipeline stages that move twice in four cycles, any stalls and gaps: the combinational unit's result",
+    MOVES,
+    depth=4,
+)
+def ups_stalled(claim: Claim) -> None:
     """From any state, with any stalls and gaps, the output equals the model of the request ``latency`` advances ago."""
-    dut = claim.instantiate("dut", make(), **quiet)
+    latency, cycles = 2, 4
+    dut = claim.instantiate("dut", Ups(IntegerLanesConfig()), clear_overflow=0)
     request, valid, moves = Value.cast(dut.i.p), dut.i.valid, []
     for move in range(latency):
         last_request, last_valid = request, valid
@@ -37,10 +57,20 @@ def stalled_pipeline(
         moved = claim.register(moved, f"moved_{cycle}")
         moves.append(moved)
     claim.assume(sum(moves[1:], moves[0]) >= latency)
-    flat = claim.instantiate("flat", make(), wires=True, i__valid=1, o__ready=1, i__payload=request, **quiet)
+    connections = {"i__valid": 1, "o__ready": 1, "i__payload": request, "clear_overflow": 0}
+    flat = claim.instantiate("flat", Ups(IntegerLanesConfig()), wires=True, **connections)
     claim.ensure(dut.o.valid == valid, ~valid | (Value.cast(dut.o.p) == Value.cast(flat.o.p)))
 
 
+@PROPERTIES.of(
+    "mx_element",
+    "mx_element_{name}_{rounding.name}",
+    "{name}, {rounding.name}: subnormals flushed, no most negative code: half a unit of error at most; exactly "
+    "the largest magnitude beyond",
+    ("rounded.eq(kept + decision.up)", "rounded.eq(kept | decision.up)"),
+    "block, name, rounding",
+    [(*block, rounding) for block in _BLOCKS for rounding in (RoundingCode.CONV_EVEN, RoundingCode.SYMMETRIC_INF)],
+)
 def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> None:
     """A block's element: the number in units of its last place, rounded once, and the largest magnitude beyond."""
     dut = claim.instantiate("dut", MxElement(flush=True, min_code=False))
@@ -57,8 +87,15 @@ def block_element(claim: Claim, block: BlockCode, rounding: RoundingCode) -> Non
     claim.ensure(dut.leaves == (number > top), dut.o == Mux(dut.i[-1], -magnitude, magnitude))
 
 
+@PROPERTIES.of(
+    "mx_element",
+    "mx_element_again_{name}",
+    "{name}, to even: every code but the most negative comes back from its value",
+    ("self.shared - exponent - self.shifted", "self.shared - exponent"),
+    "block, name",
+    _BLOCKS,
+)
 def block_element_again(claim: Claim, block: BlockCode) -> None:
-    """A code's value under the same exponent is that code, to nearest even."""
     dut = claim.instantiate("dut", MxElement(flush=True, min_code=False))
     _under(claim, dut, block, RoundingCode.CONV_EVEN)
     code = claim.free("code", signed(block.fmt.width))
@@ -77,56 +114,3 @@ def _under(claim: Claim, dut: MxElement, block: BlockCode, rounding: RoundingCod
     exponent = dut.i[FP32.fraction_bits : -1]
     claim.assume(dut.control.block_format == block, dut.control.rounding == rounding)
     claim.assume(exponent + dut.shifted <= dut.shared)
-
-
-_LEAVES = Sabotage(
-    "aie_ml_v2/convert/mx_element.py", "rounded.eq(kept + decision.up)", "rounded.eq(kept | decision.up)"
-)
-_DISTANCE = Sabotage(
-    "aie_ml_v2/convert/mx_element.py", "self.shared - exponent - self.shifted", "self.shared - exponent"
-)
-_CONVERT = partial(MxConvert, MxConvertConfig())
-INTEGERS = (
-    ("aie_ml_v2.srs", partial(Srs, IntegerLanesConfig())),
-    ("aie_ml_v2.ups", partial(Ups, IntegerLanesConfig())),
-)
-"""Beside their pipelines stands a flag; input ``clear_overflow`` clears it in any cycle."""
-
-PROPERTIES = (
-    pipeline_property("aie_ml_v2.mx_convert", _CONVERT, 3),
-    offer_property("aie_ml_v2.mx_convert", _CONVERT),
-    still_property("aie_ml_v2.mx_convert", _CONVERT),
-    *(pipeline_property(*each, 2) for each in INTEGERS),
-    *(offer_property(*each) for each in INTEGERS),
-    *(still_property(*each, clear_overflow=0) for each in INTEGERS),
-    Property(
-        "ups_stalled",
-        "aie_ml_v2.ups",
-        "2 pipeline stages that move twice in four cycles, any stalls and gaps: the combinational unit's result",
-        partial(stalled_pipeline, make=partial(Ups, IntegerLanesConfig()), latency=2, cycles=4, clear_overflow=0),
-        Sabotage("common/pipeline/pipeline_registers.py", "with self._m.If(self.advance):", "with self._m.If(1):"),
-        depth=4,
-    ),
-    *(
-        Property(
-            f"mx_element_{block.fmt.name}_{rounding.name}".lower(),
-            "aie_ml_v2.mx_element",
-            f"{block.fmt.name.upper()}, {rounding.name}: subnormals flushed, no most negative code: half a unit of error at most; exactly "
-            "the largest magnitude beyond",
-            partial(block_element, block=block, rounding=rounding),
-            _LEAVES,
-        )
-        for block in BlockCode
-        for rounding in (RoundingCode.CONV_EVEN, RoundingCode.SYMMETRIC_INF)
-    ),
-    *(
-        Property(
-            f"mx_element_again_{block.fmt.name}".lower(),
-            "aie_ml_v2.mx_element",
-            f"{block.fmt.name.upper()}, to even: every code but the most negative comes back from its value",
-            partial(block_element_again, block=block),
-            _DISTANCE,
-        )
-        for block in BlockCode
-    ),
-)

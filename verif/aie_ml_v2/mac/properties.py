@@ -1,6 +1,5 @@
 """Formal properties of the multiply-accumulate lane: pipeline, integer products, alignment and normalisation."""
 
-from functools import partial
 from unittest.mock import patch
 
 from amaranth import Cat, Const, Mux, Value
@@ -22,10 +21,30 @@ from bitpath.rtl.aie_ml_v2.mac.signed_product import SignedProduct
 from bitpath.rtl.aie_ml_v2.mac.term_plan import SIGNIFICAND_BITS
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import earlier, says_stages
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import leading_place, long_multiplication, rounded, split
 
+PROPERTIES = Properties("aie_ml_v2/mac")
+_INT16 = MacLaneConfig(modes=(MacMode.INT16,))
 
+
+def _lane(mode: MacMode) -> tuple[MacMode, int, str, int]:
+    """Row of a mode: its latency, description and depth."""
+    # Floats pass one more pipeline stage.
+    latency = 5 if mode in FLOAT_MODES else 4
+    if mode is MacMode.MX9:
+        return mode, latency, f"{says_stages(latency)} of two beats", latency + 1
+    return mode, latency, says_stages(latency), latency
+
+
+@PROPERTIES.of(
+    "mac_lane",
+    "mac_lane_{mode.name}_pipeline",
+    "{mode.name}: {result}",
+    ("held[key].eq(value) for", "held[key].eq(Value.cast(value) ^ (key == 'acc1')) for"),
+    "mode, latency, result, depth",
+    map(_lane, MacMode),
+)
 def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
     """Pipeline of the lane; its accumulators enter two pipeline stages before the result.
 
@@ -45,6 +64,21 @@ def lane_pipeline(claim: Claim, mode: MacMode, latency: int) -> None:
     claim.ensure(same)
 
 
+@PROPERTIES.of(
+    "signed_product",
+    "signed_product_{bits}_{a}_{b}",
+    "{bits} x {bits} bits, {a} x {b} by their sign bits: the integers' product",
+    None,
+    "bits, width, place, signs, a, b, sabotage",
+    (
+        (5, 4, 4, (0, 1), "positive", "negative", ("(of_a + of_b)", "(of_a & of_b)")),
+        (5, 4, 4, (1, 0), "negative", "positive", ("(of_a + of_b)", "(of_a & of_b)")),
+        (5, 4, 4, (1, 1), "negative", "negative", ("(of_a + of_b)", "(of_a | of_b)")),
+        (8, SIGNIFICAND_BITS, SIGN_PLACE, (0, 1), "positive", "negative", ("(of_a + of_b)", "(of_a & of_b)")),
+        (8, SIGNIFICAND_BITS, SIGN_PLACE, (1, 0), "negative", "positive", ("(of_a + of_b)", "(of_a & of_b)")),
+        (8, SIGNIFICAND_BITS, SIGN_PLACE, (1, 1), "negative", "negative", ("(of_a + of_b)", "(of_a | of_b)")),
+    ),
+)
 def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int]) -> None:
     dut = claim.instantiate("dut", SignedProduct(width, place))
     claim.assume(dut.a.sign == signs[0], dut.b.sign == signs[1])
@@ -56,14 +90,25 @@ def signed_product(claim: Claim, width: int, place: int, signs: tuple[int, int])
     claim.ensure(dut.o == a * b)
 
 
-def unsigned_product(claim: Claim, width: int, place: int) -> None:
-    dut = claim.instantiate("dut", SignedProduct(width, place))
+@PROPERTIES.of(
+    "signed_product",
+    "unsigned_product_11",
+    "11 x 11 bits without signs, by hand",
+    ("a.magnitude * b.magnitude", "a.magnitude * (b.magnitude & ~1)"),
+)
+def unsigned_product(claim: Claim) -> None:
+    dut = claim.instantiate("dut", SignedProduct(SIGNIFICAND_BITS, SIGN_PLACE))
     claim.assume(~dut.a.sign, ~dut.b.sign)
     claim.ensure(dut.o == long_multiplication(dut.a.magnitude, dut.b.magnitude))
 
 
+@PROPERTIES.of(
+    "products",
+    "int16_digits",
+    "INT16, signed or not: signed_product takes each digit of base 256 with each of the other integer's",
+    ("is_signed & bool(high)", "is_signed"),
+)
 def int16_digits(claim: Claim) -> None:
-    """INT16 multiplier inputs: every digit of one operand meets every digit of the other."""
     dut = claim.instantiate("dut", Products(_INT16))
     i, control = dut.i, dut.i.control
     claim.assume(control.mode == MacMode.INT16, control.multiplies)
@@ -78,8 +123,13 @@ def int16_digits(claim: Claim) -> None:
             claim.ensure(taken.magnitude >> BYTE == 0, taken.magnitude - (taken.sign << SIGN_PLACE) == wanted)
 
 
+@PROPERTIES.of(
+    "post_add",
+    "int16_sum",
+    "INT16: the products of digits at their places, added as in long multiplication, modulo 2**32",
+    ("(terms[1] + terms[2])", "(terms[1] + terms[3])"),
+)
 def int16_sum(claim: Claim) -> None:
-    """The sum of digit products at their places equals long multiplication."""
     dut = claim.instantiate("dut", PostAdd(_INT16))
     wide = dut.i.wide
     claim.assume(dut.i.control.mode == MacMode.INT16)
@@ -92,6 +142,20 @@ def int16_sum(claim: Claim) -> None:
     claim.ensure(dut.o == claim.value(sum(placed[1:], placed[0]), "sum", dut.o.shape()))
 
 
+@PROPERTIES.of(
+    "align_round",
+    "align_round_{in_width}_to_{out_width}_{rounding.name}",
+    "{in_width} bits onto {out_width}, rounded as {rounding.name} says, every shift",
+    ("decide.guard.eq(align.o[1])", "decide.guard.eq(align.o[0])"),
+    "in_width, out_width, shift_bits, rounding",
+    (
+        (6, 4, 3, RoundingCode.CONV_EVEN),
+        (6, 4, 3, RoundingCode.FLOOR),
+        (FP32.precision, 24, 5, RoundingCode.POSITIVE_INF),
+        (27, 30, 5, RoundingCode.CONV_EVEN),
+        (22, 25, 5, RoundingCode.SYMMETRIC_INF),
+    ),
+)
 def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, rounding: RoundingCode) -> None:
     dut = claim.instantiate("dut", AlignRound(in_width, out_width, shift_bits, rounding))
     room = max(0, out_width - in_width)
@@ -111,8 +175,13 @@ def align_round(claim: Claim, in_width: int, out_width: int, shift_bits: int, ro
     claim.ensure(dut.o + dut.up == kept + up)
 
 
+@PROPERTIES.of(
+    "normalize",
+    "aie_normalize",
+    "the lane's sum at its real width: 24 leading bits to even, then flushed or infinity; nothing special",
+    ("field.eq(normal.exponent + rounded[-1])", "field.eq(normal.exponent)"),
+)
 def aie_normalize(claim: Claim) -> None:
-    """Round to 24 leading bits, to nearest even; then flush subnormals to zero and overflow to infinity."""
     config = MacLaneConfig()
     dut = claim.instantiate("dut", NormalizeFp32(config), special=0)
     # By TermPlan, sums reach neither end of the range.
@@ -128,87 +197,3 @@ def aie_normalize(claim: Claim) -> None:
     kept = sign if config.numerics.flushed_zero_keeps_sign else Const(0)
     code = Mux(field <= 0, Cat(Const(0, 31), kept), Cat(claim.value(number, "number", 31), sign))
     claim.ensure(dut.o == Mux(magnitude == 0, 0, code))
-
-
-def _lane(mode: MacMode) -> Property:
-    # Floats pass one more pipeline stage.
-    latency = 5 if mode in FLOAT_MODES else 4
-    beats = 2 if mode is MacMode.MX9 else 1
-    of_beats = " of two beats" if beats == 2 else ""
-    return Property(
-        f"mac_lane_{mode.name}_pipeline".lower(),
-        "aie_ml_v2.mac_lane",
-        f"{mode.name}: {says_stages(latency)}{of_beats}",
-        partial(lane_pipeline, mode=mode, latency=latency),
-        Sabotage(
-            "aie_ml_v2/mac/mac_lane.py",
-            "held[key].eq(value) for",
-            "held[key].eq(Value.cast(value) ^ (key == 'acc1')) for",
-        ),
-        depth=latency + beats - 1,
-    )
-
-
-_INT16 = MacLaneConfig(modes=(MacMode.INT16,))
-
-PROPERTIES = (
-    *map(_lane, MacMode),
-    Property(
-        "unsigned_product_11",
-        "aie_ml_v2.signed_product",
-        "11 x 11 bits without signs, by hand",
-        partial(unsigned_product, width=SIGNIFICAND_BITS, place=SIGN_PLACE),
-        Sabotage("aie_ml_v2/mac/signed_product.py", "a.magnitude * b.magnitude", "a.magnitude * (b.magnitude & ~1)"),
-    ),
-    *(
-        Property(
-            f"signed_product_{bits}_{'_'.join(kinds[sign] for sign in signs)}",
-            "aie_ml_v2.signed_product",
-            f"{bits} x {bits} bits, {kinds[signs[0]]} x {kinds[signs[1]]} by their sign bits: the integers' product",
-            partial(signed_product, width=width, place=place, signs=signs),
-            Sabotage(
-                "aie_ml_v2/mac/signed_product.py", "(of_a + of_b)", "(of_a | of_b)" if all(signs) else "(of_a & of_b)"
-            ),
-        )
-        for kinds in (("positive", "negative"),)
-        for bits, width, place in ((5, 4, 4), (8, SIGNIFICAND_BITS, SIGN_PLACE))
-        for signs in ((0, 1), (1, 0), (1, 1))
-    ),
-    Property(
-        "int16_digits",
-        "aie_ml_v2.products",
-        "INT16, signed or not: signed_product takes each digit of base 256 with each of the other integer's",
-        int16_digits,
-        Sabotage("aie_ml_v2/mac/products.py", "is_signed & bool(high)", "is_signed"),
-    ),
-    Property(
-        "int16_sum",
-        "aie_ml_v2.post_add",
-        "INT16: the products of digits at their places, added as in long multiplication, modulo 2**32",
-        int16_sum,
-        Sabotage("aie_ml_v2/mac/post_add.py", "(terms[1] + terms[2])", "(terms[1] + terms[3])"),
-    ),
-    *(
-        Property(
-            f"align_round_{in_width}_to_{out_width}_{rounding.name.lower()}",
-            "aie_ml_v2.align_round",
-            f"{in_width} bits onto {out_width}, rounded as {rounding.name} says, every shift",
-            partial(align_round, in_width=in_width, out_width=out_width, shift_bits=shift_bits, rounding=rounding),
-            Sabotage("aie_ml_v2/mac/align_round.py", "decide.guard.eq(align.o[1])", "decide.guard.eq(align.o[0])"),
-        )
-        for in_width, out_width, shift_bits, rounding in (
-            (6, 4, 3, RoundingCode.CONV_EVEN),
-            (6, 4, 3, RoundingCode.FLOOR),
-            (FP32.precision, 24, 5, RoundingCode.POSITIVE_INF),
-            (27, 30, 5, RoundingCode.CONV_EVEN),
-            (22, 25, 5, RoundingCode.SYMMETRIC_INF),
-        )
-    ),
-    Property(
-        "aie_normalize",
-        "aie_ml_v2.normalize",
-        "the lane's sum at its real width: 24 leading bits to even, then flushed or infinity; nothing special",
-        aie_normalize,
-        Sabotage("aie_ml_v2/mac/normalize.py", "field.eq(normal.exponent + rounded[-1])", "field.eq(normal.exponent)"),
-    ),
-)

@@ -2,7 +2,6 @@
 
 import math
 import struct
-from functools import partial
 
 from amaranth import Array, Cat, Const, Mux, Value, signed
 
@@ -29,13 +28,28 @@ from bitpath.rtl.common.arithmetic.raw import raw_float, raw_sum
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.arithmetic.specials import sum_special
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.contracts import MULTIPLIES_WRONG
+from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import fields, float_code, long_multiplication
 
-INFINITY, NAN = FP32.infinity_code, FP32.nan_code
+PROPERTIES = Properties("common/arithmetic")
+_SUBNORMAL = ("Mux(normal, exponent, 1)", "exponent")
 
 
-def multiply(claim: Claim, exponent_width: int, significand_width: int, *, by_hand: bool = True) -> None:
+@PROPERTIES.of(
+    "multiply",
+    "multiply_{significand_width}",
+    "{significand_width} x {significand_width} bits{how}; exponents added; infinities, NaN",
+    MULTIPLIES_WRONG,
+    "exponent_width, significand_width, by_hand, how",
+    (
+        (5, 4, True, " by hand"),
+        (8, 8, True, " by hand"),
+        (8, 11, True, " by hand"),
+        (8, 24, False, ", FP32: the integers' product"),
+    ),
+)
+def multiply(claim: Claim, exponent_width: int, significand_width: int, by_hand: bool) -> None:
     dut = claim.instantiate("dut", Multiply(raw_float(exponent_width, significand_width)))
     a, b = dut.a, dut.b
     product = long_multiplication(a.significand, b.significand) if by_hand else a.significand * b.significand
@@ -63,6 +77,14 @@ def _rounded(claim: Claim, fmt: FloatFormat, into: FloatFormat) -> tuple[Decode,
     return decode, claim.instantiate("encode", encode, i=normalize.o, special=special).o
 
 
+@PROPERTIES.of(
+    "decode",
+    "code_again_{fmt.name}",
+    "{fmt.name}: every code comes back through decode, normalize and round; NaN as the one NaN",
+    _SUBNORMAL,
+    "fmt",
+    (E4M3FN, E4M3, E5M2, E3M4, BF16, FP16, FP32),
+)
 def code_again(claim: Claim, fmt: FloatFormat) -> None:
     decode, code = _rounded(claim, fmt, fmt)
     magnitude = decode.code[:-1]
@@ -70,8 +92,15 @@ def code_again(claim: Claim, fmt: FloatFormat) -> None:
     claim.ensure(code == Mux(nan, fmt.nan_code, decode.code), decode.o.nan == nan)
 
 
+@PROPERTIES.of(
+    "decode",
+    "widened_{fmt.name}",
+    "{fmt.name}, into which nothing rounds: every code through decode, normalize and round is its number in FP32",
+    _SUBNORMAL,
+    "fmt",
+    (E2M1, E4M3FNUZ, E5M2FNUZ),
+)
 def widened(claim: Claim, fmt: FloatFormat) -> None:
-    """Codes of a format that no rounder writes: rounded to FP32 and compared with a table."""
     decode, code = _rounded(claim, fmt, FP32)
     table = Array(_fp32(code, fmt) for code in range(1 << fmt.width))
     claim.ensure(code == table[decode.code])
@@ -80,10 +109,20 @@ def widened(claim: Claim, fmt: FloatFormat) -> None:
 def _fp32(code: int, fmt: FloatFormat) -> int:
     """FP32 code of a code of a format without infinities; NaN becomes the one NaN."""
     if code == fmt.nan_code:
-        return NAN
+        return FP32.nan_code
     fraction, field = code % (1 << fmt.fraction_bits), code >> fmt.fraction_bits & (1 << fmt.exponent_bits) - 1
     value = math.ldexp(fraction + (field > 0) * 2**fmt.fraction_bits, max(field, 1) - fmt.bias - fmt.fraction_bits)
     return int.from_bytes(struct.pack(">f", math.copysign(value, -(code >> fmt.width - 1))), "big")
+
+
+def _exact_adder(fixed_width: int, exponent_width: int, precision: int, offset: int) -> ExactAdd:
+    return ExactAdd(
+        fixed_width=fixed_width,
+        fixed_exponent_width=exponent_width + 1,
+        exponent_width=exponent_width,
+        precision=precision,
+        offset=offset,
+    )
 
 
 def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
@@ -93,13 +132,7 @@ def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
     significand = a.o.significand
     exact = claim.instantiate(
         "add",
-        ExactAdd(
-            fixed_width=fmt.precision + 1,
-            fixed_exponent_width=fmt.exponent_bits + 1,
-            exponent_width=fmt.exponent_bits,
-            precision=fmt.precision,
-            offset=offset,
-        ),
+        _exact_adder(fmt.precision + 1, fmt.exponent_bits, fmt.precision, offset),
         fixed=Mux(a.o.sign, -significand, significand),
         fixed_exponent=a.o.exponent - offset,
         number=b.o,
@@ -111,8 +144,15 @@ def _adder(claim: Claim, fmt: FloatFormat) -> tuple[Value, Value, Value]:
     return a.code, b.code, result.o
 
 
+@PROPERTIES.of(
+    "exact_add",
+    "add_{fmt.name}",
+    "{fmt.name} through the operators of FP32's sum: the wide integer rounded once; infinities, NaN, zeros' signs",
+    ("self.max_distance - distance)", "self.max_distance - distance + 1)"),
+    "fmt",
+    (E5M2, E4M3, E3M4),
+)
 def add(claim: Claim, fmt: FloatFormat) -> None:
-    """The sum equals the rounded sum of two wide integers."""
     code_a, code_b, o = _adder(claim, fmt)
     infinity, largest = fmt.infinity_code, fmt.max_code
     a, b = code_a[:-1], code_b[:-1]
@@ -133,19 +173,17 @@ def add(claim: Claim, fmt: FloatFormat) -> None:
     claim.ensure(o == Mux(nan, fmt.nan_code, Mux(inf, infinite, finite)))
 
 
+@PROPERTIES.of(
+    "exact_add",
+    "exact_add_{fixed_width}_{precision}",
+    "{fixed_width} fixed bits and a {precision}-bit significand with its leading bit: rounds to {precision} bits as the wide sum does",
+    ("self.below = precision + 1", "self.below = precision - 2"),
+    "fixed_width, exponent_width, precision",
+    ((4, 4, 3), (6, 4, 4)),
+)
 def exact_add(claim: Claim, fixed_width: int, exponent_width: int, precision: int) -> None:
-    """The sum rounded to the precision is the wide integer's."""
     offset = 3
-    dut = claim.instantiate(
-        "dut",
-        ExactAdd(
-            fixed_width=fixed_width,
-            fixed_exponent_width=exponent_width + 1,
-            exponent_width=exponent_width,
-            precision=precision,
-            offset=offset,
-        ),
-    )
+    dut = claim.instantiate("dut", _exact_adder(fixed_width, exponent_width, precision, offset))
     claim.assume(dut.number.significand[-1] | (dut.number.significand == 0))
     # Both in units of the smallest weight that either may have.
     down = (1 << exponent_width) + offset
@@ -158,71 +196,3 @@ def exact_add(claim: Claim, fixed_width: int, exponent_width: int, precision: in
     spec = float_code(claim, magnitude, claim.value(weight, "weight"), FP32, "spec", precision=precision)
     got = float_code(claim, dut.o.magnitude, dut.o.exponent, FP32, "got", precision=precision)
     claim.ensure(got == spec, (total == 0) | (dut.o.sign == (total < 0)))
-
-
-_MULTIPLY = Sabotage(
-    "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
-)
-_BELOW = Sabotage("common/arithmetic/exact_add.py", "self.below = precision + 1", "self.below = precision - 2")
-
-PROPERTIES = (
-    *(
-        Property(
-            f"multiply_{bits}",
-            "common.multiply",
-            f"{bits} x {bits} bits by hand; exponents added; infinities, NaN",
-            partial(multiply, exponent_width=exponent, significand_width=bits),
-            _MULTIPLY,
-        )
-        for bits, exponent in ((4, 5), (8, 8), (11, 8))
-    ),
-    Property(
-        "multiply_24",
-        "common.multiply",
-        "24 x 24 bits, FP32: the integers' product; exponents added; infinities, NaN",
-        partial(multiply, exponent_width=8, significand_width=24, by_hand=False),
-        _MULTIPLY,
-    ),
-    *(
-        Property(
-            f"code_again_{fmt.name}".lower(),
-            "common.decode",
-            f"{fmt.name}: every code comes back through decode, normalize and round; NaN as the one NaN",
-            partial(code_again, fmt=fmt),
-            Sabotage("common/arithmetic/decode.py", "Mux(normal, exponent, 1)", "exponent"),
-        )
-        for fmt in (E4M3FN, E4M3, E5M2, E3M4, BF16, FP16, FP32)
-    ),
-    *(
-        Property(
-            f"widened_{fmt.name}".lower(),
-            "common.decode",
-            f"{fmt.name}, into which nothing rounds: every code through decode, normalize and round is its number in FP32",
-            partial(widened, fmt=fmt),
-            Sabotage("common/arithmetic/decode.py", "Mux(normal, exponent, 1)", "exponent"),
-        )
-        for fmt in (E2M1, E4M3FNUZ, E5M2FNUZ)
-    ),
-    *(
-        Property(
-            f"exact_add_{fixed}_{precision}",
-            "common.exact_add",
-            f"{fixed} fixed bits and a {precision}-bit significand with its leading bit: rounds to {precision} bits as the wide sum does",
-            partial(exact_add, fixed_width=fixed, exponent_width=exponent, precision=precision),
-            _BELOW,
-        )
-        for fixed, exponent, precision in ((4, 4, 3), (6, 4, 4))
-    ),
-    *(
-        Property(
-            f"add_{fmt.name}".lower(),
-            "common.exact_add",
-            f"{fmt.name} through the operators of FP32's sum: the wide integer rounded once; infinities, NaN, zeros' signs",
-            partial(add, fmt=fmt),
-            Sabotage(
-                "common/arithmetic/exact_add.py", "self.max_distance - distance)", "self.max_distance - distance + 1)"
-            ),
-        )
-        for fmt in (E5M2, E4M3, E3M4)
-    ),
-)

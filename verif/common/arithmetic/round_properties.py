@@ -1,7 +1,5 @@
 """Normalisers and rounders equal one rounding of the integer that enters."""
 
-from functools import partial
-
 from amaranth import Cat, Const, Mux, signed
 
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, FloatFormat
@@ -12,12 +10,24 @@ from bitpath.rtl.common.arithmetic.raw import moving_sum, normal_sum, raw_sum
 from bitpath.rtl.common.arithmetic.round import Round
 from bitpath.rtl.common.arithmetic.round_signed import RoundSigned
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import float_code, leading_place
 
-TIES = {Rounding.RNE: Rounding.RNE, Rounding.RTZ: Rounding.RTZ}
+PROPERTIES = Properties("common/arithmetic")
+_STICKY = ("value[:discarded].any()", "value[: discarded - 1].any()")
+_WEIGHT = ("(self.in_width - 1) - Cat(zeros)", "self.in_width - Cat(zeros)")
+_ODD = ("odd=kept[0]", "odd=kept[1]")
+_ZERO = ("fmt.emin - i.exponent", "fmt.emin + 1 - i.exponent")
 
 
+@PROPERTIES.of(
+    "normalize",
+    "normalize_{width}_to_{precision}",
+    "{width} bits to their {precision} leading ones, guard and sticky",
+    None,
+    "width, precision, sabotage",
+    ((9, 4, _STICKY), (5, 8, _WEIGHT), (28, 24, _STICKY), (48, 24, _STICKY), (78, 24, _STICKY)),
+)
 def normalize(claim: Claim, width: int, precision: int) -> None:
     dut = claim.instantiate("dut", Normalize(raw_sum(width, 10), precision))
     place = leading_place(claim, dut.i.magnitude, "place")
@@ -35,6 +45,22 @@ def normalize(claim: Claim, width: int, precision: int) -> None:
     )
 
 
+@PROPERTIES.of(
+    "round",
+    "round_{fmt.name}_in_{container.name}_{rounding.value}{kind}",
+    "{fmt.name} in {container.name}'s code, {rounding.name}; {beyond} beyond; subnormals {fate}",
+    None,
+    "fmt, container, rounding, subnormals, infinity, kind, beyond, fate, sabotage",
+    (
+        (E4M3FN, E4M3FN, Rounding.RNE, True, False, "", "largest number", "kept", _ODD),
+        (E5M2, E5M2, Rounding.RNE, True, False, "", "largest number", "kept", _ODD),
+        (FP16, FP16, Rounding.RNE, True, True, "", "infinity", "kept", _ODD),
+        (BF16, FP32, Rounding.RTZ, False, False, "_flushing", "largest number", "flushed", _ZERO),
+        (BF16, FP32, Rounding.RNE, True, True, "", "infinity", "kept", _ODD),
+        (FP32, FP32, Rounding.RNE, True, True, "", "infinity", "kept", _ODD),
+        (FP32, FP32, Rounding.RTZ, True, True, "", "infinity", "kept", _ZERO),
+    ),
+)
 def round_code(
     claim: Claim, fmt: FloatFormat, rounding: Rounding, subnormals: bool, infinity: bool, container: FloatFormat
 ) -> None:
@@ -45,7 +71,7 @@ def round_code(
     below = claim.value(i.exponent - (fmt.precision + 1), "weight")
     magnitude = Mux(i.zero, 0, Cat(i.sticky, i.guard, i.significand))
     # The sticky bit means a nonzero remainder below the guard bit, so the specification appends it as the lowest bit.
-    code = float_code(claim, claim.value(magnitude, "magnitude"), below, fmt, "spec", tie=TIES[rounding])
+    code = float_code(claim, claim.value(magnitude, "magnitude"), below, fmt, "spec", tie=rounding)
     top = fmt.infinity_code if infinity else fmt.max_code
     flushed = Mux((code >> fmt.fraction_bits) == 0, 0, code) if not subnormals else code
     finite = claim.value(Mux(code > fmt.max_code, top, flushed), "finite")
@@ -56,8 +82,20 @@ def round_code(
     claim.ensure(dut.o == Mux(dut.special.nan, container.nan_code, number))
 
 
+@PROPERTIES.of(
+    "round_signed",
+    "normalize_and_round_{width}_{fmt.name}_{rounding.value}",
+    "a {width}-bit two's complement sum through normalize_shift and round_signed to {fmt.name}, {rounding.name}",
+    Sabotage("common/arithmetic/normalize_shift.py", "free |= allowed[level] & ~needed", "free |= allowed[level]"),
+    "width, low, fmt, rounding",
+    (
+        (14, 2, BF16, Rounding.RNE),
+        (14, 2, BF16, Rounding.RTZ),
+        (40, 4, FP32, Rounding.RNE),
+        (118, 4, FP32, Rounding.RNE),
+    ),
+)
 def normalize_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, rounding: Rounding) -> None:
-    """A two's complement sum through both parts of the shifter and the rounder."""
     total = moving_sum(width, 10, (width - 1).bit_length())
     coarse = claim.instantiate("coarse", NormalizeShift(total, low, fmt.precision, inverted=False))
     fine = claim.instantiate("fine", NormalizeShift(coarse.o.shape(), 0, fmt.precision, inverted=True), i=coarse.o)
@@ -73,63 +111,6 @@ def normalize_and_round(claim: Claim, width: int, low: int, fmt: FloatFormat, ro
     value = claim.value(Cat(i.digits, i.sign).as_signed(), "value")
     magnitude = claim.value(Mux(i.sign, -value, value), "magnitude", width + 1)
     weight = claim.value(i.exponent - (width - 1 + fmt.bias), "weight", signed(12))
-    code = float_code(claim, magnitude, weight, fmt, "spec", tie=TIES[rounding])
+    code = float_code(claim, magnitude, weight, fmt, "spec", tie=rounding)
     finite = Mux(code > fmt.max_code, fmt.infinity_code, code) << FP32.fraction_bits - fmt.fraction_bits
     claim.ensure(dut.o == Cat(claim.value(finite, "finite", FP32.width - 1), i.sign))
-
-
-_STICKY = Sabotage("common/arithmetic/normalize.py", "value[:discarded].any()", "value[: discarded - 1].any()")
-_WEIGHT = Sabotage("common/arithmetic/normalize.py", "(self.in_width - 1) - Cat(zeros)", "self.in_width - Cat(zeros)")
-_ODD = Sabotage("common/arithmetic/round.py", "odd=kept[0]", "odd=kept[1]")
-_ZERO = Sabotage("common/arithmetic/round.py", "fmt.emin - i.exponent", "fmt.emin + 1 - i.exponent")
-
-PROPERTIES = (
-    *(
-        Property(
-            f"normalize_{width}_to_{precision}",
-            "common.normalize",
-            f"{width} bits to their {precision} leading ones, guard and sticky",
-            partial(normalize, width=width, precision=precision),
-            _STICKY if width > precision + 2 else _WEIGHT,
-        )
-        for width, precision in ((9, 4), (5, 8), (28, 24), (48, 24), (78, 24))
-    ),
-    *(
-        Property(
-            f"round_{fmt.name}_in_{container.name}_{rounding.value}{'' if subnormals else '_flushing'}".lower(),
-            "common.round",
-            f"{fmt.name} in {container.name}'s code, {rounding.name}; {'infinity' if infinity else 'largest number'} beyond; "
-            f"subnormals {'kept' if subnormals else 'flushed'}",
-            partial(
-                round_code, fmt=fmt, rounding=rounding, subnormals=subnormals, infinity=infinity, container=container
-            ),
-            _ODD if rounding is Rounding.RNE else _ZERO,
-        )
-        for fmt, container, rounding, subnormals, infinity in (
-            (E4M3FN, E4M3FN, Rounding.RNE, True, False),
-            (E5M2, E5M2, Rounding.RNE, True, False),
-            (FP16, FP16, Rounding.RNE, True, True),
-            (BF16, FP32, Rounding.RTZ, False, False),
-            (BF16, FP32, Rounding.RNE, True, True),
-            (FP32, FP32, Rounding.RNE, True, True),
-            (FP32, FP32, Rounding.RTZ, True, True),
-        )
-    ),
-    *(
-        Property(
-            f"normalize_and_round_{width}_{fmt.name}_{rounding.value}".lower(),
-            "common.round_signed",
-            f"a {width}-bit two's complement sum through normalize_shift and round_signed to {fmt.name}, {rounding.name}",
-            partial(normalize_and_round, width=width, low=low, fmt=fmt, rounding=rounding),
-            Sabotage(
-                "common/arithmetic/normalize_shift.py", "free |= allowed[level] & ~needed", "free |= allowed[level]"
-            ),
-        )
-        for width, low, fmt, rounding in (
-            (14, 2, BF16, Rounding.RNE),
-            (14, 2, BF16, Rounding.RTZ),
-            (40, 4, FP32, Rounding.RNE),
-            (118, 4, FP32, Rounding.RNE),
-        )
-    ),
-)

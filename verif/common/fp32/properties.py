@@ -18,14 +18,37 @@ from bitpath.rtl.common.fp32.reciprocal import Reciprocal
 from bitpath.rtl.common.fp32.reciprocal_square_root import ReciprocalSquareRoot
 from bitpath.rtl.common.fp32.square_root import SquareRoot
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.contracts import offer_property
-from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.contracts import MULTIPLIES_WRONG, offer_property
+from bitpath.verif.formal.property import Engine, Properties, Sabotage
 from bitpath.verif.formal.specification import fields, float_code, rounded
+
+FUNCTIONS = (
+    ("reciprocal", Reciprocal),
+    ("square_root", SquareRoot),
+    ("reciprocal_square_root", ReciprocalSquareRoot),
+)
+_TAKEN = Sabotage(
+    "common/fp32/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
+)
+
+PROPERTIES = Properties(
+    "common/fp32",
+    *(
+        offer_property(f"common.{name}", partial(Fp32Lanes, function, Fp32LanesConfig(lanes=1)), _TAKEN, whole=False)
+        for name, function in FUNCTIONS
+    ),
+)
 
 INFINITY, NAN = FP32.infinity_code, FP32.nan_code
 DROPPED_BITS = FP32.fraction_bits - BF16.fraction_bits
 
 
+@PROPERTIES.of(
+    "fp32_multiply",
+    "fp32_multiply",
+    "the integers' product rounded once to even, subnormals, infinities, NaN",
+    MULTIPLIES_WRONG,
+)
 def multiply(claim: Claim) -> None:
     dut = claim.instantiate("dut", Fp32Multiply())
     a, b = dut.a[:-1], dut.b[:-1]
@@ -39,6 +62,12 @@ def multiply(claim: Claim) -> None:
     claim.ensure(dut.o == Mux(nan, NAN, Cat(number, sign)))
 
 
+@PROPERTIES.of(
+    "bf16_clamp",
+    "bf16_clamp",
+    "the number within the limit, with its sign; NaN as it is",
+    ("magnitude > self.limit[BELOW:]", "magnitude > self.limit[BELOW + 1 :]"),
+)
 def clamp(claim: Claim) -> None:
     dut = claim.instantiate("dut", Bf16Clamp())
     claim.assume(dut.limit <= INFINITY)
@@ -51,6 +80,12 @@ def clamp(claim: Claim) -> None:
     claim.ensure(Mux(code[:-1] > INFINITY, dut.o == code, (got == clamped) & (dut.o[-1] == code[-1])))
 
 
+@PROPERTIES.of(
+    "fp32_to_bf16",
+    "narrow",
+    "FP32 to BF16, to nearest even or with random bits, NaN and infinity",
+    ("half_below + last_place", "half_below + 1"),
+)
 def narrow(claim: Claim) -> None:
     dut = claim.instantiate("dut", Fp32ToBf16())
     code = dut.i[:-1]
@@ -62,6 +97,14 @@ def narrow(claim: Claim) -> None:
     claim.ensure(dut.o == Mux(nan, FP32.nan_code, Cat(whole, dut.i[-1])))
 
 
+@PROPERTIES.of(
+    "fp32_cast",
+    "fp32_cast_{fmt.name}",
+    "FP32 to {fmt.name}, rounded once, for every code",
+    ("number.significand[: dropped - 1].any()", "number.significand[0]"),
+    "fmt",
+    (FP16, E5M2, E4M3),
+)
 def cast(claim: Claim, fmt: FloatFormat) -> None:
     dut = claim.instantiate("dut", Fp32Cast(fmt))
     fraction, field = dut.i[: FP32.fraction_bits], dut.i[FP32.fraction_bits : -1]
@@ -74,8 +117,21 @@ def cast(claim: Claim, fmt: FloatFormat) -> None:
     claim.ensure(dut.o == Mux(nan, fmt.nan_code, number))
 
 
+@PROPERTIES.of(
+    "{name}",
+    "{name}_latency",
+    f"one request at a time, its result {DigitRecurrence.LATENCY} cycles behind it, until it is taken",
+    Sabotage(
+        "common/fp32/digit_recurrence.py",
+        "self.i.ready.eq(~busy | (self.o.valid & self.o.ready))",
+        "self.i.ready.eq(1)",
+    ),
+    "name, make",
+    FUNCTIONS,
+    engine=Engine.INDUCTION,
+    depth=3,
+)
 def recurrence(claim: Claim, make: Callable[[], wiring.Component]) -> None:
-    """One request in flight at a time; its result is valid exactly LATENCY cycles later."""
     dut = claim.instantiate("dut", make())
     latency = DigitRecurrence.LATENCY
     arrives, leaves = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready
@@ -87,73 +143,3 @@ def recurrence(claim: Claim, make: Callable[[], wiring.Component]) -> None:
     claim.ensure(under_way == claim.inside("dut", "busy"))
     claim.ensure((under_way == 0) | ((since != 0) & (claim.inside("dut", "left") == latency - since)))
     claim.ensure(dut.o.valid == ((under_way != 0) & (since == latency)))
-
-
-FUNCTIONS = (
-    ("reciprocal", Reciprocal),
-    ("square_root", SquareRoot),
-    ("reciprocal_square_root", ReciprocalSquareRoot),
-)
-_RECURS = Sabotage(
-    "common/fp32/digit_recurrence.py", "with m.Elif(self.o.valid & self.o.ready):", "with m.Elif(self.o.valid):"
-)
-
-PROPERTIES = (
-    Property(
-        "fp32_multiply",
-        "common.fp32_multiply",
-        "the integers' product rounded once to even, subnormals, infinities, NaN",
-        multiply,
-        Sabotage(
-            "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
-        ),
-    ),
-    Property(
-        "bf16_clamp",
-        "common.bf16_clamp",
-        "the number within the limit, with its sign; NaN as it is",
-        clamp,
-        Sabotage("common/fp32/bf16_clamp.py", "magnitude > self.limit[BELOW:]", "magnitude > self.limit[BELOW + 1 :]"),
-    ),
-    Property(
-        "narrow",
-        "common.fp32_to_bf16",
-        "FP32 to BF16, to nearest even or with random bits, NaN and infinity",
-        narrow,
-        Sabotage("common/fp32/fp32_to_bf16.py", "half_below + last_place", "half_below + 1"),
-    ),
-    *(
-        Property(
-            f"fp32_cast_{fmt.name}".lower(),
-            "common.fp32_cast",
-            f"FP32 to {fmt.name}, rounded once, for every code",
-            partial(cast, fmt=fmt),
-            Sabotage("common/fp32/fp32_cast.py", "number.significand[: dropped - 1].any()", "number.significand[0]"),
-        )
-        for fmt in (FP16, E5M2, E4M3)
-    ),
-    *(
-        Property(
-            f"{name}_latency",
-            f"common.{name}",
-            f"one request at a time, its result {DigitRecurrence.LATENCY} cycles behind it, until it is taken",
-            partial(recurrence, make=function),
-            Sabotage(
-                "common/fp32/digit_recurrence.py",
-                "self.i.ready.eq(~busy | (self.o.valid & self.o.ready))",
-                "self.i.ready.eq(1)",
-            ),
-            Engine.INDUCTION,
-            3,
-        )
-        for name, function in (
-            ("reciprocal", Reciprocal),
-            ("square_root", SquareRoot),
-            ("reciprocal_square_root", ReciprocalSquareRoot),
-        )
-    ),
-    *(
-        offer_property(f"common.{name}", partial(Fp32Lanes, function, Fp32LanesConfig(lanes=1)), _RECURS, whole=False)
-        for name, function in FUNCTIONS
-    ),
-)

@@ -1,6 +1,5 @@
 """Pipeline registers keep every token in order; delay line and ring return the word that was written."""
 
-from functools import partial
 from itertools import pairwise
 
 from amaranth import Cat, Module, Mux, Signal, Value
@@ -11,8 +10,10 @@ from bitpath.rtl.common.pipeline.delay import Delay
 from bitpath.rtl.common.pipeline.pipeline_registers import PipelineRegisters
 from bitpath.rtl.common.pipeline.ring import Ring
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.property import Engine, Properties
 from bitpath.verif.formal.specification import stays
+
+PROPERTIES = Properties("common/pipeline")
 
 TAG_BITS = 5
 """Width of a token's number; more numbers than tokens in flight."""
@@ -36,8 +37,17 @@ class TokenPipe(wiring.Component):
         return m
 
 
-def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
-    """Number the tokens, claim that they leave in order, and return the counts of arrivals and departures."""
+@PROPERTIES.of(
+    "pipeline_registers",
+    "pipeline_registers_{stages}_tokens",
+    "{stages} pipeline {noun}: numbered tokens stay until taken, none lost, doubled or overtaken",
+    ("self._ready | ~self.valid", "self._ready | self.valid"),
+    "stages, noun, depth",
+    ((1, "stage", 4), (2, "stages", 5), (3, "stages", 6), (4, "stages", 7)),
+    engine=Engine.INDUCTION,
+)
+def tokens_in_order(claim: Claim, stages: int) -> None:
+    dut = claim.instantiate("dut", TokenPipe(stages))
     came, left = Signal(TAG_BITS, name="came"), Signal(TAG_BITS, name="left")
     with claim.m.If(dut.i.valid & dut.i.ready):
         claim.m.d.sync += came.eq(came + 1)
@@ -45,12 +55,6 @@ def _counted(claim: Claim, dut: wiring.Component) -> tuple[Signal, Signal]:
         claim.m.d.sync += left.eq(left + 1)
     claim.assume(Value.cast(dut.i.p)[:TAG_BITS] == came)
     claim.ensure(~dut.o.valid | (Value.cast(dut.o.p)[:TAG_BITS] == left))
-    return came, left
-
-
-def tokens_in_order(claim: Claim, stages: int) -> None:
-    dut = claim.instantiate("dut", TokenPipe(stages))
-    came, left = _counted(claim, dut)
     stays(claim, dut.o)
     # From the last stage back, the pipeline registers hold the tokens in flight, with consecutive numbers.
     number = left
@@ -61,6 +65,16 @@ def tokens_in_order(claim: Claim, stages: int) -> None:
     claim.ensure(number == came)
 
 
+@PROPERTIES.of(
+    "delay",
+    "delay_{cycles}",
+    "a word {cycles} advances ago, however they are spaced",
+    ("history[-self.width :]", "history[: self.width]"),
+    "width, cycles",
+    ((4, 2), (4, 5)),
+    engine=Engine.INDUCTION,
+    depth=2,
+)
 def delay(claim: Claim, width: int, cycles: int) -> None:
     dut = claim.instantiate("dut", Delay(width, cycles))
     words = [dut.i]
@@ -72,10 +86,17 @@ def delay(claim: Claim, width: int, cycles: int) -> None:
     claim.ensure(dut.o == words[-1], claim.inside("dut", "history") == Cat(words[1:]))
 
 
-def ring(claim: Claim, width: int, depth: int) -> None:
+@PROPERTIES.of(
+    "ring",
+    "ring_4",
+    "4 places: what was written last is read, up to two cycles later; what was read is read again, whatever goes elsewhere",
+    ("write.en.eq(1)", "write.en.eq(self.write == self.read)"),
+    depth=3,
+)
+def ring(claim: Claim) -> None:
     """From any state: a read returns the word written last, in this cycle or before, and a repeated read returns the same
     word. The write address holds while nothing advances."""
-    dut = claim.instantiate("dut", Ring(width, depth))
+    dut = claim.instantiate("dut", Ring(width=3, depth=4))
     now = {"advance": dut.advance, "write": dut.write, "read": dut.read, "i": dut.i, "o": dut.o}
     past = [now]
     for cycles in range(1, 4):
@@ -102,41 +123,3 @@ def ring(claim: Claim, width: int, depth: int) -> None:
             & (~reads(first) | (dut.o == middle["o"])),
         ),
     )
-
-
-_ADVANCES = Sabotage("common/pipeline/pipeline_registers.py", "self._ready | ~self.valid", "self._ready | self.valid")
-
-PROPERTIES = (
-    *(
-        Property(
-            f"pipeline_registers_{stages}_tokens",
-            "common.pipeline_registers",
-            f"{stages} pipeline stage{'s' * (stages > 1)}: numbered tokens stay until taken, none lost, doubled or overtaken",
-            partial(tokens_in_order, stages=stages),
-            _ADVANCES,
-            Engine.INDUCTION,
-            stages + 3,
-        )
-        for stages in (1, 2, 3, 4)
-    ),
-    *(
-        Property(
-            f"delay_{cycles}",
-            "common.delay",
-            f"a word {cycles} advances ago, however they are spaced",
-            partial(delay, width=4, cycles=cycles),
-            Sabotage("common/pipeline/delay.py", "history[-self.width :]", "history[: self.width]"),
-            Engine.INDUCTION,
-            2,
-        )
-        for cycles in (2, 5)
-    ),
-    Property(
-        "ring_4",
-        "common.ring",
-        "4 places: what was written last is read, up to two cycles later; what was read is read again, whatever goes elsewhere",
-        partial(ring, width=3, depth=4),
-        Sabotage("common/pipeline/ring.py", "write.en.eq(1)", "write.en.eq(self.write == self.read)"),
-        depth=3,
-    ),
-)

@@ -1,7 +1,5 @@
 """Dot product of Tensix: the fidelity phases' multiplier, alignment and rounding into Dst, pipeline and stream."""
 
-from functools import partial
-
 from amaranth import Cat, Const, Mux
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
@@ -17,10 +15,22 @@ from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.dot.round_addend import NARROW_DROPPED, RoundAddend
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import stage_properties, staged_stream_properties
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import leading_place, long_multiplication, rounded
 
+PROPERTIES = Properties(
+    "tensix/dot",
+    *stage_properties("tensix.dot16", Dot16, Dot16Config),
+    *staged_stream_properties("tensix.dot16", Dot16, Dot16Config),
+)
 
+
+@PROPERTIES.of(
+    "fidelity_multiplier",
+    "fidelity_multiplier",
+    "the fields of every phase, floats and integers, multiplied by hand",
+    ("(self.is_integer & ~low_a, a[5:8])", "(self.is_integer & ~low_a, a[5:9])"),
+)
 def fidelity(claim: Claim) -> None:
     dut = claim.instantiate("dut", FidelityMultiplier())
     low_a, low_b = dut.phase[0], dut.phase[1]
@@ -32,6 +42,16 @@ def fidelity(claim: Claim) -> None:
     claim.ensure(dut.o == long_multiplication(a, b))
 
 
+@PROPERTIES.of(
+    "dst_round",
+    "dst_round_{name}",
+    "a 29-bit sum through dst_normalize and dst_round to {name}, ties away; overflow, zeros; Wormhole's -1 unit",
+    Sabotage(
+        "tensix/dot/dst_normalize.py", "Cat(self.i.sign.replicate(amount)", "Cat((~self.i.sign).replicate(amount)"
+    ),
+    "name, dst32, style",
+    (("FP32", True, StyleCode.BF16), ("BF16", False, StyleCode.BF16), ("FP16", False, StyleCode.FP16)),
+)
 def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
     """A sum in units of 2**-23 at an exponent, to the format of Dst, ties away from zero."""
     fmt = FP32 if dst32 else (FP16 if style is StyleCode.FP16 else BF16)
@@ -61,8 +81,13 @@ def dst_float(claim: Claim, dst32: bool, style: StyleCode) -> None:
     claim.ensure(dut.o == Mux((magnitude == 0) | (field <= 0), 0, Cat(number, first.i.sign)))
 
 
+@PROPERTIES.of(
+    "dst_round",
+    "dst_round_int32",
+    "a sum of Dst and products as INT32 in sign and magnitude, saturated",
+    ("saturated.eq(is_integer & rounded[INTEGER_BITS])", "saturated.eq(0)"),
+)
 def dst_integer(claim: Claim) -> None:
-    """INT32 in sign and magnitude, saturated."""
     dut = claim.instantiate("dut", DstRound(WORMHOLE.numerics))
     claim.assume(dut.control.style == StyleCode.INT8, dut.control.dst32)
     # A Dst of 31 bits and products below 2**22.
@@ -73,8 +98,13 @@ def dst_integer(claim: Claim) -> None:
     claim.ensure(dut.o == Cat(claim.value(Mux(magnitude > top, top, magnitude), "number", 31), sign))
 
 
+@PROPERTIES.of(
+    "dst_align",
+    "dst_align",
+    "BF16 into a 32-bit Dst: the largest exponent of groups and Dst; distances, saturated; what is empty is shifted away",
+    ("largest.counts[k].eq(exponent.any())", "largest.counts[k].eq(1 if k else 0)"),
+)
 def dst_shifts(claim: Claim) -> None:
-    """Shifts are distances from the largest exponent of the nonzero terms; a zero term is shifted out."""
     dut = claim.instantiate("dut", DstAlign(WORMHOLE.numerics))
     claim.assume(dut.control.style == StyleCode.BF16, dut.control.dst32)
     dst = dut.dst[FP32.fraction_bits : FP32.width - 1]
@@ -88,6 +118,17 @@ def dst_shifts(claim: Claim) -> None:
         claim.ensure(shift == Mux((exponent == 0) | (distance > 31), 31, distance))
 
 
+@PROPERTIES.of(
+    "round_addend",
+    "round_addend_{width}_{kind}",
+    "{width} bits, {what}: once, or twice for a 16-bit Dst",
+    ("(dropped.all() & up & tie_up)", "(dropped.all() & tie_up)"),
+    "width, tie, twos_complement, kind, what",
+    (
+        (24, Rounding.RNA, False, "magnitude", "a magnitude, half-way away"),
+        (30, Rounding.RNU, True, "signed", "signed, half-way up"),
+    ),
+)
 def addend(claim: Claim, width: int, tie: Rounding, twos_complement: bool) -> None:
     """Rounded once for a 32-bit Dst; for a 16-bit one rounded again to a multiple of 2**13."""
     dut = claim.instantiate("dut", RoundAddend(width, tie, True, twos_complement))
@@ -102,64 +143,3 @@ def addend(claim: Claim, width: int, tie: Rounding, twos_complement: bool) -> No
     negated = Const(0) if twos_complement else dut.negative
     wanted = claim.value(Mux(negated, -value, value), "wanted", width)
     claim.ensure(claim.value(dut.o + dut.once + (dut.twice << NARROW_DROPPED), "sum", width) == wanted)
-
-
-PROPERTIES = (
-    *stage_properties("tensix.dot16", Dot16, Dot16Config),
-    *staged_stream_properties("tensix.dot16", Dot16, Dot16Config),
-    Property(
-        "fidelity_multiplier",
-        "tensix.fidelity_multiplier",
-        "the fields of every phase, floats and integers, multiplied by hand",
-        fidelity,
-        Sabotage(
-            "tensix/dot/fidelity_multiplier.py",
-            "(self.is_integer & ~low_a, a[5:8])",
-            "(self.is_integer & ~low_a, a[5:9])",
-        ),
-    ),
-    *(
-        Property(
-            f"dst_round_{name}",
-            "tensix.dst_round",
-            f"a 29-bit sum through dst_normalize and dst_round to {name.upper()}, ties away; overflow, zeros; Wormhole's -1 unit",
-            partial(dst_float, dst32=dst32, style=style),
-            Sabotage(
-                "tensix/dot/dst_normalize.py",
-                "Cat(self.i.sign.replicate(amount)",
-                "Cat((~self.i.sign).replicate(amount)",
-            ),
-        )
-        for name, dst32, style in (
-            ("fp32", True, StyleCode.BF16),
-            ("bf16", False, StyleCode.BF16),
-            ("fp16", False, StyleCode.FP16),
-        )
-    ),
-    Property(
-        "dst_round_int32",
-        "tensix.dst_round",
-        "a sum of Dst and products as INT32 in sign and magnitude, saturated",
-        dst_integer,
-        Sabotage("tensix/dot/dst_round.py", "saturated.eq(is_integer & rounded[INTEGER_BITS])", "saturated.eq(0)"),
-    ),
-    Property(
-        "dst_align",
-        "tensix.dst_align",
-        "BF16 into a 32-bit Dst: the largest exponent of groups and Dst; distances, saturated; what is empty is shifted away",
-        dst_shifts,
-        Sabotage(
-            "tensix/dot/dst_align.py", "largest.counts[k].eq(exponent.any())", "largest.counts[k].eq(1 if k else 0)"
-        ),
-    ),
-    *(
-        Property(
-            f"round_addend_{width}_{'signed' if twos_complement else 'magnitude'}",
-            "tensix.round_addend",
-            f"{width} bits, {'signed, half-way up' if twos_complement else 'a magnitude, half-way away'}: once, or twice for a 16-bit Dst",
-            partial(addend, width=width, tie=tie, twos_complement=twos_complement),
-            Sabotage("tensix/dot/round_addend.py", "(dropped.all() & up & tie_up)", "(dropped.all() & tie_up)"),
-        )
-        for width, tie, twos_complement in ((24, Rounding.RNA, False), (30, Rounding.RNU, True))
-    ),
-)

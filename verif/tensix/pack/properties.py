@@ -15,13 +15,28 @@ from bitpath.rtl.tensix.unpack.block_decode import BlockDecode
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
 from bitpath.rtl.tensix.unpack.float_word import FIELDS
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.contracts import offer_property, pipeline_property, still_property
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.contracts import pipeline_property, stream_properties
+from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import leading_place, rounded
 
+_PACKER = partial(Packer, ConversionConfig())
 
+PROPERTIES = Properties(
+    "tensix/pack",
+    pipeline_property("tensix.packer", _PACKER, 4),
+    *stream_properties("tensix.packer", _PACKER),
+)
+
+
+@PROPERTIES.of(
+    "block_encode",
+    "block_float_again_{fmt.name}",
+    "{fmt.name}: every datum comes back from its float, but -0, where the shared exponent gives it normal numbers",
+    ("MAX_SHIFT, distance + 1", "MAX_SHIFT, distance + 2"),
+    "fmt",
+    BLOCK_FLOATS,
+)
 def block_float_again(claim: Claim, fmt: Format) -> None:
-    """A Tensix block's datum, decoded and encoded under its exponent, is that datum."""
     decode = claim.instantiate("decode", BlockDecode(BfpRange.WRAP, BfpRange.WRAP), l1_format=int(fmt))
     encode = claim.instantiate(
         "encode", BlockEncode(Rounding.RNA), i=decode.o, shared=decode.shared, out_format=int(fmt)
@@ -33,6 +48,14 @@ def block_float_again(claim: Claim, fmt: Format) -> None:
     claim.ensure(encode.o == decode.code)
 
 
+@PROPERTIES.of(
+    "l1_round",
+    "l1_round_{out_format.name}",
+    "accumulation in L1: a sum to {out_format.name}, to even; overflow, underflow, zeros",
+    ("extended[: dropped + 1].any()", "extended[:dropped].any()"),
+    "out_format",
+    (Format.FP32, Format.BF16, Format.FP16),
+)
 def l1_sum(claim: Claim, out_format: Format) -> None:
     """A sum at a biased exponent to nearest even; the format's underflow, overflow and zeros."""
     fmt, is_fp16 = FIELDS[out_format], out_format is Format.FP16
@@ -59,32 +82,3 @@ def l1_sum(claim: Claim, out_format: Format) -> None:
     wanted = claim.value(Mux(special.nan, FP32.nan_code, Mux(special.inf, infinite, value)), "wanted", FP32.width)
     # Whoever writes the format cuts off a longer fraction.
     claim.ensure(Value.cast(dut.o)[unused:] == wanted[unused:])
-
-
-_PACKER = partial(Packer, ConversionConfig())
-
-PROPERTIES = (
-    pipeline_property("tensix.packer", _PACKER, 4),
-    offer_property("tensix.packer", _PACKER),
-    still_property("tensix.packer", _PACKER),
-    *(
-        Property(
-            f"block_float_again_{fmt.name}".lower(),
-            "tensix.block_encode",
-            f"{fmt.name}: every datum comes back from its float, but -0, where the shared exponent gives it normal numbers",
-            partial(block_float_again, fmt=fmt),
-            Sabotage("tensix/pack/block_encode.py", "MAX_SHIFT, distance + 1", "MAX_SHIFT, distance + 2"),
-        )
-        for fmt in BLOCK_FLOATS
-    ),
-    *(
-        Property(
-            f"l1_round_{out_format.name}".lower(),
-            "tensix.l1_round",
-            f"accumulation in L1: a sum to {out_format.name}, to even; overflow, underflow, zeros",
-            partial(l1_sum, out_format=out_format),
-            Sabotage("tensix/pack/l1_round.py", "extended[: dropped + 1].any()", "extended[:dropped].any()"),
-        )
-        for out_format in (Format.FP32, Format.BF16, Format.FP16)
-    ),
-)

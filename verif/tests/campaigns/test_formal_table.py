@@ -27,7 +27,7 @@ def test_names_are_unique_and_file_names():
 
 
 def test_every_statement_of_the_folder_is_in_the_table():
-    stating = {file for file in VERIF.rglob("*.py") if re.search(r"^PROPERTIES = \(", file.read_text(), re.MULTILINE)}
+    stating = {file for file in VERIF.rglob("*.py") if re.search(r"^PROPERTIES = ", file.read_text(), re.MULTILINE)}
     assert stating == {Path(module.__file__) for module in MODULES}
 
 

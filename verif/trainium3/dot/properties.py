@@ -14,9 +14,18 @@ from bitpath.rtl.trainium3.dot.config import DotConfig, MultiplyAddConfig
 from bitpath.rtl.trainium3.dot.multiply_add import MultiplyAdd
 from bitpath.rtl.trainium3.dot.quad_mx_dot import QuadMxDot
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.contracts import earlier, stage_properties, staged_stream_properties
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.contracts import MULTIPLIES_WRONG, earlier, stage_properties, staged_stream_properties
+from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import long_multiplication
+
+_ALIGNED = partial(DotConfig, numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics)
+
+PROPERTIES = Properties(
+    "trainium3/dot",
+    *stage_properties("trainium3.quad_mx_dot", QuadMxDot, DotConfig),
+    *stage_properties("trainium3.quad_mx_dot", QuadMxDot, _ALIGNED, suffix="_aligned"),
+    *staged_stream_properties("trainium3.quad_mx_dot", QuadMxDot, DotConfig),
+)
 
 ELEMENTS = (E4M3FN, E5M2)
 GRID_BIAS = E5M2.bias + E5M2.fraction_bits - 1
@@ -31,6 +40,14 @@ def _fixed(claim: Claim, code: Value, fmt: FloatFormat, name: str) -> Value:
     return claim.value(significand << (Mux(field == 0, 0, field - 1)[: fmt.exponent_bits] + to_grid), name)
 
 
+@PROPERTIES.of(
+    "quad_mx_dot",
+    "element_product_{left.name}_{right.name}",
+    "{left.name} x {right.name}: the product of both numbers on a fixed-point grid",
+    MULTIPLIES_WRONG,
+    "left, right",
+    ((E4M3FN, E4M3FN), (E4M3FN, E5M2), (E5M2, E5M2)),
+)
 def element_product(claim: Claim, left: FloatFormat, right: FloatFormat) -> None:
     formats = {"a": left, "b": right}
     decoders = {
@@ -55,26 +72,4 @@ def operand_pipeline(claim: Claim, make: Callable[[], wiring.Component], latency
     claim.ensure(dut.o == flat.o)
 
 
-PROPERTIES = (
-    *stage_properties("trainium3.quad_mx_dot", QuadMxDot, DotConfig),
-    *stage_properties(
-        "trainium3.quad_mx_dot",
-        QuadMxDot,
-        partial(DotConfig, numerics=TRAINIUM3_QUAD_MX_ALIGNED.numerics),
-        suffix="_aligned",
-    ),
-    *staged_stream_properties("trainium3.quad_mx_dot", QuadMxDot, DotConfig),
-    *stage_properties("trainium3.multiply_add", MultiplyAdd, MultiplyAddConfig, operand_pipeline),
-    *(
-        Property(
-            f"element_product_{left.name}_{right.name}".lower(),
-            "trainium3.quad_mx_dot",
-            f"{left.name} x {right.name}: the product of both numbers on a fixed-point grid",
-            partial(element_product, left=left, right=right),
-            Sabotage(
-                "common/arithmetic/multiply.py", "a.significand * b.significand", "a.significand * (b.significand | 2)"
-            ),
-        )
-        for left, right in ((E4M3FN, E4M3FN), (E4M3FN, E5M2), (E5M2, E5M2))
-    ),
-)
+PROPERTIES += stage_properties("trainium3.multiply_add", MultiplyAdd, MultiplyAddConfig, operand_pipeline)

@@ -1,7 +1,5 @@
 """RMSNorm-Quant's last pass: its rounding to E4M3, and its bytes in flight."""
 
-from functools import partial
-
 from amaranth import Cat, Const, Mux, Signal, signed
 from amaranth.lib import data
 
@@ -15,8 +13,10 @@ from bitpath.rtl.trainium3.rmsnorm_quant.quantize import QuantizePass
 from bitpath.rtl.trainium3.rmsnorm_quant.rmsnorm_quant import RmsNormQuant
 from bitpath.rtl.trainium3.rmsnorm_quant.row_sequencer import RmsNormQuantSequencer
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Engine, Property, Sabotage
+from bitpath.verif.formal.property import Engine, Properties, Sabotage
 from bitpath.verif.formal.specification import fields, float_code, leading_place, rounded, stays, within_half
+
+PROPERTIES = Properties("trainium3/rmsnorm_quant")
 
 
 def _pass(claim: Claim, *, static: bool) -> tuple[QuantizePass, Signal]:
@@ -26,8 +26,18 @@ def _pass(claim: Claim, *, static: bool) -> tuple[QuantizePass, Signal]:
     return dut, claim.inside("dut", "product")
 
 
+@PROPERTIES.of(
+    "quantize",
+    "quantize_pass_half_unit_{name}",
+    "E4M3, {scale}: no more than half a unit from a product of 2**-11 and more{rest}",
+    Sabotage("common/fp32/fp32_cast.py", "number.significand[dropped - 1]", "number.significand[dropped]"),
+    "name, static, scale, rest",
+    (
+        ("row", False, "the row's own scale", ", below 248"),
+        ("static", True, "static scale", " rounded to BF16; exactly the largest code beyond"),
+    ),
+)
 def pass_half_unit(claim: Claim, *, static: bool) -> None:
-    """The product, or with a static scale the product rounded to BF16, is no more than half a unit from its code."""
     dut, product = _pass(claim, static=static)
     code = product[:-1]
     if static:
@@ -46,8 +56,13 @@ def pass_half_unit(claim: Claim, *, static: bool) -> None:
     claim.ensure(dut.o[-1] == Mux((product[:-1] == 0) & int(static), 0, product[-1]))
 
 
+@PROPERTIES.of(
+    "quantize",
+    "quantize_pass_static",
+    "static scale: any product to BF16, then to E4M3; exactly the largest code beyond the range; NaN",
+    ("Const(RANGE,", "Const(RANGE + (1 << 19),"),
+)
 def pass_static(claim: Claim) -> None:
-    """Any product plus 0, rounded to BF16, brought within the range, then to the code."""
     dut, product = _pass(claim, static=True)
     code, below = product[:-1], FP32.fraction_bits - BF16.fraction_bits
     bf16 = claim.value(rounded(claim, code, Const(below), Rounding.RNE, "nearest") << below, "bf16", FP32.width)
@@ -56,12 +71,20 @@ def pass_static(claim: Claim) -> None:
     spec = float_code(claim, significand, weight, E4M3, "spec")
     beyond = (code >= FP32.infinity_code) | (spec > E4M3.max_code)
     finite = claim.value(Mux(beyond, E4M3.max_code, spec), "finite", E4M3.width - 1)
+    # A static scale adds 0 to the product: -0 becomes 0.
     sign = product[-1] & (code != 0)
     claim.ensure(dut.o == Mux(code > FP32.infinity_code, E4M3.nan_code, Cat(finite, sign)))
 
 
+@PROPERTIES.of(
+    "quantize",
+    "quantize_pass_again_{name}",
+    "E4M3, {scale}: every finite code comes back from its value{rest}",
+    Sabotage("common/fp32/fp32_cast.py", "number.exponent - FP32.bias", "number.exponent - FP32.bias + 1"),
+    "name, static, scale, rest",
+    (("row", False, "the row's own scale", ""), ("static", True, "static scale", ", but -0 as 0")),
+)
 def pass_again(claim: Claim, *, static: bool) -> None:
-    """Every finite code comes back from its value, but -0 with a static scale."""
     dut, product = _pass(claim, static=static)
     code = claim.free("code", E4M3.width)
     got, field = fields(claim, code, E4M3, "of")
@@ -73,8 +96,15 @@ def pass_again(claim: Claim, *, static: bool) -> None:
     claim.ensure(dut.o == Mux((got == 0) & int(static), 0, code))
 
 
+@PROPERTIES.of(
+    "row_sequencer",
+    "rmsnorm_quant_last_pass",
+    "bytes are under way in the last pass only, and none behind a row's last one",
+    ("(phase == Phase.QUANTIZE) & (index != count)", "index != count"),
+    engine=Engine.INDUCTION,
+    depth=2,
+)
 def last_pass(claim: Claim) -> None:
-    """RMSNorm-Quant has bytes under way in its last pass only, and none behind a row's last one."""
     config = RmsNormQuantConfig(lanes=1)
     dut = claim.instantiate("dut", RmsNormQuantSequencer(config))
     phase, index = claim.inside("dut", "phase"), claim.inside("dut", "index")
@@ -92,66 +122,15 @@ def last_pass(claim: Claim) -> None:
         claim.ensure(~valid | (phase == Phase.QUANTIZE), ~(valid & last) | ((index == count) & ~behind))
 
 
+@PROPERTIES.of(
+    "rmsnorm_quant",
+    "rmsnorm_quant_offer_stays",
+    "in the last pass, bytes are offered unchanged until they are taken",
+    Sabotage("trainium3/rmsnorm_quant/row_sequencer.py", "self.o_ready | ~self.o_valid", "1"),
+    depth=1,
+)
 def last_pass_stays(claim: Claim) -> None:
-    """Offered bytes stay until they are taken, from any state that offers bytes in the last pass only."""
+    """From any state that offers bytes in the last pass only."""
     dut = claim.instantiate("dut", RmsNormQuant(RmsNormQuantConfig(lanes=1, max_row_length=4)))
     claim.assume(~dut.o.valid | (claim.inside("dut.sequencer", "phase") == Phase.QUANTIZE))
     stays(claim, dut.o)
-
-
-PROPERTIES = (
-    Property(
-        "rmsnorm_quant_last_pass",
-        "trainium3.row_sequencer",
-        "bytes are under way in the last pass only, and none behind a row's last one",
-        last_pass,
-        Sabotage(
-            "trainium3/rmsnorm_quant/row_sequencer.py",
-            "(phase == Phase.QUANTIZE) & (index != count)",
-            "index != count",
-        ),
-        Engine.INDUCTION,
-        2,
-    ),
-    Property(
-        "rmsnorm_quant_offer_stays",
-        "trainium3.rmsnorm_quant",
-        "in the last pass, bytes are offered unchanged until they are taken",
-        last_pass_stays,
-        Sabotage("trainium3/rmsnorm_quant/row_sequencer.py", "self.o_ready | ~self.o_valid", "1"),
-        depth=1,
-    ),
-    Property(
-        "quantize_pass_static",
-        "trainium3.quantize",
-        "static scale: any product to BF16, then to E4M3; exactly the largest code beyond the range; NaN",
-        pass_static,
-        Sabotage("trainium3/rmsnorm_quant/quantize.py", "Const(RANGE,", "Const(RANGE + (1 << 19),"),
-    ),
-    *(
-        Property(
-            f"quantize_pass_half_unit_{name}",
-            "trainium3.quantize",
-            f"E4M3, {what}: no more than half a unit from a product of 2**-11 and more{rest}",
-            partial(pass_half_unit, static=static),
-            Sabotage("common/fp32/fp32_cast.py", "number.significand[dropped - 1]", "number.significand[dropped]"),
-        )
-        for name, static, what, rest in (
-            ("row", False, "the row's own scale", ", below 248"),
-            ("static", True, "static scale", " rounded to BF16; exactly the largest code beyond"),
-        )
-    ),
-    *(
-        Property(
-            f"quantize_pass_again_{name}",
-            "trainium3.quantize",
-            f"E4M3, {what}: every finite code comes back from its value{rest}",
-            partial(pass_again, static=static),
-            Sabotage("common/fp32/fp32_cast.py", "number.exponent - FP32.bias", "number.exponent - FP32.bias + 1"),
-        )
-        for name, static, what, rest in (
-            ("row", False, "the row's own scale", ""),
-            ("static", True, "static scale", ", but -0 as 0"),
-        )
-    ),
-)

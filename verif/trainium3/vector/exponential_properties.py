@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from math import isqrt
 
 from amaranth import Array, Cat, Const, Mux, Value
@@ -12,10 +11,26 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, 
 from bitpath.rtl.trainium3.vector.exponential_argument import ExponentialArgument
 from bitpath.rtl.trainium3.vector.exponential_power import ExponentialPower
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.property import Properties, Sabotage
 from bitpath.verif.formal.specification import long_multiplication
 
+PROPERTIES = Properties("trainium3/vector")
+_EXPONENTIAL = TRAINIUM3_EXPONENTIAL.numerics
+_SMALL = replace(_EXPONENTIAL, fraction_bits=8, table_bits=2, log2e_bits=10, power_bits=12)
 
+
+@PROPERTIES.of(
+    "exponential_power",
+    "exponential_table_{numerics.fraction_bits}",
+    "{what}: powers of two to nearest, {numerics.fraction_bits} fraction bits",
+    Sabotage(
+        "trainium3/vector/exponential_constants.py",
+        "bit, factor in enumerate(roots)",
+        "bit, factor in enumerate(roots[::-1])",
+    ),
+    "numerics, what",
+    ((_SMALL, "small"), (_EXPONENTIAL, "real")),
+)
 def table(claim: Claim, numerics: ExponentialNumerics) -> None:
     """If the polynomial is 1, the output is the table's entry."""
     bits, table_bits = numerics.fraction_bits, numerics.table_bits
@@ -27,7 +42,15 @@ def table(claim: Claim, numerics: ExponentialNumerics) -> None:
     claim.ensure(dut.o.exponent == (dut.i >> bits) - (2 * bits - dut.dropped))
 
 
-def power(claim: Claim, numerics: ExponentialNumerics, *, by_hand: bool) -> None:
+@PROPERTIES.of(
+    "exponential_power",
+    "exponential_power_{numerics.fraction_bits}",
+    "{what}: what the table has by the polynomial on {numerics.fraction_bits} fraction bits, three products {how}",
+    ("entry * past_one", "entry * (past_one | 1)"),
+    "numerics, what, how, by_hand",
+    ((_SMALL, "small", "by hand", True), (_EXPONENTIAL, "real", "of the integers", False)),
+)
+def power(claim: Claim, numerics: ExponentialNumerics, by_hand: bool) -> None:
     """Steps 2 to 4 of the exponential, as ``ExponentialNumerics`` has them, with what the table has."""
 
     def multiplied(a: Value, b: Value) -> Value:
@@ -56,6 +79,14 @@ def _power(numerics: ExponentialNumerics, index: int) -> int:
     return (root + 1) >> 1
 
 
+@PROPERTIES.of(
+    "exponential_argument",
+    "exponential_argument_{numerics.fraction_bits}",
+    "{what}: any FP32 number times log2(e), {numerics.fraction_bits} fraction bits; 128 and more is far enough; NaN",
+    ("number.significand * factor", "number.significand * (factor - 1)"),
+    "numerics, what",
+    ((_SMALL, "small"), (_EXPONENTIAL, "real")),
+)
 def argument(claim: Claim, numerics: ExponentialNumerics) -> None:
     """Step 1 of the exponential; of 128 and more, only that the result is infinite or zero."""
     dut = claim.instantiate("dut", ExponentialArgument(numerics))
@@ -70,51 +101,3 @@ def argument(claim: Claim, numerics: ExponentialNumerics) -> None:
     beyond = Mux(sign, (dut.o >> bits) < FP32.emin - FP32.fraction_bits - 1, (dut.o >> bits) > FP32.emax)
     claim.ensure(Mux(far, beyond, dut.o.as_unsigned() == u ^ sign.replicate(len(u))))
     claim.ensure(dut.nan == (dut.t[:-1] > FP32.infinity_code))
-
-
-_EXPONENTIAL = TRAINIUM3_EXPONENTIAL.numerics
-_SMALL = replace(_EXPONENTIAL, fraction_bits=8, table_bits=2, log2e_bits=10, power_bits=12)
-
-PROPERTIES = (
-    *(
-        Property(
-            f"exponential_table_{numerics.fraction_bits}",
-            "trainium3.exponential_power",
-            f"{what}: powers of two to nearest, {numerics.fraction_bits} fraction bits",
-            partial(table, numerics=numerics),
-            Sabotage(
-                "trainium3/vector/exponential_constants.py",
-                "bit, factor in enumerate(roots)",
-                "bit, factor in enumerate(roots[::-1])",
-            ),
-        )
-        for numerics, what in ((_SMALL, "small"), (_EXPONENTIAL, "real"))
-    ),
-    *(
-        Property(
-            f"exponential_power_{numerics.fraction_bits}",
-            "trainium3.exponential_power",
-            f"{what}: what the table has by the polynomial on {numerics.fraction_bits} fraction bits, three products {how}",
-            partial(power, numerics=numerics, by_hand=by_hand),
-            Sabotage("trainium3/vector/exponential_power.py", "entry * past_one", "entry * (past_one | 1)"),
-        )
-        for numerics, what, how, by_hand in (
-            (_SMALL, "small", "by hand", True),
-            (_EXPONENTIAL, "real", "of the integers", False),
-        )
-    ),
-    *(
-        Property(
-            f"exponential_argument_{numerics.fraction_bits}",
-            "trainium3.exponential_argument",
-            f"{what}: any FP32 number times log2(e), {numerics.fraction_bits} fraction bits; 128 and more is far enough; NaN",
-            partial(argument, numerics=numerics),
-            Sabotage(
-                "trainium3/vector/exponential_argument.py",
-                "number.significand * factor",
-                "number.significand * (factor - 1)",
-            ),
-        )
-        for numerics, what in ((_SMALL, "small"), (_EXPONENTIAL, "real"))
-    ),
-)

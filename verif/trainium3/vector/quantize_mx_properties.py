@@ -1,6 +1,6 @@
 """Elements of Quantize-MX: at most half a unit of error, saturation to exactly the largest code, and stable codes."""
 
-from functools import partial
+from itertools import product
 
 from amaranth import Cat, Mux, Signal, Value, signed
 
@@ -11,8 +11,11 @@ from bitpath.rtl.trainium3.vector.mx_code import ELEMENTS, MxCode
 from bitpath.rtl.trainium3.vector.mx_source import SOURCES, MxSource
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, QuantizeMx, Rule
 from bitpath.verif.formal.claim import Claim
-from bitpath.verif.formal.property import Property, Sabotage
+from bitpath.verif.formal.property import Properties
 from bitpath.verif.formal.specification import fields, float_code, leading_place, within_half
+
+PROPERTIES = Properties("trainium3/vector")
+_EXPONENT = ("number.exponent - self.scale", "number.exponent - (self.scale | 1)")
 
 
 def _element(claim: Claim, source: FloatFormat, fmt: FloatFormat, name: str, **inputs: Value) -> tuple:
@@ -23,8 +26,15 @@ def _element(claim: Claim, source: FloatFormat, fmt: FloatFormat, name: str, **i
     return first, second
 
 
+@PROPERTIES.of(
+    "mx_code",
+    "mx_code_{source.name}_{fmt.name}",
+    "{source.name} by any scale to {fmt.name}: one rounding to even; exactly the largest code beyond the range",
+    _EXPONENT,
+    "source, fmt",
+    product(SOURCES, ELEMENTS),
+)
 def element_code(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
-    """The quotient by the scale rounded once; what is beyond the range is the largest code."""
     first, second = _element(claim, source, fmt, "first")
     code = first.code
     significand, biased = fields(claim, code, source, "x")
@@ -38,8 +48,15 @@ def element_code(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
     claim.ensure(second.o == Mux(nan, fmt.nan_code, Cat(finite, code[-1])))
 
 
+@PROPERTIES.of(
+    "mx_code",
+    "mx_code_half_unit_{source.name}_{fmt.name}",
+    "{source.name} to {fmt.name}: no more than half a unit from a quotient of 2**-48 and more, below saturation",
+    ("number.significand[discarded - 1]", "number.significand[discarded]"),
+    "source, fmt",
+    product(SOURCES, ELEMENTS),
+)
 def half_unit(claim: Claim, source: FloatFormat, fmt: FloatFormat) -> None:
-    """Twice the distance between the quotient and its code's value is no more than the unit of the code's last place."""
     first, second = _element(claim, source, fmt, "first")
     significand, biased = fields(claim, first.code, source, "x")
     # Both on a grid on which the smallest quotient looked at has its last place: smaller ones are no more than that.
@@ -61,8 +78,16 @@ def _element_value(claim: Claim, code: Value, scale: Value, fmt: FloatFormat, na
     return Cat(claim.value(value, name, BF16.width - 1), code[-1])
 
 
+@PROPERTIES.of(
+    "mx_code",
+    "mx_code_again_{fmt.name}",
+    "{fmt.name}: an element's value under the OCP scale, above {above}, of any largest exponent: "
+    "the same code and exponent again",
+    _EXPONENT,
+    "fmt, above",
+    [(fmt, fmt.bias + fmt.fraction_bits) for fmt in ELEMENTS],
+)
 def element_again(claim: Claim, fmt: FloatFormat) -> None:
-    """Under the OCP rule: a code's value, quantised under its scale, is that code, and keeps the scale what it is."""
     first, second = _element(claim, BF16, fmt, "first")
     scale = second.scale
     largest = claim.free("largest", FP32.exponent_bits)
@@ -84,8 +109,13 @@ def _fp32_field(claim: Claim, code: Value, source: FloatFormat, name: str) -> Si
     return claim.value(Mux(special, FP32.exponent_mask, field), f"{name}_field", FP32.exponent_bits)
 
 
+@PROPERTIES.of(
+    "quantize_mx",
+    "quantize_mx_block",
+    "any block, either source, element and rule: the scale of its largest exponent; each code is mx_code's of its element under it",
+    ("largest > offset, largest - offset", "largest > offset, largest - offset - 1"),
+)
 def block(claim: Claim) -> None:
-    """The scale is what the rule says of the largest exponent, and each code that of its own element under it."""
     dut = claim.instantiate(
         "dut", QuantizeMx(QuantizeMxConfig(pipeline=PipelineConfig(stages=0))), i__valid=1, o__ready=1
     )
@@ -103,56 +133,3 @@ def block(claim: Claim) -> None:
         second = claim.instantiate(f"code_{k}", MxCode(), i=first.o, element=control.element, scale=scale)
         claim.ensure(field <= largest, dut.o.p.codes[k] == second.o)
     claim.ensure((scale == 0) | Cat(reached).any())
-
-
-_EXPONENT = Sabotage(
-    "trainium3/vector/mx_code.py", "number.exponent - self.scale", "number.exponent - (self.scale | 1)"
-)
-_GUARD = Sabotage("trainium3/vector/mx_code.py", "number.significand[discarded - 1]", "number.significand[discarded]")
-
-PROPERTIES = (
-    *(
-        Property(
-            f"mx_code_{source.name}_{fmt.name}".lower(),
-            "trainium3.mx_code",
-            f"{source.name} by any scale to {fmt.name}: one rounding to even; exactly the largest code beyond the range",
-            partial(element_code, source=source, fmt=fmt),
-            _EXPONENT,
-        )
-        for source in SOURCES
-        for fmt in ELEMENTS
-    ),
-    *(
-        Property(
-            f"mx_code_half_unit_{source.name}_{fmt.name}".lower(),
-            "trainium3.mx_code",
-            f"{source.name} to {fmt.name}: no more than half a unit from a quotient of 2**-48 and more, below saturation",
-            partial(half_unit, source=source, fmt=fmt),
-            _GUARD,
-        )
-        for source in SOURCES
-        for fmt in ELEMENTS
-    ),
-    *(
-        Property(
-            f"mx_code_again_{fmt.name}".lower(),
-            "trainium3.mx_code",
-            f"{fmt.name}: an element's value under the OCP scale, above {fmt.bias + fmt.fraction_bits}, of any largest exponent: "
-            "the same code and exponent again",
-            partial(element_again, fmt=fmt),
-            _EXPONENT,
-        )
-        for fmt in ELEMENTS
-    ),
-    Property(
-        "quantize_mx_block",
-        "trainium3.quantize_mx",
-        "any block, either source, element and rule: the scale of its largest exponent; each code is mx_code's of its element under it",
-        block,
-        Sabotage(
-            "trainium3/vector/quantize_mx.py",
-            "largest > offset, largest - offset",
-            "largest > offset, largest - offset - 1",
-        ),
-    ),
-)
