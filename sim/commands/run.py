@@ -142,6 +142,6 @@ def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType
             flow.formats_of(format_name)
             found[name] = flow
     if not found:
-        known = "; ".join(f"{name} has {flow.FORMAT_NAMES}" for name, flow in flows.items())
-        raise ValueError(f"format is {format_name!r}; {known}")
+        known = "; ".join(f"{name}'s {flow.FORMAT_NAMES}" for name, flow in flows.items())
+        raise ValueError(f"format must be {known}, not {format_name!r}")
     return found

@@ -7,6 +7,7 @@ import numpy as np
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
@@ -15,7 +16,7 @@ from bitpath.sim.flows.matmul import MatmulRun, resized
 FORMATS = ("mx9", "mx6", "mx4", "bf16")
 """Formats that run by default."""
 ALL_FORMATS = (*MX_FORMATS, *FLOAT_FORMATS)
-FORMAT_NAMES = ", ".join(ALL_FORMATS)
+FORMAT_NAMES = one_of(ALL_FORMATS)
 SIZES = ("lanes",)
 """Options of `engine_for`."""
 SLICES = {"icarus": "8x64x32"}
@@ -32,7 +33,7 @@ ENGINES = {
 def formats_of(format_name: str) -> str:
     """Return the format of that name; raise ValueError for others, also integers, since the layer has floats."""
     if format_name not in ALL_FORMATS:
-        raise ValueError(f"format is {format_name!r}; aie_ml_v2 has {FORMAT_NAMES}")
+        raise ValueError(f"format of aie_ml_v2 must be {FORMAT_NAMES}, not {format_name!r}")
     return format_name
 
 

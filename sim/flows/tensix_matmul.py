@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import tensix
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, Fidelity
 from bitpath.golden.tensix.matmul.host import FORMATS as ELEMENT_FORMATS
@@ -19,7 +20,7 @@ FLOAT_FORMATS = tuple(name for name in ELEMENT_FORMATS if name != "int8")
 SIZES = ("rows", "cols")
 """Options of `engine_for`."""
 FIDELITIES = {fidelity.value.lower(): fidelity for fidelity in Fidelity}
-FORMAT_NAMES = f"{', '.join(FLOAT_FORMATS)}, each followed by _{', _'.join(FIDELITIES)}"
+FORMAT_NAMES = f"{one_of(FLOAT_FORMATS)}, followed by {one_of(f'_{each}' for each in FIDELITIES)}"
 SLICES = {"icarus": "32x64x32"}
 """The slice of the layer that a slow simulator runs by default."""
 
@@ -35,7 +36,7 @@ def formats_of(format_name: str) -> tuple[str, Fidelity]:
     """Element format and fidelity of a name such as "bf16_hifi4"; ValueError names the known ones."""
     element, _, fidelity = format_name.partition("_")
     if element not in FLOAT_FORMATS or fidelity not in FIDELITIES:
-        raise ValueError(f"format is {format_name!r}; tensix has {FORMAT_NAMES}")
+        raise ValueError(f"format of tensix must be {FORMAT_NAMES}, not {format_name!r}")
     return element, FIDELITIES[fidelity]
 
 

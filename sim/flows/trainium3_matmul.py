@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import trainium3
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.rtl.trainium3.array.config import ArrayConfig
@@ -19,7 +20,7 @@ FORMATS = {
     "mxfp4": ("mxfp8_e4m3", "mxfp4"),
 }
 """Formats of activations and weights; with mxfp4 the weights alone have it, since QuantizeMX makes FP8 only."""
-FORMAT_NAMES = ", ".join(FORMATS)
+FORMAT_NAMES = one_of(FORMATS)
 SIZES = ("rows", "cols")
 """Options of `engine_for`."""
 SLICES = {"icarus": "8x128x8"}
@@ -38,7 +39,7 @@ ENGINES = {
 def formats_of(format_name: str) -> tuple[str, str]:
     """Formats of activations and weights; ValueError names the known ones."""
     if format_name not in FORMATS:
-        raise ValueError(f"format is {format_name!r}; trainium3 has {FORMAT_NAMES}")
+        raise ValueError(f"format of trainium3 must be {FORMAT_NAMES}, not {format_name!r}")
     return FORMATS[format_name]
 
 

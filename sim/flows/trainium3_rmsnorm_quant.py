@@ -8,6 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.golden import trainium3
+from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -19,7 +20,7 @@ from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Ro
 
 FORMATS = ("row", "static")
 """Quantisation types: a scale of each row's own, or one given for each partition."""
-FORMAT_NAMES = ", ".join(FORMATS)
+FORMAT_NAMES = one_of(FORMATS)
 SIZES = ("lanes",)
 """Options of `engine_for`."""
 SLICES = {"icarus": "2x48"}
@@ -61,7 +62,7 @@ class Run:
         self, hidden: np.ndarray, gamma: np.ndarray, format_name: str, engine: RmsNormQuantConfig, simulator: str
     ):
         if format_name not in FORMATS:
-            raise ValueError(f"format is {format_name!r}; rmsnorm_quant has {FORMAT_NAMES}")
+            raise ValueError(f"format of rmsnorm_quant must be {FORMAT_NAMES}, not {format_name!r}")
         if hidden.shape[1] > engine.max_row_length:
             raise ValueError(
                 f"rows must have up to {engine.max_row_length} elements on {simulator}, not {hidden.shape[1]}"

@@ -39,7 +39,7 @@ MISTAKES = [
     ("trainium3 --output 0,0 --a x.npy", "--b is missing; --a and --b go together"),
     ("tensix --output 0,0 --b x.npy", "--a is missing; --a and --b go together"),
     ("aie_ml_v2 --output 0,0 --a x.npy", "--b is missing; --a and --b go together"),
-    ("trainium3 --output 0,0 --format fp9", "format is 'fp9'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
+    ("trainium3 --output 0,0 --format fp9", "format of trainium3 must be mxfp8_e4m3, mxfp8_e5m2 or mxfp4, not 'fp9'"),
     ("tensix --output 0,0 --format mxfp4", f"fmt must be {TENSIX_FORMATS}, not 'mxfp4'"),
     ("tensix --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),
     ("aie_ml_v2 --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),

@@ -39,10 +39,10 @@ def test_a_format_is_found_on_its_machine(bitpath, monkeypatch, arguments, machi
 
 FILES = "--a a.npy --b b.npy"
 MISTAKES = [
-    ("run --machine tensix --format bf16", "format is 'bf16'; tensix has bf16, tf32, fp16"),
+    ("run --machine tensix --format bf16", "format of tensix must be bf16, tf32, fp16"),
     ("run --machine tensix --rows 3", "matrix_unit: rows must be a power of two from 1 to 8, not 3"),
-    ("run --format mxfp6", "format is 'mxfp6'; trainium3 has mxfp8_e4m3, mxfp8_e5m2, mxfp4"),
-    ("run --format bf17", "aie_ml_v2 has mx9, mx6, mx4, bf16, fp16, fp8_e4m3"),
+    ("run --format mxfp6", "format must be trainium3's mxfp8_e4m3, mxfp8_e5m2 or mxfp4; tensix's bf16, tf32"),
+    ("run --format bf17", "aie_ml_v2's mx9, mx6, mx4, bf16, fp16, fp8_e4m3"),
     ("run --machine trainium9", "'trainium9' is not one of 'trainium3', 'tensix', 'aie_ml_v2'"),
     ("run --machine aie_ml_v2 --rows 4", "--rows is not a size of aie_ml_v2"),
     ("run --format bf16_lofi --lanes 4", "--lanes is not a size of tensix"),
@@ -50,9 +50,9 @@ MISTAKES = [
     ("run --flow attention", "'attention' is not one of 'matmul', 'rmsnorm_quant', 'layer'"),
     ("run --flow layer --machine tensix", "--flow layer is trainium3's; --machine is tensix"),
     ("run --flow layer --a a.npy", "--a and --b go with --flow matmul"),
-    ("run --flow layer --format row", "format is 'row'; trainium3 has mxfp8_e4m3"),
+    ("run --flow layer --format row", "format of trainium3 must be mxfp8_e4m3"),
     ("run --flow layer --lanes 2", "--lanes is not a size of layer"),
-    ("run --flow rmsnorm_quant --format mx9", "format is 'mx9'; rmsnorm_quant has row, static"),
+    ("run --flow rmsnorm_quant --format mx9", "format of rmsnorm_quant must be row or static, not 'mx9'"),
     ("run --flow rmsnorm_quant --slice 8x16x8", "--slice must be MxK, for example 8x48, not '8x16x8'"),
     ("run --flow rmsnorm_quant --slice 8x400", "--slice must be 1x1 to 128x384, not 8x400"),
     ("run --flow rmsnorm_quant --lanes 200", "lanes must be 1 to 128, not 200"),
