@@ -1,5 +1,6 @@
 """Source and standing of each statement about a machine."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,3 +48,8 @@ class Choice:
 
     statement: str
     source: Source
+
+
+def choices(statements: Mapping[str, Source]) -> tuple[Choice, ...]:
+    """Return choices given as statements with their sources."""
+    return tuple(Choice(statement=statement, source=source) for statement, source in statements.items())

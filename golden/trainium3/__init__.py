@@ -32,8 +32,9 @@ from bitpath.golden.trainium3.vector.activation import activation, activation_re
 from bitpath.golden.trainium3.vector.exponential import exponential
 from bitpath.golden.trainium3.vector.latency import flow_latency, latency_rows, latency_table, tile_latency
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
-from bitpath.golden.trainium3.vector.reduction import tensor_reduce
-from bitpath.golden.trainium3.vector.tensor_scalar import scalar_tensor_tensor, tensor_scalar, tensor_scalar_reduce
+from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
+from bitpath.golden.trainium3.vector.tensor_reduce import tensor_reduce
+from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar, tensor_scalar_reduce
 from bitpath.golden.trainium3.vector.xorwow import Xorwow, psum_random_bits, rand2
 
 # Former names, kept for callers of earlier releases.

@@ -8,7 +8,7 @@ from enum import Enum
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.formats.presets import preset
-from bitpath.golden.formats.sources import Choice, chosen, documented, inferred, measured
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred, measured
 
 
 class Mx4Path(Enum):
@@ -124,9 +124,8 @@ AIE_ML_V2_DOCUMENTED = AIE_ML_V2.variant(
 PRESETS = {each.name: each for each in (AIE_ML_V2, AIE_ML_V2_BUMP, AIE_ML_V2_SPLIT, AIE_ML_V2_DOCUMENTED)}
 """Presets by the names that the command line takes."""
 
-CHOICES = tuple(
-    Choice(statement=statement, source=source)
-    for statement, source in {
+CHOICES = choices(
+    {
         "The shared exponent has bias 127, and exponent 0 is an ordinary one (2**-127)": inferred(
             "API's identity block has exponent byte 127 + shift; QUARK; exponent 0 is chosen"
         ),
@@ -194,6 +193,6 @@ CHOICES = tuple(
         "Of two instructions whose results would be written in one cycle the later one stalls": chosen(
             "LLVM's itinerary makes the compiler avoid it"
         ),
-    }.items()
+    }
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

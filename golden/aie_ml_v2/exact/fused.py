@@ -141,6 +141,7 @@ def trace_mx_lane(
 def _product(numerics: AieNumerics, x: tuple[int, FloatFormat], y: tuple[int, FloatFormat], negate: bool) -> Term:
     (a, a_format), (b, b_format) = x, y
     u, v = decode(a_format, a), decode(b_format, b)
+    # The third factor is -1 to negate, else 1.
     exact = product(u, v, Unpacked(Kind.FINITE, int(negate), 1, 0))
     # The exponents of leading places, those of the smallest normal numbers for subnormals, rebased to 127.
     leading = u.exponent + a_format.fraction_bits + v.exponent + b_format.fraction_bits

@@ -9,15 +9,10 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, integer, one_of
 from bitpath.golden.tensix.convert.block_floats import encode_blocks, exponent_stream_bytes, join_datums
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
-from bitpath.golden.tensix.convert.intermediate import (
-    apply_edge_mask,
-    apply_exponent_threshold,
-    apply_relu,
-    check_exponent_threshold,
-    check_relu,
-    row_masks,
-)
+from bitpath.golden.tensix.convert.edge_mask import apply_edge_mask, row_masks
+from bitpath.golden.tensix.convert.exponent_threshold import apply_exponent_threshold, check_exponent_threshold
 from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS, add_to_l1
+from bitpath.golden.tensix.convert.relu import apply_relu, check_relu
 from bitpath.golden.tensix.convert.unpack import L1_BYTES, as_bytes, fp32_to_fp16
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics

@@ -8,7 +8,7 @@ from enum import Enum
 
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Choice, Source, chosen, documented, inferred, measured
+from bitpath.golden.formats.sources import Source, choices, chosen, documented, inferred, measured
 
 
 class Masking(Enum):
@@ -133,9 +133,8 @@ WORMHOLE_DOCUMENTED = WORMHOLE.variant(
 PRESETS = {each.name: each for each in (WORMHOLE, WORMHOLE_FIXED, WORMHOLE_DOCUMENTED)}
 """Presets by the names that the command line takes."""
 
-CHOICES = tuple(
-    Choice(statement=statement, source=source)
-    for statement, source in {
+CHOICES = choices(
+    {
         "Stochastic rounding is left out": chosen(
             "TT-ISA says it is biased by a hardware bug, and no public model computes it"
         ),
@@ -175,6 +174,6 @@ CHOICES = tuple(
         "A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign": _ttsim(
             "the sign is set only when the datum's own magnitude is not zero"
         ),
-    }.items()
+    }
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

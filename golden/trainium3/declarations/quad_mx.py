@@ -10,7 +10,7 @@ from enum import Enum, IntFlag
 from bitpath.golden.formats.catalogue import E4M3FN, E5M2, E8M0, FP32
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Choice, chosen, documented, inferred
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
 
 X4 = 4
@@ -107,9 +107,8 @@ TRAINIUM3_QUAD_MX_E4M3 = TRAINIUM3_QUAD_MX.variant(
 PRESETS = {each.name: each for each in (TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED, TRAINIUM3_QUAD_MX_E4M3)}
 """Presets by the names that the command line takes."""
 
-CHOICES = tuple(
-    Choice(statement=statement, source=source)
-    for statement, source in {
+CHOICES = choices(
+    {
         "Rows are added in order 0 to P-1, starting from +0; each row tile starts anew": inferred(
             "ARCH3 figures: results flow down a column into PSUM"
         ),
@@ -134,6 +133,6 @@ CHOICES = tuple(
         "quantize_mx rounds elements RNE and saturates to the largest finite code, infinity too; NaN becomes +NaN": inferred(
             "the vendor's CPU golden"
         ),
-    }.items()
+    }
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

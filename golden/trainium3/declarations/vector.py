@@ -12,7 +12,7 @@ from fractions import Fraction
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.formats.presets import preset
 from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.formats.sources import Choice, chosen, documented, inferred
+from bitpath.golden.formats.sources import choices, chosen, documented, inferred
 
 MAX_BATCH = 2
 """Largest B of a [B, S, H] input of RMSNorm-Quant."""
@@ -192,9 +192,8 @@ XORWOW_INCREMENT = 362437
 PRESETS = {each.name: each for each in (TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL, TRAINIUM3_EXPONENTIAL)}
 """Presets by name. They are of three numerics dataclasses."""
 
-CHOICES = tuple(
-    Choice(statement=statement, source=source)
-    for statement, source in {
+CHOICES = choices(
+    {
         "Engines keep FP32 subnormals; NaN is 0x7FC00000, and 0x7F in float8_e4m3; casts do not saturate": chosen(
             "IEEE 754; ISA range_select says that FP32's minimum becomes -infinity on a cast down"
         ),
@@ -231,6 +230,6 @@ CHOICES = tuple(
         "rand2 is min + (max - min) * (number >> 8) * 2**-24, three operations rounded to FP32": chosen(
             "ISA rand2: uniform between min and max; the map is not described"
         ),
-    }.items()
+    }
 )
 """Rules that no field switches; `bitpath numerics` lists them behind the presets."""

@@ -161,10 +161,9 @@ def quantize_tile(
 
     Raises
     ------
-    KeyError : another format.
-    TypeError, ValueError : as `quantize_offline`.
+    TypeError, ValueError : another format; otherwise as `quantize_offline`.
     """
-    dtype = DTYPES[MX_FORMATS[format_name].element]
+    dtype = DTYPES[MX_FORMATS[check_choice("format_name", format_name, MX_FORMATS)].element]
     data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
     return data.reshape(tile.shape), scale
 

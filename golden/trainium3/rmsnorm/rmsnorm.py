@@ -27,7 +27,8 @@ from bitpath.golden.trainium3.vector.activation import activation, activation_re
 from bitpath.golden.trainium3.vector.engine import real
 from bitpath.golden.trainium3.vector.reciprocal import reciprocal
 from bitpath.golden.trainium3.vector.reduction import SumOrderName
-from bitpath.golden.trainium3.vector.tensor_scalar import scalar_tensor_tensor, tensor_scalar
+from bitpath.golden.trainium3.vector.scalar_tensor_tensor import scalar_tensor_tensor
+from bitpath.golden.trainium3.vector.tensor_scalar import tensor_scalar
 
 EpsPlacementName = Literal["kernel", "golden"]
 _NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics

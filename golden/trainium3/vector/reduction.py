@@ -1,61 +1,24 @@
-"""tensor_reduce, and reductions along a tile's free dimension, one FP32 number for each partition.
+"""Reductions along a tile's free dimension, one FP32 number for each partition.
 
 Sums are added in FP32 from the first element on, or exactly with one rounding; which of them the machine does no document
 states, so every sum names its order.
-
-Ref: ``nki.isa.tensor_reduce`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
 """
 
 from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_flag, member
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
 
 SumOrderName = Literal["serial", "exact"]
 REDUCTIONS = {"max": fp32.maximum, "min": fp32.minimum, "abs_max": fp32.absolute_maximum}
 """Reductions besides "add"; "abs_max" keeps the sign of the element that it takes, the last one of equal magnitudes."""
 _BINS = FP32.exponent_mask
 """Biased exponents of finite numbers."""
-
-
-def tensor_reduce(
-    data: np.ndarray,
-    op: str,
-    *,
-    negate: bool = False,
-    dtype: np.dtype = np.float32,
-    sum_order: SumOrderName = "serial",
-) -> np.ndarray:
-    """Reduce a tile along its free dimension, in FP32, then cast to `dtype`.
-
-    Parameters
-    ----------
-    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
-    op : "add", "max", "min", or "abs_max", the element of largest magnitude with its sign, the last of equal ones.
-    negate : True to negate the result; NaN keeps its code.
-    dtype : dtype of the result.
-    sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding.
-
-    Returns
-    -------
-    [P, 1] of `dtype`.
-
-    Raises
-    ------
-    TypeError, ValueError : another dtype, shape, reduction or order.
-    """
-    dtype = output_dtype(dtype)
-    check_reduction("op", op)
-    order = member("sum_order", sum_order, SumOrder)
-    check_flag("negate", negate)
-    reduced = reduce_free(read_tile("data", data), op, order)
-    return fp32.write(-reduced if negate else reduced, dtype)
 
 
 def check_reduction(name: str, op: str) -> None:

@@ -1,7 +1,7 @@
-"""tensor_scalar, tensor_scalar_reduce, scalar_tensor_tensor: one or two operations of a tile, the first with a number for
-each partition; the second of scalar_tensor_tensor is with another tile.
+"""tensor_scalar and tensor_scalar_reduce: one or two operations of a tile with a number for each partition.
 
-Ref: their ``nki.isa`` reference pages, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
+Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_scalar_reduce`` reference pages, NKI 0.3 (AWS Neuron documentation,
+2025-12-01).
 """
 
 import numpy as np
@@ -83,45 +83,6 @@ def tensor_scalar_reduce(
     order = member("sum_order", sum_order, SumOrder)
     values = apply_operator("0", read_tile("data", data), op0, operand0, reverse0)
     return fp32.write(values, dtype), reduce_free(values, reduce_op, order)
-
-
-def scalar_tensor_tensor(
-    data: np.ndarray,
-    op0: str,
-    operand0: float | np.ndarray,
-    op1: str,
-    operand1: np.ndarray,
-    *,
-    reverse0: bool = False,
-    reverse1: bool = False,
-    dtype: np.dtype = np.float32,
-) -> np.ndarray:
-    """Return ``(data op0 operand0) op1 operand1``, each operation rounded to FP32, then the cast to `dtype`.
-
-    Parameters
-    ----------
-    op0, op1 : "add", "subtract", "multiply", "max", "min" or "abs_max".
-    operand0 : a number, rounded to FP32, or an array [P, 1] of data's dtypes.
-    operand1 : [P, F] of data's dtypes, not necessarily its own.
-    data, reverse0, reverse1, dtype : as `tensor_scalar`.
-
-    Returns
-    -------
-    [P, F] of `dtype`.
-
-    Raises
-    ------
-    TypeError, ValueError : another dtype, shape or operator.
-    """
-    dtype = output_dtype(dtype)
-    values, other = read_tile("data", data), read_tile("operand1", operand1)
-    if other.shape != values.shape:
-        raise ValueError(f"operand1 must have data's shape {values.shape}, not {other.shape}")
-    for name, op in (("op0", op0), ("op1", op1)):
-        check_choice(name, op, OPERATORS)
-    check_flag("reverse1", reverse1)
-    scaled = apply_operator("0", values, op0, operand0, reverse0)
-    return fp32.write(OPERATORS[op1](*((other, scaled) if reverse1 else (scaled, other))), dtype)
 
 
 def apply_operator(

@@ -1,0 +1,52 @@
+"""scalar_tensor_tensor: a tile with a number for each partition, then with another tile.
+
+Ref: ``nki.isa.scalar_tensor_tensor`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
+"""
+
+import numpy as np
+
+from bitpath.golden.arrays.arguments import check_choice, check_flag
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_tile
+from bitpath.golden.trainium3.vector.tensor_scalar import apply_operator
+
+
+def scalar_tensor_tensor(
+    data: np.ndarray,
+    op0: str,
+    operand0: float | np.ndarray,
+    op1: str,
+    operand1: np.ndarray,
+    *,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    dtype: np.dtype = np.float32,
+) -> np.ndarray:
+    """Return ``(data op0 operand0) op1 operand1``, each operation rounded to FP32, then the cast to `dtype`.
+
+    Parameters
+    ----------
+    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
+    op0, op1 : "add", "subtract", "multiply", "max", "min" or "abs_max".
+    operand0 : a number, rounded to FP32, or an array [P, 1] of data's dtypes.
+    operand1 : [P, F] of data's dtypes, not necessarily its own.
+    reverse0, reverse1 : True if the operand is left of the operator.
+    dtype : dtype of the result.
+
+    Returns
+    -------
+    [P, F] of `dtype`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape or operator.
+    """
+    dtype = output_dtype(dtype)
+    values, other = read_tile("data", data), read_tile("operand1", operand1)
+    if other.shape != values.shape:
+        raise ValueError(f"operand1 must have data's shape {values.shape}, not {other.shape}")
+    for name, op in (("op0", op0), ("op1", op1)):
+        check_choice(name, op, OPERATORS)
+    check_flag("reverse1", reverse1)
+    scaled = apply_operator("0", values, op0, operand0, reverse0)
+    return fp32.write(OPERATORS[op1](*((other, scaled) if reverse1 else (scaled, other))), dtype)

@@ -1,0 +1,46 @@
+"""tensor_reduce: a tile's free dimension to one number for each partition.
+
+Ref: ``nki.isa.tensor_reduce`` reference page, NKI 0.3 (AWS Neuron documentation, 2025-12-01).
+"""
+
+import numpy as np
+
+from bitpath.golden.arrays.arguments import check_flag, member
+from bitpath.golden.trainium3.declarations.vector import SumOrder
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
+from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
+
+
+def tensor_reduce(
+    data: np.ndarray,
+    op: str,
+    *,
+    negate: bool = False,
+    dtype: np.dtype = np.float32,
+    sum_order: SumOrderName = "serial",
+) -> np.ndarray:
+    """Reduce a tile along its free dimension, in FP32, then cast to `dtype`.
+
+    Parameters
+    ----------
+    data : [P, F], P from 1 to 128, of float32, bfloat16, float16 or an 8-bit float.
+    op : "add", "max", "min", or "abs_max", the element of largest magnitude with its sign, the last of equal ones.
+    negate : True to negate the result; NaN keeps its code.
+    dtype : dtype of the result.
+    sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding.
+
+    Returns
+    -------
+    [P, 1] of `dtype`.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape, reduction or order.
+    """
+    dtype = output_dtype(dtype)
+    check_reduction("op", op)
+    order = member("sum_order", sum_order, SumOrder)
+    check_flag("negate", negate)
+    reduced = reduce_free(read_tile("data", data), op, order)
+    return fp32.write(-reduced if negate else reduced, dtype)
