@@ -112,19 +112,35 @@ def test_declarations_import_themselves_and_the_standard_library():
     ]
 
 
+RECORD_BUILDERS = ("preset", "variant", "choices")
+"""Functions that put declared values into records; they may take these, but compute nothing."""
+
+
 def test_functions_of_declarations_take_no_codes_values_or_arrays():
-    """Functions of declarations are properties and checks, whose only argument is self or a text."""
-    taking = [
-        f"{path.name}: {node.name}({argument.arg})"
+    """Functions of declarations are properties and checks, whose only argument is self or a text, and builders of records."""
+    functions = [
+        node
         for path in SOURCES
         if is_declaration(path)
         for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef)
-        for argument in (*node.args.args, *node.args.kwonlyargs)
-        if argument.arg not in ("self", "cls")
-        and not (isinstance(argument.annotation, ast.Name) and argument.annotation.id == "str")
     ]
-    assert not taking
+    builders = [node for node in functions if node.name in RECORD_BUILDERS]
+    assert len(builders) == len(RECORD_BUILDERS)
+    assert not [
+        part
+        for node in builders
+        for part in ast.walk(node)
+        if isinstance(part, ast.BinOp) and part.lineno > node.body[0].lineno
+    ]
+    assert not [
+        f"{node.name}({argument.arg})"
+        for node in functions
+        if node not in builders
+        for argument in ast.walk(node.args)
+        if isinstance(argument, ast.arg) and argument.arg not in ("self", "cls")
+        if not (isinstance(argument.annotation, ast.Name) and argument.annotation.id == "str")
+    ]
 
 
 def test_rtl_reads_only_the_declarations():
