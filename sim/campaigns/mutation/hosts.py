@@ -51,8 +51,8 @@ alone judges logic that post_add has too, since post_add drops exponents and sig
 that the exact one lacks; only a row broadcast that writes the rows between shows that they are zero.
 """
 
-OWN_BENCH = {"rtl/trainium3/dot/pe": "quad_mx_pe"}
-"""Files that this unit's bench judges, though a smaller netlist has cells of them too."""
+OWN_BENCH = {"rtl/trainium3/dot/pe": "quad_mx_pe", "rtl/common/arithmetic/round_increment": "srs"}
+"""Files that this unit's bench judges, though a smaller netlist has cells of them too: SRS rounds in every mode, smaller units in one."""
 
 
 def is_target(file: str) -> bool:
