@@ -6,6 +6,7 @@ Ref: tt-isa-documentation 3930471, MatrixUnit (latency) and Dst (a block is not 
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS
 from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.tensix.matrix.model import Operation
+from bitpath.verif.tensix.matrix.player import Player
 
 
 def mvmul(block: int, *, dst32: bool = True, **fields) -> Operation:
@@ -39,3 +40,13 @@ HAZARDS = {
     "ZEROACC of all": ([mvmul(60), ZERO_ALL, mvmul(60)], [0, 5, 6]),
 }
 """Instructions, and the issue cycle of each relative to the first."""
+
+
+async def timed(player: Player, operations: list[Operation]) -> list[int]:
+    """Issue instructions without a gap; return their issue cycles relative to the first."""
+    first = len(player.taken["instruction"])
+    for operation in operations:
+        player.issue(operation)
+    await player.idle()
+    taken = player.taken["instruction"][first:]
+    return [cycle - taken[0] for cycle in taken]

@@ -17,7 +17,7 @@ from bitpath.rtl.tensix.matrix.instruction import Opcode
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.tensix.dot.sources import dst_row, source_rows
-from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul
+from bitpath.verif.tensix.matrix.hazards import HAZARDS, mvmul, timed
 from bitpath.verif.tensix.matrix.kinds import (
     CASES,
     CONFIG,
@@ -107,16 +107,6 @@ async def random_stream(dut, pace):
         await player.idle()
         read_pairs(player, rng, INSTRUCTION_PAIRS + WRITE_PAIRS)
         await player.idle()
-
-
-async def timed(player: Player, operations: list[Operation]) -> list[int]:
-    """Issue instructions without a gap; return their issue cycles relative to the first."""
-    first = len(player.taken["instruction"])
-    for operation in operations:
-        player.issue(operation)
-    await player.idle()
-    taken = player.taken["instruction"][first:]
-    return [cycle - taken[0] for cycle in taken]
 
 
 @cocotb.test(**LIMIT)
