@@ -1,6 +1,7 @@
 """Emission of a unit's configuration as Verilog, a file list and a manifest."""
 
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +12,7 @@ from amaranth.back import rtlil, verilog
 from amaranth.lib import wiring
 
 from bitpath.rtl.common.config import digest, to_dict
+from bitpath.rtl.common.files import replacing
 from bitpath.rtl.common.pipeline.shared_instances import Emission
 from bitpath.rtl.units import find_unit
 
@@ -109,14 +111,12 @@ def emit(unit: str, config: Any, out: Path) -> Emitted:
     }
     out.mkdir(parents=True, exist_ok=True)
     stale = _emitted_before(manifest) - {file}
-    for path in files:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; a file is to be written there")
-    partials = {path: path.with_name(f"{path.name}.partial") for path in files}
-    for path, written in files.items():
-        partials[path].write_text(written)
-    for path, partial in partials.items():
-        partial.replace(path)
+    with ExitStack() as stack:
+        # All are written before one is replaced. The stack ends with the one that it took first, the manifest.
+        for path, written in reversed(files.items()):
+            new = stack.enter_context(replacing(path))
+            new.write(written.encode())
+            new.flush()
     for path in stale:
         path.unlink(missing_ok=True)
     return Emitted(unit, top, name_digest, (file,), manifest, no_inline)
@@ -132,6 +132,10 @@ def _emitted_before(manifest: Path) -> set[Path]:
     if not manifest.is_file():
         return set()
     try:
-        return {manifest.parent / Path(name).name for name in json.loads(manifest.read_text())["files"]}
+        found = json.loads(manifest.read_text())
+        file = f"{found['unit']}_{found['digest']}.v"
+        if found["files"] != [file] or Path(file).name != file:
+            raise ValueError("another program's manifest")
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{manifest} is not a manifest of bitpath's; emit into another folder") from None
+    return {manifest.with_name(file)}

@@ -12,8 +12,8 @@ import click
 from bitpath.sim import commands
 from bitpath.sim.engine.errors import SimulationError
 
-USER_ERRORS = (ValueError, TypeError, OSError, SimulationError)
-"""Errors whose message is meant for the user: bad input, a missing tool or file, a failed simulation."""
+USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, SimulationError)
+"""Errors whose message is meant for the user: bad input, a missing tool or file, too little memory, a failed simulation."""
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -57,6 +57,10 @@ def main() -> None:
     except click.Abort:
         click.echo("bitpath: interrupted", err=True)
         sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read the output has ended, as head does. Python would fail again when it flushes the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except USER_ERRORS as error:
         if os.environ.get("BITPATH_DEBUG") == "1":
             raise

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import bitpath.verif
+from bitpath.rtl.common.files import write_whole
 from bitpath.rtl.units import find_unit
-from bitpath.verif.kit.report import write_whole
 
 VERIF = Path(bitpath.verif.__file__).parent
 STREAMS = "streams"

@@ -1,10 +1,14 @@
 """Matrices that a run multiplies: those of the real layer, or the user's."""
 
+import math
+import os
 import re
-import tokenize
+import stat
 import zipfile
 import zlib
 from pathlib import Path
+from tokenize import TokenError
+from typing import BinaryIO
 
 import numpy as np
 
@@ -49,18 +53,39 @@ def load(option: str, path: Path) -> np.ndarray:
     dtype that would be rounded.
     """
     try:
+        # A pipe would block the opening, and a device has no end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError("it is not a regular file")
         with path.open("rb") as file:
-            matrix = np.lib.format.read_array(file, allow_pickle=False)
+            return _matrix(file)
     except OSError as error:
         raise OSError(f"{option}: {path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, SyntaxError, MemoryError, tokenize.TokenError):
-        # numpy raises these for a damaged header or missing data.
-        raise ValueError(f"{option}: {path} is not a whole .npy file") from None
-    if matrix.dtype not in (np.float16, np.float32):
-        raise TypeError(f"{option}: {path} must be float32 or float16, not {matrix.dtype}")
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{option}: {path} must have two dimensions of at least 1, not shape {matrix.shape}")
-    return matrix.astype(np.float32)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{option}: {path} {error}") from None
+
+
+def _matrix(file: BinaryIO) -> np.ndarray:
+    """Read a .npy file; numpy alone would allocate any shape, take a negative one, and ignore bytes after the elements."""
+    shape, fortran, dtype = _header(file)
+    if dtype.newbyteorder("=") not in (np.float16, np.float32):
+        raise TypeError(f"must be float32 or float16, not {dtype}")
+    if len(shape) != 2 or not all(type(extent) is int and extent > 0 for extent in shape):
+        raise ValueError(f"must have two dimensions of at least 1, not shape {shape}")
+    size, left = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
+    if left != size:
+        raise ValueError(f"is not a whole .npy file: shape {shape} has {size} bytes, the file has {left}")
+    return np.fromfile(file, dtype).reshape(shape, order="F" if fortran else "C").astype(np.float32, order="C")
+
+
+def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Return shape, Fortran order and dtype of a .npy file."""
+    form = np.lib.format
+    try:
+        read = form.read_array_header_1_0 if form.read_magic(file) == (1, 0) else form.read_array_header_2_0
+        return read(file)
+    except (ValueError, TypeError, EOFError, SyntaxError, MemoryError, ArithmeticError, LookupError, TokenError):
+        # numpy raises these for a damaged header.
+        raise ValueError("is not a whole .npy file") from None
 
 
 def cut(a: np.ndarray, b: np.ndarray, wanted: str | None) -> tuple[np.ndarray, np.ndarray]:

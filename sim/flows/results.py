@@ -7,6 +7,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bitpath.rtl.common.files import replaceable, replacing
 from bitpath.sim.flows.outcome import Outcome, codes
 
 SHOWN = 20
@@ -69,21 +70,13 @@ def _explain(console: Console, name: str, rtl: np.ndarray, golden: np.ndarray) -
 
 def check_writable(path: Path) -> None:
     """Raise OSError unless a file can be written there: said before a long run, not after it."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise FileNotFoundError(f"-o: {path} is not a file in a folder that exists")
     try:
-        _partial(path).touch()
-        _partial(path).unlink()
+        replaceable(path)
     except OSError as error:
-        raise PermissionError(f"-o: nothing can be written to the folder {path.parent}: {error.strerror}") from None
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(f"{path.name}.partial")
+        raise OSError(f"-o: {error}") from None
 
 
 def save(path: Path, outcome: Outcome) -> None:
     """Write both results to a .npz file, which never is left half written."""
-    with _partial(path).open("wb") as file:
+    with replacing(path) as file:
         np.savez(file, result=outcome.rtl, golden=outcome.golden)
-    _partial(path).replace(path)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.rtl.common.files import write_whole
+
 EVERY_SECONDS = 1.0
 """Minimum time between two writes of the share; a write may wait for the disk."""
 _written: dict[Path, float] = {}
@@ -49,6 +51,4 @@ def write_share(path: Path, share: float) -> None:
     if share < 1 and now - _written.get(path, -EVERY_SECONDS) < EVERY_SECONDS:
         return
     _written[path] = now
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(min(1.0, share)))
-    partial.replace(path)
+    write_whole(path, json.dumps(min(1.0, share)))

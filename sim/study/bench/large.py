@@ -20,6 +20,7 @@ from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.sim.study.bench.measure import RATE, record
+from bitpath.verif.kit.exchange import write_share
 
 SECONDS = 3600
 """Time limit of one product."""
@@ -58,9 +59,7 @@ def main(machine: str, size: int, share: Path, result: Path) -> None:
     own = RECORDS[machine]
 
     def show(done: int, total: int) -> None:
-        partial = share.with_suffix(".partial")
-        partial.write_text(json.dumps(done / total))
-        partial.replace(share)
+        write_share(share, done / total)
 
     start = time.perf_counter()
     engine = own.matmul.engine_for("verilator")

@@ -1,6 +1,5 @@
 """``bitpath run``: the jobs that a command selects, and a one-sentence error for every mistake, also of `emit` and `test-sim`."""
 
-import errno
 import io
 import subprocess
 import sys
@@ -114,16 +113,28 @@ def npy(array):
     return file.getvalue()
 
 
+def header(descr, shape):
+    """Return the header of a .npy file, which numpy would not write for every shape."""
+    text = f"{ {'descr': descr, 'fortran_order': False, 'shape': shape} }\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
 WHOLE = npy(np.ones((5, 130), np.float32))
-HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (99999, 9999999)}"
 NO_FILE, NO_MATRIX = "is not a whole .npy file", "must have two dimensions of at least 1, not shape"
 BAD_MATRICES = {
     "a text": (b"1 2 3", NO_FILE),
     "empty": (b"", NO_FILE),
     "cut": (WHOLE[:-9], NO_FILE),
     "a wrong header": (WHOLE.replace(b"(5,", b"(5;"), NO_FILE),
-    "more than memory": (b"\x93NUMPY\x01\x00\x46\x00" + f"{HUGE:<69}\n".encode(), NO_FILE),
-    "a pickle": (npy(np.array([{}], object)), NO_FILE),
+    "more than memory": (header("<f4", (99999, 9999999)), NO_FILE),
+    "a pickle": (npy(np.array([{}], object)), "must be float32 or float16, not object"),
+    "more than a size": (header("<f4", (2**70, 1)), f"{NO_FILE}: shape ({2**70}, 1)"),
+    "a truth value": (header("<f4", (True, 5)), f"{NO_MATRIX} (True, 5)"),
+    "any size": (header("<f4", (-1, 5)) + bytes(100), f"{NO_MATRIX} (-1, 5)"),
+    "a negative size": (header("<f4", (-5, -5)) + bytes(100), f"{NO_MATRIX} (-5, -5)"),
+    "no dtype": (header((), (5, 2)), NO_FILE),
+    "bytes after it": (WHOLE + b"\0", f"{NO_FILE}: shape (5, 130) has 2600 bytes, the file has 2601"),
+    "no dimension": (npy(np.float32(1)), f"{NO_MATRIX} ()"),
     "an archive": (b"PK\x03\x04 no archive", NO_FILE),
     "float64": (npy(np.ones((5, 130), np.float64)), "must be float32 or float16, not float64"),
     "int8": (npy(np.ones((5, 130), np.int8)), "must be float32 or float16, not int8"),
@@ -148,14 +159,10 @@ def test_matrices_that_do_not_fit(bitpath, tmp_path, saved):
     refused(bitpath, tmp_path, f"run {files}", "b holds NaN, which float4_e2m1fn cannot express")
 
 
-def test_a_folder_that_cannot_be_written_to(bitpath, matrices, monkeypatch):
-    def refuse(path):
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
+def test_a_folder_that_cannot_be_written_to(bitpath, matrices, tmp_path, monkeypatch):
     # Permissions do not suffice here: root may write to every folder.
-    monkeypatch.setattr("pathlib.Path.touch", refuse)
-    status, _, err = bitpath(*f"run {FILES} --format mxfp4 -o out.npz".split())
-    assert (status, err) == (1, "bitpath: -o: nothing can be written to the folder .: Permission denied\n")
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    refused(bitpath, tmp_path, f"run {FILES} --format mxfp4 -o out.npz", f"-o: {tmp_path} cannot be written to")
 
 
 @pytest.mark.parametrize(
