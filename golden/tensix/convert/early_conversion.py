@@ -71,11 +71,11 @@ def _round_fp32(numerics: TensixNumerics, words: np.ndarray, dropped: int, *, fl
 
 
 def _round_fp16(numerics: TensixNumerics, words: np.ndarray, dropped: int) -> np.ndarray:
-    """Round the fraction, with overflow saturated and denormals flushed to +0 before the rounding."""
+    """Round the fraction, with overflow saturated and numbers that stay denormal flushed to +0."""
     magnitude = words & 0x7FFF
     rounded = shift_round(magnitude, dropped, numerics.final_tie) << dropped
     largest = 0x7FFF >> dropped << dropped
-    return np.where(magnitude >> 10 == 0, 0, words >> 15 << 15 | np.minimum(rounded, largest))
+    return np.where(rounded >> 10 == 0, 0, words >> 15 << 15 | np.minimum(rounded, largest))
 
 
 def _int8(numerics: TensixNumerics, words: np.ndarray, *, unsigned: bool, raw: bool, shift: int) -> np.ndarray:

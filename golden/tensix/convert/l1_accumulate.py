@@ -41,13 +41,18 @@ def _add_fp32(old: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def _add_bf16(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """IEEE addition with denormals read and written as zeros of their sign, and NaN taken as 1.m * 2**128."""
+    """IEEE addition with denormals read and written as zeros of their sign, and NaN as a number.
+
+    An old NaN is the largest number of FP64, so that it overflows unless the new value is infinite; a new NaN is 1.m * 2**128.
+    """
     values, infinite = [], []
     for code in (old, new):
         exponent, fraction = code >> 7 & 0xFF, code & 0x7F
         magnitude = np.ldexp(np.where(exponent == 0, 0, fraction + 128).astype(np.float64), exponent - 134)
         infinite.append((exponent == 255) & (fraction == 0))
         values.append(np.where(code >> 15 == 1, -magnitude, magnitude))
+    old_nan = old & 0x7FFF > BF16.infinity_code
+    values[0] = np.where(old_nan, np.copysign(np.finfo(np.float64).max, values[0]), values[0])
     # Like _add_fp32: 53 bits are more than twice 8 and two.
     code = encode_array(BF16, values[0] + values[1])
     code = np.where(code >> 7 & 0xFF == 0, code >> 15 << 15, code)

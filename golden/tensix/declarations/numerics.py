@@ -153,11 +153,14 @@ CHOICES = choices(
             "TT-ISA GMPOOL, whose FP16 exponents do not fit a TF32 Dst; ttsim: scale 1.0"
         ),
         "The integer zero-exponent rule holds for element-wise operations too": chosen("by analogy with MVMUL"),
-        "BF16 accumulation in L1 reads every NaN as 1.m * 2**128 unless the other side is infinite; FP16 accumulation reads a zero exponent as zero": chosen(
-            "ttsim decides NaN plus finite and normal FP16 numbers; its rule is carried on to NaN plus NaN and to denormals"
+        "BF16 accumulation in L1 reads an old NaN as the largest FP64 number and a new NaN as 1.m * 2**128: an old NaN gives the infinity of its sign unless the new value is infinite": _ttsim(
+            "v1.10.0 adds the two in FP64 and converts the sum; NaN plus infinity is that infinity"
         ),
-        "FP16 denormals are flushed before they are rounded to 6 fraction bits in the packer": chosen(
-            "as ttsim does with BF16 denormals"
+        "FP32 accumulation in L1 gives the NaN 0x7FC00000; FP16 accumulation has no NaN and reads a zero exponent as zero": _ttsim(
+            "v1.10.0; integers and block floats are not accumulated"
+        ),
+        "FP16 is rounded to the 6 fraction bits of a BFP8A intermediate before denormals are flushed: 0x3F8 to 0x3FF become 0x400": _ttsim(
+            "v1.10.0; BF16 is flushed before it is rounded for BFP8"
         ),
         "FP32 and TF32 intermediates with a zero exponent become a BF16 zero of their sign; FP16 ones become an FP8 zero of their sign": documented(
             "TT-ISA Packers/FormatConversion: denormals are flushed where the mantissa narrows; the sign is chosen"

@@ -74,11 +74,9 @@ def round_field(numerics: TensixNumerics, magnitude: int, dropped: int) -> int:
 def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst32: bool) -> int:
     """Round one float Dst word to the intermediate format, as an FP16 code or an FP32 code."""
     if mid_format in EXPONENT5_FORMATS:
-        magnitude = word & 0x7FFF
-        if magnitude < 1 << 10:
-            return 0
         dropped = 4 if mid_format is Format.BFP8A else 0
-        return word & 0x8000 | min(round_field(numerics, magnitude, dropped), 0x7FFF >> dropped << dropped)
+        rounded = round_field(numerics, word & 0x7FFF, dropped)
+        return word & 0x8000 | min(rounded, 0x7FFF >> dropped << dropped) if rounded >= 1 << 10 else 0
     if mid_format is Format.FP32:
         return word
     if not dst32:

@@ -3,13 +3,16 @@
 Ref: ttsim v1.10.0; the documents only say that it exists.
 """
 
+import sys
 from fractions import Fraction
 
-from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
 from bitpath.golden.scalar.fp32 import add
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+
+LARGEST_FP64 = Fraction(sys.float_info.max)
 
 
 def add_to_l1(numerics: TensixNumerics, old: int, new: int, fmt: Format) -> int:
@@ -32,25 +35,29 @@ def _add_fp32(old: int, new: int) -> int:
 
 
 def _add_bf16(old: int, new: int) -> int:
+    """Infinities first; then an old NaN is the largest number of FP64, and a new NaN is 1.m * 2**128."""
     infinite = [code & 0x7FFF == BF16.infinity_code for code in (old, new)]
     if all(infinite):
         return old if old == new else BF16.nan_code
     for code, is_infinite in ((old, infinite[0]), (new, infinite[1])):
         if is_infinite:
             return code
-    total, zero_sign = Fraction(0), 1
-    for code in (old, new):
-        sign, exponent, significand = code >> 15, code >> 7 & 0xFF, code & 0x7F | 0x80
-        total += (-1) ** sign * significand * Fraction(2) ** (exponent - 134) if exponent else 0
-        zero_sign &= sign
-    return _flush(round_to_format(total, BF16, zero_sign=zero_sign), BF16)
+    augend, addend = _number(old, BF16), _number(new, BF16)
+    if old & 0x7FFF > BF16.infinity_code:
+        augend = LARGEST_FP64 if augend > 0 else -LARGEST_FP64
+    return _flush(round_to_format(augend + addend, BF16, zero_sign=(old & new) >> 15), BF16)
+
+
+def _number(code: int, fmt: FloatFormat) -> Fraction:
+    """Return a code's number; the largest exponent is ordinary, and exponent 0 is zero."""
+    exponent = code >> fmt.fraction_bits & fmt.exponent_mask
+    significand = (code & fmt.fraction_mask) + (1 << fmt.fraction_bits)
+    magnitude = significand * Fraction(2) ** (exponent - fmt.bias - fmt.fraction_bits) if exponent else Fraction(0)
+    return -magnitude if code & fmt.sign_mask else magnitude
 
 
 def _add_fp16(numerics: TensixNumerics, old: int, new: int) -> int:
-    total = Fraction(0)
-    for code in (old, new):
-        sign, exponent, significand = code >> 15, code >> 10 & 0x1F, code & 0x3FF | 0x400
-        total += (-1) ** sign * significand * Fraction(2) ** (exponent - 25) if exponent else 0
+    total = _number(old, FP16) + _number(new, FP16)
     if total == 0:
         saturates = numerics.l1_fp16_underflow_saturates and old >> 10 & 0x1F >= 30
         return 0x7FFF if saturates else old & new & 0x8000

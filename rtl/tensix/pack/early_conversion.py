@@ -42,8 +42,8 @@ MAGNITUDE_BITS = FP32.exponent_bits + FP32.fraction_bits
 class EarlyConversion(wiring.Component):
     """A Dst word in the intermediate format, as a `FloatWord`.
 
-    Rounding turns NaN into infinity, saturates FP16 at its largest number, and flushes denormals and -0 to +0, except an FP32
-    denormal that rounds up to the least normal number. The raw conversion keeps all of these. FP32 and integers pass through;
+    Rounding turns NaN into infinity, saturates FP16 at its largest number, and flushes denormals and -0 to +0, except a
+    denormal of FP32 or FP16 that rounds up to the least normal number. The raw conversion keeps all of these. FP32 and integers pass through;
     INT16 is in the upper half of the word. Combinational: latency 0.
 
     Parameters
@@ -100,7 +100,7 @@ class EarlyConversion(wiring.Component):
         ]
         # Overflow of a 5-bit exponent sets bit 5 of the 8-bit field.
         saturated = short & rounded.exponent[FP16.exponent_bits]
-        flushed = ~rounded.exponent.any() | (~control.dst32 & ~source.exponent.any())
+        flushed = ~rounded.exponent.any() | (~(control.dst32 | short) & ~source.exponent.any())
         with m.If(control.mid_format == Format.INT8):
             m.d.comb += [self.o.fraction.eq(clamp.magnitude), self.o.sign.eq(clamp.sign)]
         with m.Elif(~(rounds & flushed)):

@@ -44,8 +44,8 @@ class L1Add(wiring.Component):
     """``o = old + added`` for FP32, BF16 and FP16, which are aligned alike in a `FloatWord`.
 
     The operand of smaller magnitude is aligned to the exponent of the other. Denormals are read as zero, and a zero sum has the
-    IEEE sign. An infinity replaces the sum, and two opposite ones give NaN. NaN exists in FP32 alone; in BF16 and FP16 its
-    codes are numbers. Combinational: latency 0.
+    IEEE sign. An infinity replaces the sum, and two opposite ones give NaN. NaN exists in FP32 alone. In BF16 an old NaN is an
+    infinity that an added one replaces, and an added NaN is a number. FP16 has neither. Combinational: latency 0.
 
     Members
     -------
@@ -99,8 +99,9 @@ class L1Add(wiring.Component):
         both_negative = self.old.sign & self.added.sign
         m.d.comb += [
             self.o.special.nan.eq((infinite.all() & opposite) | ((self.out_format == Format.FP32) & nan.any())),
-            self.o.special.inf.eq(infinite.any()),
-            self.o.special.sign.eq(Mux(infinite[0], self.old.sign, Mux(infinite[1], self.added.sign, both_negative))),
+            # NaN overrides the infinity in FP32.
+            self.o.special.inf.eq(extreme[0] | infinite[1]),
+            self.o.special.sign.eq(Mux(infinite[1], self.added.sign, Mux(extreme[0], self.old.sign, both_negative))),
         ]
         return m
 

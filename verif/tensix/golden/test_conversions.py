@@ -170,6 +170,14 @@ def test_pack(dst32, mid, out):
             assert got.view(f"<u{L1_BYTES[out]}").tolist() == scalar_pack(words, mid, out, dst32=dst32, **options)
 
 
+def test_every_fp16_word_rounded_for_bfp8a():
+    """Eight denormals of either sign become the least normal number."""
+    got = tensix.pack(ALL16, "BFP8A", "FP16", dst32=False).view("<u2")
+    assert got.tolist() == scalar_pack(ALL16, Format.BFP8A, Format.FP16, dst32=False)
+    denormal = ALL16 & 0x7C00 == 0
+    assert ALL16[denormal & (got != 0)].tolist() == [*range(0x3F8, 0x400), *range(0x83F8, 0x8400)]
+
+
 PLAIN_PACKS = [(dst32, mid, out) for dst32, mid, out in PACKS if out in L1_BYTES]
 
 
@@ -292,11 +300,15 @@ WIDE, NARROW = {"dst32": True}, {"dst32": False}
     [
         # A carry out of the fraction increments the exponent.
         (0x00FF, "BFP8", "BF16", NARROW, 0x0100),
-        # Six fraction bits under five exponent bits saturate and flush.
+        # Six fraction bits under five exponent bits saturate, and denormals are rounded before they are flushed.
         (0x7FF7, "BFP8A", "FP16", NARROW, 0x7FF0),
         (0x7FF8, "BFP8A", "FP16", NARROW, 0x7FF0),
         (0xFFFF, "BFP8A", "FP16", NARROW, 0xFFF0),
-        (0x03FF, "BFP8A", "FP16", NARROW, 0),
+        (0x03FF, "BFP8A", "FP16", NARROW, 0x0400),
+        (0x83F8, "BFP8A", "FP16", NARROW, 0x8400),
+        (0x03F8, "BFP8A", "BF16", NARROW, 0x3880),
+        (0x03F7, "BFP8A", "FP16", NARROW, 0),
+        (0x03FF, "FP16", "FP16", NARROW, 0),
         (0x8001, "BFP8A", "FP16", NARROW, 0),
         (0x0408, "BFP8A", "FP16", NARROW, 0x0410),
         # FP32 is rounded first, so a large denormal becomes the least normal number.

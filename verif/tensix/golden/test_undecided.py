@@ -106,10 +106,46 @@ def test_packed_block_floats(mid, out, raw, words, exponent, datums):
 )
 def test_accumulation_in_l1_that_underflows(fmt, old, new, saturating, expected):
     numerics = replace(BASE, l1_fp16_underflow_saturates=saturating)
-    assert add_to_l1(numerics, old, new, fmt) == expected
+    assert accumulated(numerics, fmt, old, new) == expected
+
+
+@pytest.mark.parametrize(
+    ("fmt", "old", "new", "expected"),
+    [
+        # An old NaN is the largest FP64 number, which any finite number and NaN leave as it is.
+        (Format.BF16, 0x7F81, 0xFC51, 0x7F80),
+        (Format.BF16, 0x7FFF, 0xFF7F, 0x7F80),
+        (Format.BF16, 0xFF81, 0x0000, 0xFF80),
+        (Format.BF16, 0x7FC0, 0x8001, 0x7F80),
+        (Format.BF16, 0x7F81, 0xFF81, 0x7F80),
+        (Format.BF16, 0xFF81, 0x7FFF, 0xFF80),
+        # A new NaN is 1.m * 2**128: (1 + 2**-7) * 2**128 - (2 - 2**-7) * 2**127 = 3 * 2**120.
+        (Format.BF16, 0xFF7F, 0x7F81, 0x7C40),
+        (Format.BF16, 0x7F7F, 0xFF81, 0xFC40),
+        (Format.BF16, 0xFF7F, 0x7F82, 0x7CA0),
+        (Format.BF16, 0x3F80, 0xFFC0, 0xFF80),
+        # An infinity stays beside a NaN; two opposite ones are NaN.
+        (Format.BF16, 0x7FC0, 0xFF80, 0xFF80),
+        (Format.BF16, 0xFF80, 0x7FC0, 0xFF80),
+        (Format.BF16, 0xFF80, 0x7F80, 0x7FC0),
+        # FP32 has one NaN, FP16 none: the largest exponent is ordinary.
+        (Format.FP32, 0xFFFFFFFF, 0x3F800000, 0x7FC00000),
+        (Format.FP32, 0x7F800000, 0xFF800001, 0x7FC00000),
+        (Format.FP16, 0x7E00, 0xFC00, 0x7800),
+        (Format.FP16, 0xFC01, 0x7FFF, 0x7BFC),
+    ],
+)
+def test_nan_in_l1(fmt, old, new, expected):
+    assert accumulated(BASE, fmt, old, new) == expected
+
+
+def accumulated(numerics, fmt, old, new):
+    """Return the datum that both tiers must give."""
     wide = fmt is Format.FP32
     l1 = np.frombuffer(old.to_bytes(L1_BYTES[fmt], "little"), np.uint8)
-    assert packed(new, fmt, fmt, dst32=wide, raw=not wide, l1=l1, numerics=numerics) == expected
+    got = packed(new, fmt, fmt, dst32=wide, raw=not wide, l1=l1, numerics=numerics)
+    assert add_to_l1(numerics, old, new, fmt) == got
+    return got
 
 
 def test_the_reference_saturates_what_underflows_in_l1():

@@ -87,12 +87,20 @@ def _l1_bf16() -> Iterator[Corner]:
         ("opposite infinities", infinity, minus | infinity, nan),
         ("equal infinities", minus | infinity, minus | infinity, minus | infinity),
         ("infinity and a number", infinity, minus | top, infinity),
-        ("infinity and NaN", minus | infinity, infinity | 1, minus | infinity),
-        ("NaN and infinity", infinity | 1, minus | infinity, minus | infinity),
-        ("NaN is a number: overflow", infinity | 0x40, one, infinity),
-        ("NaN is a number: cancels", infinity | 1, minus | infinity | 1, 0),
+        ("infinity and new NaN", minus | infinity, infinity | 1, minus | infinity),
+        ("infinity and new minus NaN", infinity, minus | infinity | 1, infinity),
+        ("old NaN and infinity", infinity | 1, minus | infinity, minus | infinity),
+        ("old minus NaN and infinity", minus | infinity | 1, infinity, infinity),
+        # A number below would bring 1.m * 2**128 back in range.
+        *((f"old NaN of bit {bit} overflows", infinity | 1 << bit, minus | top, infinity) for bit in range(7)),
+        ("old minus NaN overflows", minus | infinity | 1, top, minus | infinity),
+        ("old NaN and zero", infinity | 1, minus, infinity),
+        ("old NaN and new NaN", infinity | 1, minus | infinity | 1, infinity),
+        ("old minus NaN and new NaN", minus | infinity | 1, infinity | 0x7F, minus | infinity),
+        ("new NaN overflows", one, infinity | 0x40, infinity),
         # (1 + 2**-7) * 2**128 - (2 - 2**-7) * 2**127 = 3 * 2**120.
-        ("NaN is a number: back in range", infinity | 1, minus | top, 121 + BF16.bias << 7 | 0x40),
+        ("new NaN is back in range", minus | top, infinity | 1, 121 + BF16.bias << 7 | 0x40),
+        ("new minus NaN is back in range", top, minus | infinity | 1, minus | 121 + BF16.bias << 7 | 0x40),
     )
     for name, old, word, datum in table:
         yield corner(f"L1 BF16/{name}", packing, word, datum, old)

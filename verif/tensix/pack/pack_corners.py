@@ -99,7 +99,7 @@ def _specials(numerics: TensixNumerics) -> Iterator[Corner]:
 
 
 def _denormals(numerics: TensixNumerics) -> Iterator[Corner]:
-    """A large FP32 denormal may round up to a normal number; those of BF16 and FP16 are flushed first."""
+    """A large denormal of FP32 and FP16 may round up to the least normal number; those of BF16 are flushed first."""
     for sign, name in PLUS_MINUS:
         s32, s16 = sign << 31, sign << 15
         large, small = s32 | FP32.fraction_mask, s32 | 1 << 22
@@ -110,7 +110,19 @@ def _denormals(numerics: TensixNumerics) -> Iterator[Corner]:
         packing = Packing(Format.BFP8, Format.BF16, False)
         yield corner(f"denormal/large BF16 to BFP8/{name}", packing, s16 | BF16.fraction_mask, 0)
         packing = Packing(Format.BFP8A, Format.FP16, False)
-        yield corner(f"denormal/large FP16 to BFP8A/{name}", packing, s16 | FP16.fraction_mask, 0)
+        for fraction, code in ((FP16.fraction_mask, s16 | 1 << 10), (0x3F8, s16 | 1 << 10), (0x3F7, 0), (0x200, 0)):
+            yield corner(f"denormal/FP16 {fraction:#x} to BFP8A/{name}", packing, s16 | fraction, code)
+        for out, block in BLOCK_FLOATS.items():
+            datum = 1 << block.magnitude_bits - 1 | sign << block.magnitude_bits
+            shared = 1 if block.exponent_bits == 5 else 1 + REBIAS
+            words = (s16 | 0x3F8, s16 | 0x3F7, *(0,) * (BLOCK - 2))
+            yield Corner(
+                f"denormal/FP16 0x3f8 to BFP8A to {out.name}/{name}",
+                replace(packing, out_format=out),
+                words,
+                datum,
+                shared,
+            )
         for mid, mask in ((Format.BF16, BF16.fraction_mask), (Format.FP16, FP16.fraction_mask)):
             yield corner(f"denormal/{mid.name} copied/{name}", Packing(mid, mid, False), s16 | mask, 0)
             yield corner(f"denormal/{mid.name} raw/{name}", Packing(mid, mid, False, raw=True), s16 | mask, s16 | mask)

@@ -4,16 +4,17 @@ from functools import partial
 
 from amaranth import Cat, Const, Mux, Value
 
-from bitpath.golden.formats.catalogue import FP16, FP32
+from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange
 from bitpath.rtl.tensix.pack.block_encode import BlockEncode
+from bitpath.rtl.tensix.pack.l1_add import L1Add
 from bitpath.rtl.tensix.pack.l1_round import CANCELLATION_EXPONENT, L1Round
 from bitpath.rtl.tensix.pack.packer import Packer
 from bitpath.rtl.tensix.unpack.block_decode import BlockDecode
 from bitpath.rtl.tensix.unpack.config import ConversionConfig
-from bitpath.rtl.tensix.unpack.float_word import FIELDS
+from bitpath.rtl.tensix.unpack.float_word import FIELDS, float_code, float_word
 from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import pipeline_property, stream_properties
 from bitpath.verif.formal.property import Properties
@@ -82,3 +83,23 @@ def l1_sum(claim: Claim, out_format: Format) -> None:
     wanted = claim.value(Mux(special.nan, FP32.nan_code, Mux(special.inf, infinite, value)), "wanted", FP32.width)
     # Whoever writes the format cuts off a longer fraction.
     claim.ensure(Value.cast(dut.o)[unused:] == wanted[unused:])
+
+
+@PROPERTIES.of(
+    "l1_add",
+    "l1_infinities_BF16",
+    "accumulation in L1: infinities in BF16, and an old NaN, which overflows whatever finite number or NaN is added",
+    ("extreme[0] | infinite[1]", "infinite.any()"),
+)
+def l1_infinities(claim: Claim) -> None:
+    old, new = (claim.free(name, BF16.width) for name in ("old", "new"))
+    add = claim.instantiate(
+        "add", L1Add(), old=float_word(old, BF16), added=float_word(new, BF16), out_format=int(Format.BF16)
+    )
+    total = claim.instantiate("round", L1Round(fp16_underflow_saturates=True), i=add.o, out_format=int(Format.BF16))
+    infinity, sign = BF16.infinity_code, BF16.sign_mask
+    new_is_infinite = (new | sign) == infinity | sign
+    claim.assume((old & infinity == infinity) | new_is_infinite)
+    opposite = ((old | sign) == infinity | sign) & new_is_infinite & (old != new)
+    replaced = Mux(new_is_infinite, new, old & sign | infinity)
+    claim.ensure(float_code(total.o, BF16) == Mux(opposite, BF16.nan_code, replaced))
