@@ -10,6 +10,7 @@ IEEE 754-2019 section 3.6; the FNUZ pair of the paper "8-bit Numerical Formats f
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from operator import index
 
 
 class Specials(Enum):
@@ -45,6 +46,10 @@ class FloatFormat:
     nan_code: int | None
     signed: bool = True
     has_subnormals: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("exponent_bits", "fraction_bits", "bias"):  # numpy's integers would overflow in the properties
+            object.__setattr__(self, name, index(getattr(self, name)))
 
     def __reduce__(self) -> str | tuple:
         """Pickle and copy a format of the catalogue as its name here, so that it stays the same object."""

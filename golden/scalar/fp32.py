@@ -11,6 +11,7 @@ from math import floor, isqrt
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.scalar.terms import product, rounded_sum, term
@@ -19,16 +20,19 @@ _ROOT_BITS = 200
 """Fraction bits of a root before its rounding. The smallest root is 2**-75: 125 bits, of which FP32 needs 25."""
 
 
+@checked
 def add(x: int, y: int) -> int:
     """Return x + y; infinities of different signs give NaN, zeros of different signs +0."""
     return rounded_sum([term(decode(FP32, x)), term(decode(FP32, y))])
 
 
+@checked
 def multiply(x: int, y: int) -> int:
     """Return x * y; 0 times infinity gives NaN."""
     return rounded_sum([product(decode(FP32, x), decode(FP32, y))])
 
 
+@checked
 def reciprocal(x: int) -> int:
     """Return 1 / x: infinity of the sign for a zero, zero of the sign for an infinity.
 
@@ -42,6 +46,7 @@ def reciprocal(x: int) -> int:
     return _infinity(a.sign) if a.is_zero else round_to_format(1 / a.value, FP32)
 
 
+@checked
 def square_root(x: int) -> int:
     """Return sqrt(x): a zero keeps its sign, other negative numbers give NaN."""
     a = decode(FP32, x)
@@ -52,6 +57,7 @@ def square_root(x: int) -> int:
     return FP32.infinity_code if a.kind is Kind.INFINITY else _round_root(a.value)
 
 
+@checked
 def reciprocal_square_root(x: int) -> int:
     """Return 1 / sqrt(x), rounded once: infinity of the sign for a zero, +0 for infinity, NaN below zero."""
     a = decode(FP32, x)
@@ -62,21 +68,25 @@ def reciprocal_square_root(x: int) -> int:
     return 0 if a.kind is Kind.INFINITY else _round_root(1 / a.value)
 
 
+@checked
 def maximum(x: int, y: int) -> int:
     """Return the larger of two numbers; NaN where either is NaN, and +0 of zeros of different signs."""
     return _select(x, y, larger=True)
 
 
+@checked
 def minimum(x: int, y: int) -> int:
     """Return the smaller of two numbers; NaN where either is NaN, and -0 of zeros of different signs."""
     return _select(x, y, larger=False)
 
 
+@checked
 def absolute(x: int) -> int:
     """Return x without its sign."""
     return FP32.nan_code if decode(FP32, x).kind is Kind.NAN else x & ~FP32.sign_mask
 
 
+@checked
 def convert(
     code: int,
     source: FloatFormat,

@@ -5,9 +5,11 @@ from math import ceil, floor
 
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Overflow, overflow_code
 
 
+@checked
 def floor_log2(value: Fraction) -> int:
     """Return the exponent e with ``2**e <= |value| < 2**(e + 1)``, for a `value` other than 0."""
     numerator, denominator = abs(value.numerator), value.denominator
@@ -15,6 +17,7 @@ def floor_log2(value: Fraction) -> int:
     return guess if abs(value) >= Fraction(2) ** guess else guess - 1
 
 
+@checked
 def round_to_integer(value: Fraction, mode: Rounding) -> int:
     """Round to an integer by the formula of `Rounding`, for every mode but SR, which needs random bits.
 
@@ -54,12 +57,14 @@ def shift_round(value: int, shift: int, mode: Rounding) -> int:
     return round_to_integer(value / Fraction(2) ** shift, mode)
 
 
+@checked
 def ulp(fmt: FloatFormat, value: Fraction) -> Fraction:
     """Return the distance of `fmt`'s numbers at `value`, the exponent unbounded above."""
     exponent = fmt.emin if value == 0 else max(floor_log2(value), fmt.emin)
     return Fraction(2) ** (exponent - fmt.fraction_bits)
 
 
+@checked
 def round_to_format(
     value: Fraction,
     fmt: FloatFormat,

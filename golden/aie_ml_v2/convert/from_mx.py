@@ -9,10 +9,12 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_NAN_EXPONENT
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.axes import joined
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks, check_blocks
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.formats.catalogue import FP32
 
 
+@checked
 def from_mx(blocks: MxBlocks, *, numerics: AieNumerics | None = None) -> np.ndarray:
     """Return the elements as float32 [..., 16 * B], exactly.
 
@@ -22,7 +24,6 @@ def from_mx(blocks: MxBlocks, *, numerics: AieNumerics | None = None) -> np.ndar
     ------
     TypeError : `blocks` are no MxBlocks.
     """
-    check_blocks("blocks", blocks)
     numerics = numerics_or_default(numerics)
     weight = blocks.exponent.astype(np.int64)[..., np.newaxis] - MX_BIAS - blocks.element_shifts
     # Codes have at most 8 bits: exact in float64.

@@ -19,6 +19,7 @@ from bitpath.golden.arrays.arguments import (
     check_choice,
     check_integers,
     check_shape,
+    checked,
     integer,
     member,
     one_of,
@@ -34,6 +35,7 @@ def wrap(values: np.ndarray, bits: int, signed: bool = True) -> np.ndarray:
     return low - ((low >> bits - 1) << bits) if signed else low
 
 
+@checked
 def integer_dot(
     a: np.ndarray,
     b: np.ndarray,
@@ -95,6 +97,7 @@ def integer_dot(
     return wrap(total, row.lane_bits)[..., 0]
 
 
+@checked
 def srs(
     acc: np.ndarray,
     shift: int,
@@ -142,6 +145,7 @@ def srs(
     return np.asarray(fitting)
 
 
+@checked
 def ups(
     x: np.ndarray,
     shift: int,

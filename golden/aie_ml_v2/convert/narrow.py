@@ -13,7 +13,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS
 from bitpath.golden.arrays import backend
-from bitpath.golden.arrays.arguments import check_array, integer, member, one_of
+from bitpath.golden.arrays.arguments import check_array, checked, dtype_of, integer, member
 from bitpath.golden.arrays.codec import DTYPES, LOOPS, encode_array
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat, Specials
@@ -24,6 +24,7 @@ LARGEST_SHIFT = 40
 _FLOAT8_DTYPES = {DTYPES[fmt]: fmt for fmt in FLOAT8_FORMATS}
 
 
+@checked
 def f32_to_bf16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: bool = False) -> np.ndarray:
     """Convert FP32 codes, uint32 of any shape, to BF16 codes, uint16.
 
@@ -39,6 +40,7 @@ def f32_to_bf16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: boo
     return _narrow(bits, BF16, rounding, saturate, 0).astype(np.uint16)
 
 
+@checked
 def f32_to_fp16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: bool = False) -> np.ndarray:
     """Convert FP32 codes to FP16 codes, uint16; otherwise as `f32_to_bf16`.
 
@@ -49,6 +51,7 @@ def f32_to_fp16(bits: np.ndarray, *, rounding: RoundingCode | int, saturate: boo
     return _narrow(bits, FP16, rounding, saturate, 0).astype(np.uint16)
 
 
+@checked
 def f32_to_fp8(
     bits: np.ndarray, dtype: Any, *, rounding: RoundingCode | int, saturate: bool = False, shift: int = 0
 ) -> np.ndarray:
@@ -65,10 +68,7 @@ def f32_to_fp8(
     ------
     TypeError, ValueError : another dtype, code or shift.
     """
-    fmt = next((each for known, each in _FLOAT8_DTYPES.items() if dtype in (known, known.type, known.name)), None)
-    if fmt is None:
-        given = getattr(dtype, "__name__", dtype)
-        raise TypeError(f"dtype must be {one_of(_FLOAT8_DTYPES)}, not {given}")
+    fmt = _FLOAT8_DTYPES[dtype_of("dtype", dtype, *_FLOAT8_DTYPES)]
     shift = integer("shift", shift, FLOAT_SHIFTS)
     return _narrow(bits, fmt, rounding, saturate, shift).astype(np.uint8)
 

@@ -13,7 +13,7 @@ from bitpath.golden.aie_ml_v2.operands.arguments import mx_format, numerics_or_d
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays import backend
-from bitpath.golden.arrays.arguments import check_array, member
+from bitpath.golden.arrays.arguments import check_array, checked, member
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.formats.catalogue import FP32
 
@@ -22,6 +22,7 @@ LARGEST_SHIFT = 40
 """Significands have 24 bits: a shift this long leaves less than half a unit of any."""
 
 
+@checked
 def to_mx(
     x: np.ndarray,
     fmt: MxFormat | str,

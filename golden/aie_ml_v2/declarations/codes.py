@@ -9,6 +9,7 @@ silicon, published in FIM43-Redeye/xdna-emu (here SIL).
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from operator import index
 
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, FP16, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
@@ -30,6 +31,10 @@ class MxFormat:
     name: str
     magnitude_bits: int
     store_bits: int
+
+    def __post_init__(self) -> None:
+        for name in ("magnitude_bits", "store_bits"):  # numpy's integers would overflow in the properties
+            object.__setattr__(self, name, index(getattr(self, name)))
 
     def __reduce__(self) -> str | tuple:
         """Pickle and copy MX9, MX6 and MX4 as their names here, so that they stay the same objects."""

@@ -21,11 +21,14 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 
 LARGEST_EXPONENT = MX_NAN_EXPONENT - 1
 
 
+@checked
 @dataclass(frozen=True)
 class Block:
     """A block: one exponent byte, 8 shift bits (bit j for elements 2j and 2j + 1), 16 signed codes."""
@@ -35,10 +38,12 @@ class Block:
     shift: int
     codes: tuple[int, ...]
 
+    @checked
     def shift_of(self, element: int) -> int:
         """Return the shift of an element's pair, 0 or 1."""
         return self.shift >> element // 2 & 1
 
+    @checked
     def value(self, element: int) -> Fraction:
         """Return an element's number, whatever the exponent byte says of NaN."""
         weight = self.exponent - MX_BIAS - self.shift_of(element) + 1 - self.fmt.magnitude_bits
@@ -68,8 +73,10 @@ class BlockTrace:
     block: Block
 
 
+@checked
 def trace_to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rounding: RoundingCode) -> BlockTrace:
     """Convert 16 FP32 codes to a block."""
+    check_length("inputs", inputs, MX_BLOCK)
     exponents = tuple(code >> FP32.fraction_bits & FP32.exponent_mask for code in inputs)
     pairs = tuple(max(exponents[2 * j], exponents[2 * j + 1]) for j in range(MX_PAIRS))
     if numerics.mx_nan_block and max(pairs) == MX_NAN_EXPONENT:
@@ -91,6 +98,7 @@ def trace_to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rou
     return BlockTrace(numerics, rounding, tuple(inputs), exponents, pairs, rounded, block)
 
 
+@checked
 def to_mx(numerics: AieNumerics, inputs: Sequence[int], fmt: MxFormat, rounding: RoundingCode) -> Block:
     """Return the block of `trace_to_mx`."""
     return trace_to_mx(numerics, inputs, fmt, rounding).block
@@ -119,6 +127,7 @@ def _round(
     return tuple(codes), shift
 
 
+@checked
 def from_mx(numerics: AieNumerics, block: Block) -> list[int]:
     """Return 16 FP32 codes: exact, flushed below the normal numbers, infinity from 2**128 on."""
     if numerics.mx_nan_block and block.exponent == MX_NAN_EXPONENT:
@@ -132,6 +141,7 @@ def from_mx(numerics: AieNumerics, block: Block) -> list[int]:
     return codes
 
 
+@checked
 def pack_block(block: Block) -> bytes:
     """Return a block's bytes in memory: exponent, shifts, codes as a little-endian bit stream."""
     stream = 0
@@ -140,6 +150,7 @@ def pack_block(block: Block) -> bytes:
     return bytes([block.exponent, block.shift]) + stream.to_bytes(block.fmt.block_bytes - 2, "little")
 
 
+@checked
 def unpack_block(data: bytes, fmt: MxFormat) -> Block:
     """Return the block of its bytes in memory."""
     stream = int.from_bytes(data[2:], "little")
@@ -147,6 +158,7 @@ def unpack_block(data: bytes, fmt: MxFormat) -> Block:
     return Block(fmt, data[0], data[1], tuple(code - (code > fmt.max_code) * (1 << fmt.width) for code in codes))
 
 
+@checked
 def register_bytes(block: Block) -> tuple[bytes, bytes, bytes, bytes]:
     """Return a block's share of the vector, F, G and E registers, each as bytes."""
     form = MX_FORMS[block.fmt]

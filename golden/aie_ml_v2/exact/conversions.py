@@ -9,12 +9,14 @@ from fractions import Fraction
 from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS, RoundingCode
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 
 INT32_MAX = (1 << 31) - 1
 
 
+@checked
 def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: bool = False, shift: int = 0) -> int:
     """Convert an FP32 code times ``2**shift`` to a narrower format."""
     x = decode(FP32, code)
@@ -34,6 +36,7 @@ def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: boo
     return rounded | sign if rounded == fmt.nan_code else rounded
 
 
+@checked
 def widen(code: int, fmt: FloatFormat) -> int:
     """Convert a BF16 or FP16 code to FP32: exact, NaN with its payload."""
     x = decode(fmt, code)
@@ -43,6 +46,7 @@ def widen(code: int, fmt: FloatFormat) -> int:
     return sign | FP32.infinity_code | (code & fmt.fraction_mask) << FP32.fraction_bits - fmt.fraction_bits
 
 
+@checked
 def bf16_to_int32(code: int, shift: int) -> int:
     """Return the largest integer not above a BF16 number times ``2**shift``, saturated; NaN gives 2**31 - 1."""
     x = decode(BF16, code)
@@ -54,6 +58,7 @@ def bf16_to_int32(code: int, shift: int) -> int:
     return min(max(integer, -INT32_MAX - 1), INT32_MAX)
 
 
+@checked
 def split_f32(code: int) -> tuple[int, ...]:
     """Return three BF16 codes, each the nearest to the remainder of the ones before; 0 after an infinity or a NaN."""
     pieces = [narrow(code, BF16, RoundingCode.CONV_EVEN)]
@@ -66,6 +71,7 @@ def split_f32(code: int) -> tuple[int, ...]:
     return tuple(pieces)
 
 
+@checked
 def piece_pairs(products: int) -> list[tuple[int, int]]:
     """Return which pieces of A and B are multiplied, in order, smallest products first, for 9, 6 or 3 products."""
     largest = F32_PRODUCTS[products]

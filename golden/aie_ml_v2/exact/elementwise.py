@@ -9,6 +9,7 @@ from fractions import Fraction
 from bitpath.golden.aie_ml_v2.declarations.codes import VectorOp
 from bitpath.golden.aie_ml_v2.exact.integers import wrap
 from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 
 INTEGER_OPS: dict[VectorOp, Callable[[int, int, bool], tuple[int, bool]]] = {
@@ -33,12 +34,14 @@ INTEGER_OPS: dict[VectorOp, Callable[[int, int, bool], tuple[int, bool]]] = {
 """Value before it is wrapped, and bit of the mask, of a, b and the mask given."""
 
 
+@checked
 def integer_op(op: VectorOp, a: int, b: int, bits: int, signed: bool, mask: bool) -> tuple[int, bool]:
     """Return a lane's value and its bit of the mask; `mask` picks b in SEL and the subtraction in ADDSUB."""
     value, flag = INTEGER_OPS[op](a, b, mask)
     return wrap(value, bits, signed), flag
 
 
+@checked
 def float_op(op: VectorOp, a: int, b: int, fmt: FloatFormat) -> tuple[int, bool]:
     """Return the code and the bit of the mask of MIN_GE, MAX_LT, LT or GE on two float codes."""
     flag = _compare(op, a, b, fmt)

@@ -13,6 +13,8 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
 from bitpath.golden.aie_ml_v2.exact.blocks import Block
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer
 from bitpath.golden.scalar.terms import Term as ExactTerm
@@ -82,6 +84,7 @@ class LaneTrace:
         return _grid_unit(self.numerics, self.exponent)
 
 
+@checked
 def trace_float_lane(
     numerics: AieNumerics,
     a: Sequence[tuple[int, FloatFormat]],
@@ -100,6 +103,7 @@ def trace_float_lane(
     a, b : as many (code, format) each.
     acc1, acc2 : FP32 codes.
     """
+    check_length("b", b, len(a), " as a")
     terms = [_product(numerics, x, y, negate_products) for x, y in zip(a, b, strict=True)]
     products = tuple(term.value for term in terms)
     terms += _accumulators((acc1, negate_acc1), (acc2, negate_acc2))
@@ -107,6 +111,7 @@ def trace_float_lane(
     return _sum(LaneTrace(numerics, tuple(a), tuple(b), acc1, acc2, negated, products, (), tuple(terms)))
 
 
+@checked
 def trace_mx_lane(
     numerics: AieNumerics,
     a: Block,

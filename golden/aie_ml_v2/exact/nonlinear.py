@@ -11,6 +11,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import EXP2_FRACTION_BITS, EXP2
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.exact.fused import trace_float_lane
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 
@@ -18,12 +19,14 @@ TANH_IS_ONE = 4
 """From here on tanh is nearer to 1 than to the BF16 number below it: 1 - tanh(4) < 2**-9 / 2."""
 
 
+@checked
 def exp2(numerics: AieNumerics, code: int, fmt: FloatFormat) -> int:
     """Return 2**x as a BF16 or FP16 code for an FP32 code x, through the header's addition and the instruction."""
     total = trace_float_lane(numerics, (), (), code, EXP2_OFFSET_CODE).result
     return exp2_instruction(total, fmt)
 
 
+@checked
 def exp2_instruction(code: int, fmt: FloatFormat) -> int:
     """Return 2**(t - 895) for an FP32 code t; the instruction reads 11 of its fraction bits."""
     t = decode(FP32, code)
@@ -52,6 +55,7 @@ def exp2_instruction(code: int, fmt: FloatFormat) -> int:
     return min(code, fmt.max_code)
 
 
+@checked
 def tanh(code: int) -> int:
     """Return the BF16 code nearest to the hyperbolic tangent of an FP32 code."""
     x = decode(FP32, code)

@@ -4,8 +4,10 @@ Ref: AM027, Vector Unit; llvm-aie for the modes.
 """
 
 from bitpath.golden.aie_ml_v2.declarations.codes import VECTOR_BITS, Half, ShuffleMode
+from bitpath.golden.scalar.checked import checked
 
 
+@checked
 def shuffle(low: int, high: int, mode: ShuffleMode, width: int = VECTOR_BITS) -> int:
     """Return the `width` bits that a shuffle of two registers of that width gives, or of `low` alone.
 
@@ -26,11 +28,13 @@ def shuffle(low: int, high: int, mode: ShuffleMode, width: int = VECTOR_BITS) ->
     return out >> width if mode.half is Half.HI else out & (1 << width) - 1
 
 
+@checked
 def vector_shift(low: int, high: int, count: int) -> int:
     """Return 512 bits of two registers, from byte `count` of the lower one on."""
     return (high << VECTOR_BITS | low) >> 8 * count & (1 << VECTOR_BITS) - 1
 
 
+@checked
 def push(register: int, scalar: int, bits: int, at_top: bool) -> int:
     """Return a register moved by one lane with a scalar in the lane that came free, the lowest or the highest."""
     if at_top:

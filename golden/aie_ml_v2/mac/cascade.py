@@ -8,7 +8,7 @@ from collections import deque
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import CASCADE_BITS, CASCADE_DEPTH
-from bitpath.golden.arrays.arguments import check_array
+from bitpath.golden.arrays.arguments import check_array, checked
 
 CASCADE_WORDS = CASCADE_BITS // 32
 
@@ -39,6 +39,7 @@ class Cascade:
         """Number of values that both FIFOs hold."""
         return len(self._sender) + len(self._receiver)
 
+    @checked
     def cycle(self, write: np.ndarray | None = None, *, read: bool = False) -> tuple[bool, np.ndarray | None]:
         """Advance by one clock cycle.
 

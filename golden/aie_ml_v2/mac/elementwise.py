@@ -15,6 +15,7 @@ from bitpath.golden.arrays.arguments import (
     check_choice,
     check_integers,
     check_shape,
+    checked,
     member,
 )
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, format_of
@@ -46,6 +47,7 @@ UNARY_OPS = (VectorOp.ABS_GTZ, VectorOp.BNEG_LTZ, VectorOp.EQZ, VectorOp.NEG_GTZ
 """Operations that read no second operand."""
 
 
+@checked
 def vector_op(
     op: VectorOp | int | str,
     a: np.ndarray,
@@ -92,6 +94,7 @@ def vector_op(
     return wrap(values, bits, signed), np.broadcast_to(flags, values.shape).copy()
 
 
+@checked
 def float_op(op: VectorOp | int | str, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compare floats of one dtype, or take the smaller or the larger: "min_ge", "max_lt", "lt", "ge".
 

@@ -10,11 +10,12 @@ from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT16
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked
 from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP32
 
 
+@checked
 def split_f32(x: np.ndarray) -> np.ndarray:
     """Split float32 `x` into three BF16 addends: bfloat16 [3, *x.shape], the largest first.
 
@@ -37,6 +38,7 @@ def split_f32(x: np.ndarray) -> np.ndarray:
     return np.stack(pieces).view(DTYPES[BF16])
 
 
+@checked
 def f32_dot(
     a: np.ndarray,
     b: np.ndarray,

@@ -13,8 +13,8 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics, Mx4Path
 from bitpath.golden.aie_ml_v2.mac.align import ABSENT, TERM_FRACTION_BITS, Terms, accumulator_terms, add_aligned
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks, check_blocks
-from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, one_of
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, check_instance, checked, one_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.formats.catalogue import FP32, FloatFormat, Specials
 
@@ -22,6 +22,7 @@ FLOAT_MODES = {"bf16": FLOAT16, "fp16": FLOAT16, "fp8": FLOAT8}
 """Float modes by the names that `fused_dot` takes; in the first two either operand may be either format."""
 
 
+@checked
 def fused_dot(
     a: np.ndarray | MxBlocks,
     b: np.ndarray | MxBlocks,
@@ -73,6 +74,7 @@ def fused_dot(
     return add_aligned(numerics, products, accumulators).view(np.float32)
 
 
+@checked
 def add_accumulators(
     acc1: np.ndarray,
     acc2: np.ndarray,
@@ -206,7 +208,7 @@ def _check_floats(mode: Mode, **operands: object) -> None:
 
 def _check_mx(fmt: str, **operands: object) -> None:
     for name, operand in operands.items():
-        check_blocks(name, operand)
+        check_instance(name, operand, MxBlocks)
         if operand.fmt.name != fmt:
             raise ValueError(f"{name} must be in {fmt} with fmt {fmt!r}, not in {operand.fmt.name}")
         if operand.shape[-1] != 1:

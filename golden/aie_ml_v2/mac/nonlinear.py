@@ -12,7 +12,7 @@ from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16
 from bitpath.golden.aie_ml_v2.declarations.codes import EXP2_FRACTION_BITS, EXP2_OFFSET, EXP2_OFFSET_CODE, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import add_accumulators
-from bitpath.golden.arrays.arguments import check_array, check_choice
+from bitpath.golden.arrays.arguments import check_array, check_choice, checked
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 
@@ -35,6 +35,7 @@ def _significands(fmt: FloatFormat) -> np.ndarray:
 _SIGNIFICANDS = {fmt: _significands(fmt) for fmt in EXP2_FORMATS.values()}
 
 
+@checked
 def exp2(x: np.ndarray, *, fmt: str = "bf16", numerics: AieNumerics | None = None) -> np.ndarray:
     """Return 2**x through the header's addition of 895.001 and the instruction.
 
@@ -58,6 +59,7 @@ def exp2(x: np.ndarray, *, fmt: str = "bf16", numerics: AieNumerics | None = Non
     return exp2_instruction(add_accumulators(x, offset, numerics=numerics), fmt=fmt)
 
 
+@checked
 def exp2_instruction(t: np.ndarray, *, fmt: str = "bf16") -> np.ndarray:
     """Return 2**(t - 895) as the instruction does, which is `exp2` without its addition.
 
@@ -82,6 +84,7 @@ def exp2_instruction(t: np.ndarray, *, fmt: str = "bf16") -> np.ndarray:
     return np.where(nan, target.nan_code, codes).astype(np.uint16).view(DTYPES[target])
 
 
+@checked
 def tanh(x: np.ndarray) -> np.ndarray:
     """Return the hyperbolic tangent of float32 `x` as the nearest bfloat16, ties to even.
 

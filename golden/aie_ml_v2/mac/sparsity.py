@@ -19,7 +19,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16_64, MODES
 from bitpath.golden.aie_ml_v2.mac.fused_dot import FLOAT_MODES, fused_dot
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
-from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, check_shape
+from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, check_shape, checked
 
 SPARSE_MODES = {**FLOAT_MODES, "int8": INT8, "int16_64": INT16_64}
 """Modes with sparse shapes, by the names that `fused_dot` and `integer_dot` take. MX has none."""
@@ -55,6 +55,7 @@ class SparseVector:
         _check_masks("mask", self.mask)
 
 
+@checked
 def compress(data: np.ndarray) -> np.ndarray:
     """Return 64 bytes as memory holds them: a mask of 64 bits, the nonzero bytes, zeros to a multiple of 4 bytes.
 
@@ -73,6 +74,7 @@ def compress(data: np.ndarray) -> np.ndarray:
     return np.pad(packed, (0, -len(packed) % SPARSE_ALIGNMENT_BYTES))
 
 
+@checked
 def decompress(stream: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the 64 bytes of one compressed chunk, their mask bits (bool [64]), and the bytes that it took.
 
@@ -97,6 +99,7 @@ def decompress(stream: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     return data, mask, used
 
 
+@checked
 def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
     """Return one compressed chunk as the load stage expands it.
 
@@ -119,6 +122,7 @@ def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
     return _take("stream", entities, mask.reshape(-1, entity_bytes).any(axis=-1))
 
 
+@checked
 def to_sparse(dense: np.ndarray) -> SparseVector:
     """Take the entities whose codes are not 0 out of an array [..., 4 * G].
 
@@ -135,6 +139,7 @@ def to_sparse(dense: np.ndarray) -> SparseVector:
     return _take("dense", dense, codes != 0)
 
 
+@checked
 def to_dense(sparse: SparseVector) -> np.ndarray:
     """Route slots to the positions of their mask bits: [..., 4 * G]; the inverse of `to_sparse`.
 
@@ -142,7 +147,6 @@ def to_dense(sparse: SparseVector) -> np.ndarray:
     ------
     TypeError : no SparseVector.
     """
-    _check_sparse(sparse)
     positions = _POSITIONS[sparse.mask]
     # A fifth place beyond the group's four, to which empty slots are routed.
     dense = np.zeros((*sparse.mask.shape, SPARSE_GROUP + 1), sparse.slots.dtype)
@@ -150,6 +154,7 @@ def to_dense(sparse: SparseVector) -> np.ndarray:
     return joined(dense[..., :SPARSE_GROUP])
 
 
+@checked
 def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
     """Return the entities of A that the slots multiply: [..., 4 * G] -> [..., 2 * G], 0 for an empty slot.
 
@@ -157,7 +162,8 @@ def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
     ------
     TypeError, ValueError : no SparseVector; other axes.
     """
-    _check_sparse(sparse)
+    check_shape("a", a, "...", sparse.mask.shape[-1] * SPARSE_GROUP, why=" for the groups of sparse")
+    check_broadcast(a=a.shape[:-1], sparse=sparse.mask.shape[:-1])
     padded = _with_empty(in_groups(a, SPARSE_GROUP))
     positions = _POSITIONS[sparse.mask]
     shape = np.broadcast_shapes(padded.shape[:-1], positions.shape[:-1])
@@ -166,6 +172,7 @@ def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
     return joined(np.take_along_axis(padded, positions, axis=-1))
 
 
+@checked
 def sparse_dot(
     a: np.ndarray,
     b: SparseVector,
@@ -191,7 +198,6 @@ def sparse_dot(
     """
     check_choice("fmt", fmt, SPARSE_MODES)
     check_array("a", a)
-    _check_sparse(b)
     check_shape("a", a, "...", SPARSE_MODES[fmt].sparse_shapes[0].k, why=f" with fmt {fmt!r}")
     if b.mask.shape[-1] * SPARSE_GROUP != a.shape[-1]:
         raise ValueError(f"b must have {a.shape[-1] // SPARSE_GROUP} groups, not {b.mask.shape[-1]}")
@@ -221,8 +227,3 @@ def _check_masks(name: str, mask: np.ndarray) -> None:
     wrong = mask[_POSITIONS[mask][..., 0] < 0]
     if wrong.size:
         raise ValueError(f"{name} must set two bits in each group of four, not {wrong[0]:04b}")
-
-
-def _check_sparse(sparse: object) -> None:
-    if not isinstance(sparse, SparseVector):
-        raise TypeError(f"b must be SparseVector, not {type(sparse).__name__}")

@@ -9,7 +9,7 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import FLOAT_SHIFTS
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.arrays.arguments import check_array, integer
+from bitpath.golden.arrays.arguments import check_array, checked, integer
 from bitpath.golden.arrays.codec import DTYPES, decode_array
 from bitpath.golden.formats.catalogue import BF16, E4M3, FP16, FP32
 
@@ -19,6 +19,7 @@ ONE = 0x38
 LARGEST_SHIFT = 8
 
 
+@checked
 def bf16_to_f32(bits: np.ndarray) -> np.ndarray:
     """Convert BF16 codes, uint16 of any shape, to FP32 codes, uint32: the same bits with zeros below.
 
@@ -30,6 +31,7 @@ def bf16_to_f32(bits: np.ndarray) -> np.ndarray:
     return np.asarray(bits.astype(np.uint32) << 16)
 
 
+@checked
 def fp16_to_f32(bits: np.ndarray) -> np.ndarray:
     """Convert FP16 codes, uint16 of any shape, to FP32 codes, uint32: exact, NaN with its payload.
 
@@ -46,6 +48,7 @@ def fp16_to_f32(bits: np.ndarray) -> np.ndarray:
     return np.where(special, (words & FP16.sign_mask) << 16 | FP32.infinity_code | fraction, finite).astype(np.uint32)
 
 
+@checked
 def fp8_to_f32(x: np.ndarray) -> np.ndarray:
     """Convert 8-bit floats of any shape to float32 by a multiplication with 1.0; -0 becomes +0, NaN 0x7FC00000.
 
@@ -61,6 +64,7 @@ def fp8_to_f32(x: np.ndarray) -> np.ndarray:
     return fused_dot(padded, identity.view(DTYPES[E4M3]), fmt="fp8")
 
 
+@checked
 def bf16_to_int32(bits: np.ndarray, shift: int = 0) -> np.ndarray:
     """Convert BF16 codes, uint16 of any shape, times ``2**shift`` to int32, rounded down and saturated.
 

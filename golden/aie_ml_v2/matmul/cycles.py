@@ -10,9 +10,10 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_FORMATS
 from bitpath.golden.aie_ml_v2.declarations.modes import MODES, TIMINGS, Mode, Timing
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
-from bitpath.golden.arrays.arguments import check_choice
+from bitpath.golden.arrays.arguments import check_choice, checked
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class MacInstruction:
     """A multiply-accumulate, as far as cycles go.
@@ -29,6 +30,7 @@ class MacInstruction:
     accumulators: tuple[int, ...] = ()
 
 
+@checked
 def mx_mode(fmt: str, numerics: AieNumerics | None = None) -> Mode:
     """Return the mode that multiplies an MX format. MX4 takes the mode that `AieNumerics.mx4_path` names.
 
@@ -41,6 +43,7 @@ def mx_mode(fmt: str, numerics: AieNumerics | None = None) -> Mode:
     return MODES[name]
 
 
+@checked
 def timing(mode: str) -> Timing:
     """Return the cycles of a mode's instructions.
 
@@ -52,6 +55,7 @@ def timing(mode: str) -> Timing:
     return TIMINGS[MODES[mode].datapath]
 
 
+@checked
 def issue_cycles(instructions: Sequence[MacInstruction]) -> list[int]:
     """Return the cycle in which each instruction issues, the first in cycle 0, each as early as it may.
 
@@ -82,6 +86,7 @@ def issue_cycles(instructions: Sequence[MacInstruction]) -> list[int]:
     return issued
 
 
+@checked
 def total_cycles(instructions: Sequence[MacInstruction]) -> int:
     """Return the cycles from the first issue to the last write, both counted; 0 without instructions.
 
@@ -94,6 +99,7 @@ def total_cycles(instructions: Sequence[MacInstruction]) -> int:
     return max(ends, default=0)
 
 
+@checked
 def macs_per_cycle(mode: str) -> float:
     """Return the multiply-accumulates of a mode that no accumulator holds back.
 

@@ -23,7 +23,15 @@ from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays import backend
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_integers, member, one_of
+from bitpath.golden.arrays.arguments import (
+    check_array,
+    check_choice,
+    check_integers,
+    check_shape,
+    checked,
+    member,
+    one_of,
+)
 from bitpath.golden.arrays.backend import Progress, cuts
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
@@ -40,6 +48,7 @@ CONVERTED_AT_ONCE = 1 << 20
 Operand = np.ndarray | MxBlocks | SparseVector
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
     """A matrix product cut into native ones.
@@ -85,6 +94,7 @@ class Program:
         return self.shape[0] * self.shape[1]
 
 
+@checked
 def matmul(
     a: np.ndarray,
     b: np.ndarray,
@@ -107,6 +117,7 @@ def matmul(
     return result_matrix(program, run_program(program, progress=progress))
 
 
+@checked
 def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
@@ -160,6 +171,7 @@ def matmul_program(
     )
 
 
+@checked
 def run_program(program: Program, *, progress: Progress | None = None) -> np.ndarray:
     """Execute a program; return accumulators [M/m, N/n, m, n], float32 or int64. The first step of K reads none.
 
@@ -205,8 +217,10 @@ def _run_steps(program: Program, progress: Progress | None = None) -> np.ndarray
     return np.concatenate(parts).reshape(rows, columns, program.tile.m, program.tile.n)
 
 
+@checked
 def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
     """Return accumulators [M/m, N/n, m, n] as the matrix [M, N] that they are, without padding."""
+    check_shape("tiles", tiles, program.tiles[0], program.tiles[2], program.tile.m, program.tile.n)
     rows, columns, m, n = tiles.shape
     whole = tiles.transpose(0, 2, 1, 3).reshape(rows * m, columns * n)
     return np.ascontiguousarray(whole[: program.shape[0], : program.shape[1]])

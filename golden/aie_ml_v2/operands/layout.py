@@ -11,8 +11,8 @@ import numpy as np
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX4_PADDING, MX_BLOCK, MX_FORMS, MxFormat
 from bitpath.golden.aie_ml_v2.operands.arguments import mx_format
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups, joined
-from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks, check_blocks
-from bitpath.golden.arrays.arguments import check_array, one_of
+from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.arrays.arguments import check_array, checked, one_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,7 @@ class MxRegisters:
                 raise ValueError(f"{name} must have shape {expected}, not {getattr(self, name).shape}")
 
 
+@checked
 def pack_mx(blocks: MxBlocks) -> np.ndarray:
     """Return blocks as memory holds them: uint8 [..., B, 18 | 12 | 8], exponent, shifts, codes.
 
@@ -63,11 +64,11 @@ def pack_mx(blocks: MxBlocks) -> np.ndarray:
     ------
     TypeError : `blocks` are no MxBlocks.
     """
-    check_blocks("blocks", blocks)
     codes = _bytes(_bits(blocks.codes.astype(np.int64), blocks.fmt.width))
     return np.concatenate([blocks.exponent[..., np.newaxis], blocks.shift[..., np.newaxis], codes], axis=-1)
 
 
+@checked
 def unpack_mx(data: np.ndarray, fmt: MxFormat | str) -> MxBlocks:
     """Return the blocks of their bytes in memory; the inverse of `pack_mx`.
 
@@ -83,6 +84,7 @@ def unpack_mx(data: np.ndarray, fmt: MxFormat | str) -> MxBlocks:
     return MxBlocks(fmt, data[..., 0].copy(), data[..., 1].copy(), codes.astype(np.int8))
 
 
+@checked
 def to_registers(blocks: MxBlocks) -> MxRegisters:
     """Return the registers that hold the B blocks of the last axis; B is 4, 8 or 16.
 
@@ -93,7 +95,6 @@ def to_registers(blocks: MxBlocks) -> MxRegisters:
     ------
     TypeError, ValueError : no MxBlocks, or another number of blocks.
     """
-    check_blocks("blocks", blocks)
     form = MX_FORMS[blocks.fmt]
     if blocks.shape[-1] * MX_BLOCK not in form.elements:
         counts = one_of(elements // MX_BLOCK for elements in form.elements)
@@ -113,6 +114,7 @@ def to_registers(blocks: MxBlocks) -> MxRegisters:
     )
 
 
+@checked
 def from_registers(registers: MxRegisters) -> MxBlocks:
     """Return the blocks that registers hold; the inverse of `to_registers`.
 
@@ -122,8 +124,6 @@ def from_registers(registers: MxRegisters) -> MxBlocks:
     ValueError : two halves of an MX9 block with different exponents, G bytes above 15 there, MX4 codes whose padding is
         not 0.
     """
-    if not isinstance(registers, MxRegisters):
-        raise TypeError(f"registers must be MxRegisters, not {type(registers).__name__}")
     fmt, form = registers.fmt, MX_FORMS[registers.fmt]
     numbers = _numbers(registers.data, form.data_bits)
     if form.msb_bits:

@@ -63,9 +63,3 @@ class MxBlocks:
         index = key if isinstance(key, tuple) else (key,)
         whole = index if Ellipsis in index else (*index, Ellipsis)
         return MxBlocks(self.fmt, self.exponent[whole], self.shift[whole], self.codes[(*whole, slice(None))])
-
-
-def check_blocks(name: str, blocks: object) -> None:
-    """Raise where something is no MxBlocks."""
-    if not isinstance(blocks, MxBlocks):
-        raise TypeError(f"{name} must be MxBlocks, not {type(blocks).__name__}")

@@ -16,13 +16,14 @@ from bitpath.golden.aie_ml_v2.declarations.codes import (
 )
 from bitpath.golden.aie_ml_v2.operands.axes import in_groups
 from bitpath.golden.aie_ml_v2.operands.layout import MxRegisters
-from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, integer
+from bitpath.golden.arrays.arguments import check_array, check_broadcast, check_choice, checked, integer
 
 VECTOR_BYTES = VECTOR_BITS // 8
 MX_FIELD_BITS = 64
 """Bits of data that one byte of E and one of G belong to."""
 
 
+@checked
 def shuffle(low: np.ndarray, high: np.ndarray | None = None, *, mode: ShuffleMode | int | str) -> np.ndarray:
     """Permute the fields of one register or two.
 
@@ -46,6 +47,7 @@ def shuffle(low: np.ndarray, high: np.ndarray | None = None, *, mode: ShuffleMod
     return _shuffle(low, high, mode)
 
 
+@checked
 def shuffle_mx(low: MxRegisters, high: MxRegisters | None = None, *, mode: ShuffleMode | int | str) -> MxRegisters:
     """Permute MX registers: exponents, shifts and sign bits move with the data.
 
@@ -62,13 +64,9 @@ def shuffle_mx(low: MxRegisters, high: MxRegisters | None = None, *, mode: Shuff
     if mode.bits < MX_FIELD_BITS:
         raise ValueError(f"mode must have fields of {MX_FIELD_BITS} bits or more for MX, not be {mode.name}")
     for name, registers in (("low", low), ("high", high)):
-        if registers is None and name == "high":
-            continue
-        if not isinstance(registers, MxRegisters):
-            raise TypeError(f"{name} must be MxRegisters, not {type(registers).__name__}")
-        if registers.data.shape[-1] != VECTOR_BYTES:
+        if registers is not None and registers.data.shape[-1] != VECTOR_BYTES:
             raise ValueError(f"{name} must have {VECTOR_BYTES} bytes of data, not {registers.data.shape[-1]}")
-    if high is not None and high.fmt is not low.fmt:
+    if high is not None and high.fmt != low.fmt:
         raise ValueError(f"high must be in low's format {low.fmt.name}, not in {high.fmt.name}")
     parts = {
         name: _shuffle(getattr(low, name), None if high is None else getattr(high, name), mode)
@@ -78,6 +76,7 @@ def shuffle_mx(low: MxRegisters, high: MxRegisters | None = None, *, mode: Shuff
     return MxRegisters(low.fmt, **{"f": low.f} | parts)
 
 
+@checked
 def vector_shift(low: np.ndarray, high: np.ndarray | None = None, *, count: int) -> np.ndarray:
     """Return 64 bytes of two registers from byte `count` of the lower one on; `high` None is zeros.
 
@@ -98,6 +97,7 @@ def vector_shift(low: np.ndarray, high: np.ndarray | None = None, *, count: int)
     return np.concatenate(np.broadcast_arrays(low, high), axis=-1)[..., count : count + VECTOR_BYTES]
 
 
+@checked
 def push(register: np.ndarray, scalar: int, *, bits: int, at_top: bool = False) -> np.ndarray:
     """Move a register by one lane, and put a scalar into the lowest lane, or the highest with `at_top`.
 

@@ -5,7 +5,7 @@ Ref: tt-isa-documentation 3930471, Packers/EdgeMasking.
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_integers
+from bitpath.golden.arrays.arguments import check_integers, integer
 from bitpath.golden.tensix.convert.early_conversion import kept_fraction_bits
 from bitpath.golden.tensix.declarations.formats import COLUMNS, EXPONENT5_FORMATS, Format
 
@@ -21,7 +21,7 @@ def row_masks(mask: np.ndarray | int, datums: int) -> np.ndarray:
     ------
     TypeError, ValueError : no integers, masks of more than 16 bits, not one mask or one a row, or an unfinished row.
     """
-    masks = np.asarray(mask)
+    masks = mask if isinstance(mask, np.ndarray) else np.array(integer("edge_mask", mask, range(1 << COLUMNS)))
     check_integers("edge_mask", masks, COLUMNS, signed=False)
     rows, rest = divmod(datums, COLUMNS)
     if rest:

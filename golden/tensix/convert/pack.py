@@ -6,7 +6,7 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; 
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, integer, one_of
+from bitpath.golden.arrays.arguments import check_array, checked, integer, one_of
 from bitpath.golden.tensix.convert.block_floats import encode_blocks, exponent_stream_bytes, join_datums
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
 from bitpath.golden.tensix.convert.edge_mask import apply_edge_mask, row_masks
@@ -30,6 +30,7 @@ FLOAT_OUTPUTS = (
 LARGEST_DESCALE_SHIFT = 31
 
 
+@checked
 def pack(
     dst: np.ndarray,
     mid_format: Format | int | str,

@@ -5,7 +5,7 @@ Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, integer, one_of
+from bitpath.golden.arrays.arguments import check_array, checked, integer, one_of
 from bitpath.golden.tensix.convert.block_floats import decode_blocks, exponent_stream_bytes, split_datums
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -31,6 +31,7 @@ CONVERSIONS = {fmt: (fmt,) for fmt in L1_BYTES} | {
 """Register formats that each L1 format converts to. FP32 and INT32 make 32-bit Dst words, all others Src words."""
 
 
+@checked
 def unpack(
     l1: np.ndarray,
     in_format: Format | int | str,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.rounding import floor_log2, round_to_integer, shift_round
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -58,6 +59,7 @@ def read_dst(word: int, style: Style, dst32: bool) -> tuple[int, int]:
     return exponent, (-1) ** sign * significand << SUM_FRACTION_BITS - fraction_bits
 
 
+@checked
 def accumulate(
     numerics: TensixNumerics,
     dst: int,
@@ -68,7 +70,7 @@ def accumulate(
 ) -> Accumulation:
     """Add sums, each a signed integer in units of 2**-23 and its biased exponent, to a float Dst word."""
     dst_exponent, dst_significand = read_dst(dst, style, dst32)
-    exponent = max(dst_exponent, *(each for _, each in sums))
+    exponent = max([dst_exponent, *(each for _, each in sums)])
     if exponent <= 0:
         return Accumulation(exponent, (0,) * (len(sums) + 1), SUM_FRACTION_BITS, 0, False, 0)
     terms = [(significand, each, numerics.sum_tie) for significand, each in sums]
@@ -106,6 +108,7 @@ def encode_dst(numerics: TensixNumerics, value: Fraction, exponent: int, style: 
     return sign | biased << fraction_bits | significand & (1 << fraction_bits) - 1
 
 
+@checked
 def accumulate_integer(dst: int, value: int) -> int:
     """Add an integer to a sign-magnitude INT32 Dst word, saturating; zero is +0."""
     magnitude = dst & INT32_MAX

@@ -6,11 +6,14 @@ Ref: tt-isa-documentation 3930471, FloatBitPatterns, Unpackers and Packers; ttsi
 from collections.abc import Sequence
 
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.rounding import shift_round
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
 
 
+@checked
 def unpack_datum(numerics: TensixNumerics, code: int, in_format: Format, out_format: Format, *, unsigned: bool) -> int:
     """Convert one datum of L1, no block float, to a register word."""
     if in_format in (Format.FP32, Format.INT32) and out_format is in_format:
@@ -45,6 +48,7 @@ def fp32_to_fp16(code: int) -> int:
     return sign << 15 | (0x7FFF if exponent > 31 else exponent << 10 | fraction)
 
 
+@checked
 def unpack_block(numerics: TensixNumerics, fmt: Format, exponent: int, datums: Sequence[int]) -> list[int]:
     """Convert the datums under one exponent byte to source words."""
     block = BLOCK_FLOATS[fmt]
@@ -71,6 +75,7 @@ def round_field(numerics: TensixNumerics, magnitude: int, dropped: int) -> int:
     return shift_round(magnitude, dropped, numerics.final_tie) << dropped
 
 
+@checked
 def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst32: bool) -> int:
     """Round one float Dst word to the intermediate format, as an FP16 code or an FP32 code."""
     if mid_format in EXPONENT5_FORMATS:
@@ -89,6 +94,7 @@ def early_float(numerics: TensixNumerics, word: int, mid_format: Format, *, dst3
     return word & 0x80000000 | rounded if rounded >= 1 << 23 else 0
 
 
+@checked
 def early_int8(word: int, *, unsigned: bool, shift: int = 0, tie: Rounding = Rounding.RNA) -> int:
     """Divide the magnitude of one INT32 Dst word by ``2**shift``, round and clamp it to 8 bits."""
     sign, magnitude = word >> 31, shift_round(word & 0x7FFFFFFF, shift, tie)
@@ -97,6 +103,7 @@ def early_int8(word: int, *, unsigned: bool, shift: int = 0, tie: Rounding = Rou
     return sign << 7 | min(magnitude, 127)
 
 
+@checked
 def relu(code: int, width: int, mode: int, threshold: int) -> int:
     """Apply a ReLU mode to an intermediate code of 16 or 32 bits."""
     if mode == 0:
@@ -112,17 +119,20 @@ def relu(code: int, width: int, mode: int, threshold: int) -> int:
     return 0 if code <= limit else code
 
 
+@checked
 def edge_mask(code: int, column: int, mask: int, replacement: int) -> int:
     """Replace an intermediate code where its column's bit is not set."""
     return code if mask >> column & 1 else replacement
 
 
+@checked
 def exponent_threshold(code: int, mid_format: Format, threshold: int) -> int:
     """Replace an intermediate float by +0 where its exponent is below the threshold."""
     exponent = code >> 10 & 0x1F if mid_format in EXPONENT5_FORMATS else code >> 23 & 0xFF
     return 0 if exponent < threshold else code
 
 
+@checked
 def late_float(code: int, mid_format: Format, out_format: Format) -> int:
     """Convert an intermediate float to a code of an L1 format that is no block float."""
     if mid_format not in EXPONENT5_FORMATS:
@@ -146,8 +156,10 @@ def late_float(code: int, mid_format: Format, out_format: Format) -> int:
     return sign << 31 | (exponent + 112 if exponent else 0) << 23 | fraction << 13
 
 
+@checked
 def pack_block(numerics: TensixNumerics, fmt: Format, codes: Sequence[int]) -> tuple[int, list[int]]:
     """Round 16 BF16 codes, or FP16 codes for an 'a' variant, to one block: its exponent and its datums."""
+    check_length("codes", codes, BLOCK)
     block = BLOCK_FLOATS[fmt]
     fraction_bits = 15 - block.exponent_bits
     exponents = [code >> fraction_bits & (1 << block.exponent_bits) - 1 for code in codes]

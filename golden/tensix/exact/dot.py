@@ -6,8 +6,10 @@ Ref: ttsim v1.10.0, the only public exact statement; tt-isa-documentation 393047
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.rounding import shift_round
-from bitpath.golden.tensix.declarations.formats import Format, Style
+from bitpath.golden.tensix.declarations.formats import COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.exact.accumulate import (
     SUM_FRACTION_BITS,
@@ -87,6 +89,7 @@ class IntegerDot16Trace:
     result: int
 
 
+@checked
 def trace_dot16(
     numerics: TensixNumerics,
     dst: int,
@@ -100,6 +103,8 @@ def trace_dot16(
     srcb_format: Format,
 ) -> Dot16Trace:
     """Add the dot product of 16 words of a SrcB row and a SrcA column to one float Dst word, in one fidelity phase."""
+    check_length("a", a, COLUMNS)
+    check_length("b", b, COLUMNS)
     read_a = tuple(read_source(numerics, word, style, srca_format) for word in a)
     read_b = tuple(read_source(numerics, word, style, srcb_format) for word in b)
     products = tuple(
@@ -142,20 +147,25 @@ def trace_dot16(
     )
 
 
+@checked
 def trace_dot16_integer(
     numerics: TensixNumerics, dst: int, b: Sequence[int], a: Sequence[int], phase: int
 ) -> IntegerDot16Trace:
     """Add the dot product of 16 integer words each to one INT32 Dst word; the sum saturates once."""
+    check_length("a", a, COLUMNS)
+    check_length("b", b, COLUMNS)
     products = tuple(multiply_integer(numerics, x, y, phase) for x, y in zip(a, b, strict=True))
     total = sum(each.value for each in products)
     return IntegerDot16Trace(phase, tuple(a), tuple(b), dst, products, total, accumulate_integer(dst, total))
 
 
+@checked
 def dot16_integer(numerics: TensixNumerics, dst: int, b: Sequence[int], a: Sequence[int], phase: int) -> int:
     """Return the Dst word of `trace_dot16_integer`."""
     return trace_dot16_integer(numerics, dst, b, a, phase).result
 
 
+@checked
 def multiply_add(
     numerics: TensixNumerics,
     dst: int,
@@ -186,6 +196,7 @@ def multiply_add(
     return accumulate(numerics, dst, [term], style=style, dst32=dst32).result
 
 
+@checked
 def add(
     numerics: TensixNumerics,
     dst: int,

@@ -7,6 +7,7 @@ import sys
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, FloatFormat
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.fp32 import add
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.tensix.declarations.formats import Format
@@ -15,6 +16,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 LARGEST_FP64 = Fraction(sys.float_info.max)
 
 
+@checked
 def add_to_l1(numerics: TensixNumerics, old: int, new: int, fmt: Format) -> int:
     """Add two codes of FP32, BF16 or FP16, to nearest even."""
     match fmt:

@@ -5,6 +5,7 @@ Ref: tt-isa-documentation 3930471, SrcASrcB and ELWMUL; the field table is in bo
 
 from dataclasses import dataclass
 
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import Masking, TensixNumerics
 
@@ -68,6 +69,7 @@ class IntegerProduct:
     value: int
 
 
+@checked
 def read_source(numerics: TensixNumerics, word: int, style: Style, source_format: Format) -> Source:
     """Take a logical 19-bit word apart, masked as its format or the style asks."""
     exponent, fraction = word >> 10 & 0xFF, word & 0x3FF
@@ -97,6 +99,7 @@ def phase_weight(phase: int) -> int:
     return (5 if phase & 1 else 0) + (7 if phase & 2 else 0)
 
 
+@checked
 def fields(a: Source, b: Source, phase: int) -> tuple[int, int]:
     """Return the 5 bits of SrcA's significand and the 7 bits of SrcB's that a fidelity phase multiplies.
 
@@ -107,6 +110,7 @@ def fields(a: Source, b: Source, phase: int) -> tuple[int, int]:
     return field_a, field_b
 
 
+@checked
 def multiply(numerics: TensixNumerics, a: Source, b: Source, *, style: Style, dst32: bool, phase: int) -> Product:
     """Multiply two sources in one fidelity phase."""
     offset = rebias(style, dst32) - phase_weight(phase)
@@ -123,6 +127,7 @@ def integer_datum(numerics: TensixNumerics, word: int) -> tuple[int, int]:
     return word >> 18 & 1, word & 0x3FF
 
 
+@checked
 def multiply_integer(numerics: TensixNumerics, a: int, b: int, phase: int) -> IntegerProduct:
     """Multiply the fields of two integer words in one fidelity phase, each with its weight."""
     (a_sign, a_magnitude), (b_sign, b_magnitude) = integer_datum(numerics, a), integer_datum(numerics, b)

@@ -5,13 +5,16 @@ Ref: tt-isa-documentation, GMPOOL.
 
 from collections.abc import Sequence
 
-from bitpath.golden.tensix.declarations.formats import Style
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
+from bitpath.golden.tensix.declarations.formats import COLUMNS, Style
 
 ORDER = (*range(4, 8), *range(4), *range(8, 16))
 """Rows of SrcA in the order of their comparisons: of equal datums the last one wins."""
 INDEXED_ROWS = 8
 
 
+@checked
 def maximum(
     dst: int, scales: Sequence[int], column: Sequence[int], *, style: Style, dst32: bool, argmax: bool = False
 ) -> int:
@@ -20,6 +23,8 @@ def maximum(
     With `argmax`, which needs `dst32`, the word holds an index in its low 12 bits, and for BF16 and FP16 the maximum in
     its upper half; for TF32 and INT8 the word is compared as an integer, and the index alone is returned.
     """
+    check_length("scales", scales, COLUMNS)
+    check_length("column", column, COLUMNS)
     bias = {Style.INT8: 0, Style.FP16: 15}.get(style, 127)
     integer = style is Style.INT8 or (argmax and style is Style.TF32)
     half = not dst32 or (argmax and not integer)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.arrays.arguments import check_choice, check_shape, checked
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32
 from bitpath.golden.scalar.codec import Overflow
@@ -95,6 +95,7 @@ def l1_bytes(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarr
     return pack(words, Format.BF16, FORMATS[fmt].register, dst32=False, raw=True, numerics=numerics)
 
 
+@checked
 def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = None) -> np.ndarray:
     """Return the L1 image of one 32x32 tile, which `unpack` with a `count` of 1024 turns into its source words.
 
@@ -112,10 +113,8 @@ def tile_image(tile: np.ndarray, fmt: str, numerics: TensixNumerics | None = Non
     ------
     TypeError, ValueError : another format, dtype or shape; NaN; integers out of range.
     """
-    if fmt not in FORMATS:
-        raise ValueError(f"fmt must be {one_of(map(repr, FORMATS))}, not {fmt!r}")
-    if tile.shape != (TILE_ROWS, FACE):
-        raise ValueError(f"tile must have shape {(TILE_ROWS, FACE)}, not {tile.shape}")
+    check_choice("fmt", fmt, FORMATS)
+    check_shape("tile", tile, TILE_ROWS, FACE)
     check_matrix("tile", tile, fmt)
     return l1_bytes(tile, fmt, WORMHOLE.numerics if numerics is None else numerics)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -32,6 +32,7 @@ from bitpath.golden.tensix.operands.fidelity import phases
 MACS_PER_MVMUL = BLOCK_ROWS * FACE * FACE
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class MvmulInstruction:
     """One MVMUL of a tile product, by the first rows of its operands in the registers that hold one tile each."""
@@ -42,6 +43,7 @@ class MvmulInstruction:
     dst_row: int
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
     """A matrix product cut into tiles.
@@ -96,6 +98,7 @@ class Program:
         return self.shape[0] * self.shape[1]
 
 
+@checked
 def matmul(
     a: np.ndarray,
     b: np.ndarray,
@@ -119,6 +122,7 @@ def matmul(
     return result_matrix(program, run_program(program, quirk=quirk, numerics=numerics, progress=progress))
 
 
+@checked
 def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
@@ -142,8 +146,7 @@ def matmul_program(
     ------
     TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range.
     """
-    if fmt not in FORMATS:
-        raise ValueError(f"fmt must be {one_of(map(repr, FORMATS))}, not {fmt!r}")
+    check_choice("fmt", fmt, FORMATS)
     check_dst32(FORMATS[fmt].style, dst32)
     check_matrix("a", a, fmt)
     check_matrix("b", b, fmt)
@@ -166,6 +169,7 @@ def _images(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarra
     return np.stack([tile_images(row, fmt, numerics) for row in to_tiles(matrix)])
 
 
+@checked
 def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
     """Return the MVMULs of a 32x32x32 tile product: 16 for each phase, the phases outside the faces.
 
@@ -186,6 +190,7 @@ def tile_instructions(fidelity: str | Fidelity) -> tuple[MvmulInstruction, ...]:
     )
 
 
+@checked
 def run_program(
     program: Program,
     *,
@@ -225,8 +230,12 @@ def run_program(
     return dst
 
 
+@checked
 def result_matrix(program: Program, dst: np.ndarray) -> np.ndarray:
     """Return the Dst words of a program as the matrix of numbers they are, without padding; int32 for style INT8."""
+    rows, _, columns = program.tiles
+    check_array("dst", dst, np.uint32)
+    check_shape("dst", dst, rows, columns, TILE_ROWS, FACE)
     values = from_tiles(dst_values(dst, program.fmt.style, program.dst32))
     return np.ascontiguousarray(values[: program.shape[0], : program.shape[1]])
 

@@ -5,6 +5,7 @@ Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -31,6 +32,7 @@ LARGEST_SHIFT = 12
 """Nothing is left of an 11-bit significand after this shift."""
 
 
+@checked
 def elwmul(
     dst: np.ndarray,
     src_b: np.ndarray,
@@ -76,6 +78,7 @@ def elwmul(
     return add_to_dst(numerics, dst, [(total, np.where(empty, zero_exponent, exponent))], style=style, dst32=dst32)
 
 
+@checked
 def elwadd(
     dst: np.ndarray,
     src_b: np.ndarray,
@@ -115,6 +118,7 @@ def elwadd(
     return add_to_dst(numerics, old, sums, style=style, dst32=dst32)
 
 
+@checked
 def elwsub(
     dst: np.ndarray,
     src_b: np.ndarray,

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -36,6 +37,7 @@ ROW_BROADCAST_ROWS = (0, 2, 4, 6)
 """Dst rows that MVMUL with row broadcast adds to."""
 
 
+@checked
 def mvmul(
     dst: np.ndarray,
     src_b: np.ndarray,
@@ -78,6 +80,7 @@ dotpv = mvmul
 """DOTPV: MVMUL without row broadcast, with the same arguments and results."""
 
 
+@checked
 def mvmul_row(
     dst: np.ndarray,
     src_b_row: np.ndarray,
@@ -110,6 +113,7 @@ def mvmul_row(
     return new
 
 
+@checked
 def gapool(
     dst: np.ndarray,
     src_b: np.ndarray,

@@ -5,6 +5,7 @@ Ref: tt-isa-documentation, GMPOOL. Values are compared as sign and magnitude. No
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Style
 from bitpath.golden.tensix.operands.arguments import check_operands
 
@@ -20,6 +21,7 @@ INDEX_FACTOR = 3
 """A row's index is stored times 3, modulo 8."""
 
 
+@checked
 def gmpool(
     dst: np.ndarray,
     src_b: np.ndarray,

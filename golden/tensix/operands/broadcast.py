@@ -7,11 +7,12 @@ Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD.
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import integer
+from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS
 from bitpath.golden.tensix.operands.arguments import check_words
 
 
+@checked
 def broadcast_src_b(src_b: np.ndarray, *, row: int | None = None, column_0: bool = False) -> np.ndarray:
     """Return the SrcB block that an element-wise operation with broadcast reads.
 

@@ -4,11 +4,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice
+from bitpath.golden.arrays.arguments import check_array, check_choice, checked
 from bitpath.golden.tensix.declarations.formats import LAYOUTS, Segment, WordLayout
 from bitpath.golden.tensix.operands.arguments import check_width
 
 
+@checked
 def to_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
     """Return logical words in the register's bit order.
 
@@ -29,6 +30,7 @@ def to_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
     return _assemble(_take_apart(words, layout.logical), layout.physical)
 
 
+@checked
 def from_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
     """Return words in the register's bit order as logical ones; the inverse of `to_physical`.
 
@@ -41,7 +43,7 @@ def from_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
 
 
 def _checked(words: np.ndarray, layout: WordLayout | str) -> WordLayout:
-    if isinstance(layout, str):
+    if not isinstance(layout, WordLayout):
         layout = LAYOUTS[check_choice("layout", layout, LAYOUTS)]
     check_array("words", words, np.uint32)
     check_width("words", words, layout.width)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer, ulp
 from bitpath.golden.scalar.terms import Term, product, special_sum, term
@@ -53,6 +54,7 @@ class DotTrace:
     error_ulp: Fraction | None
 
 
+@checked
 def dot_step(
     numerics: DotNumerics,
     stationary_codes: Sequence[int],
@@ -73,6 +75,7 @@ def dot_step(
     return trace_dot_step(numerics, *stationary, *moving, stationary_scale, moving_scale, partial_sum).result
 
 
+@checked
 def trace_dot_step(
     numerics: DotNumerics,
     stationary_codes: Sequence[int],
@@ -205,6 +208,7 @@ def _round_sum(numerics: DotNumerics, total: Fraction, *, negative_zero: bool) -
     return code << FP32.fraction_bits - accumulator.fraction_bits
 
 
+@checked
 def trace_dot_product(
     numerics: DotNumerics,
     stationary_codes: Sequence[Sequence[int]],

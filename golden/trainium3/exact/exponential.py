@@ -5,6 +5,7 @@ from functools import cache
 from math import floor, isqrt
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
 from bitpath.golden.scalar.fp32 import add
 from bitpath.golden.scalar.rounding import round_to_format
@@ -41,6 +42,7 @@ def ln2(numerics: ExponentialNumerics) -> int:
     return round(LN2 * (1 << numerics.fraction_bits))
 
 
+@checked
 def exponential(numerics: ExponentialNumerics, source: int, max_value: int) -> int:
     """Return the code of exp(source - max_value), of two FP32 codes, in the format ``numerics.result``."""
     difference = decode(FP32, add(source, max_value ^ FP32.sign_mask))

@@ -5,12 +5,15 @@ for each point that it leaves open.
 """
 
 from bitpath.golden.formats.catalogue import E4M3, E4M3FN, FP32, FloatFormat
+from bitpath.golden.scalar.arguments import check_instance
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.scalar.terms import product, special_sum, term
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
 
 
+@checked
 def multiply_add(
     numerics: MatmulNumerics, x: int, x_format: FloatFormat, y: int, y_format: FloatFormat, partial_sum: int
 ) -> int:
@@ -50,6 +53,7 @@ def multiply_add(
     return round_to_format(total, accumulator, numerics.accumulator_rounding, zero_sign=zero_sign) << unused
 
 
+@checked
 def check_formats(
     numerics: MatmulNumerics, x_format: FloatFormat, y_format: FloatFormat, x_is: str = "", y_is: str = ""
 ) -> None:
@@ -61,6 +65,8 @@ def check_formats(
     ------
     ValueError : a format that the numerics do not name, a narrow with a wide one, or E4M3 with E4M3FN.
     """
+    check_instance("x_is", x_is, str)
+    check_instance("y_is", y_is, str)
     x_is, y_is = x_is or f"x_format is {x_format.name}", y_is or f"y_format is {y_format.name}"
     known = (*numerics.narrow_formats, *numerics.wide_formats)
     for said, fmt in ((x_is, x_format), (y_is, y_format)):

@@ -6,11 +6,13 @@ that it leaves open are in `bitpath.golden.trainium3.declarations.quad_mx.CHOICE
 
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.fp32 import add, convert
 from bitpath.golden.scalar.rounding import round_to_format
 
 
+@checked
 def psum_write(
     incoming: int,
     present: int | None,

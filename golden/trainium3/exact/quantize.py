@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import E2M1, E8M0, FP32, FloatFormat
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 
 
+@checked
 def quantize_block(
     source_codes: Sequence[int], source: FloatFormat, element: FloatFormat, rule: ScaleRule
 ) -> tuple[list[int], int]:
@@ -30,6 +33,7 @@ def quantize_block(
     ------
     ValueError : a NaN, with an element format that has no NaN.
     """
+    check_length("source_codes", source_codes)
     elements = [decode(source, code) for code in source_codes]
     offset = element.emax - (rule is ScaleRule.NKI05 and element is not E2M1)
     scale = max(max(_biased_fp32_exponent(x) for x in elements) - offset, 0)

@@ -10,12 +10,15 @@ from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar import fp32
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.codec import decode
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.scalar.terms import rounded_sum, term
 from bitpath.golden.trainium3.declarations.vector import EpsPlacement, RmsNormQuantNumerics, SumOrder
 
 
+@checked
 def rmsnorm_row(
     numerics: RmsNormQuantNumerics,
     hidden: Sequence[int],
@@ -34,6 +37,8 @@ def rmsnorm_row(
     hidden, gamma : as many codes, of `source` and `gamma_source`.
     eps : exactly; it is rounded to ``numerics.compute``.
     """
+    check_length("hidden", hidden)
+    check_length("gamma", gamma, len(hidden), " as hidden")
     row = [fp32.convert(code, numerics.compute, FP32) for code in load_row(numerics, hidden, source)]
     mean = fp32.multiply(
         _sum([fp32.multiply(x, x) for x in row], sum_order), round_to_format(Fraction(1, len(row)), FP32)
@@ -51,11 +56,13 @@ def rmsnorm_row(
     return [fp32.convert(product, FP32, numerics.compute) for product in products]
 
 
+@checked
 def load_row(numerics: RmsNormQuantNumerics, hidden: Sequence[int], source: FloatFormat) -> list[int]:
     """Return a row as the DMA brings it in: codes in ``numerics.compute``, through FP32."""
     return [fp32.convert(fp32.convert(code, source, FP32), FP32, numerics.compute) for code in hidden]
 
 
+@checked
 def quantize_row(
     numerics: RmsNormQuantNumerics, row: Sequence[int], *, lower_bound: Fraction = Fraction(0)
 ) -> tuple[list[int], int]:
@@ -69,6 +76,7 @@ def quantize_row(
     -------
     codes of ``numerics.output``, and the FP32 code of the dequantisation scale.
     """
+    check_length("row", row)
     values = [fp32.convert(code, numerics.compute, FP32) for code in row]
     largest = fp32.absolute(values[0])
     for x in values[1:]:
@@ -84,6 +92,7 @@ def quantize_row(
     return [fp32.convert(fp32.multiply(x, factor), FP32, numerics.output) for x in values], scale
 
 
+@checked
 def quantize_row_static(numerics: RmsNormQuantNumerics, row: Sequence[int], in_scale: int) -> list[int]:
     """Quantise codes of ``numerics.compute`` by a given dequantisation scale, an FP32 code; clamped to the range."""
     factor = fp32.reciprocal(in_scale)
@@ -96,6 +105,7 @@ def quantize_row_static(numerics: RmsNormQuantNumerics, row: Sequence[int], in_s
     return codes
 
 
+@checked
 def row_bytes(codes: Sequence[int], scale: int) -> bytes:
     """Pack a row: element codes, then the scale, lowest byte first."""
     return bytes(codes) + scale.to_bytes(4, "little")

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.scalar.arguments import check_length
+from bitpath.golden.scalar.checked import checked
 from bitpath.golden.scalar.fp32 import add, multiply
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
@@ -16,6 +18,7 @@ from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWO
 _WORD = (1 << 32) - 1
 
 
+@checked
 def xorwow_step(state: Sequence[int]) -> tuple[int, tuple[int, ...]]:
     """Return the next number of a state (x, y, z, w, v, d) of 32-bit words, and the state after it.
 
@@ -34,6 +37,7 @@ def xorwow_step(state: Sequence[int]) -> tuple[int, tuple[int, ...]]:
     return new + counter & _WORD, (y, z, w, v, new, counter)
 
 
+@checked
 def xorwow_lane(states: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """Step the four states of a lane: return its four numbers, word j from state j, and the states after them.
 
@@ -41,18 +45,20 @@ def xorwow_lane(states: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], tuple
     ------
     ValueError : other than four states, or as `xorwow_step`.
     """
-    if len(states) != XORWOW_STATES:
-        raise ValueError(f"states must be {XORWOW_STATES} states, not {len(states)}")
+    check_length("states", states, XORWOW_STATES)
     steps = [xorwow_step(state) for state in states]
     return tuple(number for number, _ in steps), tuple(after for _, after in steps)
 
 
+@checked
 def column_bits(words: Sequence[int], column: int) -> int:
     """Return the 16 random bits of a PSUM column, from the four words of lane ``column // 8``."""
+    check_length("words", words, XORWOW_STATES)
     half = column % (2 * XORWOW_STATES)
     return words[half // 2] >> 16 * (half % 2) & 0xFFFF
 
 
+@checked
 def uniform(word: int, low: int, high: int) -> int:
     """Map a 32-bit number to FP32 between two FP32 codes: ``low + (high - low) * u`` with 24 bits of u in [0, 1).
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of, integer, numerics_of, one_of, shown
+from bitpath.golden.arrays.arguments import check_array, check_choice, dtype_of, numerics_of, one_of
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.formats.rounding import Rounding
@@ -69,7 +69,6 @@ def check_tiling(
 
     Raises
     ------
-    TypeError : not a pair of integers.
     ValueError : one of the two without the other, a size other than (128 | 64 | 32, 128) or, with `columns`, the same
         choice of columns; more partitions or columns than the tile has; or a position that is not a multiple of the size
         inside the array.
@@ -79,7 +78,7 @@ def check_tiling(
         raise ValueError(f"{missing} must be given with {given}, not None")
     if tile_position is None:
         return
-    tile_size, tile_position = _integers("tile_size", tile_size), _integers("tile_position", tile_position)
+    tile_size, tile_position = tuple(tile_size), tuple(tile_position)
     sizes = tuple(product(TILE_SIZES, (PARTITIONS,) if columns is None else TILE_SIZES))
     if tile_size not in sizes:
         raise ValueError(f"tile_size must be {one_of(sizes)}, not {tile_size}")
@@ -100,10 +99,9 @@ def accumulates(psum_accumulate_flag: int) -> bool:
 
     Raises
     ------
-    TypeError : not an integer.
     ValueError : unknown bits, or bit 0 with bit 2, which contradict each other.
     """
-    bits = integer("psum_accumulate_flag", psum_accumulate_flag)
+    bits = psum_accumulate_flag
     if bits & ~_ALL_FLAGS:
         raise ValueError(f"psum_accumulate_flag must be 3 bits, not {bits}")
     if bits & AccumulateFlag.FIRST_OVERWRITE and bits & AccumulateFlag.FIRST_ACCUMULATE:
@@ -172,9 +170,3 @@ def check_numerics(numerics: DotNumerics | None) -> DotNumerics:
     if numerics.terms != X4:
         raise ValueError(f"numerics must have {X4} terms, not {numerics.terms}")
     return numerics
-
-
-def _integers(name: str, pair: tuple[int, int]) -> tuple[int, ...]:
-    if not isinstance(pair, tuple | list):
-        raise TypeError(f"{name} must be a pair of integers, not {shown(pair)}")
-    return tuple(integer(f"{name}[{i}]", each) for i, each in enumerate(pair))

@@ -10,7 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, shown
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_length, check_shape, checked
 from bitpath.golden.arrays.backend import Progress, cuts, in_parallel
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.blocks import MX_FORMATS
@@ -37,6 +37,7 @@ K_STEP = X4 * QUADRANT
 """Depth that K is padded to a multiple of."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MatmulInstruction:
     """One nc_matmul_mx and where its FP32 result belongs.
@@ -60,6 +61,7 @@ class MatmulInstruction:
 Program = list[MatmulInstruction]
 
 
+@checked
 def matmul(
     a: np.ndarray,
     b: np.ndarray,
@@ -84,6 +86,7 @@ def matmul(
     return run_program(program, numerics=numerics, progress=progress)[: a.shape[0], : b.shape[1]]
 
 
+@checked
 def matmul_program(
     a: np.ndarray,
     b: np.ndarray,
@@ -134,6 +137,7 @@ def matmul_program(
     return tile_program(stationary, moving)
 
 
+@checked
 def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[np.ndarray]:
     """Round a matrix to bfloat16 and cut it along K, as it lies in SBUF before it is quantised.
 
@@ -150,10 +154,13 @@ def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[n
     ------
     TypeError, ValueError : another order.
     """
+    check_array("matrix", matrix, np.float32)
+    check_shape("matrix", matrix, "K", "F")
     padded = np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0)))
     return [to_partitions(round_to_bfloat16(padded[rows]), k_order) for rows in cuts(padded.shape[0], K_TILE)]
 
 
+@checked
 def quantize_tile(
     tile: np.ndarray, format_name: str, *, scale_rule: ScaleRuleName = "ocp"
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -163,11 +170,13 @@ def quantize_tile(
     ------
     TypeError, ValueError : another format; otherwise as `quantize_offline`.
     """
+    check_shape("tile", tile, "P", "F", X4)
     dtype = DTYPES[MX_FORMATS[check_choice("format_name", format_name, MX_FORMATS)].element]
     data, scale = quantize_offline(tile.reshape(tile.shape[0], -1), dtype, scale_rule=scale_rule)
     return data.reshape(tile.shape), scale
 
 
+@checked
 def tile_program(
     stationary: Sequence[tuple[np.ndarray, np.ndarray]], moving: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> Program:
@@ -182,6 +191,12 @@ def tile_program(
     ------
     ValueError : other than as many tiles of K for both.
     """
+    check_length("stationary", stationary)
+    check_length("moving", moving, len(stationary), " as stationary")
+    for name, tiles in (("stationary", stationary), ("moving", moving)):
+        for i, (data, scale) in enumerate(tiles):
+            check_shape(f"{name}[{i}][0]", data, "P", "F", X4)
+            check_shape(f"{name}[{i}][1]", scale, "P/8", "F")
     last = len(moving) - 1
     return [
         MatmulInstruction(
@@ -198,6 +213,7 @@ def tile_program(
     ]
 
 
+@checked
 def run_program(
     program: Sequence[MatmulInstruction], *, numerics: DotNumerics | None = None, progress: Progress | None = None
 ) -> np.ndarray:
@@ -209,10 +225,7 @@ def run_program(
     ------
     TypeError, ValueError : `program` is no sequence or is empty; else as `nc_matmul_mx`.
     """
-    if not isinstance(program, Sequence):
-        raise TypeError(f"program must be a sequence of MatmulInstruction, not {shown(program)}")
-    if not program:
-        raise ValueError("program must hold at least one MatmulInstruction, not none")
+    check_length("program", program)
     psum = np.zeros((program[-1].output[0].stop, program[-1].output[1].stop), np.float32)
 
     def run_tile(instructions: Sequence[MatmulInstruction]) -> None:
@@ -233,6 +246,7 @@ def run_program(
     return psum
 
 
+@checked
 def round_to_bfloat16(x: np.ndarray) -> np.ndarray:
     """Round float32 of any shape to bfloat16, RNE."""
     return fp32.write(x, DTYPES[BF16])

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_flag, numerics_of
+from bitpath.golden.arrays.arguments import check_array, checked, numerics_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP16, FP32, TF32, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
@@ -24,6 +24,7 @@ MATMUL_DTYPES = tuple(DTYPES[fmt] for fmt in (BF16, FP16, FP32, E4M3, E4M3FN, E5
 """Dtypes of elements; TF32 travels as float32."""
 
 
+@checked
 def nc_matmul(
     stationary: np.ndarray,
     moving: np.ndarray,
@@ -100,7 +101,6 @@ def check_matrices(stationary: np.ndarray, moving: np.ndarray) -> None:
 
 def _read(name: str, matrix: np.ndarray, tf32: bool, numerics: MatmulNumerics) -> tuple[np.ndarray, FloatFormat]:
     """Return the exact values of an operand, float64, and its format at the array."""
-    check_flag(f"{name}_tf32", tf32)
     fmt = format_of(matrix.dtype)
     values = decode_array(fmt, codes_of(matrix, name))
     if not tf32:

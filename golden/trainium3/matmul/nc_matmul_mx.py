@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.arrays.arguments import checked, one_of
 from bitpath.golden.arrays.codec import codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, FloatFormat
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
@@ -27,6 +27,7 @@ from bitpath.golden.trainium3.matmul.instruction import (
 from bitpath.golden.trainium3.matmul.psum import psum_write
 
 
+@checked
 def nc_matmul_mx(
     stationary: np.ndarray,
     moving: np.ndarray,

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, dtype_of, integer, one_of
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked, dtype_of, integer, one_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_OFFSETS, SCALE_PARTITIONS, X4
@@ -19,6 +19,7 @@ KOrder = Literal["interleaved", "adjacent"]
 """How k goes to partition p and position i of the x4 word, with P partitions: k = i * P + p, or k = 4 * p + i."""
 
 
+@checked
 def pack_x4(data: np.ndarray) -> np.ndarray:
     """Pack four neighbouring elements of the free dimension into one word, element 0 lowest.
 
@@ -44,6 +45,7 @@ def pack_x4(data: np.ndarray) -> np.ndarray:
     return words.astype(_word_dtype(fmt))
 
 
+@checked
 def unpack_x4(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Take x4 words [P, F] apart into elements [P, 4F] of `dtype`; the inverse of `pack_x4`.
 
@@ -58,6 +60,7 @@ def unpack_x4(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return codes.astype(np.uint8).reshape(words.shape[0], -1).view(DTYPES[fmt])
 
 
+@checked
 def scatter_scale(scale: np.ndarray, offset: int = 0) -> np.ndarray:
     """Lay scales [P/8, F] out as SBUF holds them: uint8 [P, F], four rows in each quadrant from `offset`, else 0.
 
@@ -76,6 +79,7 @@ def scatter_scale(scale: np.ndarray, offset: int = 0) -> np.ndarray:
     return tile
 
 
+@checked
 def gather_scale(tile: np.ndarray, offset: int = 0) -> np.ndarray:
     """Take scales [P/8, F] out of the quadrant layout [P, F]; rows that hold none are ignored.
 
@@ -89,6 +93,7 @@ def gather_scale(tile: np.ndarray, offset: int = 0) -> np.ndarray:
     return tile[_scale_partitions(tile.shape[0], offset)]
 
 
+@checked
 def to_partitions(x: np.ndarray, k_order: KOrder = "interleaved") -> np.ndarray:
     """Lay a matrix [K, F] of any dtype out as a tile [P, F, 4], P = K/4.
 
@@ -108,6 +113,7 @@ def to_partitions(x: np.ndarray, k_order: KOrder = "interleaved") -> np.ndarray:
     return np.ascontiguousarray(x.reshape(partitions, X4, -1).transpose(0, 2, 1))
 
 
+@checked
 def from_partitions(tile: np.ndarray, k_order: KOrder = "interleaved") -> np.ndarray:
     """Return the matrix [4P, F] of a tile [P, F, 4]; the inverse of `to_partitions`.
 

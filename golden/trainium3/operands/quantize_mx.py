@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from bitpath.golden.arrays import backend
-from bitpath.golden.arrays.arguments import check_array, dtype_of, member
+from bitpath.golden.arrays.arguments import check_array, checked, dtype_of, member
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
 from bitpath.golden.scalar.codec import Overflow
@@ -22,6 +22,7 @@ LOOPS = "bitpath.golden.trainium3.operands.quantize_mx_loop"
 ScaleRuleName = Literal["ocp", "nki05"]
 
 
+@checked
 def quantize_mx(
     src: np.ndarray, dtype: np.dtype, *, scale_rule: ScaleRuleName = "ocp"
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -51,6 +52,7 @@ def quantize_mx(
     return _quantize(src, format_of(dtype), member("scale_rule", scale_rule, ScaleRule))
 
 
+@checked
 def quantize_offline(
     x: np.ndarray, dtype: np.dtype, *, scale_rule: ScaleRuleName = "ocp"
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -77,6 +79,7 @@ def quantize_offline(
     return _quantize(x, format_of(dtype), member("scale_rule", scale_rule, ScaleRule))
 
 
+@checked
 def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return the exact values of an MX tile: data [P, F], scale [P/8, F/4] uint8 -> float64 [P, F].
 

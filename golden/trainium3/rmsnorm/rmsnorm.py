@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, member, shown
+from bitpath.golden.arrays.arguments import check_array, checked, member, shown
 from bitpath.golden.arrays.codec import DTYPES, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.trainium3.declarations.vector import (
@@ -38,6 +38,7 @@ _GAMMA_BATCH = 8
 """Column tiles whose gammas are broadcast together: one for each PSUM bank."""
 
 
+@checked
 def rmsnorm(
     hidden: np.ndarray,
     gamma: np.ndarray,

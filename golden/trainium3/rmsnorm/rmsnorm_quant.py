@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_flag, integer, member, shown
+from bitpath.golden.arrays.arguments import check_array, checked, integer, member, shown
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
@@ -39,6 +39,7 @@ _OUTPUT = DTYPES[_NUMERICS.output]
 _RANGE = float(_NUMERICS.output_range)
 
 
+@checked
 def rmsnorm_quant(
     hidden: np.ndarray,
     gamma: np.ndarray | None,
@@ -85,7 +86,7 @@ def rmsnorm_quant(
     TypeError, ValueError : anything outside these limits.
     """
     check_hidden(hidden)
-    _check_flags(quant_only, quant_type, in_scale)
+    _check_quantisation(quant_type, in_scale)
     if gamma is not None or not quant_only:
         check_gamma(gamma, hidden.shape[-1])
     eps, lower_bound = eps_of(eps), _lower_bound_of(lower_bound)
@@ -144,9 +145,8 @@ def _lower_bound_of(lower_bound: float) -> float:
     return value
 
 
-def _check_flags(quant_only: bool, quant_type: str, in_scale: np.ndarray | None) -> None:
+def _check_quantisation(quant_type: str, in_scale: np.ndarray | None) -> None:
     """Check the options of the quantisation."""
-    check_flag("quant_only", quant_only)
     if (member("quant_type", quant_type, QuantType) is QuantType.STATIC) is (in_scale is None):
         needed = "float32 [128, 1]" if in_scale is None else "None"
         raise ValueError(f"in_scale must be {needed} with quant_type {quant_type!r}, not {shown(in_scale)}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, member
+from bitpath.golden.arrays.arguments import check_choice, checked, member
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, SumOrder
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_operand, read_tile
@@ -30,6 +30,7 @@ FUNCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 """Functions of float32, each rounded once to FP32."""
 
 
+@checked
 def activation(
     data: np.ndarray,
     op: str,
@@ -62,6 +63,7 @@ def activation(
     return fp32.write(_activate(data, op, scale, bias), dtype)
 
 
+@checked
 def activation_reduce(
     data: np.ndarray,
     op: str,

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, numerics_of, shown
+from bitpath.golden.arrays.arguments import check_array, check_choice, checked, numerics_of, shown
 from bitpath.golden.arrays.codec import encode_array
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_EXPONENTIAL, ExponentialNumerics
@@ -24,6 +24,7 @@ _FAR = np.float32(512)
 """exp of it overflows, exp of its negative rounds to 0; nearer to 0, arguments are multiples of 2**-149 below 2**9."""
 
 
+@checked
 def exponential(
     src: np.ndarray,
     max_value: float | np.ndarray,

@@ -10,7 +10,7 @@ Ref: the rates and targets of `bitpath.golden.trainium3.declarations.rates`.
 
 from dataclasses import dataclass
 
-from bitpath.golden.arrays.arguments import check_instance, integer
+from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.trainium3.declarations.rates import TARGETS, TRAINIUM2, TRAINIUM3, FlowRates, Target
 from bitpath.golden.trainium3.declarations.vector import MAX_BATCH, MAX_HIDDEN, MAX_SEQUENCE, ROW_TILE
 
@@ -55,6 +55,7 @@ class LatencyRow:
     trainium3_microseconds: float
 
 
+@checked
 def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> TileLatency:
     """Return the times of a tile of `rows` rows of `hidden_size` elements.
 
@@ -62,7 +63,6 @@ def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> Ti
     ------
     TypeError, ValueError : no `FlowRates`; a size out of its limits.
     """
-    check_instance("rates", rates, FlowRates, " (TRAINIUM2.numerics)")
     hidden_size = integer("hidden_size", hidden_size, range(1, MAX_HIDDEN + 1))
     rows = integer("rows", rows, range(1, ROW_TILE + 1))
     vector = rates.multiply_cycles + rates.maximum_cycles + rates.quantize_cycles
@@ -74,6 +74,7 @@ def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> Ti
     )
 
 
+@checked
 def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
     """Return the time of RMSNorm-Quant in microseconds; the core with the most rows decides.
 
@@ -90,6 +91,7 @@ def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
     return tiles * tile + (tile_latency(rates, hidden_size, rest).total if rest else 0)
 
 
+@checked
 def latency_rows() -> list[LatencyRow]:
     """Return the vendor's targets with the model's times beside them."""
     rows = []
@@ -108,6 +110,7 @@ def latency_rows() -> list[LatencyRow]:
     return rows
 
 
+@checked
 def latency_table() -> str:
     """Return `latency_rows` as a Markdown table."""
     lines = [

@@ -6,10 +6,12 @@ than ScalarE's and no number; here it is correctly rounded (`RmsNormQuantNumeric
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
 
 
+@checked
 def reciprocal(data: np.ndarray, *, dtype: np.dtype = np.float32) -> np.ndarray:
     """Return 1 / data, rounded to FP32, then cast to `dtype`; infinity of the sign for a zero.
 

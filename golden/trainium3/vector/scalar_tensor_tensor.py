@@ -5,12 +5,13 @@ Ref: ``nki.isa.scalar_tensor_tensor`` reference page, NKI 0.3 (AWS Neuron docume
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_flag
+from bitpath.golden.arrays.arguments import check_choice, checked
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_tile
 from bitpath.golden.trainium3.vector.tensor_scalar import apply_operator
 
 
+@checked
 def scalar_tensor_tensor(
     data: np.ndarray,
     op0: str,
@@ -47,6 +48,5 @@ def scalar_tensor_tensor(
         raise ValueError(f"operand1 must have data's shape {values.shape}, not {other.shape}")
     for name, op in (("op0", op0), ("op1", op1)):
         check_choice(name, op, OPERATORS)
-    check_flag("reverse1", reverse1)
     scaled = apply_operator("0", values, op0, operand0, reverse0)
     return fp32.write(OPERATORS[op1](*((other, scaled) if reverse1 else (scaled, other))), dtype)

@@ -5,13 +5,14 @@ Ref: ``nki.isa.tensor_reduce`` reference page, NKI 0.3 (AWS Neuron documentation
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_flag, member
+from bitpath.golden.arrays.arguments import checked, member
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
 
+@checked
 def tensor_reduce(
     data: np.ndarray,
     op: str,
@@ -41,6 +42,5 @@ def tensor_reduce(
     dtype = output_dtype(dtype)
     check_reduction("op", op)
     order = member("sum_order", sum_order, SumOrder)
-    check_flag("negate", negate)
     reduced = reduce_free(read_tile("data", data), op, order)
     return fp32.write(-reduced if negate else reduced, dtype)

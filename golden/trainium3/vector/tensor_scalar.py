@@ -6,13 +6,14 @@ Ref: ``nki.isa.tensor_scalar`` and ``nki.isa.tensor_scalar_reduce`` reference pa
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_flag, member
+from bitpath.golden.arrays.arguments import check_choice, checked, member
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.vector.engine import OPERATORS, output_dtype, read_operand, read_tile
 from bitpath.golden.trainium3.vector.reduction import SumOrderName, check_reduction, reduce_free
 
 
+@checked
 def tensor_scalar(
     data: np.ndarray,
     op0: str,
@@ -52,6 +53,7 @@ def tensor_scalar(
     return fp32.write(values, dtype)
 
 
+@checked
 def tensor_scalar_reduce(
     data: np.ndarray,
     op0: str,
@@ -90,7 +92,6 @@ def apply_operator(
 ) -> np.ndarray:
     """Apply an operator with a scalar operand to float32 [P, F]; errors call them op and operand with their number."""
     check_choice(f"op{number}", op, (*OPERATORS, "abs"))
-    check_flag(f"reverse{number}", reverse)
     if op == "abs":
         if operand is not None or reverse:
             raise ValueError(f"op{number} must be a binary operator with an operand or reverse, not 'abs'")

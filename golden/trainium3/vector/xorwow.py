@@ -8,7 +8,7 @@ documentation); G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_instance, integer
+from bitpath.golden.arrays.arguments import check_array, checked, integer
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_INCREMENT, XORWOW_STATES, XORWOW_WORDS
 from bitpath.golden.trainium3.operands import fp32
@@ -31,6 +31,7 @@ class Xorwow:
     TypeError, ValueError : another dtype or shape.
     """
 
+    @checked
     def __init__(self, state: np.ndarray):
         check_array("state", state, np.uint32)
         shape = (XORWOW_STATES, XORWOW_WORDS)
@@ -49,6 +50,7 @@ class Xorwow:
     def lanes(self) -> int:
         return len(self._state)
 
+    @checked
     def next(self, n: int) -> np.ndarray:
         """Return the next n numbers of every state, uint32 [lanes, 4, n].
 
@@ -67,6 +69,7 @@ class Xorwow:
         self._state = np.stack([x, y, z, w, v, d], axis=-1)
         return numbers
 
+    @checked
     def elements(self, count: int) -> np.ndarray:
         """Return `count` numbers for every lane, uint32 [lanes, count]: element j from state j mod 4.
 
@@ -81,6 +84,7 @@ class Xorwow:
         return numbers.transpose(0, 2, 1).reshape(self.lanes, -1)[:, :count]
 
 
+@checked
 def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
     """Return the `random_bits` of a stochastically rounded matmul, uint16 [M, N].
 
@@ -97,7 +101,6 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
     ------
     TypeError, ValueError : no `Xorwow`, too few lanes, or other numbers.
     """
-    check_instance("source", source, Xorwow)
     columns = integer("columns", columns, range(1, MAX_STATIONARY + 1))
     needed = -(-columns // LANE_COLUMNS)
     if source.lanes < needed:
@@ -107,6 +110,7 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
     return halves.reshape(-1, words.shape[2])[:columns]
 
 
+@checked
 def rand2(
     source: Xorwow, count: int, low: float | np.ndarray, high: float | np.ndarray, *, dtype: np.dtype = np.float32
 ) -> np.ndarray:
@@ -129,7 +133,6 @@ def rand2(
     ------
     TypeError, ValueError : no `Xorwow`, another count, dtype or shape.
     """
-    check_instance("source", source, Xorwow)
     dtype = output_dtype(dtype)
     low, high = (read_operand(name, each, source.lanes) for name, each in (("low", low), ("high", high)))
     u = (source.elements(count) >> 8).astype(np.float32) * np.float32(2**-24)  # exact: u has 24 bits

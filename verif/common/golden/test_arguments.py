@@ -103,7 +103,9 @@ def test_no_numerics(function, value, shown):
 
 
 def test_matmul_checks_numerics_first():
-    refused("matmul", {"a": None, "numerics": 1}, TypeError, "numerics must be a DotNumerics (preset.numerics), not 1")
+    refused(
+        "matmul", {"a": MATRIX[0], "numerics": 1}, TypeError, "numerics must be a DotNumerics (preset.numerics), not 1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,5 +157,5 @@ def test_no_choice(functions, name, allowed, value, shown):
 
 
 def test_plans():
-    refused("run_program", {"program": []}, ValueError, "program must hold at least one MatmulInstruction, not none")
+    refused("run_program", {"program": []}, ValueError, "program must have at least 1 element, not 0")
     refused("run_program", {"program": None}, TypeError, "program must be a sequence of MatmulInstruction, not None")

@@ -221,8 +221,9 @@ WRONG_VALUES = [
     (tile((32, 0), (64, 128)), "tile_position must be (0, 0) or (64, 0) with tile_size (64,"),
     *(
         (tile(place, (32, 128)), "tile_position must be (0, 0), (32, 0), (64, 0) or (96, 0) with tile_size (32, 128),")
-        for place in ((128, 0), (0, 32), (0,))
+        for place in ((128, 0), (0, 32))
     ),
+    (tile((0,), (32, 128)), "tile_position must have 2 elements, not 1"),
     (
         side("stationary", 96, 2) | side("moving", 96, 3) | tile((0, 0), (64, 128)),
         "stationary must span up to 64 partitions in a tile of 64 rows, not 96",

@@ -145,7 +145,7 @@ BAD = [
     (lambda s: rand2(Xorwow(s), 1, 0.0, 1.0, dtype=np.uint32), TypeError, "dtype must be float32, bfloat16, float16, float8_e4m3, float8_e4m3fn,"),
     (lambda s: xorwow_step((0,) * 5), ValueError, "state must be 6 words of 32 bits, not .*"),
     (lambda s: xorwow_step((0,) * 5 + (1 << 32,)), ValueError, r"state must be 6 words of 32 bits, not \(0, 0, 0, 0, 0, 4294967296\)"),
-    (lambda s: xorwow_lane([(0,) * 6] * 3), ValueError, "states must be 4 states, not 3"),
+    (lambda s: xorwow_lane([(0,) * 6] * 3), ValueError, "states must have 4 elements, not 3"),
 ]  # fmt: skip
 
 

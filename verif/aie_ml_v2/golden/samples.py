@@ -1,0 +1,138 @@
+"""A call of every public function of AIE-ML v2's golden model, by its name: the smallest arguments that it takes."""
+
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden import aie_ml_v2
+from bitpath.golden.aie_ml_v2 import exact
+from bitpath.golden.aie_ml_v2.declarations.codes import MX9, RoundingCode, Saturation, ShuffleMode, VectorOp
+from bitpath.golden.aie_ml_v2.declarations.modes import INT8
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
+from bitpath.golden.formats.catalogue import BF16
+
+NUMERICS = AIE_ML_V2.numerics
+X = np.linspace(1, 64, 64, dtype=np.float32)
+A = np.ones((2, 16), np.float32)
+BITS = np.array([0x3F812345, 0x7F812345], np.uint32)
+HALF_BITS = np.array([0x3F81, 0xC001], np.uint16)
+LANE = np.ones(8, ml_dtypes.bfloat16)
+INTS = np.arange(8)
+VECTOR = np.arange(64, dtype=np.uint8)
+BLOCKS = aie_ml_v2.to_mx(X, "mx9")
+REGISTERS = aie_ml_v2.to_registers(BLOCKS)
+SPARSE = aie_ml_v2.to_sparse(np.array([1, 0, 2, 0] * 4, np.float32).astype(ml_dtypes.bfloat16))
+STREAM = aie_ml_v2.compress(VECTOR % 2)
+PROGRAM = aie_ml_v2.matmul_program(A, A.T, fmt="bf16")
+MACS = [aie_ml_v2.MacInstruction(mode="mx9", destination=i % 2, accumulators=(i % 2,)) for i in range(5)]
+MODE = ShuffleMode(bits=8, rows=8, cols=8)
+MATRICES = {"a": A, "b": A.T, "fmt": "bf16", "rounding": 12}
+
+VECTORISED = {
+    "Cascade.cycle": {"self": aie_ml_v2.Cascade, "write": np.ones(16, np.uint32)},
+    "MacInstruction": {"mode": "mx9", "destination": 3, "accumulators": (1, 2)},
+    "MxBlocks": {name: getattr(BLOCKS, name) for name in aie_ml_v2.MxBlocks.__annotations__},
+    "MxRegisters": {name: getattr(REGISTERS, name) for name in aie_ml_v2.MxRegisters.__annotations__},
+    "Program": {name: getattr(PROGRAM, name) for name in aie_ml_v2.Program.__annotations__},
+    "SparseVector": {"slots": SPARSE.slots, "mask": SPARSE.mask},
+    "add_accumulators": {"acc1": X, "acc2": X},
+    "bf16_to_f32": {"bits": HALF_BITS},
+    "bf16_to_int32": {"bits": HALF_BITS, "shift": 3},
+    "compress": {"data": VECTOR},
+    "decompress": {"stream": STREAM},
+    "exp2": {"x": X},
+    "exp2_instruction": {"t": X},
+    "f32_dot": {"a": X[:8], "b": X[8:16], "products": 6},
+    "f32_to_bf16": {"bits": BITS, "rounding": 12},
+    "f32_to_fp16": {"bits": BITS, "rounding": 12},
+    "f32_to_fp8": {"bits": BITS, "dtype": ml_dtypes.float8_e5m2, "rounding": 9, "shift": 3},
+    "float_op": {"op": 16, "a": np.ones(32, ml_dtypes.bfloat16), "b": np.ones(32, ml_dtypes.bfloat16)},
+    "fp16_to_f32": {"bits": HALF_BITS},
+    "fp8_to_f32": {"x": VECTOR.view(ml_dtypes.float8_e5m2)},
+    "from_mx": {"blocks": BLOCKS},
+    "from_registers": {"registers": REGISTERS},
+    "fused_dot": {"a": LANE, "b": LANE, "fmt": "bf16"},
+    "integer_dot": {"a": INTS, "b": INTS, "mode": "int8"},
+    "issue_cycles": {"instructions": MACS},
+    "macs_per_cycle": {"mode": "mx9"},
+    "matmul": MATRICES,
+    "matmul_program": MATRICES,
+    "mx_mode": {"fmt": "mx4"},
+    "pack_mx": {"blocks": BLOCKS},
+    "push": {"register": VECTOR, "scalar": 100, "bits": 16},
+    "result_matrix": {"program": PROGRAM, "tiles": aie_ml_v2.run_program(PROGRAM)},
+    "run_program": {"program": PROGRAM},
+    "select": {"a": np.arange(16), "sparse": SPARSE},
+    "shuffle": {"low": VECTOR, "high": VECTOR, "mode": 54},
+    "shuffle_mx": {"low": REGISTERS, "high": REGISTERS, "mode": 0},
+    "sparse_dot": {"a": np.ones(16, ml_dtypes.bfloat16), "b": SPARSE, "fmt": "bf16"},
+    "sparse_load": {"stream": STREAM, "entity_bytes": 1},
+    "split_f32": {"x": X},
+    "srs": {"acc": INTS * 1000, "shift": 3, "acc_bits": 32, "out_bits": 8, "rounding": 9, "saturate": 1},
+    "tanh": {"x": X},
+    "timing": {"mode": "mx9"},
+    "to_dense": {"sparse": SPARSE},
+    "to_mx": {"x": X, "fmt": "mx9", "rounding": 9},
+    "to_registers": {"blocks": BLOCKS},
+    "to_sparse": {"dense": np.array([1, 0, 2, 0], np.float32)},
+    "total_cycles": {"instructions": MACS},
+    "unpack_mx": {"data": aie_ml_v2.pack_mx(BLOCKS), "fmt": "mx9"},
+    "ups": {"x": INTS, "shift": 30, "acc_bits": 32, "saturate": 1},
+    "vector_op": {"op": 16, "a": VECTOR, "b": VECTOR[::-1], "bits": 8, "signed": False},
+    "vector_shift": {"low": VECTOR, "count": 60},
+}
+BLOCK = exact.Block(MX9, 127, 0x81, tuple(range(-8, 8)))
+FLOATS = [(0x3F81, BF16), (0x4001, BF16)]
+LANES = {"acc1": 0x3F812345, "acc2": 0x40012345}
+EXACT = {
+    "Block": {"fmt": MX9, "exponent": 127, "shift": 0x81, "codes": tuple(range(-8, 8))},
+    "Block.shift_of": {"self": lambda: BLOCK, "element": 15},
+    "Block.value": {"self": lambda: BLOCK, "element": 15},
+    "bf16_to_int32": {"code": 0x4380, "shift": 12},
+    "compress": {"data": bytes(range(64))},
+    "exp2": {"numerics": NUMERICS, "code": 0x3F812345, "fmt": BF16},
+    "exp2_instruction": {"code": 0x44600123, "fmt": BF16},
+    "float_op": {"op": VectorOp.MIN_GE, "a": 0x3F81, "b": 0x4001, "fmt": BF16},
+    "from_mx": {"numerics": NUMERICS, "block": BLOCK},
+    "integer_lane": {"mode": INT8, "a": [100, 120], "b": [100, -120], "acc1": 120, "acc2": 125},
+    "integer_op": {"op": VectorOp.ADD, "a": 100, "b": 120, "bits": 8, "signed": True, "mask": False},
+    "load_group": {"entities": [1, 2, 3, 4], "mask": 0b1010},
+    "narrow": {"code": 0x3F812345, "fmt": BF16, "rounding": RoundingCode.CONV_EVEN, "shift": 3},
+    "pack_block": {"block": BLOCK},
+    "pairs": {"a": [1, 2, 3, 4], "slots": (5, 6), "mask": 0b1010},
+    "piece_pairs": {"products": 6},
+    "push": {"register": 123 << 100, "scalar": 100, "bits": 8, "at_top": True},
+    "register_bytes": {"block": BLOCK},
+    "route_group": {"slots": (5, 6), "mask": 0b1010},
+    "saturate": {"value": 120, "bits": 7, "saturation": Saturation.SATURATE, "signed": True},
+    "shuffle": {"low": 123 << 100, "high": 7, "mode": MODE, "width": 512},
+    "split_f32": {"code": 0x3F812345},
+    "srs": {
+        "acc": 123,
+        "shift": 3,
+        "out_bits": 8,
+        "rounding": RoundingCode.FLOOR,
+        "saturation": Saturation.NONE,
+        "signed": True,
+    },
+    "tanh": {"code": 0x3F812345},
+    "to_mx": {
+        "numerics": NUMERICS,
+        "inputs": [0x3F812345 + i for i in range(16)],
+        "fmt": MX9,
+        "rounding": RoundingCode.CONV_EVEN,
+    },
+    "trace_float_lane": {"numerics": NUMERICS, "a": FLOATS, "b": FLOATS, **LANES},
+    "trace_integer_lane": {"mode": INT8, "a": [100, 120], "b": [100, -120], "acc1": 120, "acc2": 125},
+    "trace_mx_lane": {"numerics": NUMERICS, "a": BLOCK, "b": BLOCK, **LANES},
+    "trace_to_mx": {
+        "numerics": NUMERICS,
+        "inputs": [0x3F812345 + i for i in range(16)],
+        "fmt": MX9,
+        "rounding": RoundingCode.CONV_EVEN,
+    },
+    "unpack_block": {"data": exact.pack_block(BLOCK), "fmt": MX9},
+    "ups": {"x": 100, "shift": 30, "acc_bits": 32, "saturation": Saturation.SATURATE},
+    "vector_shift": {"low": 123 << 100, "high": 7, "count": 60},
+    "widen": {"code": 0x3F81, "fmt": BF16},
+    "wrap": {"value": 127, "bits": 7, "signed": True},
+}

@@ -1,0 +1,187 @@
+"""Every argument of every public function: integers of any type give the same bits, flags are flags, mistakes a sentence."""
+
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from functools import total_ordering
+from inspect import Parameter, isclass, isfunction, signature
+from types import ModuleType
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from bitpath.golden import aie_ml_v2, exact, tensix, trainium3
+from bitpath.verif.aie_ml_v2.golden import samples as aie_samples
+from bitpath.verif.tensix.golden import samples as tensix_samples
+from bitpath.verif.trainium3.golden import samples as trainium3_samples
+
+SAMPLES = {
+    trainium3: trainium3_samples.VECTORISED,
+    tensix: tensix_samples.VECTORISED,
+    aie_ml_v2: aie_samples.VECTORISED,
+    exact.trainium3: trainium3_samples.EXACT,
+    exact.tensix: tensix_samples.EXACT,
+    exact.aie_ml_v2: aie_samples.EXACT,
+    exact: trainium3_samples.EXACT | trainium3_samples.STEPS | trainium3_samples.SHARED,
+    exact.fp32: trainium3_samples.SHARED,
+}
+
+
+@total_ordering
+class Index:
+    """An integer of a foreign type, which compares as integers do."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return self.value == other
+
+    def __lt__(self, other):
+        return self.value < other
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __index__(self):
+        return self.value
+
+
+INTEGERS = [np.dtype(code).type for code in "bBhHiIqQ"]
+WRONG = [None, [], [1.0], [1], "x", 1.5, object(), {}, np.ones(3), np.array(None)]
+
+
+def public(module: ModuleType) -> dict[str, Callable]:
+    """Return functions, classes that check their arguments, and these classes' methods, by name; aliases once."""
+    found = {}
+    own = [name for name, each in vars(module).items() if getattr(each, "__module__", None) == module.__name__]
+    for name in getattr(module, "__all__", own):
+        each = getattr(module, name)
+        if isfunction(each) and not name.startswith("_"):
+            found.setdefault(each.__name__, each)
+        if isclass(each) and not issubclass(each, Enum) and not is_result(each):
+            own = {} if each.__init__ is object.__init__ else {each.__name__: each}
+            methods = [(key, value) for key, value in vars(each).items() if isfunction(value)]
+            own |= {f"{each.__name__}.{key}": value for key, value in methods if not key.startswith("_")}
+            found |= {key: value for key, value in own.items() if len(signature(value).parameters) > ("." in key)}
+    return found
+
+
+def is_result(kind: type) -> bool:
+    """Return True for records that only functions make: their constructors check nothing."""
+    return is_dataclass(kind) and not hasattr(kind.__init__, "__wrapped__") and not hasattr(kind, "__post_init__")
+
+
+CALLS = [
+    pytest.param(function, samples.get(name), id=f"{module.__name__.removeprefix('bitpath.golden.')}.{name}")
+    for module, samples in SAMPLES.items()
+    for name, function in public(module).items()
+]
+
+
+def call(function, arguments):
+    """Call a function; generators of random numbers and other objects with a state are made anew."""
+    made = {
+        name: value() if callable(value) and name in ("self", "source") else value for name, value in arguments.items()
+    }
+    own = [made.pop("self")] if "self" in made else []
+    return canonical(function(*own, **made))
+
+
+def canonical(value):
+    """Return a result with its types, which compares bit for bit."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    if is_dataclass(value):
+        return type(value), *(canonical(getattr(value, each.name)) for each in fields(value))
+    if isinstance(value, list | tuple):
+        return type(value), *map(canonical, value)
+    return type(value), repr(value)
+
+
+def holds(annotation, kind: type) -> bool:
+    """Return True if an annotation contains a type, also as a record's field."""
+    inner = [each.type for each in fields(annotation)] if is_dataclass(annotation) else get_args(annotation)
+    return annotation is kind or any(holds(each, kind) for each in inner if annotation is not Callable)
+
+
+def with_integers(value, of):
+    """Return an argument with every integer in it, also a record's, in another type."""
+    if isinstance(value, int) and not isinstance(value, bool | Enum):
+        return of(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        changes = {each.name: with_integers(getattr(value, each.name), of) for each in fields(value)}
+        return replace(value, **{name: each for name, each in changes.items() if each is not getattr(value, name)})
+    if isinstance(value, list | tuple):
+        parts = [with_integers(each, of) for each in value]
+        return type(value)(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
+    return value
+
+
+def fitting(kind: type) -> Callable:
+    limits = np.iinfo(kind)
+    return lambda value: kind(value) if limits.min <= value <= limits.max else value
+
+
+def parameters(function) -> list[Parameter]:
+    return [each for each in signature(function).parameters.values() if each.name != "self"]
+
+
+def is_sentence(error: Exception) -> bool:
+    """Return True for an error that the golden model raises itself, in one sentence."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "/golden/" in last.filename and last.line.startswith("raise ") and re.fullmatch(r"[^\n]+[^\n.]", str(error))
+
+
+def outcome(function, arguments):
+    """Return a result, or an error's sentence."""
+    try:
+        return call(function, arguments)
+    except (TypeError, ValueError) as error:
+        if not is_sentence(error):
+            raise
+        return type(error), str(error)
+
+
+def test_every_sample_has_its_function():
+    for module, samples in SAMPLES.items():
+        if module not in (exact, exact.fp32):
+            assert set(samples) == set(public(module))
+    assert len(CALLS) > 150
+
+
+@pytest.mark.parametrize(("function", "sample"), CALLS)
+def test_integers_of_any_type(function, sample):
+    assert sample is not None, "add a sample of this function"
+    integers = [each.name for each in parameters(function) if holds(each.annotation, int)]
+    missing = [name for name in integers if sample.get(name) is None and name not in ("numerics", "progress")]
+    assert not missing, "add these integers to the sample"
+    expected = call(function, sample)
+    for name in integers:
+        for of in (*map(fitting, INTEGERS), Index):
+            value = with_integers(sample[name], of) if name in sample else None
+            if value is not None and value is not sample[name]:
+                assert call(function, sample | {name: value}) == expected, (name, value)
+
+
+@pytest.mark.parametrize(("function", "sample"), CALLS)
+def test_flags(function, sample):
+    for name in [
+        each.name for each in parameters(function) if each.annotation is bool and each.kind.name != "VAR_KEYWORD"
+    ]:
+        for value in (2, 1, 0, "x", None, 1.0, np.int64(1)):
+            with pytest.raises(TypeError, match=f"^{name} must be True or False, not {re.escape(str(value))}|'x'$"):
+                call(function, sample | {name: value})
+        for value in (True, False):
+            assert outcome(function, sample | {name: np.bool_(value)}) == outcome(function, sample | {name: value})
+
+
+@pytest.mark.parametrize(("function", "sample"), CALLS)
+def test_wrong_arguments(function, sample):
+    for each in parameters(function):
+        if each.kind is not Parameter.VAR_KEYWORD:
+            for value in WRONG:
+                outcome(function, sample | {each.name: value})

@@ -1,0 +1,119 @@
+"""A call of every public function of Tensix's golden model, by its name: the smallest arguments that it takes."""
+
+import numpy as np
+
+from bitpath.golden import tensix
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.tensix.declarations.formats import Format, Style
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.exact import Source
+
+NUMERICS = WORMHOLE.numerics
+MATRIX = np.ones((2, 32), np.float32)
+ROWS, SQUARE = np.full((8, 16), 0x1FC08, np.uint32), np.full((16, 16), 0x1FC08, np.uint32)
+OPERANDS = {"dst": ROWS, "src_b": ROWS, "src_a": SQUARE, "style": "BF16", "dst32": True}
+CODES = {"srca_format": 5, "srcb_format": 6}
+ELEMENTS = {**OPERANDS, "src_a": ROWS, **CODES}
+PROGRAM = tensix.matmul_program(MATRIX, MATRIX.T)
+INSTRUCTION = {"phase": 3, "src_b_row": 8, "src_a_row": 16, "dst_row": 24}
+WORD = 0x3F812345
+PACKED = {
+    "dst": np.arange(1 << 16, 48 + (1 << 16), dtype=np.uint32) << np.uint32(14),
+    "mid_format": 5,
+    "out_format": 5,
+    "dst32": True,
+    "relu": 3,
+    "relu_threshold": 0x3F80,
+    "edge_mask": 0xFFF,
+    "exponent_threshold": 127,
+    "descale_shift": 0,
+}
+
+VECTORISED = {
+    "MvmulInstruction": INSTRUCTION,
+    "Program": {name: getattr(PROGRAM, name) for name in tensix.Program.__annotations__},
+    "broadcast_src_b": {"src_b": np.arange(128, dtype=np.uint32).reshape(8, 16), "row": 3},
+    "elwadd": ELEMENTS,
+    "elwmul": {**ELEMENTS, "phase": 3},
+    "elwsub": ELEMENTS,
+    "from_physical": {"words": ROWS, "layout": "SRC"},
+    "gapool": {**OPERANDS, "phase": 3},
+    "gmpool": OPERANDS,
+    "matmul": {"a": MATRIX, "b": MATRIX.T},
+    "matmul_program": {"a": MATRIX, "b": MATRIX.T},
+    "mvmul": {**OPERANDS, "phase": 3, **CODES},
+    "mvmul_row": {
+        **{name: value for name, value in OPERANDS.items() if name != "src_b"},
+        "src_b_row": ROWS[:1],
+        "phase": 3,
+        **CODES,
+    },
+    "pack": PACKED,
+    "phases": {"fidelity": "HiFi4"},
+    "result_matrix": {"program": PROGRAM, "dst": tensix.run_program(PROGRAM)},
+    "run_program": {"program": PROGRAM},
+    "tile_image": {"tile": np.ones((64, 16), np.float32), "fmt": "bf16"},
+    "tile_instructions": {"fidelity": "HiFi2"},
+    "to_physical": {"words": ROWS, "layout": "SRC"},
+    "unpack": {
+        "l1": np.arange(128, dtype=np.uint8),
+        "in_format": 6,
+        "out_format": 5,
+        "count": 96,
+        "forced_exponent": 127,
+    },
+}
+DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
+SUM = {name: value for name, value in DATUM.items() if name != "phase"}
+DOT = {"numerics": NUMERICS, "dst": WORD, "b": [0x1FC08 + i for i in range(16)], "a": [0x1FD08 + i for i in range(16)]}
+SOURCES = {"a": Source(0, 128, 0x7F8), "b": Source(1, 127, 0x7F8)}
+EXACT = {
+    "accumulate": {
+        "numerics": NUMERICS,
+        "dst": WORD,
+        "sums": [(1 << 23, 127), (-3, 100)],
+        "style": Style.BF16,
+        "dst32": True,
+    },
+    "accumulate_integer": {"dst": 0x80000003, "value": 100},
+    "add": {
+        "numerics": NUMERICS,
+        "dst": WORD,
+        "b": 0x1FC08,
+        "a": 0x1FD08,
+        "subtract": True,
+        "accumulating": True,
+        **SUM,
+    },
+    "add_to_l1": {"numerics": NUMERICS, "old": WORD, "new": 0xBF812345, "fmt": Format.FP32},
+    "dot16_integer": {**DOT, "phase": 3},
+    "early_float": {"numerics": NUMERICS, "word": WORD, "mid_format": Format.BF16, "dst32": True},
+    "early_int8": {"word": 0x80000123, "unsigned": False, "shift": 3, "tie": Rounding.RNA},
+    "edge_mask": {"code": 3, "column": 15, "mask": 0x8000, "replacement": 7},
+    "exponent_threshold": {"code": WORD, "mid_format": Format.FP32, "threshold": 128},
+    "fields": {**SOURCES, "phase": 3},
+    "late_float": {"code": WORD, "mid_format": Format.FP32, "out_format": Format.BF16},
+    "maximum": {
+        "dst": WORD,
+        "scales": [0x1FC08] * 16,
+        "column": [0x1FD08 + i for i in range(16)],
+        "style": Style.BF16,
+        "dst32": True,
+    },
+    "multiply": {"numerics": NUMERICS, **SOURCES, "style": Style.BF16, "dst32": True, "phase": 3},
+    "multiply_add": {"numerics": NUMERICS, "dst": WORD, "b": 0x1FC08, "a": 0x1FD08, **DATUM},
+    "multiply_integer": {"numerics": NUMERICS, "a": 0x44123, "b": 0x4123, "phase": 3},
+    "pack_block": {"numerics": NUMERICS, "fmt": Format.BFP8, "codes": [0x3F80 + i for i in range(16)]},
+    "read_source": {"numerics": NUMERICS, "word": 0x5FC0F, "style": Style.BF16, "source_format": Format.BF16},
+    "relu": {"code": WORD, "width": 32, "mode": 3, "threshold": 0x3F80},
+    "trace_dot16": {**DOT, **DATUM},
+    "trace_dot16_integer": {**DOT, "phase": 3},
+    "unpack_block": {"numerics": NUMERICS, "fmt": Format.BFP8, "exponent": 127, "datums": [*range(100, 116)]},
+    "unpack_datum": {
+        "numerics": NUMERICS,
+        "code": 0xBF80,
+        "in_format": Format.BF16,
+        "out_format": Format.BF16,
+        "unsigned": False,
+    },
+}

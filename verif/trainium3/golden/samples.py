@@ -1,0 +1,151 @@
+"""A call of every public function of Trainium3's golden model, by its name: the smallest arguments that it takes."""
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+
+from bitpath.golden import trainium3
+from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, ScaleRule
+from bitpath.golden.trainium3.declarations.rates import TRAINIUM3
+from bitpath.golden.trainium3.declarations.vector import (
+    TRAINIUM3_EXPONENTIAL,
+    TRAINIUM3_MATMUL,
+    TRAINIUM3_RMSNORM_QUANT,
+    EpsPlacement,
+    SumOrder,
+)
+
+E4, BFLOAT = ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16
+CODES, SCALE = np.ones((32, 2, 4), E4), np.full((4, 2), 127, np.uint8)
+MATRIX, GAMMA = np.ones((4, 4), np.float32), np.ones(4, BFLOAT)
+STATE = np.arange(24, dtype=np.uint32).reshape(1, 4, 6)
+WORDS = [1, 2, 3, 4, 5, 6]
+NUMERICS, ROWS = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_RMSNORM_QUANT.numerics
+MULTIPLY = {"op0": "add", "operand0": 1.0}
+TILE = {"tile_size": (32, 128), "tile_position": (0, 0), "psum_accumulate_flag": 2}
+PROGRAM = trainium3.matmul_program(MATRIX, MATRIX)
+STEP = {
+    "numerics": NUMERICS,
+    "stationary_codes": [0x38, 0x39, 0xB8, 1],
+    "stationary_format": E4M3FN,
+    "moving_codes": [0x3C, 0x3C, 0x3D, 0x7B],
+    "moving_format": E5M2,
+    "stationary_scale": 127,
+    "moving_scale": 127,
+    "partial_sum": 0x3F800001,
+}
+
+VECTORISED = {
+    "MatmulInstruction": {name: getattr(PROGRAM[0], name) for name in trainium3.MatmulInstruction.__annotations__},
+    "Xorwow": {"state": STATE},
+    "Xorwow.next": {"self": lambda: trainium3.Xorwow(STATE), "n": 3},
+    "Xorwow.elements": {"self": lambda: trainium3.Xorwow(STATE), "count": 5},
+    "activation": {"data": MATRIX, "op": "copy"},
+    "activation_reduce": {"data": MATRIX, "op": "square"},
+    "dequantize": {"data": np.ones((32, 8), E4), "scale": SCALE},
+    "exponential": {"src": MATRIX, "max_value": 1.0},
+    "flow_latency": {"rates": TRAINIUM3.numerics, "tokens": 1000, "hidden_size": 100},
+    "from_partitions": {"tile": CODES},
+    "gather_scale": {"tile": np.ones((32, 2), np.uint8), "offset": 4},
+    "latency_rows": {},
+    "latency_table": {},
+    "matmul": {"a": MATRIX, "b": MATRIX},
+    "matmul_program": {"a": MATRIX, "b": MATRIX},
+    "nc_matmul": {"stationary": MATRIX, "moving": MATRIX, "dst": MATRIX} | TILE,
+    "nc_matmul_mx": {
+        "stationary": CODES,
+        "moving": CODES,
+        "stationary_scale": SCALE,
+        "moving_scale": SCALE,
+        "dst": np.ones((2, 2), np.float32),
+    }
+    | TILE,
+    "operand_tiles": {"matrix": MATRIX},
+    "pack_x4": {"data": np.ones((1, 4), E4)},
+    "psum_random_bits": {"source": lambda: trainium3.Xorwow(STATE), "columns": 3, "writes": 2},
+    "quantize_mx": {"src": np.ones((32, 4), BFLOAT), "dtype": E4},
+    "quantize_offline": {"x": np.ones((32, 4), np.float64), "dtype": E4},
+    "quantize_tile": {"tile": np.ones((32, 2, 4), BFLOAT), "format_name": "mxfp8_e4m3"},
+    "rand2": {"source": lambda: trainium3.Xorwow(STATE), "count": 3, "low": 0.0, "high": 1.0},
+    "reciprocal": {"data": MATRIX},
+    "rmsnorm": {"hidden": MATRIX, "gamma": GAMMA},
+    "rmsnorm_quant": {"hidden": MATRIX, "gamma": GAMMA, "shards": 2},
+    "round_to_bfloat16": {"x": MATRIX},
+    "run_program": {"program": PROGRAM},
+    "scalar_tensor_tensor": {"data": MATRIX, "op1": "add", "operand1": MATRIX} | MULTIPLY,
+    "scatter_scale": {"scale": SCALE, "offset": 4},
+    "tensor_reduce": {"data": MATRIX, "op": "add"},
+    "tensor_scalar": {"data": MATRIX} | MULTIPLY,
+    "tensor_scalar_reduce": {"data": MATRIX, "op0": "abs", "reduce_op": "max"},
+    "tile_latency": {"rates": TRAINIUM3.numerics, "hidden_size": 100, "rows": 100},
+    "tile_program": {"stationary": [(CODES, SCALE)], "moving": [(CODES, SCALE)]},
+    "to_partitions": {"x": np.ones((128, 2))},
+    "unpack_x4": {"words": np.ones((1, 1), np.uint32), "dtype": E4},
+}
+EXACT = {
+    "check_formats": {"numerics": TRAINIUM3_MATMUL.numerics, "x_format": BF16, "y_format": BF16},
+    "column_bits": {"words": WORDS[:4], "column": 3},
+    "exponential": {"numerics": TRAINIUM3_EXPONENTIAL.numerics, "source": 0x3F800000, "max_value": 0x40000000},
+    "load_row": {"numerics": ROWS, "hidden": WORDS, "source": BF16},
+    "multiply_add": {
+        "numerics": TRAINIUM3_MATMUL.numerics,
+        "x": 0x3F80,
+        "x_format": BF16,
+        "y": 0x3F81,
+        "y_format": BF16,
+        "partial_sum": 0x3F800001,
+    },
+    "psum_write": {
+        "incoming": 0x3F800001,
+        "present": 0x3F80,
+        "destination": BF16,
+        "rounding": Rounding.SR,
+        "random_bits": 65535,
+    },
+    "quantize_block": {
+        "source_codes": [0x3F80 + i for i in range(32)],
+        "source": BF16,
+        "element": E4M3FN,
+        "rule": ScaleRule.OCP,
+    },
+    "quantize_row": {"numerics": ROWS, "row": [0x3F80, 0x4000]},
+    "quantize_row_static": {"numerics": ROWS, "row": [0x3F80, 0x4000], "in_scale": 0x3F800000},
+    "rmsnorm_row": {
+        "numerics": ROWS,
+        "hidden": [0x3F80, 0x4000],
+        "gamma": [0x3F80, 0x3F80],
+        "source": BF16,
+        "gamma_source": BF16,
+        "eps": Fraction(1, 1024),
+        "eps_placement": EpsPlacement.KERNEL,
+        "sum_order": SumOrder.SERIAL,
+    },
+    "row_bytes": {"codes": [1, 2], "scale": 0x3F800000},
+    "uniform": {"word": 0x80000001, "low": 0, "high": 0x3F800000},
+    "xorwow_lane": {"states": [WORDS] * 4},
+    "xorwow_step": {"state": WORDS},
+}
+CODES_OF_STEP = {name: value for name, value in STEP.items() if not name.endswith("_scale")}
+STEPS = {
+    "dot_step": STEP,
+    "trace_dot_step": STEP,
+    "trace_dot_product": {
+        **CODES_OF_STEP,
+        "stationary_codes": [STEP["stationary_codes"]] * 2,
+        "moving_codes": [STEP["moving_codes"]] * 2,
+        "stationary_scales": [127, 128],
+        "moving_scales": [127, 126],
+    },
+}
+SHARED = {
+    "floor_log2": {"value": Fraction(3, 7)},
+    "round_to_format": {"value": Fraction(3, 7), "fmt": FP32, "zero_sign": 1},
+    "round_to_integer": {"value": Fraction(3, 7), "mode": Rounding.RNE},
+    "ulp": {"fmt": BF16, "value": Fraction(3, 7)},
+    **{name: {"x": 0x3F800001} for name in ("reciprocal", "square_root", "reciprocal_square_root", "absolute")},
+    **{name: {"x": 0x3F800001, "y": 0x40000001} for name in ("add", "multiply", "maximum", "minimum")},
+    "convert": {"code": 0x3F800001, "source": FP32, "destination": BF16},
+}
