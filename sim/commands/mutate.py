@@ -8,7 +8,7 @@ import click
 @click.command()
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every datapath file of the RTL, and golden.")
-@click.option("--golden", is_flag=True, help="Every golden model.")
+@click.option("--golden", is_flag=True, help="Every file of golden, compiled loops too.")
 @click.option("--again", is_flag=True, help="Retry mutants that timed out in an earlier run.")
 @click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 10, when not given.")
 @click.option("--seed", type=int, default=20261122, show_default=True, help="Seed of the selection and of the bench.")
@@ -16,7 +16,8 @@ def command(
     targets: tuple[str, ...], everything: bool, golden: bool, again: bool, count: int | None, seed: int
 ) -> None:
     """Insert single-bit faults into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and
-    run the unit's own bench on each; for a golden TARGET, insert faults into single lines and run its tests.
+    run the unit's own bench on each; for a golden TARGET, insert faults into single lines and run its tests. A faulty compiled loop
+    is compiled anew, with bounds checks. Strings, annotations, decorators and error texts get no faults.
 
     Prints how many mutants died, were proved equivalent and survived, and writes build/reports/mutation.json. Known verdicts are
     kept. Fails when fewer than 95 % of the nonequivalent mutants of an RTL file die, or a mutant of any file survives without a

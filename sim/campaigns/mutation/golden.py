@@ -48,13 +48,14 @@ REAL_SECONDS = 3600
 """Limit on the tests of a model as it is."""
 LEAST_SECONDS, TIMES_SECONDS = 300, 5
 """Time limit against endless loops: a test file fails if it takes more than 300 s and 5 times as long as with the real model.
-Faults in declarations also wait for kernels to be compiled."""
+Faults in loops and declarations also wait for kernels to be compiled."""
 RUNNER = "bitpath.sim.campaigns.mutation.golden_tests"
 PASSED, FAILED, UNREADABLE = 0, 1, 2
 """pytest's statuses: all passed; some failed; a test file could not even be imported."""
 
 
-_DECLARED = re.compile(r"bitpath\.golden\.(formats|\w+\.declarations)\.")
+_IN_KERNELS = re.compile(r"bitpath\.golden\.(formats\..*|\w+\.declarations\..*|arrays\.bits|.*_loops?)")
+"""Modules whose text numba compiles: loops, the pieces that they share, and the declarations that they read."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +81,9 @@ class Sabotage:
 
 
 def golden_targets() -> list[str]:
-    """Return golden's computing modules, without the compiled loops, which tests compare with them."""
+    """Return every file of golden with a possible fault, compiled loops included; packages only name what they hold."""
     files = sorted(file.relative_to(FOLDER) for file in FOLDER.rglob("*.py") if file.name != "__init__.py")
-    return [
-        f"golden/{file}" for file in files if not _is_compiled(file) and possible_faults((FOLDER / file).read_text())
-    ]
-
-
-def _is_compiled(file: Path) -> bool:
-    """Return True if a file below golden holds compiled loops or calls them."""
-    return file.stem.endswith(("_loop", "_loops")) or file in (Path("arrays/bits.py"), Path("arrays/backend.py"))
+    return [f"golden/{file}" for file in files if possible_faults((FOLDER / file).read_text())]
 
 
 def find_golden(name: str) -> str:
@@ -260,9 +254,10 @@ def _judge(
         mutated, log = folder / "mutated.py", folder / "tests.log"
         mutated.write_text(source)
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        if _DECLARED.match(module):
-            # Compiled loops contain numbers of the declarations, so mutant and original must not share a kernel cache.
-            env["NUMBA_CACHE_DIR"] = str(kernels)
+        if _IN_KERNELS.fullmatch(module):
+            # numba names its kept code by the file on the disk, so mutant and original must not share a kernel cache. An index
+            # outside an array is an error: what is read or written there would decide a verdict by chance.
+            env |= {"NUMBA_CACHE_DIR": str(kernels), "NUMBA_BOUNDSCHECK": "1"}
         command = [sys.executable, "-P", "-B", "-m", RUNNER, module, str(mutated), str(test)]
         command += [] if lines is None else ["--lines", str(lines)]
         try:

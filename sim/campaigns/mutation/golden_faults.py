@@ -27,6 +27,8 @@ COMPARISONS = {
     for pair in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot))
     for one, other in (pair, pair[::-1])
 }
+COMPILERS = ("kernel", "njit")
+"""Decorators of functions that numba compiles: no trace shows which of their statements run."""
 _OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 
 
@@ -39,7 +41,7 @@ class Fault:
     line : line of the change.
     what : text of the change for reports: "Lt -> LtE".
     node, kind : for :func:`apply`: index of the node in the order of the walk, and kind of change.
-    lines : first and last line of the enclosing statement.
+    lines : first and last line of the enclosing statement, or of the whole function if it is compiled.
     """
 
     line: int
@@ -49,7 +51,8 @@ class Fault:
     lines: tuple[int, int]
 
     def runs_in(self, lines: Iterable[int]) -> bool:
-        """Return True if these lines include the statement's first line."""
+        """Return True if these lines, which a test executes, include one of the statement; a compiled function counts as
+        executed where it is defined."""
         first, last = self.lines
         return any(first <= line <= last for line in lines)
 
@@ -62,7 +65,9 @@ def possible_faults(source: str) -> list[Fault]:
     found = []
     for number, node in enumerate(ast.walk(tree)):
         # The walk visits each node before its children.
-        statement = node if isinstance(node, ast.stmt) else around.get(id(node))
+        statement = around.get(id(node))
+        if isinstance(node, ast.stmt) and not _is_compiled(statement):
+            statement = node
         around |= {id(child): statement for child in ast.iter_child_nodes(node)}
         if id(node) not in silent:
             found += [
@@ -90,6 +95,13 @@ def apply(source: str, fault: Fault) -> str:
             elif isinstance(value, list):
                 setattr(parent, name, [changed if each is target else each for each in value])
     return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _is_compiled(statement: ast.stmt | None) -> bool:
+    """Return True for a function with a decorator of `COMPILERS`, called or not."""
+    decorators = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
+    names = [getattr(each, "func", each) for each in decorators]
+    return any(isinstance(name, ast.Name) and name.id in COMPILERS for name in names)
 
 
 def _silent(tree: ast.AST) -> Iterator[ast.AST]:

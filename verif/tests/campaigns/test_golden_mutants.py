@@ -78,16 +78,43 @@ def test_a_fault_runs_where_its_statement_is_begun():
     assert all(fault.runs_in([1, 3]) and not fault.runs_in([1, 6]) for fault in several)
 
 
+def test_every_fault_of_a_compiled_function_runs_where_the_function_is_defined():
+    """Coverage sees no line of compiled code."""
+    source = """@njit(forceinline=True)
+def f(a):
+    if a < 3:
+        return 4
+    return 5
+
+
+@once
+def g(a):
+    return 6
+"""
+    assert {fault.lines for fault in possible_faults(source) if fault.line < 8} == {(2, 5)}
+    assert {fault.lines for fault in possible_faults(source) if fault.line > 8} == {(10, 10)}
+    assert {fault.lines for fault in possible_faults(source.replace("njit(forceinline=True)", "kernel"))} == {
+        *((2, 5), (10, 10))
+    }
+
+
 def test_a_model_is_judged_by_the_tests_that_import_it():
     files = [file.name for file in golden.tests_of("bitpath.golden.trainium3.vector.xorwow")]
     assert "test_xorwow.py" in files
     assert "test_formats.py" not in files
     with pytest.raises(SimulationError, match=r"imports bitpath\.golden\.nothing; mutants of golden are judged"):
         golden.tests_of("bitpath.golden.nothing")
-    assert "golden/trainium3/vector/xorwow.py" in golden.golden_targets()
-    assert not [
-        target for target in golden.golden_targets() if target.endswith(("_loop.py", "_loops.py", "__init__.py"))
-    ]
+    targets = golden.golden_targets()
+    assert "golden/trainium3/vector/xorwow.py" in targets
+    assert not [target for target in targets if target.endswith("__init__.py")]
+
+
+def test_compiled_loops_are_targets_judged_by_the_tests_that_run_them():
+    files = {str(file.relative_to(golden.FOLDER.parent)) for file in golden.FOLDER.rglob("*_loop*.py")}
+    assert len(files) > 5
+    assert files | {"golden/arrays/bits.py", "golden/arrays/backend.py"} <= set(golden.golden_targets())
+    for file in files:
+        assert golden.tests_of("bitpath." + file.removesuffix(".py").replace("/", "."))
 
 
 def judged_alone(tmp_path, monkeypatch, text, *, module="bitpath.golden.trainium3.vector.reciprocal", limit=60):
@@ -118,20 +145,25 @@ def test_the_shell_does_not_steer_the_tests(tmp_path, monkeypatch):
     assert "test_it" in how
 
 
-def test_a_fault_of_the_specification_has_kernels_of_its_own(tmp_path, monkeypatch):
+def test_a_fault_of_what_kernels_are_compiled_from_has_kernels_of_its_own(tmp_path, monkeypatch):
     text = """import os
 
 
 def test_it():
-    assert {} == (os.environ.get("NUMBA_CACHE_DIR") == {!r})
+    kept, checked = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("NUMBA_BOUNDSCHECK")
+    assert {} == (kept == {!r}) == (checked == "1")
 """
     kernels = str(tmp_path / "kernels")
-    for module, own in (("bitpath.golden.formats.catalogue", True), ("bitpath.golden.arrays.codec", False)):
-        found = judged_alone(tmp_path, monkeypatch, text.format(own, kernels), module=module)
+    compiled = ["formats.catalogue", "trainium3.matmul.array_loop", "arrays.bits"]
+    for module in (*compiled, "arrays.codec"):
+        found = judged_alone(
+            tmp_path, monkeypatch, text.format(module in compiled, kernels), module=f"bitpath.golden.{module}"
+        )
         assert found[0] == SURVIVED, found
 
 
-MODULE, TARGET = "bitpath.golden.trainium3.vector.reciprocal", "golden/trainium3/vector/reciprocal.py"
+MODULE = "bitpath.golden.trainium3.vector.reciprocal"
+LOOPS = "bitpath.golden.arrays.codec_loops"
 
 
 @pytest.fixture
@@ -142,9 +174,9 @@ def judge_last_line(tmp_path, monkeypatch, elsewhere):
     real = golden.module_file
     longer = tmp_path / "more.py"
 
-    def judge(more, **texts):
-        longer.write_text(f"{real(MODULE).read_text()}\n\n{more}\n")
-        monkeypatch.setattr(golden, "module_file", lambda name: longer if name == MODULE else real(name))
+    def judge(more, module=MODULE, **texts):
+        longer.write_text(f"{real(module).read_text()}\n\n{more}\n")
+        monkeypatch.setattr(golden, "module_file", lambda name: longer if name == module else real(name))
         last = len(longer.read_text().splitlines())
         monkeypatch.setattr(
             golden, "draw_faults", lambda possible, *_: [each for each in possible if each.line == last]
@@ -155,11 +187,12 @@ def judge_last_line(tmp_path, monkeypatch, elsewhere):
         for file, text in zip(files, texts.values(), strict=True):
             # Its package has a function of the module's name.
             file.write_text(
-                f"import sys\n\nimport {MODULE}\n\nmodule = sys.modules['{MODULE}']\n\n\ndef test_it():\n    {text}\n"
+                f"import sys\n\nimport {module}\n\nmodule = sys.modules['{module}']\n\n\ndef test_it():\n    {text}\n"
             )
         golden._tests.cache_clear()
         monkeypatch.setattr(golden, "tests_of", lambda name: files)
-        return golden.judge_golden(TARGET, 20, 1, lambda *_: None)
+        target = module.removeprefix("bitpath.").replace(".", "/") + ".py"
+        return golden.judge_golden(target, 20, 1, lambda *_: None)
 
     yield judge
     golden._tests.cache_clear()
@@ -192,8 +225,16 @@ def test_what_never_comes_to_a_fault_is_not_run_on_it(judge_last_line, tmp_path)
     assert (tmp_path / "runs").read_text() == "."
 
 
+def test_a_fault_of_a_loop_is_compiled(judge_last_line):
+    """No line of it is seen to run."""
+    loop = "@kernel\ndef sabotaged(out):\n    out[:] = 7"
+    judged = judge_last_line(loop, LOOPS, seeing="out = module.np.zeros(1); module.sabotaged(out); assert out[0] == 7")
+    assert [mutant.mode for mutant in judged.mutants] == ["7 -> 8", "7 -> 6"]
+    assert [each.verdict for each in judged.verdicts] == [KILLED, KILLED]
+
+
 def test_the_tests_of_a_fault_share_its_kernels(judge_last_line, tmp_path, monkeypatch):
-    monkeypatch.setattr(golden, "_DECLARED", re.compile("bitpath"))
+    monkeypatch.setattr(golden, "_IN_KERNELS", re.compile("bitpath.*"))
     folders = tmp_path / "folders"
     text = f"print(__import__('os').environ['NUMBA_CACHE_DIR'], file=open({str(folders)!r}, 'a')); {BLIND}"
     judge_last_line("SABOTAGED = 1", one=text, other=text)
