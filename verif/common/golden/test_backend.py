@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Event, Thread
+from threading import Event, Thread, get_ident
 
 import numpy as np
 import pytest
@@ -46,6 +46,7 @@ def test_the_environment_forces_a_backend_for_any_size(choose, name):
 def test_small_work_does_not_load_numba(choose, name):
     if name is not None:
         choose(name)
+    assert not backend.compiled(1)
     assert not backend.compiled(backend.WORTH_LOADING - 1)
     assert backend.compiled(backend.WORTH_LOADING)
 
@@ -99,14 +100,17 @@ def test_golden_loads_numba_late_or_never(choose, name, code):
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_parallel_work(monkeypatch, count):
     monkeypatch.setenv(backend.THREADS, count)
-    done, shown = [], []
+    done, shown, callers = [], [], set()
 
     def work(block):
+        caller = get_ident()
+        callers.add(caller)
         # One inside another runs in the thread it is called from.
-        backend.in_parallel(done.append, range(block.start, block.stop))
+        backend.in_parallel(lambda each: done.append((each, get_ident() == caller)), range(block.start, block.stop))
 
     backend.in_parallel(work, backend.cuts(10, 3), lambda *share: shown.append(share))
-    assert sorted(done) == list(range(10))
+    assert sorted(done) == [(each, True) for each in range(10)]
+    assert (get_ident() in callers) is (count == "1")
     assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert backend.shares(10, 4) == ([slice(0, 10)] if count == "1" else [slice(0, 8), slice(8, 10)])
     assert backend.shares(0, 4) == backend.cuts(0, 0) == []

@@ -115,6 +115,16 @@ def test_leading_axes_broadcast(both):
     assert np.array_equal(*pooled)
 
 
+def test_blocks_on_two_threads(monkeypatch, both):
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    monkeypatch.setattr(tensix_dot, "BLOCKS", 2)
+    sizes, kernel = [], tensix_dot._mvmul
+    monkeypatch.setattr(tensix_dot, "_mvmul", lambda dst, *rest: sizes.append(len(dst)) or kernel(dst, *rest))
+    d, b, a = operands(np.random.default_rng(12), "near", Style.BF16, True, 5)
+    assert np.array_equal(*both(lambda: tensix.mvmul(d, b, a, style="BF16", dst32=True, phase=0)))
+    assert sorted(sizes) == [1, 4]
+
+
 @pytest.mark.parametrize("fmt", ["bf16", "fp16", "bfp8", "int8"])
 def test_matrices(both, fmt):
     rng = np.random.default_rng(11)

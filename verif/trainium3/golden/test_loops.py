@@ -16,6 +16,7 @@ from bitpath.golden.trainium3.declarations.dot import ScaleNan
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX, TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.golden.trainium3.matmul import array_loop as mx_chain
 from bitpath.golden.trainium3.matmul.array import chain_rows
+from bitpath.golden.trainium3.operands import quantize_mx_loop
 from bitpath.verif.trainium3.golden.exact_columns import column_steps
 
 E4, E5, FP4 = (np.dtype(each) for each in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn))
@@ -93,6 +94,30 @@ def test_what_float64_loses_decides_a_tie(monkeypatch, partial, large, small, ex
 
 
 @pytest.mark.parametrize(
+    ("small", "bits", "expected"),
+    [
+        ((0x1D, 0x1D), 54, 25 * 2**-20),  # (1.25 * 2**-8)**2
+        ((0x1D, 0x21), 53, 25 * 2**-19),  # 1.25 * 2**-8 times 1.25 * 2**-7
+    ],
+)
+def test_the_widest_sum_that_one_float64_holds(monkeypatch, small, bits, expected):
+    """E5M2: row 0 takes 3 * (1.75 * 2**15)**2 away, and row 1 adds it again with one small product.
+
+    The four products of row 1 sum to 9.1875 * 2**30 + 25 * 2**-20: from 2**33 to 2**-20 these are 54 bits, one more than a
+    float64 has, so the row must go the wide way. A float64 holds the sum of 53 bits, whose last is 2**-19.
+    """
+    monkeypatch.setenv("BITPATH_FAST", "numba")
+    largest = E5M2.max_code
+    x = np.array([[[largest, largest, largest, 0]], [[largest, largest, largest, small[0]]]], np.uint8)
+    y = np.array([[[largest | 0x80] * 3 + [0]], [[largest, largest, largest, small[1]]]], np.uint8)
+    scale, wide, kernel = np.full((2, 1), 127, np.uint8), [], mx_chain._chain
+    monkeypatch.setattr(mx_chain, "_chain", lambda x, y, own, out: wide.extend(own.tolist()) or kernel(x, y, own, out))
+    got = chain_rows(NUMERICS, x, E5M2, scale, y, E5M2, scale)
+    assert got.view(np.float32)[0, 0] == expected
+    assert wide == [False, bits > 53]
+
+
+@pytest.mark.parametrize(
     ("changes", "supported"),
     [
         ({}, True),
@@ -137,6 +162,17 @@ def test_no_rows_and_no_columns(both, m, n):
     plain, fast = both(lambda: chain_rows(NUMERICS, *operands))
     assert plain.shape == fast.shape == (m, n)
     assert plain.dtype == fast.dtype
+
+
+def test_quantize_mx_on_two_threads(monkeypatch, both):
+    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    monkeypatch.setattr(quantize_mx_loop, "COLUMNS", 8)
+    starts, kernel = [], quantize_mx_loop._quantize
+    monkeypatch.setattr(quantize_mx_loop, "_quantize", lambda *given: starts.append(given[3]) or kernel(*given))
+    x = np.random.default_rng(6).standard_normal((32, 20)).astype(ml_dtypes.bfloat16)
+    plain, fast = both(lambda: trainium3.quantize_mx(x, E4))
+    assert sorted(starts) == [0, 16]
+    assert all(np.array_equal(one.view(np.uint8), other.view(np.uint8)) for one, other in zip(plain, fast, strict=True))
 
 
 @pytest.mark.parametrize("form", ["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"])
