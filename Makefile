@@ -10,7 +10,7 @@ REPORTS := build/reports
 run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLOW)") $(if $(FORMAT),--format "$(FORMAT)") \
 	$(if $(SIM),--sim "$(SIM)")
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
-	$(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
+	$(if $(BENCH),--bench "$(BENCH)") $(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
 
 bench_options = $(if $(UNIT),--unit "$(UNIT)") $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LARGE)),--large) \
 	$(if $(filter-out 0,$(SCALING)),--scaling)
@@ -52,7 +52,7 @@ test-deep: icarus ## the long tests that `make test` leaves out
 deep: setup ## units against golden: 10^8 random vectors a machine and whole ranges; NAME= SEED= QUICK=1
 	@$(BITPATH) deep $(NAME) $(deep_options)
 
-sim: $(if $(filter verilator,$(SIM)),setup,icarus) ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG=
+sim: $(if $(filter verilator,$(SIM)),setup,icarus) ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG= BENCH=
 	@$(BITPATH) test-sim "$(UNIT)" $(sim_options)
 
 waves: setup ## open GTKWave on the unit's last wave: UNIT=

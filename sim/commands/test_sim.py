@@ -12,6 +12,7 @@ from bitpath.sim.engine.unit_options import SIMULATOR, unit_options
 @click.argument("unit")
 @SIMULATOR
 @click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
+@click.option("--bench", metavar="MODULE", help="Another bench of the unit, as a failed run names it.")
 @click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
 @click.option("--waves", is_flag=True, help="Record a wave; bitpath waves UNIT opens it.")
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds after which the run fails.")
@@ -20,6 +21,7 @@ def command(
     unit: str,
     simulator: str,
     seed: int | None,
+    bench: str | None,
     tests: str | None,
     waves: bool,
     timeout: float,
@@ -36,7 +38,7 @@ def command(
         if built.seconds
         else f"{built.top}: build up to date"
     )
-    result = run(built, find_unit(unit).bench, seed=seed, tests=tests, timeout=timeout)
+    result = run(built, bench or find_unit(unit).bench, seed=seed, tests=tests, timeout=timeout)
     skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
     click.echo(
         f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"

@@ -7,6 +7,7 @@ list that is no longer hit, and a simulator that did not exit normally.
 
 import json
 import random
+import shlex
 import shutil
 import sys
 import tempfile
@@ -20,19 +21,21 @@ from xml.etree import ElementTree
 from cocotb_tools.check_results import get_results
 
 from bitpath.rtl.common.config import to_dict
+from bitpath.rtl.common.files import write_whole
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import bins, paths, process, tools
 from bitpath.sim.engine.build import Built, Emitter, build
 from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.failure import failure_text, named
 from bitpath.sim.engine.results import case_status
-from bitpath.verif.kit.report import write_whole
 from bitpath.verif.kit.scoreboard import IMPATIENT
 
 __all__ = ["Built", "Emitter", "SimResult", "SimulationError", "build", "run", "run_bench"]
 
 RUN_SECONDS = 600
 """Default time limit of a run."""
-WAVE_FILES = ("*.fst", "*.vcd")
+WAVE = "dump.fst"
+"""Wave in the folder of a run, from both simulators; Verilator's own name."""
 CASES = "BITPATH_CASES"
 """Number of random cases in a test of a bench."""
 FULL_BYTES = 1 << 20
@@ -105,7 +108,6 @@ def run(
     if any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: files of an earlier run would be taken for results of this run")
     (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
-    replay = _replay_line(built, folder, seed, tests)
     arguments = {
         "hdl_toplevel": built.top,
         "test_module": bench,
@@ -115,7 +117,7 @@ def run(
         "seed": seed,
         "test_filter": tests,
         "waves": built.waves,
-        "plusargs": [f"+dumpfile_path={folder / built.top}.fst"] if built.waves and built.simulator == "icarus" else [],
+        "plusargs": [f"+dumpfile_path={folder / WAVE}"] if built.waves and built.simulator == "icarus" else [],
     }
     job = {"action": "test", "simulator": built.simulator, "arguments": arguments}
     (folder / "job.json").write_text(json.dumps(job, indent=2))
@@ -150,8 +152,8 @@ def run(
         full = "; the disk is full" if shutil.disk_usage(folder).free < FULL_BYTES else ""
         _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
         raise SimulationError(
-            f"{built.unit} on {built.simulator}, seed {seed}: {error}{full}\n{process.tail(log)}\n"
-            f"log: {paths.shown(log)}\nreplay: {replay}"
+            f"{built.unit} on {built.simulator}, seed {seed}: {error}{full}\n{failure_text(folder)}\n"
+            f"log: {paths.shown(log)}\nreplay: {_replay_line(built, bench, folder, seed, tests, env or {})}"
         ) from None
     _write_summary(built, bench, folder, seed, records=result.records, seconds=result.seconds)
     return result
@@ -172,9 +174,13 @@ def _new_folder(built: Built) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{stamp}-{built.simulator}-", dir=base))
 
 
-def _replay_line(built: Built, folder: Path, seed: int, tests: str | None) -> str:
-    words = [f"make sim UNIT={built.unit} SIM={built.simulator} SEED={seed}"]
-    words += [f"FILTER='{tests}'"] if tests else []
+def _replay_line(built: Built, bench: str, folder: Path, seed: int, tests: str | None, env: Mapping[str, str]) -> str:
+    """Return the command that repeats a failed run with a wave: its first failed test, or those that were asked for."""
+    failed = [] if tests else _names(folder / "results.xml", FAILED)
+    words = [f"{name}={shlex.quote(value)}" for name, value in env.items() if name.startswith("BITPATH_")]
+    words += [f"make sim UNIT={built.unit} SIM={built.simulator} SEED={seed}"]
+    words += [] if built.unit not in UNITS or bench == UNITS[built.unit].bench else [f"BENCH={bench}"]
+    words += [f"FILTER={shlex.quote(each)}" for each in (tests, *failed[:1]) if each]
     words += [f"CONFIG={paths.shown(folder / 'config.json')}", "WAVES=1"]
     return " ".join(words)
 
@@ -188,7 +194,7 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
     names = _names(results)
     ran = len(names)
     if failed:
-        raise SimulationError(f"{failed} of {ran} tests failed: {', '.join(_names(results, FAILED))}")
+        raise SimulationError(f"{failed} of {ran} tests failed: {named(_names(results, FAILED))}")
     if ran < min_tests:
         raise SimulationError(f"{ran} tests ran, at least {min_tests} must; does the filter match a test?")
     records = _read_records(folder / "records.jsonl")
@@ -202,10 +208,9 @@ def _judge(built: Built, folder: Path, seed: int, min_tests: int, min_compared: 
     mismatches = sum(record["mismatches"] for record in records)
     if mismatches:
         raise SimulationError(f"{mismatches} mismatches were recorded by tests that passed")
-    waves = [file for pattern in WAVE_FILES for file in sorted(folder.glob(pattern))]
-    if built.waves and not waves:
+    wave, skipped = folder / WAVE if built.waves else None, tuple(_names(results, SKIPPED))
+    if wave is not None and not wave.exists():
         raise SimulationError("a wave was requested and none was written")
-    wave, skipped = waves[0] if waves else None, tuple(_names(results, SKIPPED))
     return SimResult(folder, seed, tuple(names), compared, tuple(records), wave, seconds, skipped)
 
 

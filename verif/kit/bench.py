@@ -16,7 +16,6 @@ from cocotb.clock import Clock
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer
 
-from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.rtl.common.config import from_dict
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
@@ -25,6 +24,7 @@ from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import StreamDriver, StreamMonitor, integer_of, resolved
+from bitpath.verif.kit.values import Number
 
 PERIOD_NS = 10
 RESET_CYCLES = 2
@@ -88,6 +88,7 @@ class Bench:
         self._ends: list[StreamDriver | StreamMonitor] = []
         # These do not show progress: a port may be always valid.
         self._onlookers: list[Onlooker] = []
+        self._start_ps = get_sim_time("ps")
         self.cycles, self.seconds = 0, 0.0
 
     def payload_shape(self, name: str) -> Any:
@@ -143,13 +144,23 @@ class Bench:
         handle = getattr(self.dut, at, None) if isinstance(at, str) else None
         return at if callable(at) else None if handle is None else partial(integer_of, handle)
 
-    def scoreboard(self, name: str, shape: Any, formats: Mapping[str, FloatFormat] | None = None) -> Scoreboard:
+    @property
+    def elapsed(self) -> int:
+        """Whole cycles of simulated time since the test began."""
+        return int((get_sim_time("ps") - self._start_ps) // (1000 * PERIOD_NS))
+
+    def moment(self) -> str:
+        """Return the simulated time as text, with the cycle of the test if the design has a clock."""
+        cycle = f", cycle {self.elapsed}" if hasattr(self.dut, "clk") else ""
+        return f"at {get_sim_time('ns'):.12g} ns{cycle}"
+
+    def scoreboard(self, name: str, shape: Any, formats: Mapping[Any, Number] | None = None) -> Scoreboard:
         """Add a scoreboard, which must have compared at least one value and be empty at the end of the test."""
-        self.scoreboards.append(Scoreboard(name, shape, formats))
+        self.scoreboards.append(Scoreboard(name, shape, formats, self.moment))
         return self.scoreboards[-1]
 
     def check_stream(
-        self, name: str, formats: Mapping[str, FloatFormat] | None = None, stalls: Iterator[bool] | None = None
+        self, name: str, formats: Mapping[Any, Number] | None = None, stalls: Iterator[bool] | None = None
     ) -> Scoreboard:
         """Add a scoreboard fed by a monitor of the output stream ``name``."""
         scoreboard = self.scoreboard(name, self.payload_shape(name), formats)
@@ -213,7 +224,7 @@ class Bench:
             "cycles": self.cycles,
             "seconds": self.seconds,
             "compared": sum(scoreboard.compared for scoreboard in self.scoreboards),
-            "mismatches": sum(len(scoreboard.mismatches) for scoreboard in self.scoreboards),
+            "mismatches": sum(scoreboard.mismatches for scoreboard in self.scoreboards),
             "coverage": {name: count for coverage in self.coverages for name, count in coverage.counts.items()},
             "streams": {
                 f"{end.name}: {event}": count
@@ -235,7 +246,7 @@ async def bench(
     drain : False for a test that compares by hand and ends with nothing in flight.
     patience : cycles without activity after which the test fails; None for no limit.
     """
-    start, start_ns = time.process_time(), get_sim_time("ns")
+    start = time.process_time()
     if MUTANT in os.environ:
         getattr(dut, MUTANT_PORT).value = int(os.environ[MUTANT])
     quiet_ports(dut, signature)
@@ -258,7 +269,7 @@ async def bench(
     if drain and hasattr(dut, "clk"):
         await frame.drain()
     frame.seconds = time.process_time() - start
-    frame.cycles = round((get_sim_time("ns") - start_ns) / PERIOD_NS)
+    frame.cycles = frame.elapsed
     if hasattr(dut, "clk") and not resolved(dut.clk):
         # The next test's clock starts high; from low this would be an edge before its inputs are set.
         await RisingEdge(dut.clk)

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from cocotb.triggers import FallingEdge, Timer
 
-from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import Number
 
 PACES = {
     "full_speed": (pauses.never, pauses.never),
@@ -27,7 +27,7 @@ class Request:
 
     payload: int
     expected: int
-    shown: Any
+    shown: Context
 
 
 class Pipeline:
@@ -37,10 +37,10 @@ class Pipeline:
     ----------
     frame : of the test.
     stages : pipeline registers.
-    result : number format of the results, where they have one.
+    result : number format of the results' fields, where they have one.
     """
 
-    def __init__(self, frame: Bench, stages: int, result: FloatFormat | None = None):
+    def __init__(self, frame: Bench, stages: int, result: Number | None = None):
         self.frame, self.dut, self.stages = frame, frame.dut, stages
         self.formats = {} if result is None else {"": result}
 

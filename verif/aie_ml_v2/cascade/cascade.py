@@ -9,7 +9,8 @@ from random import Random
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2 import Program, matmul_program, run_program
+from bitpath.golden.aie_ml_v2 import MxBlocks, Program, matmul_program, run_program
+from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
 from bitpath.rtl.aie_ml_v2.cascade.cascade_stage import stage_beat
 from bitpath.rtl.aie_ml_v2.cascade.config import CASCADE_LANES, CascadeConfig
 from bitpath.rtl.aie_ml_v2.engine.command import X_WORD, Y_WORD
@@ -18,6 +19,8 @@ from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
 from bitpath.verif.aie_ml_v2.engine.images import OperandWords, operand_words
+from bitpath.verif.aie_ml_v2.mac.mac import chain_shown, lane_cases
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz", "int8", "int16")
@@ -34,12 +37,29 @@ class Chained:
     stages : beats of each stage.
     before : partial sums that the first stage receives; empty if K starts there.
     words : results that the last stage sends.
+    program : the product as golden runs it.
     """
 
     fmt: str
     stages: tuple[tuple[int, ...], ...]
     before: tuple[int, ...]
     words: tuple[int, ...]
+    program: Program
+
+    def shown(self, index: int, before: str, path: str) -> Shown:
+        """Return the last step of K of the lane that differs in a word."""
+        program, lane = self.program, int(path or 0)
+        parts = program.mode.lanes // CASCADE_LANES
+        tile, part = divmod(index, parts)
+        row, column = divmod(tile, program.tiles[2])
+        m, n = divmod(part * CASCADE_LANES + lane, program.tile.n)
+        where = f"{before}tile [{row}, {column}], [{m}, {n}] of it, {self.fmt}"
+        formats = (
+            None if self.fmt.startswith("int") or isinstance(program.a, MxBlocks) else (FLOAT_FORMATS[self.fmt],) * 2
+        )
+        mode, operands = MacMode.of(program.mode), (program.a[row, :, m], program.b[:, column, n])
+        cases = lane_cases(mode, *operands, formats=formats)
+        return chain_shown(program.numerics, cases, {"output": where})
 
 
 def chained(
@@ -55,6 +75,7 @@ def chained(
         tuple(tuple(_stage(config, operands, cuts[k], cuts[k + 1], register)) for k in range(config.stages)),
         _words(replace(program, a=program.a[:, :before], b=program.b[:before])) if before else (),
         _words(program),
+        program,
     )
 
 

@@ -5,6 +5,7 @@ format.
 """
 
 import os
+from functools import partial
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
@@ -16,6 +17,7 @@ from bitpath.verif.aie_ml_v2.cascade.cascade import FORMATS, Chained, chained
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES
+from bitpath.verif.kit.scoreboard import Scoreboard
 from bitpath.verif.kit.streams import resolved
 
 CONFIG = config_from_environment(CascadeConfig)
@@ -26,6 +28,12 @@ WORDS = 8
 LATENESS = 60
 """Cycles that a stage adds: its latency, the link's, and waits for a free write of the accumulators."""
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
+
+
+def expect(board: Scoreboard, product: Chained, before: str = "") -> None:
+    """Expect all words of a product; a mismatch shows the last step of the lane that differs."""
+    for index, word in enumerate(product.words):
+        board.expect(word, partial(product.shown, index, before))
 
 
 def play(frame: Bench, products: list[Chained], pace: str) -> None:
@@ -40,8 +48,7 @@ def play(frame: Bench, products: list[Chained], pace: str) -> None:
                 driver.send_bits(bits)
         for bits in product.before:
             before.send_bits(bits)
-        for word in product.words:
-            board.expect(word, (index, product.fmt))
+        expect(board, product, f"product {index} of the test, ")
 
 
 @cocotb.test(**LIMIT)
@@ -71,8 +78,7 @@ async def one_late_stage(dut, stage):
     async with bench(dut, SIGNATURE) as frame:
         drivers = [frame.driver(f"i_{each}") for each in range(CONFIG.stages)]
         board = frame.check_stream("o")
-        for word in product.words:
-            board.expect(word, stage)
+        expect(board, product)
         for each in range(CONFIG.stages):
             if each != stage:
                 for bits in product.stages[each]:
@@ -116,7 +122,6 @@ async def back_pressure(dut):
         assert resolved(dut.o__valid)
         assert resolved(dut.o__payload) == product.words[0]
         board = frame.scoreboard("o", CASCADE_BITS)
-        for word in product.words:
-            board.expect(word)
+        expect(board, product)
         await RisingEdge(dut.clk)
         frame.monitor("o", board.got)

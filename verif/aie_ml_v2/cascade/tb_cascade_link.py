@@ -20,6 +20,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.pipeline import PACES
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import Word
 
 CONFIG = config_from_environment(CascadeLinkConfig)
 SIGNATURE = CascadeLink(CONFIG).signature
@@ -42,7 +43,7 @@ class Neighbours:
     def __init__(self, frame):
         self.dut = frame.dut
         self.golden = Cascade()
-        self.board = frame.scoreboard("o", CASCADE_BITS)
+        self.board = frame.scoreboard("o", CASCADE_BITS, {"": Word(32)})
         self.rng = pauses.rng("words")
         self.word = self._draw()
         self.written = 0
@@ -60,7 +61,7 @@ class Neighbours:
         await FallingEdge(dut.clk)
         assert (resolved(dut.i__ready), resolved(dut.o__valid)) == (ready, valid)
         if value is not None:
-            self.board.expect(array_bits(value))
+            self.board.expect(array_bits(value), f"word {self.board.compared} of the link, of {self.written} written")
             self.board.got(resolved(dut.o__payload))
         if taken:
             self.written += 1

@@ -9,10 +9,13 @@ import numpy as np
 from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2.declarations.codes import MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.convert.layouts import MxBlock, MxCode, MxControl, MxRequest, MxResult
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.kit.values import Integer, Word, code_text, codes_text
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,17 @@ class Conversion:
         control = pack(MxControl, {"block_format": MxCode.of(self.fmt).value, "rounding": self.rounding.value})
         return pack(MxRequest, {"lanes": array_bits(np.array(self.lanes, np.uint32)), "control": control})
 
-    def __str__(self) -> str:
-        return f"{self.bin}: {' '.join(f'{lane:08x}' for lane in self.lanes)}"
+    def shown(self, path: str) -> Shown:
+        """Return the lane that differs and the largest one, or all of a block whose exponent, shifts or image do."""
+        lane = int(path.rpartition(".")[2]) if path.startswith("block.codes.") else None
+        finite = [code for code in self.lanes if code & ~FP32.sign_mask <= FP32.max_code]
+        largest = max(finite, key=lambda code: code & ~FP32.sign_mask, default=None)
+        operands = {
+            "control": f"{self.fmt.name}, {self.rounding.name}",
+            "lanes" if lane is None else "lane": codes_text(FP32, self.lanes if lane is None else [self.lanes[lane]]),
+            "largest": "none is finite" if largest is None else code_text(FP32, largest),
+        }
+        return Shown(operands=operands, formats={"block.codes": Integer(8), "image": Word(8)})
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,7 @@ def expected(requests: Sequence[Conversion], numerics: AieNumerics) -> list[Conv
 def with_golden(requests: Sequence[Conversion], numerics: AieNumerics) -> list[Request]:
     """Return requests with golden's results."""
     results = expected(requests, numerics)
-    return [Request(each.payload, result.bits, each) for each, result in zip(requests, results, strict=True)]
+    return [Request(each.payload, result.bits, each.shown) for each, result in zip(requests, results, strict=True)]
 
 
 def conversions(blocks: np.ndarray, fmt: MxFormat, rounding: RoundingCode) -> list[Conversion]:

@@ -3,8 +3,9 @@
 A corner's bin counts as hit only where golden gives the result that is stated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -16,8 +17,10 @@ from bitpath.golden.arrays.rounding import shift_round
 from bitpath.rtl.aie_ml_v2.convert.layouts import SrsControl
 from bitpath.rtl.aie_ml_v2.convert.srs import srs_request, srs_result
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.kit.values import Integer
 
 MODES = [(acc, out) for acc, outs in SRS_MODES.items() for out in outs]
 PLUS_MINUS = ((1, "+"), (-1, "-"))
@@ -55,6 +58,13 @@ class SrsAsk:
             },
         )
 
+    def shown(self, row: Sequence[int], path: str) -> Shown:
+        """Return the control and the accumulator of the lane that differs, or all of them."""
+        lane = path.rpartition(".")[2]
+        numbers = row[int(lane) :][:1] if path.startswith("vector") and lane.isdigit() else row
+        operands = {"control": f"{self.bin}, shift {self.shift}", "accumulator": ", ".join(map(str, numbers))}
+        return Shown(operands=operands, formats={"vector": Integer(self.out_bits, signed=self.signed)})
+
     def count(self, lanes: int) -> int:
         """Return the accumulators that ``lanes`` lanes of 32 bits hold."""
         return lanes * 32 // self.acc_bits
@@ -91,7 +101,7 @@ def srs_requests(ask: SrsAsk, acc: np.ndarray, lanes: int) -> list[Request]:
         Request(
             pack(request, {"acc": array_bits(row), "control": control}),
             pack(result, {"vector": array_bits(vector), "overflow": int(any_overflow)}),
-            (ask, row.tolist()),
+            partial(ask.shown, row.tolist()),
         )
         for row, vector, any_overflow in zip(given, taken, overflow.any(axis=1).tolist(), strict=True)
     ]

@@ -45,7 +45,8 @@ async def directed_corners(dut):
     table = corners(NUMERICS)
     results = expected([each.request for each in table], NUMERICS)
     requests = [
-        Request(each.request.payload, result.bits, each.request) for each, result in zip(table, results, strict=True)
+        Request(each.request.payload, result.bits, each.request.shown)
+        for each, result in zip(table, results, strict=True)
     ]
     async with bench(dut, SIGNATURE, drain=False) as frame:
         coverage = frame.coverage([each.bin for each in table])

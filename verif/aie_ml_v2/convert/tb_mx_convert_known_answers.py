@@ -32,7 +32,7 @@ async def convert(dut, words: np.ndarray, blocks: aie.MxBlocks) -> None:
     """Convert FP32 codes [n, 16] and expect these blocks [n, 1]."""
     given = conversions(words, blocks.fmt, RoundingCode.CONV_EVEN)
     requests = [
-        Request(each.payload, result.bits, each) for each, result in zip(given, results_of(blocks), strict=True)
+        Request(each.payload, result.bits, each.shown) for each, result in zip(given, results_of(blocks), strict=True)
     ]
     async with bench(dut, UNIT.signature, drain=False) as frame:
         await Pipeline(frame, UNIT.latency).sweep(requests)

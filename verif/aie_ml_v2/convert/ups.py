@@ -3,8 +3,9 @@
 A corner's bin counts as hit only where golden gives the result that is stated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -15,8 +16,10 @@ from bitpath.golden.aie_ml_v2.declarations.codes import UPS_MODES, UPS_SHIFTS, S
 from bitpath.rtl.aie_ml_v2.convert.layouts import UpsControl, vector_bits
 from bitpath.rtl.aie_ml_v2.convert.ups import ups_request, ups_result
 from bitpath.verif.aie_ml_v2.convert.bits import array_bits
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.kit.values import Integer
 
 MODES = [(acc, vector) for acc, vectors in UPS_MODES.items() for vector in vectors]
 
@@ -50,6 +53,13 @@ class UpsAsk:
                 "is_signed": int(self.signed),
             },
         )
+
+    def shown(self, row: Sequence[int], path: str) -> Shown:
+        """Return the control and the number of the lane that differs, or all of them."""
+        lane = path.rpartition(".")[2]
+        numbers = row[int(lane) :][:1] if path.startswith("acc") and lane.isdigit() else row
+        operands = {"control": f"{self.bin}, shift {self.shift}", "number": ", ".join(map(str, numbers))}
+        return Shown(operands=operands, formats={"acc": Integer(self.acc_bits, signed=True)})
 
     def count(self, lanes: int) -> int:
         """Return the accumulators that ``lanes`` lanes of 32 bits hold."""
@@ -93,7 +103,7 @@ def ups_requests(ask: UpsAsk, x: np.ndarray, lanes: int, junk: Random) -> list[R
                 },
             ),
             pack(result, {"acc": array_bits(acc), "overflow": int(any_overflow)}),
-            (ask, row.tolist()),
+            partial(ask.shown, row.tolist()),
         )
         for row, vector, acc, any_overflow in zip(rows, given, taken, overflow.any(axis=1).tolist(), strict=True)
     ]

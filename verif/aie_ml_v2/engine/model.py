@@ -1,6 +1,6 @@
 """Golden model of the engine: commands, and the contents of accumulators and result memory after each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,10 +9,13 @@ from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, INT8
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.engine.command import command_layout
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.verif.aie_ml_v2.engine.rows import RowKind, Tiles
+from bitpath.verif.aie_ml_v2.mac.mac import MacOptions, chain_shown, lane_cases
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 
 
@@ -66,14 +69,15 @@ class EngineModel:
     def __init__(self, config: AieEngineConfig, accumulators: np.ndarray, results: np.ndarray):
         self.config = config
         self.accumulators, self.results = accumulators, results
-        self.written: dict[int, str] = {}  # who wrote a word last
+        # The command that wrote a word last, the word's place in its result, and the lanes before.
+        self._written: dict[int, tuple[RowCommand, int, np.ndarray]] = {}
         self.products = 0
 
     def execute(self, command: RowCommand) -> None:
         """Execute a command: multiply, and store if it asks to."""
         kind = command.kind
         registers = (command.accumulator + np.arange(command.tiles)) % self.config.unit.accumulators
-        lanes = self.accumulators[registers, : kind.mode.lanes]
+        before = lanes = self.accumulators[registers, : kind.mode.lanes]
         for step in range(command.steps):
             present = None if command.clear and step == 0 else lanes
             lanes = multiply(command, step, present, self.config.unit.numerics)
@@ -84,7 +88,30 @@ class EngineModel:
             content = self.accumulators[registers, : words * self.config.unit.lanes]
             place = slice(command.address, command.address + command.tiles * words)
             self.results[place] = content.reshape(-1, self.config.unit.lanes)
-            self.written |= dict.fromkeys(range(place.start, place.stop), str(command))
+            self._written |= {at: (command, at - place.start, before) for at in range(place.start, place.stop)}
+
+    def shown(self, address: int, path: str) -> Shown:
+        """Return who wrote a word of the result memory, and the last step of the lane that differs."""
+        operands = {"word": f"{address} of the result memory"}
+        if address not in self._written:
+            return Shown(operands=operands | {"written by": "nothing"}, formats={"": FP32})
+        command, index, before = self._written[address]
+        tile, part = divmod(index, tile_words(self.config, command.kind))
+        lane, kind = part * self.config.unit.lanes + int(path or 0), command.kind
+        operands["written by"] = f"{command}, tile {tile}, lane {lane}"
+        if lane >= kind.mode.lanes:
+            return Shown(operands=operands, formats={"": FP32})
+        m, n = divmod(lane, kind.tile.n)
+        cases = lane_cases(
+            MacMode.of(kind.mode),
+            command.x[:, m],
+            command.y[:, tile, n],
+            formats=kind.formats,
+            signed=kind.signed,
+            options=MacOptions(negate_products=command.negate),
+        )
+        cases[0] = replace(cases[0], acc1=None if command.clear else int(before[tile, lane]))
+        return chain_shown(self.config.unit.numerics, cases, operands)
 
 
 def multiply(command: RowCommand, step: int, lanes: np.ndarray | None, numerics: AieNumerics) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ class Session:
         expected = image_words(self.model.results[addresses.start : addresses.stop], word_bytes)
         received = await self.player.read(addresses.start, len(addresses))
         for address, right, real in zip(addresses, expected, image_words(received, word_bytes), strict=True):
-            self.board.expect(right, f"word {address}, written by {self.model.written.get(address, 'nothing')}")
+            self.board.expect(right, partial(self.model.shown, address))
             self.board.got(real)
         return received.view("<u4").reshape(len(addresses), -1)
 

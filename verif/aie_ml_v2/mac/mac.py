@@ -1,15 +1,16 @@
 """Operands of one multiply-accumulate lane, with golden's results."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from bitpath.golden.aie_ml_v2 import MxBlocks
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX6, MX9, MX_BLOCK, MxFormat
 from bitpath.golden.aie_ml_v2.declarations.modes import INT8, INT16, MODES, Mode
-from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.declarations.numerics import PRESETS, AieNumerics
 from bitpath.golden.aie_ml_v2.exact import (
     Block,
     IntegerLaneTrace,
@@ -19,10 +20,14 @@ from bitpath.golden.aie_ml_v2.exact import (
     trace_mx_lane,
     wrap,
 )
+from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
+from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_OPERAND_BITS, LaneOperands, MacControl
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.verif.kit.mismatches import Shown, explain_line
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.values import Integer, Number, code_text, codes_text
 
 LANE = LaneOperands.as_shape()
 CONTROL = MacControl.as_shape()
@@ -134,6 +139,55 @@ class LaneCase:
         """Return the exact tier's result, a 32-bit code."""
         return self.trace(numerics).result & LANE_MASK
 
+    @property
+    def number(self) -> Number:
+        """Return the number format of accumulators and results."""
+        return Integer(FP32.width) if self.mode in INTEGERS else FP32
+
+    def shown(self, numerics: AieNumerics) -> Shown:
+        """Return the operands as numbers, and the command that explains the lane."""
+        accumulators = {name: code for name in ("acc1", "acc2") if (code := getattr(self, name)) is not None}
+        switches = ("multiplies", "negate_products", "negate_acc1", "negate_acc2", "shift16")
+        operands = {name: self._side_text(k) for k, name in enumerate("xy")}
+        operands |= {name: code_text(self.number, code) for name, code in accumulators.items()}
+        set_ = [name for name in switches if getattr(self.options, name)]
+        operands["mode"] = ", ".join([self.mode.name, *set_])
+        return Shown(operands=operands, explain=self._explain(numerics, accumulators), formats={"": self.number})
+
+    def _side_text(self, side: int) -> str:
+        """Return x (0) or y (1) as text."""
+        own = (self.x, self.y)[side]
+        if self.mode in MX_MODES:
+            codes = ", ".join(map(str, own.codes))
+            return f"{own.fmt.name} exponent {own.exponent:#04x}, shifts {own.shift:#04x}, codes {codes}"
+        if self.mode in INTEGERS:
+            return ", ".join(map(str, own))
+        return f"{self.formats[side].name} {codes_text(self.formats[side], own)}"
+
+    def _explain(self, numerics: AieNumerics, accumulators: dict[str, int]) -> str | None:
+        """Return the command; None for what it cannot explain: no products, unsigned integers and shifted accumulators."""
+        if not self.options.multiplies or self.options.shift16 or not all(self.signed):
+            return None
+        negated = [name.removeprefix("negate_") for name, negates in self.options.signs.items() if negates]
+        options = {"negate": negated}
+        if self.mode in INTEGERS:
+            formats = [INTEGERS[self.mode].name] * 2
+            x, y = (",".join(map(str, side)) for side in (self.x, self.y))
+            options |= {name: str(wrap(code, FP32.width)) for name, code in accumulators.items()}
+        else:
+            options |= {name: f"{code:#010x}" for name, code in accumulators.items()}
+            if self.mode in MX_MODES:
+                formats = [self.x.fmt.name] * 2
+                x, y = (
+                    f"{side.exponent:02x}/{side.shift:02x}/{','.join(map(str, side.codes))}"
+                    for side in (self.x, self.y)
+                )
+            else:
+                formats = [next(name for name, fmt in FLOAT_FORMATS.items() if fmt == own) for own in self.formats]
+                x, y = (",".join(f"{code:#x}" for code in side) for side in (self.x, self.y))
+        options |= {"x": x, "y": y, "format": formats[0], "y_format": formats[1]}
+        return explain_line("aie_ml_v2", PRESETS, numerics, **options)
+
     def control_fields(self) -> dict[str, int]:
         """Return the fields of ``MacControl``; fields that the mode ignores are 0."""
         options = self.options
@@ -175,6 +229,36 @@ class LaneCase:
         control = pack(CONTROL, self.control_fields()) << LANE["control"].offset
         unread = junk.getrandbits(LANE.size) & self.unread_bits if junk else 0
         return [control | unread | pack(LANE, fields) for fields in self.operand_fields()]
+
+
+def lane_cases(
+    mode: MacMode,
+    x: np.ndarray | MxBlocks,
+    y: np.ndarray | MxBlocks,
+    formats: tuple[FloatFormat, FloatFormat] | None = None,
+    **rest: Any,
+) -> list[LaneCase]:
+    """Return the steps of a lane from operands [steps, k], or blocks [steps, 1]; ``rest`` are fields of all cases."""
+    sides = [list(_steps(side)) for side in (x, y)]
+    return [LaneCase(mode=mode, x=a, y=b, formats=formats, **rest) for a, b in zip(*sides, strict=True)]
+
+
+def _steps(side: np.ndarray | MxBlocks) -> Iterator[tuple[int, ...] | Block]:
+    if isinstance(side, MxBlocks):
+        columns = (side.exponent[:, 0].tolist(), side.shift[:, 0].tolist(), side.codes[:, 0].tolist())
+        yield from (Block(side.fmt, *each, tuple(codes)) for *each, codes in zip(*columns, strict=True))
+    else:
+        codes = side if side.dtype.kind in "iu" else codes_of(side)
+        yield from map(tuple, codes.tolist())
+
+
+def chain_shown(numerics: AieNumerics, steps: Sequence[LaneCase], operands: dict[str, str]) -> Shown:
+    """Show the last step of a lane, each of whose results is the next one's acc1; ``operands`` come first."""
+    steps = list(steps)
+    for index, before in enumerate(steps[:-1]):
+        steps[index + 1] = replace(steps[index + 1], acc1=before.result(numerics))
+    last = steps[-1].shown(numerics)
+    return replace(last, operands=operands | {"last step": f"{len(steps) - 1}, which is"} | dict(last.operands))
 
 
 def half_shifts(shift: int, half: int) -> int:

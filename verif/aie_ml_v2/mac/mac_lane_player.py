@@ -7,6 +7,7 @@ from random import Random
 from cocotb.triggers import FallingEdge
 
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS
+from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.mac.layouts import LaneOperands
 from bitpath.verif.aie_ml_v2.mac.mac import LaneCase, row_of
@@ -26,10 +27,12 @@ def steps(case: LaneCase) -> tuple[int, int]:
     return len(timing.operand_reads), timing.write - OPERAND_CYCLE
 
 
-async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[bool], junk: Random) -> None:
+async def play(
+    frame: Bench, numerics: AieNumerics, cases: list[tuple[LaneCase, int]], gaps: Iterator[bool], junk: Random
+) -> None:
     """Start each case as early as its result slot allows, plus gaps, also between the beats of MX9; ignored inputs are random."""
     dut = frame.dut
-    board = frame.scoreboard("o", FP32.width, {"": FP32})
+    board = frame.scoreboard("o", FP32.width)
     frame.onlook("operands", "valid")
     operands: dict[int, int] = {}
     accumulators: dict[int, tuple[int | None, int | None]] = {}
@@ -54,7 +57,8 @@ async def play(frame: Bench, cases: list[tuple[LaneCase, int]], gaps: Iterator[b
         # Step past the rising edge that samples the inputs.
         await FallingEdge(dut.clk)
         if now + 1 in results:
-            board.expect(*results[now + 1])
+            expected, case = results[now + 1]
+            board.expect(expected, lambda _, case=case: case.shown(numerics))
             board.got(resolved(dut.o))
     dut.valid.value = 0
 

@@ -60,7 +60,7 @@ async def random_classes(dut, pace):
     rng.shuffle(kinds)
     sent = answered([random_case(NUMERICS, rng, kind) for kind in kinds])
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await play(frame, sent, PACES[pace](), pauses.rng("junk"))
+        await play(frame, NUMERICS, sent, PACES[pace](), pauses.rng("junk"))
 
 
 @cocotb.test(**LIMIT)
@@ -75,7 +75,7 @@ async def directed_corners(dut, kind):
             for name in hits(NUMERICS, case, trace):
                 coverage.hit(name)
         sent = [(case, trace.result) for case, trace in zip(table, traces, strict=True)]
-        await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
+        await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
 @cocotb.test(**LIMIT)
@@ -90,7 +90,7 @@ async def integers(dut, mode):
         for case in table:
             for name in integer_hits(case, case.trace(NUMERICS)):
                 coverage.hit(name)
-        await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
+        await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
 @cocotb.test(**LIMIT, skip=len(MEETING) < 2)
@@ -108,7 +108,7 @@ async def what_comes_with_a_reset(dut, before):
         dut.rst.value = 1
         await RisingEdge(dut.clk)
         dut.rst.value = 0
-        await play(frame, [case], PACES["full_speed"](), pauses.rng("junk"))
+        await play(frame, NUMERICS, [case], PACES["full_speed"](), pauses.rng("junk"))
 
 
 @cocotb.test(**LIMIT)
@@ -119,7 +119,7 @@ async def volume(dut, kind):
     rng = pauses.rng(f"volume {kind_name(kind)}")
     sent = _volume(rng, kind)
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await play(frame, sent, PACES["full_speed"](), pauses.rng("junk"))
+        await play(frame, NUMERICS, sent, PACES["full_speed"](), pauses.rng("junk"))
 
 
 def _volume(rng, kind: MxFormat | MacMode) -> list[tuple[LaneCase, int]]:

@@ -18,7 +18,8 @@ from bitpath.verif.aie_ml_v2.mac.mac_lane_player import play
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 
-SIGNATURE = MacLane(config_from_environment(MacLaneConfig)).signature
+CONFIG = config_from_environment(MacLaneConfig)
+SIGNATURE = MacLane(CONFIG).signature
 LANES = 288
 
 
@@ -42,4 +43,4 @@ async def silicon_lanes(dut):
     ]
     assert len(sent) == LANES
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        await play(frame, sent, pauses.never(), pauses.rng("junk"))
+        await play(frame, CONFIG.numerics, sent, pauses.never(), pauses.rng("junk"))

@@ -7,6 +7,7 @@ With fewer than 500 ``BITPATH_CASES`` an eighth of the beats of MX9 is sent, whi
 
 import os
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -37,7 +38,9 @@ from bitpath.verif.aie_ml_v2.mac.mac_random import integer_operands, kind_name
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import Integer
 
 CONFIG = config_from_environment(PostAddConfig)
 NUMERICS = CONFIG.numerics
@@ -67,11 +70,16 @@ def sign(value: int) -> str:
     return SIGNS[(value > 0) - (value < 0)]
 
 
-async def exchange(frame: Bench, beats: list[tuple[int, int]]) -> None:
-    """Drive operands and compare their sums."""
+def shown(case: LaneCase, _: str) -> Shown:
+    """Return the operands of a sum, which is an integer; no command explains it."""
+    return replace(case.shown(NUMERICS), explain=None, formats={"": Integer(32)})
+
+
+async def exchange(frame: Bench, beats: list[tuple[int, int]], cases: list[LaneCase]) -> None:
+    """Drive operands and compare their sums; a mismatch shows the case."""
     board = frame.scoreboard("o", 32)
-    for bits, expected in beats:
-        board.expect(expected & LANE_MASK, hex(bits))
+    for (bits, expected), case in zip(beats, cases, strict=True):
+        board.expect(expected & LANE_MASK, partial(shown, case))
         frame.dut.i.value = bits
         await Timer(1, unit="ns")
         board.got(resolved(frame.dut.o))
@@ -131,7 +139,7 @@ async def every_pair_of_codes(dut, fmt):
         coverage = frame.coverage(cross(SIGNS, SIGNS, (0, 1), (0, 1)))
         for x, y, *shifts in combinations:
             coverage.hit(sign(x), sign(y), *shifts)
-        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)])
+        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
 
 
 @cocotb.test(**LIMIT)
@@ -157,7 +165,7 @@ async def shifts_and_extremes(dut, fmt):
         coverage = frame.coverage((*SIGNS[1:], "largest"))
         for total in filter(None, sums):
             coverage.hit("largest" if total == largest else sign(total))
-        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)])
+        await exchange(frame, [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)], cases)
 
 
 @cocotb.test(**LIMIT)
@@ -166,7 +174,7 @@ async def integers(dut, mode):
     """Signed and unsigned operands, random and at the ends of the range."""
     mode = list(INTEGERS)[mode]
     rng = pauses.rng("integers")
-    beats = []
+    beats, every = [], []
     for signed in ((False, False), (False, True), (True, False), (True, True)):
         cases = [integer_operands(rng, mode, signed) for _ in range(max(10, CASES // 2))]
         low = [-(1 << INTEGERS[mode].a_bits - 1) if each else (1 << INTEGERS[mode].a_bits) - 1 for each in signed]
@@ -175,11 +183,12 @@ async def integers(dut, mode):
         x, y = (np.array([getattr(case, side) for case in cases], np.int64) for side in "xy")
         sums = integer_dot(x, y, mode=INTEGERS[mode].name, signed_a=signed[0], signed_b=signed[1]).tolist()
         beats += [(case.beats()[0], total) for case, total in zip(cases, sums, strict=True)]
+        every += cases
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(SIGNS[1:])
         for total in filter(None, (total for _, total in beats)):
             coverage.hit(sign(total))
-        await exchange(frame, beats)
+        await exchange(frame, beats, every)
 
 
 def finite_code(rng: Random, fmt: FloatFormat) -> int:
@@ -200,7 +209,7 @@ async def products_of_floats(dut, mode):
     """The low 18 bits of each product of significands, added; nothing where the control word does not multiply."""
     mode = FLOATS[mode]
     rng = pauses.rng("floats")
-    beats = []
+    beats, every = [], []
     for formats in product(row_of(mode).formats, repeat=2):
         for _ in range(max(10, CASES // 4)):
             x, y = (tuple(finite_code(rng, fmt) for _ in range(row_of(mode).depth)) for fmt in formats)
@@ -213,6 +222,7 @@ async def products_of_floats(dut, mode):
             # Block exponents, shifts and the half are used by MX only.
             others = {"x_exponent": 8, "y_exponent": 8, "high": 1}
             (bits,) = case.beats()
+            every.append(case)
             beats.append(
                 (bits | sum(rng.getrandbits(width) << LANE[name].offset for name, width in others.items()), total)
             )
@@ -220,4 +230,4 @@ async def products_of_floats(dut, mode):
         coverage = frame.coverage(SIGNS)
         for _, total in beats:
             coverage.hit(sign(total))
-        await exchange(frame, beats)
+        await exchange(frame, beats, every)

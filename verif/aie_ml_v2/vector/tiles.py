@@ -12,6 +12,7 @@ from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout
 from bitpath.verif.aie_ml_v2.mac.mac import CONTROL, LANE_MASK, MX_MODES, LaneCase, MacOptions, row_of, stream_bits
 from bitpath.verif.aie_ml_v2.mac.mac_random import KINDS, options, random_operands
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 
 
@@ -65,6 +66,19 @@ class Instruction:
                 code = registers[self.dst, self.part] >> k * LANE_BITS & LANE_MASK
             out |= code << k * LANE_BITS
         return out
+
+    def shown(self, config: VectorMacConfig, registers: dict[tuple[int, int], int], path: str) -> Shown:
+        """Return the operands of the lane that differs, given the words of all (register, part) before."""
+        lane = int(path or 0)
+        names = {"place": f"register {self.dst}, lane {self.part * config.lanes + lane}"}
+        names |= {name: f"register {value}" for name in ("acc1", "acc2") if (value := getattr(self, name)) is not None}
+        where = {"instruction": ", ".join(f"{name} {text}" for name, text in names.items())}
+        if self.part * config.lanes + lane >= row_of(self.mode).lanes:
+            return Shown(operands=where | {"lane": "not one of this mode, whose register keeps it"})
+        words = (None if acc is None else registers[acc, self.part] for acc in (self.acc1, self.acc2))
+        codes = (None if word is None else word >> lane * LANE_BITS & LANE_MASK for word in words)
+        found = self.lane(self.part * config.lanes + lane, *codes).shown(config.numerics)
+        return replace(found, operands=where | dict(found.operands))
 
     def timed(self, config: VectorMacConfig) -> MacInstruction:
         """Return golden's instruction for the cycle model, in which each accumulator word is a register."""

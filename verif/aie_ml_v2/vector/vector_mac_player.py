@@ -3,21 +3,26 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
 from cocotb.triggers import FallingEdge, Timer
 
 from bitpath.golden.aie_ml_v2.declarations.modes import TIMINGS
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.rtl.aie_ml_v2.vector.layouts import beat_layout, place_layout, word_bits, write_layout, written_layout
 from bitpath.verif.aie_ml_v2.mac.mac import row_of
 from bitpath.verif.aie_ml_v2.vector.tiles import Instruction
 from bitpath.verif.kit.bench import Bench
+from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
 
 Place = tuple[int, int]
+Word = tuple[int, Context]
+"""A result word, and what a mismatch shows of it."""
 LIMIT = 400
 """Cycles after which a program is considered hung."""
 
@@ -46,7 +51,8 @@ class VectorPlayer:
         self.frame, self.dut, self.config, self.junk = frame, frame.dut, config, junk
         self.place_layout = place_layout(config)
         self.registers: dict[Place, int] = {}
-        self.values = frame.scoreboard("value", word_bits(config))
+        self._contexts: dict[Place, Context] = {}  # of the registers' words
+        self.values = frame.scoreboard("value", word_bits(config), {"": FP32})
         self.places = frame.scoreboard("place", self.place_layout)
         for name in ("i", "write", "read", "o"):
             frame.onlook(name)
@@ -83,19 +89,20 @@ class VectorPlayer:
             dut.read__payload.value = self.place_bits(place)
             await FallingEdge(dut.clk)
             assert resolved(dut.o__valid), f"no answer to a read of {place}"
-            self.values.expect(word, place)
+            self.values.expect(word, self._contexts.get(place, f"register {place[0]}, part {place[1]}, preloaded"))
             self.values.got(resolved(dut.o__payload))
         dut.read__valid.value = 0
 
-    def expected(self, program: Sequence[Instruction]) -> list[int]:
+    def expected(self, program: Sequence[Instruction]) -> list[Word]:
         """Return the words that a program writes, instruction by instruction, and update ``registers``."""
         words = []
         for each in program:
-            words.append(each.result(self.config, self.registers))
-            self.registers[each.dst, each.part] = words[-1]
+            context = partial(each.shown, self.config, dict(self.registers))
+            words.append((each.result(self.config, self.registers), context))
+            self.registers[each.dst, each.part], self._contexts[each.dst, each.part] = words[-1]
         return words
 
-    async def run(self, program: Sequence[Instruction], words: Sequence[int], gaps: Iterator[bool]) -> Log:
+    async def run(self, program: Sequence[Instruction], words: Sequence[Word], gaps: Iterator[bool]) -> Log:
         """Play a program; every result is read in the cycle of its write and compared, unless another is due there."""
         dut, log = self.dut, Log()
         beats = deque(
@@ -104,7 +111,7 @@ class VectorPlayer:
             for bits, last in marked(list(each.beats(self.config, self.junk)))
         )
         due: deque[tuple[int, Place]] = deque()  # cycle of the write, place
-        reading: tuple[Place, int] | None = None
+        reading: tuple[Place, Word] | None = None
         in_second = False
         cycle, offered, idle = 0, False, 0
         flying = deque(zip((self.place_bits((each.dst, each.part)) for each in program), words, strict=True))
@@ -143,14 +150,14 @@ class VectorPlayer:
             await FallingEdge(dut.clk)
             if reading is not None:
                 assert resolved(dut.o__valid), f"no answer to a read of {reading[0]}"
-                self.values.expect(reading[1], reading[0])
+                self.values.expect(*reading[1])
                 self.values.got(resolved(dut.o__payload))
             cycle += 1
         dut.i__valid.value = 0
         dut.read__valid.value = 0
         return log
 
-    def _landed(self, cycle: int, due: deque, flying: deque, log: Log) -> tuple[Place, int] | None:
+    def _landed(self, cycle: int, due: deque, flying: deque, log: Log) -> tuple[Place, Word] | None:
         """Check the result written in this cycle, if there is one, against the due one."""
         written = self.written()
         expected = bool(due) and due[0][0] == cycle
@@ -160,7 +167,7 @@ class VectorPlayer:
         log.written.append(cycle)
         _, place = due.popleft()
         bits, word = flying.popleft()
-        self.places.expect(bits, place)
+        self.places.expect(bits, f"register {place[0]}, part {place[1]}")
         self.places.got(written.place.as_bits())
         return place, word
 

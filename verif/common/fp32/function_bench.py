@@ -20,13 +20,20 @@ from bitpath.rtl.common.fp32.fp32_lanes import Fp32Lanes, Fp32LanesConfig
 from bitpath.verif.common.fp32.functions import FORMAT_EDGES, FUNCTIONS, rounding_edges
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import PERIOD_NS, bench, config_from_environment
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import code_text
 
 LATENCY = DigitRecurrence.LATENCY
 CASES = int(os.environ.get("BITPATH_CASES", "50"))
 VOLUME = int(os.environ.get("BITPATH_VOLUME", "1000"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
+
+
+def _shown(codes: Sequence[int], lane: str) -> Shown:
+    """The operand of the lane that differs."""
+    return Shown(operands={"operand": code_text(FP32, int(codes[int(lane or 0)]))})
 
 
 class FunctionBench:
@@ -89,18 +96,18 @@ class FunctionBench:
         """Exchange operands and results with gaps and stalls."""
         requests = self._requests(pauses.rng("codes"), count)
         async with bench(dut, self.signature) as frame:
-            await Pipeline(frame, LATENCY).exchange(requests, pace)
+            await Pipeline(frame, LATENCY, FP32).exchange(requests, pace)
 
     async def latency(self, dut) -> None:
         """Checks that the result follows LATENCY cycles after every operand and that the unit is busy until then."""
         async with bench(dut, self.signature, drain=False) as frame:
-            await Pipeline(frame, LATENCY).one_at_a_time(self._requests(pauses.rng("codes"), 20))
+            await Pipeline(frame, LATENCY, FP32).one_at_a_time(self._requests(pauses.rng("codes"), 20))
 
     async def resets(self, dut) -> None:
         """Resets during the recurrence and while a result waits."""
         rng = pauses.rng("codes")
         async with bench(dut, self.signature, drain=False) as frame:
-            pipeline = Pipeline(frame, LATENCY)
+            pipeline = Pipeline(frame, LATENCY, FP32)
             await pipeline.resets(lambda: self._requests(rng, 2))
             for digits in (1, LATENCY // 2):
                 dut.o__ready.value, dut.i__valid.value = 0, 1
@@ -119,13 +126,13 @@ class FunctionBench:
                 for _ in range(self.lanes)
             ]
             results = [self.function.exact(code) for code in codes]
-            requests.append(Request(self._word(codes), self._word(results), [f"{code:#010x}" for code in codes]))
+            requests.append(Request(self._word(codes), self._word(results), partial(_shown, codes)))
         return requests
 
     async def _bulk(self, frame, codes: np.ndarray, results: np.ndarray) -> None:
         """Operands at full speed, Python awake once for each result; its cycle is asserted."""
         dut = frame.dut
-        board = frame.scoreboard("o", frame.payload_shape("o"), dict.fromkeys(range(self.lanes), FP32))
+        board = frame.scoreboard("o", frame.payload_shape("o"), {"": FP32})
         more = -len(codes) % self.lanes
         rows = [np.pad(each, (0, more), "wrap").reshape(-1, self.lanes) for each in (codes, results)]
         operands, expected = ([self._word(row) for row in each] for each in rows)
@@ -141,7 +148,7 @@ class FunctionBench:
             await Timer((LATENCY - 1) * PERIOD_NS + 1, unit="ns")
             assert resolved(dut.o__valid), f"no result after {LATENCY} cycles"
             assert resolved(dut.i__ready), "the next operand is not taken with the result"
-            board.expect(result, [hex(code) for code in shown])
+            board.expect(result, partial(_shown, shown))
             board.got(resolved(dut.o__payload))
             dut.i__valid.value = int(operand is not None)
             dut.i__payload.value = operand or 0

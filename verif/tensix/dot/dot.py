@@ -13,7 +13,9 @@ from bitpath.golden.tensix.exact import Dot16Trace, add, dot16_integer, multiply
 from bitpath.golden.tensix.exact.multiplier import integer_datum, phase_weight, rebias
 from bitpath.rtl.tensix.dot.dot16 import dot16_layout
 from bitpath.rtl.tensix.dot.layouts import Operand, StyleCode
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.tensix.dot.numbers import datum_shown
 
 LAYOUT = dot16_layout()
 SRC_FRACTION_BITS = 10
@@ -103,6 +105,17 @@ class DotCase:
             case _:
                 subtract = self.operation is Operation.SUBTRACT
                 return add(numerics, self.dst, self.b[0], self.a[0], subtract=subtract, accumulating=True, **common)
+
+    def shown(self, numerics: TensixNumerics) -> Shown:
+        """Return the operands as numbers, and the command that explains a dot product."""
+        formats, dot = (self.mode.source_format,) * 2, self.operation is Operation.DOT
+        words = (self.b, self.a) if dot else (self.b[:1], self.a[:1])
+        found = datum_shown(
+            numerics, self.mode.style, self.phase, self.dst, *words, dst32=self.mode.dst32, formats=formats
+        )
+        if dot:
+            return found
+        return replace(found, operands={"operation": self.operation.value} | dict(found.operands), explain=None)
 
     def payload(self, numerics: TensixNumerics) -> int:
         style, fmt = self.mode.style, self.mode.source_format

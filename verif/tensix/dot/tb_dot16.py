@@ -14,6 +14,7 @@ from bitpath.rtl.tensix.dot.config import Dot16Config
 from bitpath.rtl.tensix.dot.dot16 import Dot16
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.pipeline import PACES, Pipeline, Request
 from bitpath.verif.tensix.dot import dot_special as special
 from bitpath.verif.tensix.dot.dot import (
@@ -41,7 +42,12 @@ LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 def requests(cases: list[DotCase]) -> list[Request]:
     """Return the cases with the results of the exact tier."""
-    return [Request(case.payload(NUMERICS), case.result(NUMERICS), case) for case in cases]
+    return [Request(case.payload(NUMERICS), case.result(NUMERICS), shown_by(case)) for case in cases]
+
+
+def shown_by(case: DotCase) -> Context:
+    """Return the context of a case's result."""
+    return lambda _: case.shown(NUMERICS)
 
 
 @cocotb.test(**LIMIT)
@@ -60,7 +66,9 @@ async def directed_corners(dut, mode):
     mode = FLOAT_MODES[mode]
     table = corners(NUMERICS, pauses.rng("corners"), mode)
     traces = [case.trace(NUMERICS) for case in table]
-    sent = [Request(case.payload(NUMERICS), trace.result, case) for case, trace in zip(table, traces, strict=True)]
+    sent = [
+        Request(case.payload(NUMERICS), trace.result, shown_by(case)) for case, trace in zip(table, traces, strict=True)
+    ]
     async with bench(dut, SIGNATURE) as frame:
         coverage = frame.coverage(bins(NUMERICS, mode))
         for case, trace in zip(table, traces, strict=True):
@@ -123,7 +131,13 @@ def _mvmul(rng, mode: Mode, phase: int) -> list[Request]:
     dst = np.array([[case().dst for _ in range(COLUMNS)] for _ in range(BLOCK_ROWS)], np.uint32)
     new = mvmul(dst, rows, columns.T.copy(), style=mode.style, dst32=mode.dst32, phase=phase, numerics=NUMERICS)
     payloads = block_payloads(NUMERICS, mode, phase, dst.tolist(), rows.tolist(), columns.tolist())
-    return [Request(*pair, f"{mode}, phase {phase}") for pair in zip(payloads, new.ravel().tolist(), strict=True)]
+    cases = [
+        DotCase(mode, phase, tuple(column), tuple(row), word)
+        for row, words in zip(rows.tolist(), dst.tolist(), strict=True)
+        for column, word in zip(columns.tolist(), words, strict=True)
+    ]
+    results = new.ravel().tolist()
+    return [Request(*pair, shown_by(case)) for *pair, case in zip(payloads, results, cases, strict=True)]
 
 
 @cocotb.test(**LIMIT)

@@ -12,6 +12,7 @@ from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import Integer
 
 SIGNATURE = FidelityMultiplier(config_from_environment(MultiplierConfig)).signature
 LIMIT = {"timeout_time": 10, "timeout_unit": "ms"}
@@ -20,6 +21,7 @@ EXPONENT = 16 << 10
 ALL = (1 << MAGNITUDE_BITS) - 1
 INTEGER_BITS = MAGNITUDE_BITS - 1
 """Width of an integer in SrcB; the bits above are 0."""
+PRODUCT = {"": Integer(PRODUCT_BITS, signed=False)}
 SIZES = ("zero", "largest", "between")
 """Sizes of a field, as coverage names them."""
 
@@ -56,7 +58,7 @@ def size(value: int, mask: int) -> str:
 
 async def check(dut, board, integer: bool, phase: int, a: int, b: int, expected: int) -> None:
     """Drive two magnitudes and compare the product."""
-    board.expect(expected, f"{a:#x} x {b:#x}, phase {phase}, {'integer' if integer else 'float'}")
+    board.expect(expected, f"{a:#x} = {a} times {b:#x} = {b}, phase {phase}, {'integers' if integer else 'floats'}")
     dut.src_a.value, dut.src_b.value, dut.phase.value, dut.is_integer.value = a, b, phase, int(integer)
     await Timer(1, unit="ns")
     board.got(resolved(dut.o))
@@ -77,7 +79,7 @@ async def every_pair_of_fields(dut, integer, phase):
     ]
     expected = [product(a, b, phase) for a, b in pairs]
     async with bench(dut, SIGNATURE) as frame:
-        board, coverage = frame.scoreboard("o", PRODUCT_BITS), frame.coverage(cross(SIZES, SIZES))
+        board, coverage = frame.scoreboard("o", PRODUCT_BITS, PRODUCT), frame.coverage(cross(SIZES, SIZES))
         for (a, b), value in zip(pairs, expected, strict=True):
             coverage.hit(size(a, mask_a), size(b, mask_b & (1 << bits_b) - 1))
             await check(dut, board, integer, phase, a, b, value)
@@ -91,7 +93,7 @@ async def bits_outside_do_not_matter(dut, integer, phase):
     all_a, all_b = ALL, ALL >> integer
     expected = product(all_a, all_b, phase)
     async with bench(dut, SIGNATURE) as frame:
-        board = frame.scoreboard("o", PRODUCT_BITS)
+        board = frame.scoreboard("o", PRODUCT_BITS, PRODUCT)
         for mask, every, turn_a in zip(places(integer, phase), (all_a, all_b), (True, False), strict=True):
             for bit in range(every.bit_length()):
                 if not mask >> bit & 1:

@@ -17,7 +17,9 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.engine.command import TILE_ROWS, WORD_BYTES, command_layout
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.tensix.dot.numbers import l1_number
 from bitpath.verif.tensix.engine.tiles import Tile
 from bitpath.verif.tensix.pack.pack import ALL_COLUMNS, Packing
 
@@ -79,7 +81,7 @@ class EngineModel:
     def __init__(self, config: TensixEngineConfig, results: np.ndarray):
         self.numerics = config.unit.numerics
         self.results = results
-        self.written: dict[int, str] = {}  # last writer of each word of the result memory
+        self._written: dict[int, Product] = {}  # last writer of each word of the result memory
         self._dst: dict[tuple[int, bool, bool], np.ndarray] = {}
         self._touched: set[int] = set()
         self._kept: dict[str, np.ndarray | None] = {"left": None, "right": None}
@@ -112,6 +114,16 @@ class EngineModel:
         """Return the words of a product's Dst tile, uint32 [64, 16]."""
         return self._dst[product.dst_tile, product.dst32, product.fp16]
 
+    def shown(self, address: int, _: str) -> Shown:
+        """Return who wrote a word of the result memory, and the number format of its datums."""
+        product = self._written.get(address)
+        operands = {"word": f"{address} of the result memory", "written by": str(product or "nothing")}
+        if product is None:
+            return Shown(operands=operands)
+        packing = product.store.packing
+        number = l1_number(packing.out_format, unsigned=packing.unsigned)
+        return Shown(operands=operands, formats={"": number})
+
     def _tile(self, product: Product) -> np.ndarray:
         """Return the Dst tile that a product accumulates onto; it must have words of the same width."""
         key = (product.dst_tile, product.dst32, product.fp16)
@@ -140,7 +152,7 @@ class EngineModel:
         )
         self.results[start : start + len(data)] = data
         for word in range(product.store.address, product.store.address + -(-len(data) // WORD_BYTES)):
-            self.written[word] = str(product)
+            self._written[word] = product
 
 
 def store_words(packing: Packing) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class Session:
         expected = memory_words(self.results.reshape(-1, WORD_BYTES)[addresses.start : addresses.stop])
         received = await self.player.read(addresses.start, len(addresses))
         for address, right, real in zip(addresses, expected, memory_words(received), strict=True):
-            self.board.expect(right, f"word {address}, written by {self.model.written.get(address, 'nothing')}")
+            self.board.expect(right, partial(self.model.shown, address))
             self.board.got(real)
         return received
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.formats.catalogue import BF16, E5M2, FP16, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, FloatFormat
 from bitpath.golden.tensix import unpack
 from bitpath.golden.tensix.convert.block_floats import join_datums
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, FACE, TILE, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.verif.tensix.dot.numbers import FLOATS
 from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion
 
 DATUMS = TILE * TILE
@@ -22,8 +23,6 @@ ZERO = 0.05
 """Probability of exponent 0, with any fraction."""
 SPREAD = 3
 """Range of the other exponents, to either side of 1.0."""
-FLOATS = {Format.FP32: FP32, Format.TF32: FP32, Format.BF16: BF16, Format.FP16: FP16, Format.FP8: E5M2}
-"""Float formats of datums in L1; TF32 takes 32 bits there."""
 SHIFTS = (0, 0, 0, 0, 3)
 """Right shifts of a tile's integers, so that sums of products have any size."""
 REGISTER_FORMATS = {

@@ -4,7 +4,7 @@ Undefined rows need no state: every instruction reads them as 0, and the unwritt
 after a write.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from random import Random
 
 import numpy as np
@@ -27,6 +27,8 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.registers import dst32_rows
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Opcode
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.tensix.dot.numbers import datum_shown, dst_number
 from bitpath.verif.tensix.dot.sources import NOT_FP16
 
 ZEROED_ROWS = 16
@@ -77,6 +79,14 @@ class Operation:
     release_a: bool = False
     release_b: bool = False
 
+    def __str__(self) -> str:
+        given = {
+            each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != each.default
+        }
+        names = {name: getattr(value, "name", value) for name, value in given.items() if name != "formats"}
+        formats = f", formats {' and '.join(each.name for each in self.formats)}" if self.formats else ""
+        return ", ".join(f"{name} {value}" for name, value in names.items()) + formats
+
     def fields(self, junk: Random) -> dict:
         """Return its payload; fields that the opcode ignores are random."""
         own = STYLE_OWN_FORMAT[self.style]
@@ -126,6 +136,8 @@ class Machine:
         self.instructions = self.writes = 0
         self._banks = {side: [np.zeros((SRC_ROWS, COLUMNS), np.uint32)] * 2 for side in "ab"}
         self._current = {"a": 2, "b": 2}
+        # Every computing instruction by its number, with both banks and the block before it.
+        self._executed: dict[int, tuple[Operation, np.ndarray, np.ndarray, np.ndarray]] = {}
         # History of every 16-bit row: number of instructions and writes, and contents in the register's bit order.
         self._past = [[("instruction", 0, np.zeros(COLUMNS, np.uint32))] for _ in range(DST16_ROWS)]
 
@@ -148,6 +160,7 @@ class Machine:
             return
         block = operation.place.block
         before = np.stack([self.now(place) for place in block])
+        self._executed[self.instructions] = operation, self.source_bank("a"), self.source_bank("b"), before
         after = self._compute(operation, before)
         for place, values in zip(block, after, strict=True):
             self._store(place, values, "instruction", self.instructions)
@@ -172,6 +185,33 @@ class Machine:
         if place.dst32:
             return tensix.from_physical(halves[0] << HALF_BITS | halves[1], DST32)
         return tensix.from_physical(halves[0], DST16_FP16 if place.fp16 else DST16_BF16)
+
+    def shown(self, place: Place, instructions: int, writes: int, column: str) -> Shown:
+        """Return who wrote a column of a row last, as of these numbers of operations, and the operands of an MVMUL."""
+        accepted, column = {"instruction": instructions, "write": writes}, int(column or 0)
+        kind, count = next(
+            (kind, count) for kind, count, _ in reversed(self._past[place.rows16[0]]) if count <= accepted[kind]
+        )
+        operation, bank_a, bank_b, before = self._executed.get(count if kind == "instruction" else 0, (None,) * 4)
+        style = Style.FP16 if place.fp16 else Style.BF16 if operation is None else operation.style
+        numbers = {"": dst_number(style, dst32=place.dst32)}
+        where = {"place": f"row {place.row} of Dst{32 if place.dst32 else 16}, column {column}"}
+        if operation is None:
+            return Shown(operands=where | {"written by": f"{kind} {count}"}, formats=numbers)
+        where["written by"] = f"instruction {count}, {operation}"
+        row = place.row - operation.place.block[0].row
+        own = operation.opcode is Opcode.MVMUL and not operation.broadcast_row and operation.dst32 == place.dst32
+        if not own or not 0 <= row < BLOCK_ROWS:
+            return Shown(operands=where, formats=numbers)
+        mask = ~NOT_FP16 if operation.style is Style.FP16 else -1
+        b = bank_b[operation.src_b_row + row].astype(np.int64) & mask
+        a = bank_a[operation.src_a_row : operation.src_a_row + 2 * BLOCK_ROWS, column].astype(np.int64) & mask
+        formats = operation.formats or (STYLE_OWN_FORMAT[operation.style],) * 2
+        words = int(before[row, column]), b.tolist(), a.tolist()
+        found = datum_shown(
+            self.numerics, operation.style, operation.phase, *words, dst32=operation.dst32, formats=formats
+        )
+        return replace(found, operands=where | dict(found.operands))
 
     def _store(self, place: Place, values: np.ndarray, kind: str, count: int) -> None:
         if place.dst32:

@@ -1,6 +1,7 @@
 """Driver of all ports of the Matrix unit, which dates each read of Dst by the cycle of its handshake."""
 
 from collections import deque
+from functools import partial
 
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
@@ -102,8 +103,6 @@ class Player:
                 place = self._reads.popleft()
                 done = len(self.taken["instruction"]), len(self.taken["write_dst"])
                 words = self.machine.seen(place, *done)
-                self.board.expect(
-                    pack(DstRow, words.tolist()), f"{place} after {done[0]} instructions, {done[1]} writes"
-                )
+                self.board.expect(pack(DstRow, words.tolist()), partial(self.machine.shown, place, *done))
             for name in went:
                 self.taken[name].append(self.cycle)

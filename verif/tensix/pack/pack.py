@@ -12,11 +12,21 @@ from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGE
 from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, COLUMNS, Format
+from bitpath.golden.tensix.declarations.formats import (
+    BLOCK,
+    BLOCK_FLOATS,
+    COLUMNS,
+    EXPONENT5_FORMATS,
+    Format,
+    Style,
+)
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.values import Integer, Word, codes_text
+from bitpath.verif.tensix.dot.numbers import INT32, dst_number, l1_number
 from bitpath.verif.tensix.dot.words import row_bits
 
 EXPONENT_STREAM = 16
@@ -115,14 +125,22 @@ class PackRow:
         words = [word | above for word, above in zip(self.words, upper, strict=True)]
         return pack(PackRequest, {"row": words, "old": old, "masked": self.edge_mask ^ ALL_COLUMNS, "control": control})
 
-    def __str__(self) -> str:
-        words, old = (" ".join(f"{word:x}" for word in side) for side in (self.words, self.old))
-        numbers = {
-            name: getattr(self.packing, name) for name in ("relu_threshold", "exponent_threshold", "descale_shift")
-        }
-        shown = "".join(f", {name} {value:#x}" for name, value in numbers.items() if value)
-        mask = f", edge mask {self.edge_mask:#06x}" * (self.edge_mask != ALL_COLUMNS)
-        return f"{self.packing.bin}{shown}{mask}: {words}{f' onto {old}' * self.packing.accumulate}"
+    def shown(self, path: str) -> Shown:
+        """Return the datum that differs, or all of a row whose exponent does, and the configuration."""
+        packing, (name, _, lane) = self.packing, path.partition(".")
+        lanes = slice(int(lane), int(lane) + 1) if lane else slice(None) if name == "exponent" else slice(1)
+        numbers = ("relu_threshold", "exponent_threshold", "descale_shift")
+        steps = [f"{each} {getattr(packing, each):#x}" for each in numbers if getattr(packing, each)]
+        steps += [f"edge mask {self.edge_mask:#06x}"] * (self.edge_mask != ALL_COLUMNS)
+        style = Style.FP16 if packing.mid_format in EXPONENT5_FORMATS else Style.BF16
+        number = INT32 if packing.mid_format in INTEGERS else dst_number(style, dst32=packing.dst32)
+        out = l1_number(packing.out_format, unsigned=packing.unsigned)
+        operands = {"conversion": ", ".join([packing.bin, *steps])}
+        operands["Dst"] = codes_text(
+            number if packing.dst32 else Word(16) if packing.raw else number, self.words[lanes]
+        )
+        operands |= {"old in L1": codes_text(out, self.old[lanes])} if packing.accumulate else {}
+        return Shown(operands=operands, formats={"datums": out, "exponent": Integer(8, signed=False)})
 
 
 @dataclass(frozen=True)

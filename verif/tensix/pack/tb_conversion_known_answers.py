@@ -56,7 +56,7 @@ async def unpacked(dut):
         exponents, datums = split(conversion.l1_format, conversion.datum_bits, little_endian(l1))
         for exponent, row, words in zip(exponents, datums.tolist(), src.reshape(ROWS, BLOCK).tolist(), strict=True):
             request = UnpackRow(conversion, tuple(row), exponent)
-            rows.append(Request(request.payload(junk), pack(DstRow, words), request))
+            rows.append(Request(request.payload(junk), pack(DstRow, words), request.shown))
     async with bench(dut, Unpacker(CONFIG).signature) as frame:
         await Pipeline(frame, Unpacker.LATENCY).exchange(rows, "both")
 
@@ -83,6 +83,6 @@ async def packed(dut):
         for k, words in enumerate(dst.reshape(ROWS, BLOCK).tolist()):
             request = PackRow(packing, tuple(words), tuple(old[k].tolist()))
             result = Packed(tuple(datums[k].tolist()), exponents[k], bits)
-            rows.append(Request(request.payload(junk), result.bits, request))
+            rows.append(Request(request.payload(junk), result.bits, request.shown))
     async with bench(dut, Packer(CONFIG).signature) as frame:
         await Pipeline(frame, Packer.LATENCY).exchange(rows, "both")

@@ -35,7 +35,9 @@ def with_golden(requests: list[PackRow]) -> list[Request]:
 def as_rows(requests: list[PackRow], results: list[Packed]) -> list[Request]:
     """Return requests and results as payloads of the ports."""
     junk = pauses.rng("junk")
-    return [Request(each.payload(junk), result.bits, each) for each, result in zip(requests, results, strict=True)]
+    return [
+        Request(each.payload(junk), result.bits, each.shown) for each, result in zip(requests, results, strict=True)
+    ]
 
 
 def register_words(fmt: Format) -> np.ndarray:

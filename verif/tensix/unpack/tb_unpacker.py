@@ -33,7 +33,7 @@ def with_golden(requests: list[UnpackRow]) -> list[Request]:
     """Return requests with the results of golden."""
     junk = pauses.rng("junk")
     results = expected(requests, NUMERICS)
-    return [Request(each.payload(junk), result, each) for each, result in zip(requests, results, strict=True)]
+    return [Request(each.payload(junk), result, each.shown) for each, result in zip(requests, results, strict=True)]
 
 
 @cocotb.test(**LIMIT)

@@ -13,7 +13,10 @@ from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPO
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.unpack.layouts import UnpackRequest
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.values import Integer, code_text
+from bitpath.verif.tensix.dot.numbers import INT32, l1_number, source_number
 from bitpath.verif.tensix.dot.words import float_code, integer, row_bits
 
 EXPONENT_STREAM = 16
@@ -82,8 +85,17 @@ class UnpackRow:
             },
         )
 
-    def __str__(self) -> str:
-        return f"{self.conversion.bin}, exponent {self.exponent}: {' '.join(f'{datum:x}' for datum in self.datums)}"
+    def shown(self, lane: str) -> Shown:
+        """Return the datum that differs, and the formats."""
+        conversion, lane = self.conversion, int(lane or 0)
+        fmt, register = conversion.l1_format, conversion.register_format
+        operands = {
+            "formats": f"{fmt.name} in L1 to {register.name}{', unsigned' * conversion.unsigned}",
+            "datum": code_text(l1_number(fmt, unsigned=conversion.unsigned), self.datums[lane]),
+        }
+        operands |= {"exponent": code_text(Integer(8, signed=False), self.exponent)} if fmt in BLOCK_FLOATS else {}
+        words = {Format.FP32: FP32, Format.INT32: INT32}.get(register) or source_number(register)
+        return Shown(operands=operands, formats={"": words})
 
 
 def expected(rows: list[UnpackRow], numerics: TensixNumerics) -> list[int]:

@@ -10,6 +10,7 @@ import pytest
 
 from bitpath.sim.engine import paths, runner
 from bitpath.sim.engine.runner import Emitter, SimulationError, build, run
+from bitpath.verif.kit import mismatches
 from bitpath.verif.kit.handshakes import Received, Sent
 from bitpath.verif.kit.recording import COMPARED, recordings
 
@@ -199,13 +200,24 @@ def test_too_little_fails(tests, least, says):
 def test_a_mismatch_shows_inputs_numbers_and_distance():
     with pytest.raises(SimulationError) as caught:
         run_toy(build_toy("icarus", width=7), "bad_mismatch", seed=3)
-    logs = "\n".join(file.read_text() for file in paths.runs().glob("toy-*/*/run.log"))
-    assert "20 mismatches in 20 values, stopped" in str(caught.value)
-    for part in ("mismatch #1, value 0, at ", "inputs    {'a': ", "got       0x", "expected  0x", "ulp apart"):
-        assert part in logs
     newest = max(paths.runs().glob("toy-*/*/first_mismatch"), key=lambda file: file.stat().st_mtime_ns)
     moment = int(newest.read_text()) / 1000
-    assert f"mismatch #1, value 0, at {moment:g} ns" in (newest.parent / "run.log").read_text()
+    lines = str(caught.value).splitlines()
+    assert lines[:2] == [
+        "toy on icarus, seed 3: 1 of 1 tests failed: bad_mismatch",
+        f"first mismatch: bad_mismatch, o, value 0, at {moment:g} ns, cycle {moment // 10:.0f}",
+    ]
+    rows = {row[0]: row[1:] for row in map(str.split, lines[2:7])}
+    assert list(rows) == ["inputs", "field", "got", "expected", "distance"]
+    a, plus, b = rows["inputs"]
+    assert (plus, rows["got"][0]) == ("+", f"0x{int(a) + int(b):02x}")
+    assert rows["expected"][0] == f"0x{int(a) + int(b) + 1:02x}"
+    # One line for each further mismatch, up to a limit; the log has all of them.
+    assert lines[7] == mismatches.FURTHER
+    assert all(": got 0x" in line for line in lines[8 : 8 + mismatches.SHOWN])
+    assert lines[8 + mismatches.SHOWN] == f"  and {19 - mismatches.SHOWN} more"
+    assert (newest.parent / "run.log").read_text().count(": got 0x") == 19
+    assert lines[-1].startswith("replay: make sim UNIT=toy SIM=icarus SEED=3 FILTER=bad_mismatch CONFIG=")
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)

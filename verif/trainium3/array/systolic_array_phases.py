@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,9 @@ from bitpath.rtl.trainium3.dot.element_map import ElementFormat
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.bench import config_from_environment
 from bitpath.verif.kit.coverage import Coverage
-from bitpath.verif.trainium3.dot.quad_mx import finite_code, on_grid
+from bitpath.verif.kit.mismatches import Context, Shown
+from bitpath.verif.kit.values import code_text
+from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases, finite_code, on_grid
 
 CONFIG = config_from_environment(ArrayConfig)
 NUMERICS = CONFIG.dot.numerics
@@ -116,6 +120,13 @@ class Step:
     partial: tuple[int, ...] = (0,) * COLS
 
 
+class Result(NamedTuple):
+    """Codes of a result vector, and what a mismatch shows of it."""
+
+    codes: tuple[int, ...]
+    context: Context
+
+
 @dataclass
 class Phase:
     """A stretch of cycles under one tiling, map and memory image; ``upper`` says at which end it lies."""
@@ -134,15 +145,15 @@ class Phase:
     def length(self) -> int:
         return max(len(steps) for steps in self.steps.values())
 
-    def expected(self) -> dict[int, dict[int, tuple[int, ...]]]:
+    def expected(self) -> dict[int, dict[int, Result]]:
         """The result vectors of each cycle, by leading group."""
-        results: dict[int, dict[int, tuple[int, ...]]] = {}
+        results: dict[int, dict[int, Result]] = {}
         for group, steps in self.steps.items():
-            for cycle, vector in self._tile(group, steps):
-                results.setdefault(cycle + latency(self.tiling), {})[group] = vector
+            for cycle, result in self._tile(group, steps):
+                results.setdefault(cycle + latency(self.tiling), {})[group] = result
         return results
 
-    def _tile(self, group: int, steps: list[Step]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def _tile(self, group: int, steps: list[Step]) -> Iterator[tuple[int, Result]]:
         """Cycle and result of each word of a tile; golden computes all words of one load and one format at once."""
         shifted: list[int] = []
         held: list[int] | None = None
@@ -170,8 +181,20 @@ class Phase:
             start = np.array([step.partial for _, step in chosen], np.uint32).T
             moving = self._operand(rows, [step.moving for _, step in chosen])
             result = chain_rows(NUMERICS, *stationary, *moving, start=start)
-            for (cycle, _), vector in zip(chosen, result.T, strict=True):
-                yield cycle, tuple(int(code) for code in vector)
+            for (cycle, step), vector in zip(chosen, result.T, strict=True):
+                yield cycle, Result(tuple(vector.tolist()), partial(self._shown, rows, held, cycle, step))
+
+    def _shown(self, rows: slice, held: list[int], cycle: int, step: Step, column: str) -> Shown:
+        """The last step of a column for the word of a cycle."""
+        column = int(column or 0)
+        codes, fmt, scales = self._operand(rows, held)
+        moving, moving_format, moving_scales = self._operand(rows, [step.moving])
+        cases = column_cases(
+            (codes[:, column], fmt, scales[:, column]), (moving[:, 0], moving_format, moving_scales[:, 0])
+        )
+        cases[0] = replace(cases[0], partial=step.partial[column])
+        tile = f"{self.tiling.name}, rows {rows.start} to {rows.stop - 1}, column {column}, word of cycle {cycle}"
+        return chain_shown(NUMERICS, cases, {"tile": tile, "enters": code_text(FP32, step.partial[column])})
 
     def _operand(self, rows: slice, addresses: list[int]) -> tuple[np.ndarray, FloatFormat, np.ndarray]:
         """Codes, format and scales of some words, as the PEs take them; all addresses have one format."""

@@ -7,17 +7,14 @@ holds after which cycle, and a host access sees what its cycle says. ``BITPATH_C
 import os
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from random import Random
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
-from bitpath.golden.formats.rounding import Rounding
-from bitpath.golden.trainium3.declarations.quad_mx import AccumulateFlag
-from bitpath.golden.trainium3.exact.psum import psum_write
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.fp32.fp32_to_bf16 import DROPPED_BITS
 from bitpath.rtl.trainium3.array.config import PsumConfig
 from bitpath.rtl.trainium3.array.psum import Psum, write_layout
@@ -27,6 +24,7 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.trainium3.array.psum_writes import FLAGS, FORMAT_OF_PARITY, History, Place, Program, Write
 
 CONFIG = config_from_environment(PsumConfig)
 SIGNATURE = Psum(CONFIG).signature
@@ -38,84 +36,7 @@ WRITE_CYCLES = 3
 """Cycles after which a lane's last write is stored and its random bits are taken."""
 LIMIT = {"timeout_time": 2, "timeout_unit": "ms"}
 
-FLAGS = {
-    AccumulateFlag(flag): flag & 5 != AccumulateFlag.FIRST_OVERWRITE
-    for flag in range(8)
-    if flag & 5 != AccumulateFlag.FIRST_OVERWRITE | AccumulateFlag.FIRST_ACCUMULATE
-}
-"""Legal values of psum_accumulate_flag, and whether they accumulate. First both ways is a contradiction."""
-
-FORMAT_OF_PARITY = (FP32, BF16)
-"""A place keeps one format: FP32 at even indices, BF16 at odd ones."""
-
-Place, Pair = tuple[int, int], tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Write:
-    """One lane's write in one cycle."""
-
-    bank: int
-    index: int
-    values: tuple[int, ...]
-    flag: AccumulateFlag
-    stochastic: bool
-    random: tuple[int, ...]
-
-    @property
-    def format(self) -> FloatFormat:
-        return FORMAT_OF_PARITY[self.index % 2]
-
-    @property
-    def mode(self) -> str:
-        return "fp32" if self.format is FP32 else "bf16_sr" if self.stochastic else "bf16_rne"
-
-    @property
-    def takes_random(self) -> bool:
-        return self.stochastic and self.format is BF16
-
-    def result(self, present: tuple[int, ...]) -> tuple[int, ...]:
-        """Contents of the word after the write; a BF16 code has 16 zeros below it."""
-        unused = FP32.width - self.format.width
-        rounding = Rounding.SR if self.takes_random else Rounding.RNE
-        return tuple(
-            psum_write(value, old >> unused if FLAGS[self.flag] else None, self.format, rounding, bits) << unused
-            for value, old, bits in zip(self.values, present, self.random, strict=True)
-        )
-
-    def fields(self) -> dict:
-        return {
-            "values": list(self.values),
-            "address": {"index": self.index, "bank": self.bank},
-            "mode": {"flag": int(self.flag), "bf16": self.format is BF16, "stochastic": self.stochastic},
-            "valid": 1,
-        }
-
-
-Program = list[dict[int, Write]]
-"""The writes of each cycle, by lane."""
-
-
-class History:
-    """Contents of every word, each with the first cycle in which they are valid."""
-
-    def __init__(self):
-        self._steps: dict[Place, list[tuple[int, tuple[int, ...]]]] = {}
-
-    def play(self, program: Program, first: int) -> None:
-        """Apply the golden writes of the lanes from cycle ``first`` on."""
-        for cycle, writes in enumerate(program, first):
-            for write in writes.values():
-                place = (write.bank, write.index)
-                self.set(place, cycle, write.result(self.before(place, cycle)))
-
-    def set(self, place: Place, cycle: int, values: tuple[int, ...]) -> None:
-        """Record the contents of a word after this cycle."""
-        self._steps.setdefault(place, []).append((cycle, values))
-
-    def before(self, place: Place, cycle: int) -> tuple[int, ...]:
-        """Contents that an access in this cycle sees: all writes of earlier cycles."""
-        return next(values for when, values in reversed(self._steps[place]) if when < cycle)
+Pair = tuple[int, int]
 
 
 def places() -> list[Place]:
@@ -171,7 +92,7 @@ class Table:
         self.cycle = -1
         self._history = History()
         self._host = frame.driver("host", pauses.scattered(gap, pauses.rng("host")))
-        self._board = frame.check_stream("data", stalls=pauses.scattered(stall, pauses.rng("data")))
+        self._board = frame.check_stream("data", {"": FP32}, stalls=pauses.scattered(stall, pauses.rng("data")))
         self._answer = frame.payload_shape("data")
         self._coverage = frame.coverage([])
         self._accesses: list[tuple[Place, tuple[int, ...] | None]] = []
@@ -240,7 +161,7 @@ class Table:
         self._hit(f"host {'reads' if values is None else 'writes'} beside lanes", busy)
         if values is None:
             expected = pack(self._answer, list(self._history.before(place, self.cycle)))
-            self._board.expect(expected, f"place {place}, cycle {self.cycle}")
+            self._board.expect(expected, partial(self._history.shown, place, self.cycle))
         else:
             self._history.set(place, self.cycle, values)
 

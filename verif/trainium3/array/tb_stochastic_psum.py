@@ -29,18 +29,9 @@ from bitpath.verif.kit.bench import Bench, bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.streams import resolved
-from bitpath.verif.trainium3.array.tb_psum import (
-    FLAGS,
-    MODES,
-    WRITE,
-    WRITE_CYCLES,
-    Program,
-    Table,
-    Write,
-    add_pairs,
-    places,
-    random_program,
-)
+from bitpath.verif.kit.values import Word
+from bitpath.verif.trainium3.array.psum_writes import FLAGS, Program, Write
+from bitpath.verif.trainium3.array.tb_psum import MODES, WRITE, WRITE_CYCLES, Table, add_pairs, places, random_program
 from bitpath.verif.trainium3.vector.xorwow import bits_of, random_states
 
 CONFIG = config_from_environment(PsumConfig)
@@ -80,7 +71,7 @@ async def load(dut, sources: list[trainium3.Xorwow]) -> None:
 
 async def compare_states(frame: Bench, sources: list[trainium3.Xorwow]) -> None:
     """Store all states, and compare them with golden's."""
-    board = frame.scoreboard("states", 768)
+    board = frame.scoreboard("states", 768, {"": Word(32)})
     for psum_lane, source in enumerate(sources):
         for lane, states in enumerate(source.state):
             frame.dut.shown.value = pack(ADDRESS, {"lane": lane, "psum_lane": psum_lane})

@@ -40,6 +40,7 @@ from bitpath.verif.trainium3.array.systolic_array_phases import (
     WRITE,
     Image,
     Phase,
+    Result,
     Step,
     Table,
     addresses_of,
@@ -61,7 +62,7 @@ class Player:
         self.dut, self.coverage = frame.dut, coverage
         self.freezes = pauses.scattered(freeze, pauses.rng("advance"))
         self.junk = pauses.rng("junk")
-        self.boards = [frame.scoreboard(f"group {group}", VECTOR_BITS) for group in range(GROUPS)]
+        self.boards = [frame.scoreboard(f"group {group}", VECTOR_BITS, {"": FP32}) for group in range(GROUPS)]
         self.writes: list[int] = []
         frame.onlook("write", lambda: WRITE.from_bits(resolved(self.dut.write)).groups)
         for group in range(GROUPS):
@@ -112,14 +113,12 @@ class Player:
             for group, board in enumerate(self.boards):
                 for cycle in sorted(expected):
                     if group in expected[cycle]:
-                        board.expect(
-                            packed(expected[cycle][group]),
-                            f"{phase.tiling.name}, group {group}, cycle {cycle} of the phase",
-                        )
+                        codes, context = expected[cycle][group]
+                        board.expect(packed(codes), context)
             while count <= phase.length + latency(phase.tiling) or self.writes:
                 count += await self._cycle(phase, count, expected.get(count, {}))
 
-    async def _cycle(self, phase: Phase | None, count: int, expected: dict[int, tuple[int, ...]]) -> bool:
+    async def _cycle(self, phase: Phase | None, count: int, expected: dict[int, Result]) -> bool:
         """One clock cycle; returns whether the array advanced in it."""
         dut = self.dut
         advance = not next(self.freezes)
@@ -135,7 +134,7 @@ class Player:
         assert valid == mask, f"cycle {count} of a phase: result_valid is {valid:#b}, expected {mask:#b}"
         if mask:
             result = resolved(dut.result)
-            for group, words in expected.items():
+            for group, (words, _) in expected.items():
                 vector = result >> group * VECTOR_BITS & (1 << VECTOR_BITS) - 1
                 if advance:
                     self.boards[group].got(vector)
@@ -196,7 +195,7 @@ def result_kinds(phases: list[Phase]) -> list[str]:
         for phase in phases
         for vectors in phase.expected().values()
         for vector in vectors.values()
-        for code in vector
+        for code in vector.codes
     ]
 
 
@@ -320,7 +319,7 @@ async def every_column_and_word_is_its_own(dut):
                     steps.append(Step(valid=1, moving=COLS, partial=vector))
                 phase.steps[group] = steps
             for vectors in phase.expected().values():
-                names |= {code for vector in vectors.values() for code in vector}
+                names |= {code for vector in vectors.values() for code in vector.codes}
             assert len(names) == len(leaders(tiling)) * words * COLS, "results are not all different"
             phases.append(phase)
         await Player(frame, 0.2).play(phases)

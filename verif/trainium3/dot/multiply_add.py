@@ -12,6 +12,8 @@ from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, ulp
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.exact import multiply_add
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.values import code_text
 
 NUMERICS = TRAINIUM3_MATMUL.numerics
 FORMATS = (BF16, FP16)
@@ -45,6 +47,12 @@ class ElementCase:
     def exact(self) -> Fraction:
         """The exact sum of finite operands."""
         return self.product + decode(FP32, self.partial).value
+
+    def shown(self, _: str) -> Shown:
+        """The operands as numbers."""
+        sides = {name: (getattr(self, f"{name}_format"), getattr(self, name)) for name in ("stationary", "moving")}
+        texts = {name: f"{fmt.name} {code_text(fmt, code)}" for name, (fmt, code) in sides.items()}
+        return Shown(operands=texts | {"partial sum": code_text(FP32, self.partial)})
 
     def fields(self, name: str) -> dict[str, int]:
         """One side, "stationary" or "moving", as fields of ``element_layout``."""

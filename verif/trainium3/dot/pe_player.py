@@ -12,6 +12,7 @@ from bitpath.rtl.trainium3.dot.pe import ProcessingElement
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.streams import resolved
 
@@ -48,12 +49,16 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Seen:
-    """Expected outputs after a cycle; None before the first operand, since operands have no reset."""
+    """Expected outputs after a cycle; None before the first operand, since operands have no reset.
+
+    ``context`` is that of the partial sum.
+    """
 
     stationary_east: int | None
     moving_east: int
     swap_east: int
     partial_south: int | None
+    context: Context
 
 
 class PePlayer:
@@ -64,17 +69,21 @@ class PePlayer:
     pe : the component, for its ports.
     stages : pipeline stages of its step.
     side : one side of a case, "stationary" or "moving", as the port's integer.
-    step : what golden makes of the stationary side of one case and the rest of another.
+    step : what golden makes of the stationary side of one case and the rest of another, and its context in a mismatch.
     """
 
     def __init__(
-        self, pe: ProcessingElement, stages: int, side: Callable[[Any, str], int], step: Callable[[Any, Any], int]
+        self,
+        pe: ProcessingElement,
+        stages: int,
+        side: Callable[[Any, str], int],
+        step: Callable[[Any, Any], tuple[int, Context]],
     ):
         self.signature, self.latency, self.side, self.step = pe.signature, stages + 1, side, step
         operand = width(pe.operand)
         self._outputs = {
-            "stationary_east": operand,
-            "moving_east": operand,
+            "stationary_east": pe.operand,
+            "moving_east": pe.operand,
             "swap_east": 1,
             "partial_south": FP32.width,
         }
@@ -90,11 +99,11 @@ class PePlayer:
     def model(self, program: list[Cycle]) -> list[Seen]:
         """Expected outputs after every cycle."""
         second = held = None
-        results: list[int | None] = [None] * (self.latency - 1)
+        results: list[tuple[int | None, Context]] = [(None, None)] * (self.latency - 1)
         seen = []
         for cycle in program:
             work = cycle.work
-            results.append(None if held is None else self.step(held, work))
+            results.append((None, None) if held is None else self.step(held, work))
             # A swap comes a register later than a load: it takes a word that is loaded in the same cycle.
             second = cycle.loaded if cycle.load else second
             held = second if cycle.swap else held
@@ -103,7 +112,7 @@ class PePlayer:
                     self.side(second, "stationary") if second else None,
                     self.side(work, "moving"),
                     int(cycle.swap),
-                    results[len(seen)],
+                    *results[len(seen)],
                 )
             )
         return seen
@@ -116,7 +125,10 @@ class PePlayer:
         junk = pauses.rng("junk")
         async with bench(dut, self.signature, drain=False) as frame:
             coverage = frame.coverage(bins)
-            boards = {name: frame.scoreboard(name, shape) for name, shape in self._outputs.items()}
+            boards = {
+                name: frame.scoreboard(name, shape, {"": FP32} if name == "partial_south" else None)
+                for name, shape in self._outputs.items()
+            }
             for name, valid in QUALIFIED.items():
                 frame.onlook(name, valid, "advance")
             await FallingEdge(dut.clk)
@@ -168,7 +180,7 @@ def _compare(dut: Any, boards: dict[str, Any], seen: Seen | None) -> None:
     for name, board in boards.items():
         expected = None if seen is None else getattr(seen, name)
         if expected is not None:
-            board.expect(expected)
+            board.expect(expected, seen.context if name == "partial_south" else None)
             board.got(resolved(getattr(dut, name)))
 
 

@@ -1,16 +1,22 @@
 """Operands of one quad-MX dot step, what golden says of them, and random ones by class."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Kind, decode
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import PRESETS
 from bitpath.golden.trainium3.exact.dot import DotTrace, trace_dot_step
+from bitpath.verif.kit.mismatches import Shown, explain_line
+from bitpath.verif.kit.values import code_text, codes_text
 
 SPLIT = 2 * E8M0.bias
 """Sum of two scale codes whose scales multiply to 1."""
@@ -61,10 +67,48 @@ class DotCase:
         """All of it as fields of ``dot_layout``."""
         return self.operands(numerics) | {"partial": self.partial}
 
+    @classmethod
+    def of(cls, numerics: DotNumerics, fields: Any) -> "DotCase":
+        """The case of a payload of ``dot_layout``."""
+        sides = fields["stationary"], fields["moving"]
+        codes = (tuple(int(side["elements"][k]) for k in range(numerics.terms)) for side in sides)
+        formats = (numerics.element_formats[int(side["format"])] for side in sides)
+        (x, y), (x_format, y_format) = codes, formats
+        return cls(x, x_format, y, y_format, *(int(side["scale"]) for side in sides), int(fields["partial"]))
+
+    def shown(self, numerics: DotNumerics) -> Shown:
+        """Operands as numbers, and the command that explains the step."""
+        sides, options = {}, {}
+        for name in ("stationary", "moving"):
+            codes, fmt, scale = (getattr(self, f"{name}{part}") for part in ("", "_format", "_scale"))
+            sides[name] = f"{fmt.name} {codes_text(fmt, codes)}; scale {code_text(E8M0, scale)}"
+            options |= {name: ",".join(f"{code:02x}" for code in codes), f"{name}_format": fmt.name}
+        options |= {"scales": f"{self.stationary_scale:02x},{self.moving_scale:02x}", "partial": f"{self.partial:08x}"}
+        explain = explain_line("trainium3", PRESETS, numerics, **options)
+        return Shown(operands=sides | {"partial sum": code_text(FP32, self.partial)}, explain=explain)
+
     def scaled(self, exponent: int) -> "DotCase":
         """The same elements with scales that multiply to ``2**exponent``, -254 to 254, split evenly."""
         total = SPLIT + exponent
         return replace(self, stationary_scale=total // 2, moving_scale=total - total // 2)
+
+
+def chain_shown(numerics: DotNumerics, rows: Sequence[DotCase], operands: dict[str, str]) -> Shown:
+    """Show the last step of a column of PEs, of whose cases the first alone has its partial sum; ``operands`` come first."""
+    partial = rows[0].partial
+    for row in rows[:-1]:
+        partial = replace(row, partial=partial).trace(numerics).result
+    last = replace(rows[-1], partial=partial).shown(numerics)
+    return replace(last, operands=operands | {"last row": f"{len(rows) - 1}, whose step is"} | dict(last.operands))
+
+
+def column_cases(
+    stationary: tuple[np.ndarray, FloatFormat, np.ndarray], moving: tuple[np.ndarray, FloatFormat, np.ndarray]
+) -> list[DotCase]:
+    """The cases of a column of PEs from the codes [rows, 4], format and scales [rows] of both sides."""
+    (x, x_format, x_scale), (y, y_format, y_scale) = stationary, moving
+    rows = zip(x.tolist(), y.tolist(), x_scale.tolist(), y_scale.tolist(), strict=True)
+    return [DotCase(tuple(a), x_format, tuple(b), y_format, *scales) for a, b, *scales in rows]
 
 
 def product_sum(case: DotCase) -> Fraction:

@@ -18,8 +18,10 @@ from bitpath.rtl.trainium3.dot.bf16_pe import Bf16Pe
 from bitpath.rtl.trainium3.dot.config import MultiplyAddConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
+from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import code_text
 from bitpath.verif.trainium3.dot.multiply_add import FORMATS, ElementCase, corners, middle_case, power, random_case
 from bitpath.verif.trainium3.dot.multiply_add_sparse import ONE, sparse_cases
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, one_after_another, tiles
@@ -35,9 +37,10 @@ def side(case: ElementCase, name: str) -> int:
     return pack(PE.operand, case.fields(name))
 
 
-def step(held: ElementCase, work: ElementCase) -> int:
+def step(held: ElementCase, work: ElementCase) -> tuple[int, Context]:
     """One step with the stationary element of ``held`` and the rest of ``work``."""
-    return replace(work, stationary=held.stationary, stationary_format=held.stationary_format).result
+    case = replace(work, stationary=held.stationary, stationary_format=held.stationary_format)
+    return case.result, case.shown
 
 
 PLAYER = PePlayer(PE, CONFIG.pipeline.stages, side, step)
@@ -121,7 +124,7 @@ async def every_gamma_times_one(dut, gamma):
         for cycle in range(len(payloads) + PLAYER.latency - 1):
             if cycle < len(payloads):
                 dut.moving_west.value = payloads[cycle]
-                board.expect(expected[cycle], cycle)
+                board.expect(expected[cycle], f"gamma {code_text(fmt, cycle)}")
             await FallingEdge(dut.clk)
             if cycle >= PLAYER.latency - 1:
                 board.got(resolved(dut.partial_south))

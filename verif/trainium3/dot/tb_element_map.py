@@ -5,7 +5,7 @@ import os
 import cocotb
 from cocotb.triggers import Timer
 
-from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2
+from bitpath.golden.formats.catalogue import E2M1, E4M3FN, E5M2, E8M0
 from bitpath.golden.scalar.codec import decode
 from bitpath.rtl.trainium3.dot.config import MapConfig
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
@@ -13,8 +13,10 @@ from bitpath.rtl.trainium3.dot.quad_mx_dot import operand_layout
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import code_text, codes_text
 
 CONFIG = config_from_environment(MapConfig)
 NUMERICS = CONFIG.numerics
@@ -48,7 +50,17 @@ async def check(dut, board, fmt: ElementFormat, elements: list[int], scale: int,
     dut.word.value = pack(OperandWord, {"elements": word, "scale": scale})
     dut.format.value = fmt.value
     dut.fp4_table.value = pack(MapTable, table)
-    board.expect(pack(OPERAND, {"elements": mapped, "scale": scale, "format": code_format}), (fmt, elements))
+    board.expect(
+        pack(OPERAND, {"elements": mapped, "scale": scale, "format": code_format}),
+        lambda _: Shown(
+            operands={
+                "elements": f"{fmt.name} {codes_text(ELEMENTS[fmt], elements)}",
+                "scale": code_text(E8M0, scale),
+                "FP4 map": " ".join(f"{code:02x}" for code in table["codes"]),
+            },
+            formats={"elements": NUMERICS.element_formats[code_format], "scale": E8M0},
+        ),
+    )
     await Timer(1, unit="ns")
     board.got(resolved(dut.o))
 

@@ -32,9 +32,14 @@ CASES = int(os.environ.get("BITPATH_CASES", "500"))
 LIMIT = {"timeout_time": 100, "timeout_unit": "ms"}
 
 
+def request(payload: int, expected: int) -> Request:
+    """A payload with its result; a mismatch shows its operands."""
+    return Request(payload, expected, lambda _: DotCase.of(NUMERICS, SHAPE.from_bits(payload)).shown(NUMERICS))
+
+
 def requests(cases: list[DotCase]) -> list[Request]:
     """The cases with their results in the exact tier."""
-    return [Request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result, case) for case in cases]
+    return [request(pack(SHAPE, case.fields(NUMERICS)), case.trace(NUMERICS).result) for case in cases]
 
 
 @cocotb.test(**LIMIT)
@@ -55,7 +60,7 @@ async def directed_corners(dut):
             if corner.holds(trace):
                 coverage.hit(corner.bin)
         sent = [
-            Request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result, f"{corner.bin}: {corner.case}")
+            request(pack(SHAPE, corner.case.fields(NUMERICS)), trace.result)
             for corner, trace in zip(table, traces, strict=True)
         ]
         await Pipeline(frame, STAGES, FP32).exchange(sent, "both")
@@ -126,8 +131,7 @@ async def exhaustive(dut, x, y, lane):
         a, b = divmod(index, 1 << y.width)
         assert expected[index] == exact_product(lane, x, a, y, b), f"golden's tiers differ at pair {index}"
     async with bench(dut, SIGNATURE, drain=False) as frame:
-        pairs = zip(payloads, expected, strict=True)
-        sent = [Request(payload, value, f"pair {index}") for index, (payload, value) in enumerate(pairs)]
+        sent = [request(*pair) for pair in zip(payloads, expected, strict=True)]
         await Pipeline(frame, STAGES, FP32).sweep(sent)
 
 

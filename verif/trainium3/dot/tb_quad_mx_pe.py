@@ -14,6 +14,7 @@ from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.quad_mx_pe import QuadMxPe
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import config_from_environment
+from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.trainium3.dot.pe_player import STALLS, PePlayer, loads_and_swaps, tiles
 from bitpath.verif.trainium3.dot.quad_mx import RANDOM_CLASSES, DotCase, comparable_case
@@ -30,10 +31,11 @@ def side(case: DotCase, name: str) -> int:
     return pack(PE.operand, case.operands(NUMERICS)[name])
 
 
-def step(held: DotCase, work: DotCase) -> int:
+def step(held: DotCase, work: DotCase) -> tuple[int, Context]:
     """One dot step with the stationary side of ``held`` and the rest of ``work``."""
     stationary = {name: getattr(held, name) for name in ("stationary", "stationary_format", "stationary_scale")}
-    return replace(work, **stationary).trace(NUMERICS).result
+    case = replace(work, **stationary)
+    return case.trace(NUMERICS).result, lambda _: case.shown(NUMERICS)
 
 
 def any_operands(rng: Random) -> DotCase:

@@ -7,12 +7,19 @@ import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, AccumulateFlag
+from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.bench import Bench
 from bitpath.verif.kit.engine_host import source_of
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.player import Segment
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import code_text
+from bitpath.verif.trainium3.dot.quad_mx import chain_shown, column_cases
+from bitpath.verif.trainium3.engine.lowering import PlacedMatmul
 from bitpath.verif.trainium3.engine.player import TensorEnginePlayer
 from bitpath.verif.trainium3.engine.programs import PassModel
 
@@ -38,6 +45,18 @@ async def compare(frame: Bench, player: TensorEnginePlayer, model: PassModel, pl
         for (index, column), value in np.ndenumerate(words):
             scoreboard.expect(int(value), f"bank {bank}, index {index}, column {column}")
             scoreboard.got(int(got[index, column]))
+
+
+def matmul_shown(numerics: DotNumerics, matmul: PlacedMatmul, before: int, m: int, n: int, _: str) -> Shown:
+    """The last step of the dot product [m, n] of a matmul, and the code that PSUM held before it."""
+    sides = []
+    for name, place in (("stationary", m), ("moving", n)):
+        elements, scale = getattr(matmul, name), getattr(matmul, f"{name}_scale")
+        codes, fmt = as_fp8(numerics, name, elements[:, place])
+        sides.append((codes, fmt, scale[:, place].repeat(SCALE_PARTITIONS)))
+    flag = AccumulateFlag(matmul.psum_accumulate_flag)
+    where = f"m = {m}, n = {n}, {flag!r}{', BF16' * matmul.bf16}{', stochastic' * matmul.stochastic}"
+    return chain_shown(numerics, column_cases(*sides), {"output": where, "present": code_text(FP32, before)})
 
 
 class RandomBits:

@@ -5,6 +5,7 @@
 
 import os
 from dataclasses import dataclass
+from functools import partial
 
 import cocotb
 import ml_dtypes
@@ -34,7 +35,7 @@ from bitpath.verif.trainium3.engine.filling import (
 )
 from bitpath.verif.trainium3.engine.lowering import PlacedMatmul, destination, lower, place_words, psum_places
 from bitpath.verif.trainium3.engine.player import TensorEnginePlayer, exact_map
-from bitpath.verif.trainium3.engine.session import RandomBits, begin, compare
+from bitpath.verif.trainium3.engine.session import RandomBits, begin, compare, matmul_shown
 
 CONFIG = config_from_environment(EngineConfig)
 SIGNATURE = TensorEngine(CONFIG).signature
@@ -138,7 +139,8 @@ async def check(frame: Bench, player: TensorEnginePlayer, cases: list[Case]) -> 
         name = f"PSUM {len(frame.scoreboards)}"
         scoreboard = frame.scoreboard(name, FP32.width, {"": FP32})
         for (row, column), value in np.ndenumerate(case.after):
-            scoreboard.expect(int(value), f"m = {row}, n = {column}, present {int(case.before[row, column]):#010x}")
+            context = partial(matmul_shown, NUMERICS, case.matmul, int(case.before[row, column]), row, column)
+            scoreboard.expect(int(value), context)
             scoreboard.got(int(got[row, column]))
     return got
 

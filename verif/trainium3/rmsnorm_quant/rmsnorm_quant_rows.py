@@ -1,7 +1,7 @@
 """RMSNorm-Quant of an array on the row unit: commands, the elements of their rows, and bytes back to rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +19,9 @@ from bitpath.golden.trainium3.declarations.vector import (
 from bitpath.golden.trainium3.vector.engine import real
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.rtl.trainium3.rmsnorm_quant.layouts import command_layout
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
+from bitpath.verif.kit.values import code_text
 
 NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 
@@ -69,6 +71,20 @@ class Rows:
     gamma: np.ndarray | None
     in_scale: np.ndarray | None
     options: Options
+
+    def shown(self, index: int, path: str, first: int = 0) -> Shown:
+        """The element whose byte differs, from byte ``index`` of the rows from ``first`` on and the lane in its path."""
+        lane, length = first + int(path.partition(".")[2] or 0), self.hidden.shape[1]
+        operands = {
+            "options": ", ".join(f"{name} {value}" for name, value in asdict(self.options).items()),
+            "place": f"row {lane}, byte {index} of {self.row_bytes}",
+        }
+        if index >= length or lane >= len(self.hidden):
+            return Shown(operands=operands)
+        operands["hidden"] = code_text(BF16, int(codes_of(self.hidden)[lane, index]))
+        if self.gamma is not None:
+            operands["gamma"] = code_text(format_of(self.gamma.dtype), int(codes_of(self.gamma)[index]))
+        return Shown(operands=operands, formats={"bytes": NUMERICS.output})
 
     @property
     def row_bytes(self) -> int:

@@ -7,6 +7,7 @@ its resets.
 import os
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from random import Random
 
@@ -63,7 +64,7 @@ class Play:
         self.board = frame.scoreboard("o", frame.payload_shape("o"))
         self.monitor = frame.monitor("o", self.board.got, stalls())
 
-    def send(self, rows: Rows, expected: np.ndarray, shown: object) -> None:
+    def send(self, rows: Rows, expected: np.ndarray) -> None:
         """One command of up to as many rows as there are lanes; surplus lanes work on zeros, with their own bytes."""
         (batch,) = lower(CONFIG, rows)
         self.drivers["command"].send_bits(batch.command)
@@ -71,7 +72,7 @@ class Play:
             for bits in getattr(batch, name):
                 self.drivers[name].send_bits(bits)
         for index, payload in enumerate(beats(CONFIG, expected)):
-            self.board.expect(payload, f"{shown}, byte {index} of {expected.shape[1]}")
+            self.board.expect(payload, partial(rows.shown, index))
 
     async def settle(self) -> None:
         """Wait for all bytes, and for no more; the bench gives up once nothing moves."""
@@ -82,7 +83,7 @@ class Play:
 
     def send_case(self, case: Case) -> None:
         """A case of as many rows as there are lanes."""
-        self.send(case.rows, case.expected, f"{case.mode} {case.rows.options}")
+        self.send(case.rows, case.expected)
 
 
 def lengths() -> Iterator[int]:

@@ -5,6 +5,7 @@ are compared with the archive's, not with golden.
 """
 
 import os
+from functools import partial
 from pathlib import Path
 
 import cocotb
@@ -71,8 +72,8 @@ async def kernel_bytes(dut):
                 # The last flag stands above all lanes.
                 mask = (1 << 8 * batch.count) - 1 | 1 << 8 * CONFIG.lanes
                 masks += [mask] * rows.row_bytes
-                for payload in beats(CONFIG, own):
-                    board.expect(payload, rows.options)
+                for index, payload in enumerate(beats(CONFIG, own)):
+                    board.expect(payload, partial(rows.shown, index, first=batch.first))
         while board.pending:
             await Timer(POLL_CYCLES * PERIOD_NS, unit="ns")
         # A surplus byte fails in the scoreboard.

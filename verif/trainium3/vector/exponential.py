@@ -16,8 +16,10 @@ from bitpath.rtl.trainium3.vector.config import ExponentialConfig
 from bitpath.rtl.trainium3.vector.exponential import Reduce, beat_layout, result_layout
 from bitpath.rtl.trainium3.vector.exponential_difference import Source
 from bitpath.verif.common.fp32 import numbers as fp32
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.kit.values import code_text, codes_text
 
 SOURCES = (BF16, FP16, FP32)
 ADDING = (Reduce.RESET_REDUCE, Reduce.REDUCE, Reduce.LOAD_REDUCE)
@@ -45,6 +47,18 @@ class Beat:
     def added(self) -> int:
         """Number of its elements that are added."""
         return len(self.elements) if self.count is None else self.count
+
+    def shown(self, place: str) -> Shown:
+        """The element whose power differs, or all of them."""
+        name, _, element = place.partition(".")
+        elements = self.elements[int(element) :][:1] if name == "powers" else self.elements
+        flags = " ".join(flag for flag in ("bf16", "last") if getattr(self, flag))
+        operands = {
+            "elements": f"{self.source.name} {codes_text(self.source, elements)}",
+            "maximum": code_text(FP32, self.max_value),
+            "command": f"{self.reduce.name}, init {code_text(FP32, self.init)}, {self.added} added {flags}".strip(),
+        }
+        return Shown(operands=operands, formats={"powers": FP32, "sum": FP32})
 
     def payload(self, config: ExponentialConfig) -> int:
         """Return the port's payload; 16-bit codes stand above 16 zeros."""
@@ -121,7 +135,7 @@ def requests(
         sums = sums_of(beats, powers if config.numerics.sum_before_cast else stored)
     layout = result_layout(config)
     return [
-        Request(beat.payload(config), pack(layout, {"powers": words(row), "sum": total, "last": beat.last}), beat)
+        Request(beat.payload(config), pack(layout, {"powers": words(row), "sum": total, "last": beat.last}), beat.shown)
         for beat, row, total in zip(beats, stored, sums, strict=True)
     ]
 

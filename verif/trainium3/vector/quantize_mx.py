@@ -1,16 +1,19 @@
 """Blocks for QuantizeMX, what golden makes of them, and both as the unit's ports have them."""
 
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.formats.catalogue import E8M0, FloatFormat
 from bitpath.rtl.trainium3.vector.quantize_mx import BLOCK, MxQuantized
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.pipeline import Request
+from bitpath.verif.kit.values import code_text, codes_text
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
 GROUPS = 4
@@ -29,6 +32,20 @@ def golden_blocks(blocks: np.ndarray, mode: Mode) -> tuple[np.ndarray, np.ndarra
     return codes[: len(blocks)], scale.reshape(-1)[: len(blocks)]
 
 
+def _shown(block: np.ndarray, mode: Mode, place: str) -> Shown:
+    """The element that differs, and the largest one; all of them if the scale differs."""
+    name, _, element = place.partition(".")
+    finite = [code for code in block.tolist() if code & ~mode.source.sign_mask <= mode.source.max_code]
+    largest = max(finite, key=lambda code: code & ~mode.source.sign_mask, default=None)
+    own = block[int(element) :][:1] if name == "codes" else block
+    operands = {
+        "mode": f"{mode.source.name} to {mode.element.name}, {mode.rule.value}",
+        "element" if name == "codes" else "block": codes_text(mode.source, own),
+        "largest": "none is finite" if largest is None else code_text(mode.source, largest),
+    }
+    return Shown(operands=operands, formats={"codes": mode.element, "scale": E8M0})
+
+
 def requests(blocks: np.ndarray, codes: np.ndarray, scales: np.ndarray, mode: Mode) -> list[Request]:
     """Blocks with what must come of them."""
     scale_place = pack(MxQuantized, {"scale": 1})
@@ -37,7 +54,7 @@ def requests(blocks: np.ndarray, codes: np.ndarray, scales: np.ndarray, mode: Mo
         Request(
             int.from_bytes(block.astype("<u2").tobytes(), "little") | control,
             int.from_bytes(code.tobytes(), "little") | scale * scale_place,
-            f"{mode.name}, block from {block[0]:#06x}",
+            partial(_shown, block, mode),
         )
         for block, code, scale in zip(blocks, codes, scales.tolist(), strict=True)
     ]

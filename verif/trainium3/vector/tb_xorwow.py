@@ -20,6 +20,7 @@ from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.coverage import cross
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.vector.xorwow import PUBLISHED_NUMBERS, PUBLISHED_STATE, SHAPE, bits_of, random_states
 
 CONFIG = config_from_environment(XorwowConfig)
@@ -63,7 +64,9 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
         for name in ("load", "random"):
             frame.onlook(name)
         before, waits = None, [False] * LANES
-        numbers, states = frame.scoreboard("random", 128 * LANES), frame.scoreboard("states", 768)
+        numbers, states = (
+            frame.scoreboard(name, bits, {"": Word(32)}) for name, bits in (("random", 128 * LANES), ("states", 768))
+        )
         for cycle, (offered, held) in zip(program, expected, strict=True):
             loading = cycle.load is not None
             name = f"{'load' if loading else 'no load'}/{'take' if cycle.take else 'hold'}"
@@ -78,13 +81,13 @@ async def play(dut, program: list[Cycle], bins: list[str]) -> list[int]:
             dut.random__ready.value = int(cycle.take)
             dut.lane.value = cycle.shown
             await FallingEdge(dut.clk)
-            numbers.expect(offered)
+            numbers.expect(offered, f"step {len(taken)} of all lanes since the test began")
             numbers.got(resolved(dut.random__payload))
             now = lane_numbers(resolved(dut.random__payload))
             changed = [lane for lane in range(LANES) if waits[lane] and now[lane] != before[lane]]
             assert not changed, f"lanes {changed}: offers changed though they were not taken, and no load came"
             before, waits = now, [not cycle.take and not (loading and lane == cycle.load[0]) for lane in range(LANES)]
-            states.expect(held, f"lane {cycle.shown}")
+            states.expect(held, f"lane {cycle.shown}, step {len(taken)} since the test began")
             states.got(resolved(dut.states))
             if cycle.take:
                 taken.append(resolved(dut.random__payload))

@@ -15,6 +15,7 @@ from bitpath.rtl.trainium3.vector.xorwow import Xorwow, load_layout
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.streams import resolved
+from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.vector.xorwow import bits_of
 
 CONFIG = config_from_environment(XorwowConfig)
@@ -27,8 +28,8 @@ async def every_lane(dut):
         first, numbers, last = (archive[name] for name in ("state", "out", "final"))
     assert len(first) == CONFIG.lanes
     async with bench(dut, Xorwow(CONFIG).signature, drain=False) as frame:
-        taken = [frame.scoreboard(f"lane {lane}", 128) for lane in range(CONFIG.lanes)]
-        stored = frame.scoreboard("states", 768)
+        taken = [frame.scoreboard(f"lane {lane}", 128, {"": Word(32)}) for lane in range(CONFIG.lanes)]
+        stored = frame.scoreboard("states", 768, {"": Word(32)})
         dut.load__valid.value = 1
         for lane, states in enumerate(first):
             dut.load__payload.value = pack(LOAD, {"lane": lane, "states": bits_of(states)})
