@@ -43,6 +43,10 @@ def preset(
     **values: tuple[Any, Source],
 ) -> Preset[Numerics]:
     """Return a preset whose fields are given as pairs of value and source."""
+    if not callable(numerics):
+        raise TypeError(f"numerics must be a class of numerics, not a {type(numerics).__name__}")
+    if sources is not None and not isinstance(sources, Mapping):
+        raise TypeError(f"sources must be a mapping of fields to sources, not a {type(sources).__name__}")
     return Preset(
         name=name,
         numerics=numerics(**{field: value for field, (value, _) in values.items()}),

@@ -52,4 +52,6 @@ class Choice:
 
 def choices(statements: Mapping[str, Source]) -> tuple[Choice, ...]:
     """Return choices given as statements with their sources."""
+    if not isinstance(statements, Mapping):
+        raise TypeError(f"statements must be a mapping of statements to sources, not a {type(statements).__name__}")
     return tuple(Choice(statement=statement, source=source) for statement, source in statements.items())

@@ -70,7 +70,6 @@ def unpack(
     if unsigned and in_format is not Format.INT8:
         raise ValueError(f"unsigned must be False with in_format {in_format.name}, not True")
     data = as_bytes("l1", l1)
-    count = integer("count", count)
     if count < 1:
         raise ValueError(f"count must be 1 or more, not {count}")
     if in_format in BLOCK_FLOATS:

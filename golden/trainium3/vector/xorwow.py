@@ -58,7 +58,7 @@ class Xorwow:
         ------
         TypeError, ValueError : no integer, or a negative one.
         """
-        n = _count("n", n)
+        _check_count("n", n)
         numbers = np.empty((self.lanes, XORWOW_STATES, n), np.uint32)
         x, y, z, w, v, d = np.moveaxis(self._state, -1, 0)
         for i in range(n):
@@ -79,7 +79,7 @@ class Xorwow:
         ------
         TypeError, ValueError : as `next`.
         """
-        count = _count("count", count)
+        _check_count("count", count)
         numbers = self.next(-(-count // XORWOW_STATES))
         return numbers.transpose(0, 2, 1).reshape(self.lanes, -1)[:, :count]
 
@@ -105,7 +105,8 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
     needed = -(-columns // LANE_COLUMNS)
     if source.lanes < needed:
         raise ValueError(f"source must have at least {needed} lanes for {columns} columns, not {source.lanes}")
-    words = source.next(_count("writes", writes))
+    _check_count("writes", writes)
+    words = source.next(writes)
     halves = np.stack([words, words >> 16], axis=2).astype(np.uint16)  # [lanes, 4, 2, N]; the cast keeps the low half
     return halves.reshape(-1, words.shape[2])[:columns]
 
@@ -139,8 +140,6 @@ def rand2(
     return fp32.write(fp32.add(low, fp32.multiply(fp32.subtract(high, low), u)), dtype)
 
 
-def _count(name: str, value: int) -> int:
-    count = integer(name, value)
+def _check_count(name: str, count: int) -> None:
     if count < 0:
         raise ValueError(f"{name} must be 0 or more, not {count}")
-    return count

@@ -8,36 +8,13 @@ import pytest
 
 from bitpath.golden import trainium3
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
+from bitpath.verif.trainium3.golden.samples import MATRIX, SCALE, VECTORISED
 
-E4, BF16 = ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16
-CODES, SCALE = np.ones((32, 2, 4), E4), np.full((4, 2), 127, np.uint8)
-MATRIX, GAMMA = np.ones((4, 4), np.float32), np.ones(4, BF16)
+BF16 = ml_dtypes.bfloat16
 GOOD = {
-    "quantize_mx": {"src": np.ones((32, 4), BF16), "dtype": E4},
-    "quantize_offline": {"x": np.ones((32, 4), np.float64), "dtype": E4},
-    "dequantize": {"data": np.ones((32, 8), E4), "scale": SCALE},
-    "pack_x4": {"data": np.ones((1, 4), E4)},
-    "unpack_x4": {"words": np.ones((1, 1), np.uint32), "dtype": E4},
-    "scatter_scale": {"scale": SCALE},
-    "gather_scale": {"tile": np.ones((32, 2), np.uint8)},
-    "to_partitions": {"x": np.ones((128, 2))},
-    "from_partitions": {"tile": CODES},
-    "matmul_program": {"a": MATRIX, "b": MATRIX},
-    "matmul": {"a": MATRIX, "b": MATRIX},
-    "run_program": {"program": trainium3.matmul_program(MATRIX, MATRIX)},
-    "nc_matmul_mx": {"stationary": CODES, "moving": CODES, "stationary_scale": SCALE, "moving_scale": SCALE},
-    "nc_matmul": {"stationary": MATRIX, "moving": MATRIX},
-    "activation": {"data": MATRIX, "op": "copy"},
-    "activation_reduce": {"data": MATRIX, "op": "square"},
-    "tensor_scalar": {"data": MATRIX, "op0": "add", "operand0": 1.0},
-    "tensor_scalar_reduce": {"data": MATRIX, "op0": "abs", "reduce_op": "max"},
-    "scalar_tensor_tensor": {"data": MATRIX, "op0": "add", "operand0": 1.0, "op1": "add", "operand1": MATRIX},
-    "tensor_reduce": {"data": MATRIX, "op": "add"},
-    "reciprocal": {"data": MATRIX},
-    "exponential": {"src": MATRIX, "max_value": 1.0},
-    "Xorwow": {"state": np.ones((1, 4, 6), np.uint32)},
-    "rmsnorm": {"hidden": MATRIX, "gamma": GAMMA},
-    "rmsnorm_quant": {"hidden": MATRIX, "gamma": GAMMA},
+    name: arguments
+    for name, arguments in VECTORISED.items()
+    if "." not in name and not any(callable(each) for each in arguments.values() if not isinstance(each, type))
 }
 """The smallest arguments that each function takes."""
 ARRAYS = [

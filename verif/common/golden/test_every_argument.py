@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from functools import total_ordering
+from functools import partial, total_ordering
 from inspect import Parameter, isclass, isfunction, signature
 from types import ModuleType
 from typing import get_args
@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2, exact, tensix, trainium3
+from bitpath.golden.formats import presets, sources
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.verif.aie_ml_v2.golden import samples as aie_samples
 from bitpath.verif.tensix.golden import samples as tensix_samples
 from bitpath.verif.trainium3.golden import samples as trainium3_samples
@@ -27,6 +29,9 @@ SAMPLES = {
     exact.aie_ml_v2: aie_samples.EXACT,
     exact: trainium3_samples.EXACT | trainium3_samples.STEPS | trainium3_samples.SHARED,
     exact.fp32: trainium3_samples.SHARED,
+    sources: {name: {"where": "x"} for name in ("documented", "measured", "inferred", "chosen")}
+    | {"choices": {"statements": {"x": WORMHOLE.sources["group"]}}},
+    presets: {"preset": {"name": "x", "numerics": partial(replace, WORMHOLE.numerics), "sources": WORMHOLE.sources}},
 }
 
 
@@ -55,14 +60,17 @@ WRONG = [None, [], [1.0], [1], "x", 1.5, object(), {}, np.ones(3), np.array(None
 
 
 def public(module: ModuleType) -> dict[str, Callable]:
-    """Return functions, classes that check their arguments, and these classes' methods, by name; aliases once."""
+    """Return functions, classes that check their arguments, and these classes' methods, by name; aliases once.
+
+    A module without ``__all__`` has its own functions only: records of declarations are checked where they enter.
+    """
     found = {}
-    own = [name for name, each in vars(module).items() if getattr(each, "__module__", None) == module.__name__]
-    for name in getattr(module, "__all__", own):
+    names = [name for name, each in vars(module).items() if getattr(each, "__module__", None) == module.__name__]
+    for name in getattr(module, "__all__", names):
         each = getattr(module, name)
         if isfunction(each) and not name.startswith("_"):
             found.setdefault(each.__name__, each)
-        if isclass(each) and not issubclass(each, Enum) and not is_result(each):
+        if isclass(each) and hasattr(module, "__all__") and not issubclass(each, Enum) and not is_result(each):
             own = {} if each.__init__ is object.__init__ else {each.__name__: each}
             methods = [(key, value) for key, value in vars(each).items() if isfunction(value)]
             own |= {f"{each.__name__}.{key}": value for key, value in methods if not key.startswith("_")}
@@ -87,7 +95,8 @@ def call(function, arguments):
     made = {
         name: value() if callable(value) and name in ("self", "source") else value for name, value in arguments.items()
     }
-    own = [made.pop("self")] if "self" in made else []
+    in_order = [each.name for each in signature(function).parameters.values() if each.kind is Parameter.POSITIONAL_ONLY]
+    own = [made.pop(name) for name in ("self", *in_order) if name in made]
     return canonical(function(*own, **made))
 
 

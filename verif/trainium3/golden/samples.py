@@ -25,7 +25,7 @@ STATE = np.arange(24, dtype=np.uint32).reshape(1, 4, 6)
 WORDS = [1, 2, 3, 4, 5, 6]
 NUMERICS, ROWS = TRAINIUM3_QUAD_MX.numerics, TRAINIUM3_RMSNORM_QUANT.numerics
 MULTIPLY = {"op0": "add", "operand0": 1.0}
-TILE = {"tile_size": (32, 128), "tile_position": (0, 0), "psum_accumulate_flag": 2}
+TILE = {"tile_size": (32, 128), "tile_position": (0, 0), "psum_accumulate_flag": 3}
 PROGRAM = trainium3.matmul_program(MATRIX, MATRIX)
 STEP = {
     "numerics": NUMERICS,
@@ -54,13 +54,12 @@ VECTORISED = {
     "latency_table": {},
     "matmul": {"a": MATRIX, "b": MATRIX},
     "matmul_program": {"a": MATRIX, "b": MATRIX},
-    "nc_matmul": {"stationary": MATRIX, "moving": MATRIX, "dst": MATRIX} | TILE,
+    "nc_matmul": {"stationary": MATRIX, "moving": MATRIX} | TILE,
     "nc_matmul_mx": {
         "stationary": CODES,
         "moving": CODES,
         "stationary_scale": SCALE,
         "moving_scale": SCALE,
-        "dst": np.ones((2, 2), np.float32),
     }
     | TILE,
     "operand_tiles": {"matrix": MATRIX},
