@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
-from bitpath.golden.arrays import backend, bits, codec
+from bitpath.golden.arrays import backend, bits, codec, codec_loops
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32
 from bitpath.golden.trainium3.matmul import array_loop
@@ -159,7 +159,8 @@ def test_folders_of_kept_code(tmp_path, monkeypatch):
     monkeypatch.setattr(bits, "TemporaryFile", temporary_file)
     (tmp_path / "file").write_text("")
     unwritable = [tmp_path / "file", tmp_path / "read_only"]
-    assert bits._folder([*unwritable, tmp_path / "a", tmp_path / "b"]) == tmp_path / "a" / bits._FOLDER.name
+    for _ in ("made", "found"):
+        assert bits._folder([*unwritable, tmp_path / "a", tmp_path / "b"]) == tmp_path / "a" / bits._FOLDER.name
     assert not (tmp_path / "b").exists()
     assert bits._folder(unwritable) is None
 
@@ -222,6 +223,15 @@ def test_decoding(both, fmt):
         codes[:8] = [0, 1, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00000, 0xFFFFFFFF, 0x80000000]
     carrier = np.uint32 if fmt.width == 19 else np.dtype(f"u{max(fmt.width // 8, 1)}")
     assert np.array_equal(*both(lambda: decode_array(fmt, codes.astype(carrier)).view(np.int64)))
+
+
+def test_encoding_in_blocks(monkeypatch, both):
+    monkeypatch.setattr(codec_loops, "BLOCK", 8)
+    sizes, kernel = [], codec_loops._encode
+    monkeypatch.setattr(codec_loops, "_encode", lambda part, *rest: sizes.append(len(part)) or kernel(part, *rest))
+    values = np.linspace(-3, 3, 20).reshape(4, 5)
+    assert np.array_equal(*both(lambda: encode_array(BF16, values)))
+    assert sorted(sizes) == [4, 8, 8]
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
