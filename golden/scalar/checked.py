@@ -129,8 +129,10 @@ class _Sequence:
     def __init__(self, element: Any, parts: tuple[Any, ...] = ()):
         self.checks = [*map(_check, parts)]
         self.check = _check(element)
+        self.of_integers = {element, *parts} == {int}
         noun = _PLURALS.get(get_origin(element) or element) or getattr(element, "__name__", "values")
-        self.noun = f"a pair of {noun}" if parts == (element, element) else f"a sequence of {noun}"
+        noun = "values" if {*parts} > {element} else noun
+        self.noun = f"a pair of {noun}" if len(parts) == 2 else f"a sequence of {noun}"
 
     def __call__(self, name: str, values: Any) -> Any:
         is_array = isinstance(values, np.ndarray) and values.ndim
@@ -138,7 +140,7 @@ class _Sequence:
             raise TypeError(f"{name} must be {self.noun}, not {shown(values)}")
         if self.checks:
             check_length(name, values, len(self.checks))
-        if self.check is integer and set(map(type, values)) <= {int}:
+        if self.of_integers and set(map(type, values)) <= {int}:
             return values
         checks = self.checks or repeat(self.check)
         taken = tuple(check(f"{name}[{i}]", each) for i, (check, each) in enumerate(zip(checks, values, strict=False)))
