@@ -206,6 +206,27 @@ def test_kernels_of_several_threads(tmp_path, monkeypatch):
     assert before == bits.config.CACHE_DIR
 
 
+def test_a_kernel_releases_the_interpreters_lock(monkeypatch):
+    """Another thread ends it; a kernel that held the lock would take all of its steps."""
+    monkeypatch.setattr(bits, "_FOLDER", None)
+    most = 1 << 34
+
+    def run(end, steps):
+        while end[0] == 0 and steps[0] < most:
+            steps[0] += 1
+
+    kernel, end, steps = bits.kernel(run), np.ones(1, np.int64), np.zeros(1, np.int64)
+    kernel(end, steps)
+    end[0] = 0
+    thread = Thread(target=kernel, args=(end, steps))
+    thread.start()
+    while steps[0] == 0:
+        time.sleep(0.001)
+    end[0] = 1
+    thread.join()
+    assert 0 < steps[0] < most
+
+
 def test_kept_code_is_of_these_sources():
     """The cache key covers every file that a kernel calls into; numba itself checks only the file of the kernel."""
     folder = Path(array_loop._chain.stats.cache_path).parent.name
