@@ -255,8 +255,8 @@ def _judge(
         mutated.write_text(source)
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         if _IN_KERNELS.fullmatch(module):
-            # numba names its kept code by the file on the disk, so mutant and original must not share a kernel cache. An index
-            # outside an array is an error: what is read or written there would decide a verdict by chance.
+            # numba names its kept code by the file on the disk, so mutant and original must not share a kernel cache. Bounds
+            # checks turn an index outside an array into an error; without them, foreign memory would decide the verdict.
             env |= {"NUMBA_CACHE_DIR": str(kernels), "NUMBA_BOUNDSCHECK": "1"}
         command = [sys.executable, "-P", "-B", "-m", RUNNER, module, str(mutated), str(test)]
         command += [] if lines is None else ["--lines", str(lines)]
