@@ -29,9 +29,14 @@ def write_filter_file(fmt: FloatFormat, folder: Path) -> Path:
 
 
 def write_filter_process(fmt: FloatFormat, folder: Path) -> Path:
-    """Write the program that GTKWave starts for a wide format; a save file can hold only a path."""
+    """Write the program that GTKWave starts for a wide format; a save file can hold only a path.
+
+    On a machine without this Python the program returns the codes.
+    """
     path = folder / f"{fmt.name}.process"
-    command = shlex.join([sys.executable, "-P", "-m", "bitpath.sim.waves.filter", fmt.name])
-    path.write_text(f"#!/bin/sh\nexec {command}\n")
+    python = shlex.quote(sys.executable)
+    path.write_text(
+        f"#!/bin/sh\n[ -x {python} ] || exec cat\nexec {python} -P -m bitpath.sim.waves.filter {fmt.name}\n"
+    )
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path

@@ -11,6 +11,7 @@ from vcd.gtkw import GTKWSave
 from bitpath.golden.formats.catalogue import CATALOGUE, E4M3FN, E5M2, FloatFormat
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import MissingToolError
+from bitpath.sim.engine.runner import WAVE
 from bitpath.sim.waves.filters import FILE_BITS, write_filter_file, write_filter_process
 from bitpath.sim.waves.groups import format_of, group_of, groups_of
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH
@@ -31,45 +32,38 @@ OPEN = ("clock", "inputs", "outputs", "output", "round")
 
 def last_wave(unit: str) -> Path:
     """Return the newest wave of a unit's runs; without one, raise ValueError with the command that records it."""
-    found = [file for pattern in ("*.fst", "*.vcd") for file in paths.runs().glob(f"{unit}-????????/*/{pattern}")]
+    found = list(paths.runs().glob(f"{unit}-????????/*/{WAVE}"))
     if not found:
         raise ValueError(f"no wave of {unit!r}; run make sim UNIT={unit} WAVES=1 first")
     return max(found, key=lambda file: file.stat().st_mtime_ns)
 
 
 def signals(wave: Path) -> Iterator[tuple[str, int]]:
-    """Return full names, as in GTKWave, and widths of the signals in a wave."""
-    scopes: list[str] = []
-    for line in _header(wave):
-        if scope := _SCOPE.search(line):
-            scopes.append(scope[1].lstrip("\\"))
-        elif line.startswith("$upscope"):
-            scopes.pop()
-        elif variable := _VARIABLE.search(line):
-            # GTKWave requires the range directly after the name, and the backslash of a name with dots.
-            yield ".".join([*scopes, variable[2].replace(" ", "")]), int(variable[1])
+    """Return full names, as in GTKWave, and widths of the signals in a wave.
 
-
-def _header(wave: Path) -> Iterator[str]:
-    """Return the declarations of a VCD, or of an FST through GTKWave's converter."""
-    if wave.suffix == ".vcd":
-        with wave.open(errors="replace") as file:
-            yield from _until_values(file)
-        return
+    Raises MissingToolError without GTKWave's converter, and ValueError if the simulator has not finished the file.
+    """
     if shutil.which("fst2vcd") is None:
         raise MissingToolError("fst2vcd, which comes with GTKWave, not found; run: sudo apt-get install gtkwave")
-    with subprocess.Popen(["fst2vcd", str(wave)], stdout=subprocess.PIPE, text=True, errors="replace") as process:
+    scopes: list[str] = []
+    command = ["fst2vcd", str(wave)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+    ) as process:
         assert process.stdout is not None
-        yield from _until_values(process.stdout)
-        # Stop here: the values that follow can be gigabytes.
-        process.kill()
-
-
-def _until_values(lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        if line.startswith("$enddefinitions"):
-            return
-        yield line
+        for line in process.stdout:
+            if scope := _SCOPE.match(line):
+                scopes.append(scope[1].lstrip("\\"))
+            elif line.startswith("$upscope"):
+                scopes.pop()
+            elif variable := _VARIABLE.match(line):
+                # GTKWave requires the range directly after the name, and the backslash of a name with dots.
+                yield ".".join([*scopes, variable[2].replace(" ", "")]), int(variable[1])
+            elif line.startswith("$enddefinitions"):
+                # Stop here: the values that follow can be gigabytes.
+                process.kill()
+                return
+    raise ValueError(f"the wave {paths.shown(wave)} is incomplete: the run was killed before the simulator wrote it")
 
 
 def write_save_file(unit: str, wave: Path) -> Path:
@@ -79,10 +73,9 @@ def write_save_file(unit: str, wave: Path) -> Path:
         fmt.name: (write_filter_file if fmt.width <= FILE_BITS else write_filter_process)(fmt, folder)
         for fmt in CATALOGUE.values()
     }
-    top = wave.parent.parent.name.replace("-", "_")
     groups: dict[str, list[tuple[str, int, str]]] = {group.title: [] for group in groups_of(unit)}
     for name, width in signals(wave):
-        path = _below_top(name, top)
+        path = _below_top(name, unit)
         if path is None or _GENERATED.search(path):
             continue
         bare = re.sub(r"\[\d+:\d+\]$", "", path.replace("\\", ""))
@@ -92,8 +85,9 @@ def write_save_file(unit: str, wave: Path) -> Path:
     save_path = folder / f"{unit}.gtkw"
     with save_path.open("w") as file:
         save = GTKWSave(file)
-        save.dumpfile(str(wave))
-        save.savefile(str(save_path))
+        # GTKWave takes relative names, also those of filters, relative to this file: the folder can be moved.
+        save.dumpfile(wave.name, abspath=False)
+        save.savefile(save_path.name, abspath=False)
         save.size(1600, 900)
         # The time of the run's first mismatch in ps; 0 if all values agreed.
         mismatch = folder / FIRST_MISMATCH
@@ -109,10 +103,10 @@ def write_save_file(unit: str, wave: Path) -> Path:
     return save_path
 
 
-def _below_top(name: str, top: str) -> str | None:
-    """Return the path below the top module, or None for signals that a simulator adds beside it, such as Verilator's copy of the ports."""
-    head, found, path = name.partition(f"{top}.")
-    return path if found and head in ("", "TOP.") else None
+def _below_top(name: str, unit: str) -> str | None:
+    """Return the path below the top module, or None for the copies of the ports that Verilator adds beside it."""
+    below = re.match(rf"{unit}_[0-9a-f]{{8}}\.(.+)", name)
+    return below and below[1]
 
 
 def _trace(save: GTKWSave, name: str, path: str, fmt: FloatFormat | None, filters: dict[str, Path]) -> None:
@@ -121,10 +115,10 @@ def _trace(save: GTKWSave, name: str, path: str, fmt: FloatFormat | None, filter
     if fmt is None:
         save.trace(name, alias=alias)
         return
-    filter_path = str(filters[fmt.name])
+    filter_path = filters[fmt.name].name
     if fmt.width <= FILE_BITS:
         save.trace(name, alias=f"{alias} {fmt.name}", translate_filter_file=filter_path)
         if fmt is E4M3FN:
-            save.trace(name, alias=f"{alias} {E5M2.name}", translate_filter_file=str(filters[E5M2.name]))
+            save.trace(name, alias=f"{alias} {E5M2.name}", translate_filter_file=filters[E5M2.name].name)
         return
     save.trace(name, alias=f"{alias} {fmt.name}", translate_filter_proc=filter_path)

@@ -1,11 +1,13 @@
 """Save files name signals of the wave in the unit's groups, with filters that show the right numbers."""
 
+import os
 import subprocess
-from pathlib import Path
+import sys
 
 import pytest
 
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E2M1, E4M3FN, E5M2, E8M0, FP32
+from bitpath.sim.engine.runner import WAVE
 from bitpath.sim.waves.filters import write_filter_file, write_filter_process
 from bitpath.sim.waves.groups import format_of, group_of
 from bitpath.sim.waves.save import last_wave, signals, write_save_file
@@ -29,11 +31,17 @@ $enddefinitions $end
 
 
 @pytest.fixture
-def wave(tmp_path, elsewhere):
+def wave(tmp_path, elsewhere, monkeypatch):
+    """A wave whose converter prints it as it is."""
     folder = tmp_path / "build/runs/quad_mx_pe-00000000/one"
     folder.mkdir(parents=True)
-    (folder / "dump.vcd").write_text(VCD)
-    return folder / "dump.vcd"
+    (folder / WAVE).write_text(VCD)
+    converter = tmp_path / "bin/fst2vcd"
+    converter.parent.mkdir()
+    converter.write_text('#!/bin/sh\nexec cat "$1"\n')
+    converter.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{converter.parent}{os.pathsep}{os.environ['PATH']}")
+    return folder / WAVE
 
 
 def test_no_wave_says_how_to_make_one(elsewhere):
@@ -60,7 +68,13 @@ def test_the_save_file_groups_and_translates(wave):
     assert "$1" not in text
     named = [line.split(" ", 1)[1] for line in lines if line.startswith("^")]
     assert named
-    assert all(Path(name).is_file() for name in named)
+    assert all((wave.parent / name).is_file() for name in named)
+
+
+def test_an_incomplete_wave_is_an_error(wave):
+    wave.write_text(VCD.partition("$enddefinitions")[0])
+    with pytest.raises(ValueError, match=r"one/dump\.fst is incomplete: the run was killed before the simulator wrote"):
+        write_save_file("quad_mx_pe", wave)
 
 
 def test_the_wave_opens_at_the_first_mismatch(wave):
@@ -96,6 +110,14 @@ def test_filter_processes_answer_each_line(tmp_path, fmt, asked, answered):
         [write_filter_process(fmt, tmp_path)], input=asked, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == answered
+
+
+def test_without_its_python_a_filter_process_returns_the_codes(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nosuch/python")
+    program = write_filter_process(FP32, tmp_path)
+    assert (
+        subprocess.run([program], input="3f800000\n", capture_output=True, text=True, check=True).stdout == "3f800000\n"
+    )
 
 
 def test_tables_name_formats_and_groups():
