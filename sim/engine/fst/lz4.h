@@ -23,7 +23,7 @@ inline uint32_t lz4_word(const char *at) {
     return word;
 }
 
-// Write what the four bits of a token cannot hold.
+// Write the bytes that follow a count of 15 or more.
 inline char *lz4_more(char *to, int count) {
     if (count < NIBBLE) return to;
     for (count -= NIBBLE; count >= 255; count -= 255) *to++ = static_cast<char>(255);
