@@ -27,6 +27,7 @@ def _matrices(preset: str) -> Callable[[Callable], Callable]:
     return with_options(
         click.option("--a", type=FILE, help="Your own left matrix [M, K] as .npy; with --b."),
         click.option("--b", type=FILE, help="Your own right matrix [K, N]."),
+        click.option("--slice", "slice_", metavar="MxKxN", help="The first M rows, K of the contraction, N columns."),
         click.option("--preset", default=preset, show_default=True, help="Numerics by name."),
     )
 
@@ -51,9 +52,9 @@ def _print(
     first, second = list(one)[:2]
     if given["place"] is not None:
         _refuse(one, "--output and {} explain different things; give one of them")
-        click.echo(explain_output(*operands.pair(given["a"], given["b"])))
+        click.echo(explain_output(*operands.cut(*operands.pair(given["a"], given["b"]), given["slice_"])))
     elif one[first] is not None and one[second] is not None:
-        _refuse({**whole, "--a": given["a"], "--b": given["b"]}, "{} goes with --output")
+        _refuse(whole | {f"--{name.strip('_')}": given[name] for name in ("a", "b", "slice_")}, "{} goes with --output")
         click.echo(explain_one())
     else:
         raise ValueError(f"nothing to explain; give {first} and {second}, or --output")

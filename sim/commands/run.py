@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,6 +44,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
 @click.option("--rows", type=int, help="Rows of PEs or dot products.")
 @click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
+@click.option("--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them.")
 def command(output: Path | None, **given: Any) -> None:
     """Run a transformer layer's matmul, or your own with --a and --b, through golden and RTL and compare the bits.
 
@@ -69,8 +71,9 @@ def command(output: Path | None, **given: Any) -> None:
     results.show(console, records)
     if output is not None:
         results.save(output, outcomes[0])
-    for outcome in outcomes:
-        results.explain_mismatches(console, outcome)
+    for each, outcome in zip(runs, outcomes, strict=True):
+        if report := results.mismatch_report(each, outcome):
+            click.echo(report)
     sys.exit(any(record["mismatches"] for record in records))
 
 
@@ -83,6 +86,7 @@ def _runs(
     slice_: str | None,
     a: Path | None,
     b: Path | None,
+    waves: bool,
     **sizes: int | None,
 ) -> list[Any]:
     """Return the flow in each format: a matmul on each machine, another flow on the machine that has it."""
@@ -100,8 +104,18 @@ def _runs(
         tensors = operands.cut(*pair, wanted) if flow == "matmul" else module.operands(wanted)
         engine = module.engine_for(simulator, **given[name])
         formats = module.FORMATS if format_name is None else (format_name,)
-        runs += [module.Run(*tensors, each, engine, simulator) for each in formats]
+        own = [module.Run(*tensors, each, engine, simulator) for each in formats]
+        for run in own:
+            run.waves = waves
+            run.matrices = _options({"a": a, "b": b, "slice": wanted})
+            run.sizes = _options(given[name])
+        runs += own
     return runs
+
+
+def _options(given: Mapping[str, Any]) -> list[str]:
+    """Return the words of the options that were given."""
+    return [word for name, value in given.items() if value is not None for word in (f"--{name}", str(value))]
 
 
 def _other_flow(flow: str, machine: str | None, files: tuple[Path | None, Path | None]) -> dict[str, ModuleType]:

@@ -20,6 +20,11 @@ def failure_text(folder: Path) -> str:
     return "\n".join(lines) or process.tail(folder / "run.log")
 
 
+def first_failed(folder: Path, failed: list[str]) -> str | None:
+    """Return the test with the first mismatch, or else the first of the failed ones; None if there is none."""
+    return mismatches.first_test(folder) or next(iter(failed), None)
+
+
 def named(tests: list[str]) -> str:
     """Return the names of failed tests as text, the first ones of many."""
     more = f" and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
@@ -27,13 +32,13 @@ def named(tests: list[str]) -> str:
 
 
 def _messages(results: Path) -> list[str]:
-    """Return test, type and message of each failure in a file of results; empty if the file is missing or damaged."""
+    """Return test, type and the message's first line of each failure; empty if the file is missing or damaged."""
     try:
         cases = ElementTree.parse(results).getroot().iter("testcase")
     except (FileNotFoundError, ElementTree.ParseError):
         return []
     return [
-        f"{case.get('name')}: {failure.get('type')}: {failure.get('message')}"
+        f"{case.get('name')}: {failure.get('type')}: {str(failure.get('message')).splitlines()[0]}"
         for case in cases
         for failure in (*case.iter("failure"), *case.iter("error"))
     ]

@@ -26,7 +26,7 @@ from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine import bins, paths, process, tools
 from bitpath.sim.engine.build import Built, Emitter, build
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.failure import failure_text, named
+from bitpath.sim.engine.failure import failure_text, first_failed, named
 from bitpath.sim.engine.results import case_status
 from bitpath.verif.kit.scoreboard import IMPATIENT
 
@@ -175,12 +175,12 @@ def _new_folder(built: Built) -> Path:
 
 
 def _replay_line(built: Built, bench: str, folder: Path, seed: int, tests: str | None, env: Mapping[str, str]) -> str:
-    """Return the command that repeats a failed run with a wave: its first failed test, or those that were asked for."""
-    failed = [] if tests else _names(folder / "results.xml", FAILED)
+    """Return the command that repeats a failed run with a wave: those tests that were asked for, or one that failed."""
+    test = tests or first_failed(folder, _names(folder / "results.xml", FAILED))
     words = [f"{name}={shlex.quote(value)}" for name, value in env.items() if name.startswith("BITPATH_")]
     words += [f"make sim UNIT={built.unit} SIM={built.simulator} SEED={seed}"]
     words += [] if built.unit not in UNITS or bench == UNITS[built.unit].bench else [f"BENCH={bench}"]
-    words += [f"FILTER={shlex.quote(each)}" for each in (tests, *failed[:1]) if each]
+    words += [f"FILTER={shlex.quote(test)}"] if test else []
     words += [f"CONFIG={paths.shown(folder / 'config.json')}", "WAVES=1"]
     return " ".join(words)
 

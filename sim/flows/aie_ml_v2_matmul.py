@@ -1,5 +1,6 @@
 """One matmul through AIE-ML v2: convert, multiply in golden and on the RTL engine, compare the accumulators."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,13 @@ class Run(MatmulRun):
 
     def settings(self) -> dict[str, Any]:
         return {"mode": self.program.mode.name}
+
+    def tile(self, m: int, n: int) -> str:
+        rows, columns = self.program.tile.m, self.program.tile.n
+        return f"lane {m % rows * columns + n % columns} of tile [{m // rows}, {n // columns}]"
+
+    def explain_options(self) -> Sequence[str]:
+        return ("--format", self.format_name)
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
         return aie_ml_v2.result_matrix(self.program, aie_ml_v2.run_program(self.program, progress=progress))

@@ -16,7 +16,9 @@ The engines' benches also play random programs, sequences of commands. Their **s
 model of the engine, and compares all results.
 """
 
+import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, ClassVar
@@ -25,9 +27,20 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.formats.catalogue import FP32
 from bitpath.sim.engine.machines import ENGINES
 from bitpath.sim.engine.runner import build
-from bitpath.sim.flows.outcome import Outcome, compared, play
+from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play
+from bitpath.verif.kit.mismatches import Shown
+
+OPERANDS_SHOWN = 6
+"""Numbers of a row or column that a mismatch shows; the explanation has all of them."""
+
+
+def _first_numbers(numbers: np.ndarray) -> str:
+    """The first numbers of a row or column as text."""
+    more = f" ... of {len(numbers)}" if len(numbers) > OPERANDS_SHOWN else ""
+    return ", ".join(f"{number:.9g}" for number in numbers[:OPERANDS_SHOWN]) + more
 
 
 def resized(engine: Any, part: str, **sizes: int | None) -> Any:
@@ -36,7 +49,7 @@ def resized(engine: Any, part: str, **sizes: int | None) -> Any:
     return replace(engine, **{part: replace(getattr(engine, part), **given)})
 
 
-class MatmulRun:
+class MatmulRun(FlowRun):
     """One matmul in one format on a machine's engine; each machine's flow has a subclass.
 
     Parameters
@@ -46,7 +59,6 @@ class MatmulRun:
     engine, simulator : the RTL engine's configuration and its simulator.
     """
 
-    machine: ClassVar[str]
     bench: ClassVar[str]
     """The module that plays the program inside the simulator."""
     flow: ClassVar[str] = "matmul"
@@ -101,7 +113,7 @@ class MatmulRun:
         Raises SimulationError if the simulation failed, or the engine did nothing.
         """
         with console.status(f"building the {self.machine} engine for {self.simulator}, once"):
-            built = build(self.unit, self.engine, self.simulator)
+            built = build(self.unit, self.engine, self.simulator, waves=self.waves)
         start = time.monotonic()
         with console.status("golden"):
             golden = self.golden()
@@ -110,6 +122,28 @@ class MatmulRun:
         shape, cycles = (*self.a.shape, self.b.shape[1]), int(left["cycles"])
         figures = {"macs": prod(shape), "cycles": cycles, "mac_per_cycle": round(prod(shape) / cycles, 1)}
         return compared(self, built, rtl, golden, start, shape, **figures, peak_mac_per_cycle=float(self.peak))
+
+    def shown(self, *place: int) -> Shown:
+        m, n = place
+        operands = {
+            "place": f"row {m}, column {n}, {self.tile(m, n)}",
+            f"A, row {m}": _first_numbers(self.a[m]),
+            f"B, column {n}": _first_numbers(self.b[:, n]),
+        }
+        return Shown(operands=operands, explain=self.explain(m, n), formats={"": FP32})
+
+    def tile(self, m: int, n: int) -> str:
+        """The tile or instruction that an output belongs to, as text."""
+        raise NotImplementedError
+
+    def explain_options(self) -> Sequence[str]:
+        """The options of ``bitpath explain`` that say how this run multiplies."""
+        raise NotImplementedError
+
+    def explain(self, m: int, n: int) -> str | None:
+        """The command that explains an output; None if there is none for the flow's operands."""
+        words = [self.machine, "--output", f"{m},{n}", *self.explain_options(), *self.matrices]
+        return shlex.join(["bitpath", "explain", *words])
 
     def values(self, rtl: np.ndarray) -> np.ndarray:
         """The numbers of the result, whose error counts."""

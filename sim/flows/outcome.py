@@ -1,11 +1,12 @@
 """The outcome of a run through golden and RTL, and the player that all flows share."""
 
+import shlex
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from rich.console import Console
@@ -17,8 +18,42 @@ from bitpath.sim.engine.runner import Built, run
 from bitpath.sim.flows.accuracy import accuracy
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.verif.kit.exchange import write_input
+from bitpath.verif.kit.mismatches import Shown
 
 RUN_SECONDS = 3600
+
+
+class FlowRun:
+    """One run of a flow in one format on one engine and simulator; each flow has a subclass.
+
+    Attributes
+    ----------
+    matrices, sizes : options of ``bitpath run`` that gave this run its tensors and its engine.
+    waves : True to record waves of all its simulations.
+    """
+
+    machine: ClassVar[str]
+    flow: ClassVar[str]
+    format_name: str
+    engine: Any
+    simulator: str
+    matrices: Sequence[str] = ()
+    sizes: Sequence[str] = ()
+    waves = False
+
+    @property
+    def replay(self) -> str:
+        """The command that repeats this run with waves."""
+        words = ["--flow", self.flow, "--machine", self.machine, "--format", self.format_name, "--sim", self.simulator]
+        return shlex.join(["bitpath", "run", *words, *self.matrices, *self.sizes, "--waves"])
+
+    def shown(self, *place: int) -> Shown:
+        """Return the operands of an output, its number format, and the command that explains it."""
+        raise NotImplementedError
+
+    def shown_before(self, *place: int) -> Shown:
+        """Return the same for an intermediate result, in a flow that has one."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +90,9 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
         with shown_progress(console, f"{title} on {built.top}", files["BITPATH_PROGRESS"]):
             env = {name: str(path) for name, path in files.items()}
             # The caller compares the results with golden's.
-            run(built, bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
+            wave = run(built, bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS).wave
+        if wave is not None:
+            console.print(f"wave: {paths.shown(wave)}; bitpath waves {built.unit} opens it", soft_wrap=True)
         with np.load(files["BITPATH_RESULT"]) as result:
             left = dict(result)
     if not left["cycles"]:

@@ -1,5 +1,6 @@
 """Prints and saves the results of a run."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bitpath.rtl.common.files import replaceable, replacing
-from bitpath.sim.flows.outcome import Outcome, codes
-
-SHOWN = 20
-"""Largest number of mismatches shown."""
+from bitpath.sim.flows.outcome import FlowRun, Outcome, codes
+from bitpath.verif.kit import mismatches
 
 COLUMNS = {
     "machine": "machine",
@@ -51,21 +50,26 @@ def show(console: Console, records: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def explain_mismatches(console: Console, outcome: Outcome) -> None:
-    """The first places that differ, with their codes."""
-    name = outcome.record["format"]
-    if outcome.before is not None:
-        _explain(console, f"{name}, quantised", *outcome.before)
-    _explain(console, name, outcome.rtl, outcome.golden)
-
-
-def _explain(console: Console, name: str, rtl: np.ndarray, golden: np.ndarray) -> None:
-    rtl, golden = codes(rtl), codes(golden)
-    digits = 2 * rtl.itemsize
-    for place in np.argwhere(rtl != golden)[:SHOWN]:
-        got, expected = (int(matrix[tuple(place)]) for matrix in (rtl, golden))
-        where = ", ".join(map(str, place))
-        console.print(f"{name}: [{where}] is 0x{got:0{digits}x} in RTL and 0x{expected:0{digits}x} in golden")
+def mismatch_report(run: FlowRun, outcome: Outcome) -> str:
+    """Return the first place that differs with its operands, and one line for each further place; empty if none does."""
+    title = f"{run.machine} {run.format_name} on {run.simulator}"
+    parts = [] if outcome.before is None else [(f"{title}, quantised", *outcome.before, run.shown_before)]
+    parts.append((title, outcome.rtl, outcome.golden, run.shown))
+    found, count = [], 0
+    for name, rtl, golden, shown in parts:
+        got, expected = codes(rtl), codes(golden)
+        places = np.argwhere(got != expected).tolist()
+        count += len(places)
+        for place in places[: mismatches.SHOWN + 1 - len(found)]:
+            at, own = tuple(place), shown(*place)
+            differing = mismatches.differences(8 * got.itemsize, own.formats, int(got[at]), int(expected[at]))
+            found.append((f"{name}, [{', '.join(map(str, place))}]", differing, own))
+    if not found:
+        return ""
+    head, differing, shown = found[0]
+    first = mismatches.full_text(head, differing, replace(shown, replay=run.replay))
+    lines = [f"  {mismatches.line_text(head, differing)}" for head, differing, _ in found[1:]]
+    return mismatches.report_text(first, lines, count - 1)
 
 
 def check_writable(path: Path) -> None:

@@ -1,5 +1,6 @@
 """One matmul through Tensix: unpack, multiply in golden and on the RTL engine in a fidelity, compare Dst."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
-from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, Fidelity
+from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, TILE, Fidelity
 from bitpath.golden.tensix.matmul.host import FORMATS as ELEMENT_FORMATS
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
@@ -67,6 +68,13 @@ class Run(MatmulRun):
 
     def settings(self) -> dict[str, Any]:
         return {"element_format": self.element, "fidelity": self.fidelity.value, "dst32": self.program.dst32}
+
+    def tile(self, m: int, n: int) -> str:
+        return f"datum [{m % TILE}, {n % TILE}] of tile [{m // TILE}, {n // TILE}]"
+
+    def explain_options(self) -> Sequence[str]:
+        width = "--dst32" if self.program.dst32 else "--dst16"
+        return ("--format", self.element, "--fidelity", self.fidelity.value, width)
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
         numerics = self.engine.unit.numerics

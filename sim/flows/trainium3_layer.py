@@ -11,7 +11,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.blocks import MX_FORMATS
-from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.formats.catalogue import BF16, E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
 from bitpath.sim.engine.runner import Built, build
@@ -20,6 +20,7 @@ from bitpath.sim.flows.operands import cut, normalised_layer
 from bitpath.sim.flows.outcome import Outcome, codes, differences, play
 from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, SLICES, engine_for
 from bitpath.sim.flows.trainium3_matmul import Run as MatmulRun
+from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, tile_blocks
 
 __all__ = ["FORMATS", "SIZES", "SLICES", "Run", "engine_for", "operands"]
@@ -68,8 +69,8 @@ class Run(MatmulRun):
     def compare(self, console: Console) -> Outcome:
         start = time.monotonic()
         with console.status(f"building QuantizeMX for {self.simulator}, once"):
-            built = build("quantize_mx", QUANTIZER, self.simulator)
-        tiles = trainium3.operand_tiles(np.pad(self.a.T, ((0, 0), (0, self.a.shape[0] % 2))))
+            built = build("quantize_mx", QUANTIZER, self.simulator, waves=self.waves)
+        self.tiles = tiles = trainium3.operand_tiles(np.pad(self.a.T, ((0, 0), (0, self.a.shape[0] % 2))))
         quantised, cycles = zip(*(self._quantise(console, built, tile) for tile in tiles), strict=True)
         expected = [trainium3.quantize_tile(tile, self.formats[0]) for tile in tiles]
         moving = [trainium3.quantize_tile(tile, self.formats[1]) for tile in trainium3.operand_tiles(self.b)]
@@ -92,6 +93,17 @@ class Run(MatmulRun):
             build_seconds=round(record["build_seconds"] + built.seconds, 2),
         )
         return replace(outcome, before=(rtl, golden))
+
+    def explain(self, m: int, n: int) -> str | None:
+        # The left matrix is golden's RMSNorm, which no option of the command names.
+        return None
+
+    def shown_before(self, *place: int) -> Shown:
+        (index,) = place
+        elements = sum(tile.size for tile in self.tiles)
+        fmt = MX_FORMATS[self.formats[0]].element if index < elements else E8M0
+        kind, at = ("element", index) if index < elements else ("scale", index - elements)
+        return Shown(operands={"place": f"{kind} {at} of QuantizeMX's output, {fmt.name}"}, formats={"": fmt})
 
     def _quantise(self, console: Console, built: Built, tile: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
         """Quantise a bfloat16 tile [P, F, 4] with QuantizeMX in RTL; return elements and scales, and the cycles."""

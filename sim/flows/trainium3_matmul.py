@@ -1,5 +1,6 @@
 """One matmul through Trainium3: quantise, multiply in golden and on the RTL tensor engine, compare."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,6 +49,10 @@ def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = No
     return resized(ENGINES[simulator], "array", rows=rows, cols=cols)
 
 
+def _range(extent: slice) -> range:
+    return range(extent.start, extent.stop)
+
+
 class Run(MatmulRun):
     """A product quantised and cut into instructions; made at once, so that mistakes show before any simulation.
 
@@ -77,6 +82,13 @@ class Run(MatmulRun):
 
     def settings(self) -> dict[str, Any]:
         return dict(zip(("a_format", "b_format"), self.formats, strict=True))
+
+    def tile(self, m: int, n: int) -> str:
+        holding = [each for each in self.program if m in _range(each.output[0]) and n in _range(each.output[1])]
+        return f"{len(holding)} of {len(self.program)} nc_matmul_mx add to it"
+
+    def explain_options(self) -> Sequence[str]:
+        return ("--format", self.format_name)
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
         return trainium3.run_program(self.program, numerics=self.engine.array.dot.numerics, progress=progress)

@@ -15,7 +15,9 @@ from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
 from bitpath.sim.engine.runner import build
 from bitpath.sim.flows.accuracy import rmsnorm_reference
 from bitpath.sim.flows.operands import extents, normalised_layer
-from bitpath.sim.flows.outcome import Outcome, compared, play
+from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play
+from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.values import Word
 from bitpath.verif.trainium3.rmsnorm_quant.rmsnorm_quant_rows import Options, Rows
 
 FORMATS = ("row", "static")
@@ -48,7 +50,7 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray]:
     return hidden[:rows, :length], gamma[:length]
 
 
-class Run:
+class Run(FlowRun):
     """hidden [M, H] and gamma [H], both rounded to BF16, to bytes [M, H + 4], or [M, H] with a static scale.
 
     The static scale maps the largest normalised element to 240, as a calibration would. Raises ValueError for an
@@ -74,6 +76,8 @@ class Run:
             largest = np.abs(trainium3.rmsnorm(self.hidden, self.gamma).astype(np.float32)).max()
             limit = np.float32(TRAINIUM3_RMSNORM_QUANT.numerics.output_range)
             self.in_scale = np.full((128, 1), largest / limit, np.float32)
+        options = Options(quant_type=format_name)
+        self.rows = Rows(hidden=self.hidden, gamma=self.gamma, in_scale=self.in_scale, options=options)
 
     def compare(self, console: Console) -> Outcome:
         """Quantise in golden and in RTL, and return both results.
@@ -81,16 +85,19 @@ class Run:
         Raises SimulationError if the simulation failed, or the unit did nothing.
         """
         with console.status(f"building the row unit for {self.simulator}, once"):
-            built = build("rmsnorm_quant", self.engine, self.simulator)
+            built = build("rmsnorm_quant", self.engine, self.simulator, waves=self.waves)
         start = time.monotonic()
         golden = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=self.format_name, in_scale=self.in_scale)
-        options = Options(quant_type=self.format_name)
-        rows = Rows(hidden=self.hidden, gamma=self.gamma, in_scale=self.in_scale, options=options)
-        left = play(console, built, self.bench, self.format_name, rows)
+        left = play(console, built, self.bench, self.format_name, self.rows)
         rtl = np.ascontiguousarray(left["output"])
         size, cycles = self.hidden.size, int(left["cycles"])
         figures = {"elements": size, "cycles": cycles, "elements_per_cycle": round(size / cycles, 2)}
         return compared(self, built, rtl, golden, start, self.hidden.shape, **figures)
+
+    def shown(self, *place: int) -> Shown:
+        row, index = place
+        found = self.rows.shown(index, "", first=row)
+        return replace(found, formats={"": (found.formats or {}).get("bytes") or Word(8)})
 
     def settings(self) -> dict[str, Any]:
         return {}

@@ -25,6 +25,7 @@ from bitpath.verif.kit.values import Number, Word, code_text, distance_text
 
 FILE = "mismatches.txt"
 """File in the run's folder with the report of all its mismatches."""
+FIRST = "first mismatch: "
 FURTHER = "further mismatches:"
 SHOWN = 10
 """Lines of further mismatches that a failed run prints; the file has all of them."""
@@ -40,11 +41,13 @@ class Shown:
     ----------
     operands : decoded operands by name.
     explain : command that explains the expected result; None if no command does.
+    replay : command that repeats the run with a wave, for a run whose failure does not end with it.
     formats : number formats of the result's fields, where they depend on the operands.
     """
 
     operands: Mapping[str, str] = field(default_factory=dict)
     explain: str | None = None
+    replay: str | None = None
     formats: Mapping[Any, Number] | None = None
 
 
@@ -143,19 +146,22 @@ def full_text(head: str, found: list[Difference], shown: Shown) -> str:
         rows["field"] = first.field + more
     rows |= {"got": got, "expected": expected}
     rows |= {"distance": first.distance} if first.distance else {}
-    lines = [f"first mismatch: {head}"]
+    lines = [f"{FIRST}{head}"]
     for name, text in rows.items():
         start = f"  {name:<{LABEL}}"
-        lines += textwrap.wrap(
-            text,
+        # A code and its number stay together.
+        wrapped = textwrap.wrap(
+            text.replace(" = ", "\xa0=\xa0"),
             WIDTH,
             initial_indent=start,
             subsequent_indent=" " * len(start),
             break_on_hyphens=False,
             break_long_words=False,
-        ) or [start]
+        )
+        lines += [line.replace("\xa0", " ") for line in wrapped]
     # A command stays on one line, which can be copied.
-    lines += [f"  {'explain':<{LABEL}}{shown.explain}"] if shown.explain else []
+    commands = {"explain": shown.explain, "replay": shown.replay}
+    lines += [f"  {name:<{LABEL}}{line}" for name, line in commands.items() if line]
     return "\n".join(lines)
 
 
@@ -182,14 +188,20 @@ def note(folder: Path, full: str, line: str) -> str:
 def report(folder: Path) -> str:
     """Return the report of a run, with at most `SHOWN` further mismatches; empty if there was none."""
     file = folder / FILE
-    return shortened(file.read_text()) if file.exists() else ""
-
-
-def shortened(text: str) -> str:
-    """Return a report with at most `SHOWN` further mismatches."""
-    first, _, further = text.partition(f"\n{FURTHER}\n")
+    if not file.exists():
+        return ""
+    first, _, further = file.read_text().partition(f"\n{FURTHER}\n")
     lines = further.splitlines()
-    if not lines:
-        return first
-    more = [f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
-    return "\n".join([first, FURTHER, *lines[:SHOWN], *more])
+    return report_text(first, lines[:SHOWN], len(lines))
+
+
+def first_test(folder: Path) -> str | None:
+    """Return the name of the test with the first mismatch of a run; None if there was no mismatch."""
+    file = folder / FILE
+    return file.read_text().removeprefix(FIRST).partition(", ")[0] if file.exists() else None
+
+
+def report_text(first: str, lines: Sequence[str], count: int) -> str:
+    """Return a report of a first mismatch and of ``count`` further ones, of which ``lines`` are shown."""
+    more = [f"  and {count - len(lines)} more"] if count > len(lines) else []
+    return "\n".join([first, *([FURTHER] if count else []), *lines, *more])

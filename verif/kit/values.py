@@ -10,17 +10,23 @@ from bitpath.golden.scalar.codec import Kind, decode
 
 @dataclass(frozen=True)
 class Integer:
-    """An integer of ``width`` bits: two's complement, sign and magnitude, or unsigned."""
+    """An integer of ``width`` bits: two's complement, sign and magnitude, or unsigned.
+
+    ``magnitude_bits`` are those of a magnitude that does not reach up to the sign; None if it does.
+    """
 
     width: int
     signed: bool = True
     sign_and_magnitude: bool = False
+    magnitude_bits: int | None = None
 
     def value(self, code: int) -> int:
         """Return the number of a code."""
         sign = self.signed and code >> self.width - 1
         if self.sign_and_magnitude:
-            return -(code - (1 << self.width - 1)) if sign else code
+            bits = self.width - self.signed if self.magnitude_bits is None else self.magnitude_bits
+            magnitude = code & (1 << bits) - 1
+            return -magnitude if sign else magnitude
         return code - (1 << self.width) if sign else code
 
 

@@ -7,7 +7,7 @@ from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import PRESETS, TensixNumerics
 from bitpath.verif.kit.mismatches import Shown, explain_line
-from bitpath.verif.kit.values import Integer, Number, code_text, codes_text
+from bitpath.verif.kit.values import Integer, Number, Word, code_text, codes_text
 
 FLOATS = {Format.FP32: FP32, Format.TF32: FP32, Format.BF16: BF16, Format.FP16: FP16, Format.FP8: E5M2}
 """Float formats of datums in L1; TF32 takes 32 bits there."""
@@ -32,8 +32,10 @@ SOURCE, SOURCE_FP16 = _finite(8, 10, FP32.bias), _finite(8, 10, FP16.bias)
 
 def source_number(fmt: Format) -> Number:
     """Return the number format of the logical words of a source; an INT8's magnitude is the fraction."""
-    if fmt in (Format.INT8, Format.INT16):
-        return Integer(19, signed=False)
+    if fmt is Format.INT8:
+        return Integer(19, sign_and_magnitude=True, magnitude_bits=10)
+    if fmt is Format.INT16:
+        return Word(19)
     return SOURCE_FP16 if fmt in EXPONENT5_FORMATS else SOURCE
 
 

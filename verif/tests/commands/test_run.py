@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def test_the_whole_layer(bitpath):
 def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch):
     """The matmul's result agrees with golden; one element of the quantiser's result does not."""
     monkeypatch.setattr(
-        matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
+        matmul, "build", lambda *_, **__: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
     )
     monkeypatch.setattr(trainium3_layer, "build", matmul.build)
 
@@ -163,7 +164,8 @@ def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch
         *trainium3_layer.operands("2x128x2"), "mxfp8_e4m3", trainium3_layer.engine_for("verilator"), "verilator"
     ).golden()
     status, out, _ = bitpath("run", "--flow", "layer", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
-    assert f"quantised: [{2 * 128}] is 0x" in out, "the first scale, behind all elements"
+    assert f"mxfp8_e4m3 on verilator, quantised, [{2 * 128}]\n" in out, "the first scale, behind all elements"
+    assert "scale 0 of QuantizeMX's output, E8M0" in out
     (record,) = report()
     assert (status, record["mismatches"], record["quantized_mismatches"]) == (1, 1, 1)
 
@@ -209,16 +211,18 @@ def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
     monkeypatch.setattr(trainium3, "run_program", flipped)
     status, out, _ = bitpath("run", "--sim", "icarus", "--slice", "2x128x2", "--format", "mxfp8_e4m3")
     assert status == 1
-    assert "[1, 0] is 0x" in out
+    assert "on icarus, [1, 0]\n" in out
     (record,) = report()
     assert (record["mismatches"], record["outputs_compared"]) == (1, 4)
 
 
 def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
     """Replace the engine by a dead one, without results or cycles."""
-    monkeypatch.setattr(matmul, "build", lambda *_: type("Built", (), {"top": "engine", "digest": "0" * 8}))
+    monkeypatch.setattr(matmul, "build", lambda *_, **__: type("Built", (), {"top": "engine", "digest": "0" * 8}))
     left = {"output": np.zeros((2, 2), np.uint32), "cycles": 0}
-    monkeypatch.setattr(outcome, "run", lambda *_, env, **__: np.savez(env["BITPATH_RESULT"], **left))
+    monkeypatch.setattr(
+        outcome, "run", lambda *_, env, **__: SimpleNamespace(wave=np.savez(env["BITPATH_RESULT"], **left))
+    )
     status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
     assert status == 1
     assert err == "bitpath: engine was never busy: it did not take the instructions\n"
