@@ -21,6 +21,11 @@ def rng(name: str) -> random.Random:
     return random.Random(f"{_test_seed()}/{name}")
 
 
+def test_name() -> str:
+    """Return the name of the running test, with its parameters."""
+    return regression._manager_inst._test.name
+
+
 def _test_seed() -> int:
     """The seed of the running test: ``cocotb.RANDOM_SEED``, but for the folder in its module's name."""
     test = regression._manager_inst._test

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-from cocotb import regression
 from cocotb.simtime import get_sim_time
 
 from bitpath.verif.kit import looks, mismatches
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import width
+from bitpath.verif.kit.pauses import test_name
 from bitpath.verif.kit.values import Number
 
 SHOWN = 20
@@ -98,6 +98,5 @@ class Scoreboard:
         formats = mismatches.shown_at(context).formats
         found = mismatches.differences(self.shape, self.formats if formats is None else formats, got, expected)
         shown = mismatches.shown_at(context, found[0].field)
-        test = regression._manager_inst._test.name
-        head = f"{test}, {self.name}, value {self.compared - 1}, {self._moment()}"
+        head = f"{test_name()}, {self.name}, value {self.compared - 1}, {self._moment()}"
         return mismatches.note(folder, mismatches.full_text(head, found, shown), mismatches.line_text(head, found))

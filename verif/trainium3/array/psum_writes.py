@@ -100,7 +100,7 @@ class History:
         rounding = f", random {write.random[column]:#06x}" if write.takes_random else ""
         operands = {
             "place": seen,
-            "written by": f"a lane, cycle {when} of the program, {write.flag!r}, {write.mode}{rounding}",
+            "written by": f"a lane, cycle {when} of the program, flag {write.flag.name or 0}, {write.mode}{rounding}",
             "value": code_text(FP32, write.values[column]),
             "present": code_text(fmt, self.before(place, when)[column] >> unused),
         }

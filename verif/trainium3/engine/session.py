@@ -55,7 +55,7 @@ def matmul_shown(numerics: DotNumerics, matmul: PlacedMatmul, before: int, m: in
         codes, fmt = as_fp8(numerics, name, elements[:, place])
         sides.append((codes, fmt, scale[:, place].repeat(SCALE_PARTITIONS)))
     flag = AccumulateFlag(matmul.psum_accumulate_flag)
-    where = f"m = {m}, n = {n}, {flag!r}{', BF16' * matmul.bf16}{', stochastic' * matmul.stochastic}"
+    where = f"m = {m}, n = {n}, flag {flag.name or 0}{', BF16' * matmul.bf16}{', stochastic' * matmul.stochastic}"
     return chain_shown(numerics, column_cases(*sides), {"output": where, "present": code_text(FP32, before)})
 
 
