@@ -128,10 +128,7 @@ def build(
     tools.require_simulator(simulator)
     if coverage and (simulator != "verilator" or waves):
         raise ValueError("lines and toggles are counted by verilator, in a build without waves")
-    if simulator == "verilator" and " " in str(paths.simulations()):
-        raise ValueError(
-            f"the folder {str(paths.simulations())!r} has a space in its path, where make cannot build; work in another folder"
-        )
+    tools.require_plain(simulator, paths.simulations(), Path(sys.prefix))
     emitter = emitter or rtl_emitter()
     start = time.monotonic()
     made_now = []

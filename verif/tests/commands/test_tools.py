@@ -1,10 +1,12 @@
 """A missing tool gives a one-sentence error with the command that installs it."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from bitpath.sim.engine import tools
+from bitpath.sim.engine.build import build
 from bitpath.sim.engine.errors import MissingToolError
 
 
@@ -31,6 +33,23 @@ def test_a_python_without_shared_library_says_so(monkeypatch):
 def test_an_unknown_simulator_is_named():
     with pytest.raises(ValueError, match="simulator must be 'icarus' or 'verilator', not 'vcs'"):
         tools.require_simulator("vcs")
+
+
+@pytest.mark.parametrize("character", ['"', "\n", "\t", " ", "#", ";", ":"])
+def test_a_folder_where_a_build_would_fail_is_refused_at_once(tmp_path, monkeypatch, character):
+    folder = tmp_path / f"a{character}b"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    says = f"^the path .* has {re.escape(repr(character))}, where a build by verilator fails; it may have none of "
+    with pytest.raises(ValueError, match=says):
+        build("element_map", None, "verilator")
+
+
+def test_a_folder_where_only_another_simulator_fails_is_taken():
+    tools.require_plain("icarus", Path("a #;:b"))
+    tools.require_plain("verilator", Path("a$%'&()é`|\\b"))
+    with pytest.raises(ValueError, match=r"where a build by icarus fails; it may have none of '\"' '\\n': "):
+        tools.require_plain("icarus", Path('a"b'))
 
 
 def test_the_versions_are_those_of_the_tools_that_run():
