@@ -1,7 +1,7 @@
 # Thin verbs; what they do is written in Python (sim/engine/bootstrap.py for the environment, the `bitpath` command for the rest).
 PYTHON ?= python3
 VENV := .venv
-BITPATH := $(VENV)/bin/python -m bitpath.sim
+BITPATH := $(VENV)/bin/python -m bitpath
 # Tests take from milliseconds to a minute: who has done his own takes from the other.
 PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 REPORTS := build/reports

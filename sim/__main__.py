@@ -10,7 +10,7 @@ import sys
 import click
 
 from bitpath.sim import commands
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.errors import MissingToolError, SimulationError
 
 USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, SimulationError)
 """Errors whose message is meant for the user: bad input, a missing tool or file, too little memory, a failed simulation."""
@@ -39,8 +39,9 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; a user's mistake prints one sentence and exits with 1, with BITPATH_DEBUG=1 a traceback.
+    """Run the command line; an error prints one sentence, with BITPATH_DEBUG=1 a traceback.
 
+    The exit status is 1 after a user's mistake or a failure, 2 for a wrong option and 3 for a missing program or package.
     SIGTERM and SIGHUP act like Ctrl-C: child processes end too, and half-written files are removed.
     """
     for request in (signal.SIGTERM, signal.SIGHUP):
@@ -67,7 +68,7 @@ def main() -> None:
         full = isinstance(error, OSError) and error.errno in DISK_FULL
         text = f"the disk is full ({error}); what was complete is kept" if full else error
         click.echo(f"bitpath: {text}", err=True)
-        sys.exit(1)
+        sys.exit(3 if isinstance(error, MissingToolError) else 1)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-WINGS = ("golden", "rtl", "verif", "sim")
-COLORS = {"golden": "#ccbb44", "rtl": "#4477aa", "verif": "#228833", "sim": "#ee6677"}
+WINGS = ("golden", "rtl", "verif", "sim", "bitpath")
+COLORS = {"bitpath": "#aa3377", "golden": "#ccbb44", "rtl": "#4477aa", "verif": "#228833", "sim": "#ee6677"}
 CELL, LEFT, TOP = 13, 190, 14
 
 
@@ -21,10 +21,12 @@ def _is_test(path: Path) -> bool:
 @cache
 def _modules() -> dict[str, Path]:
     files = (file for wing in WINGS for file in sorted((ROOT / wing).rglob("*.py")))
-    return {
-        "bitpath." + str(file.relative_to(ROOT).with_suffix("")).replace("/", ".").removesuffix(".__init__"): file
-        for file in files
-    }
+    return {_module(file): file for file in files}
+
+
+def _module(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts if parts[0] == "bitpath" else ("bitpath", *parts)).removesuffix(".__init__")
 
 
 def _imported(path: Path) -> Iterator[str]:

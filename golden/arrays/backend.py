@@ -41,7 +41,7 @@ def backend() -> str:
     if choice not in ("", NUMPY, NUMBA):
         raise ValueError(f"{CHOICE} must be {NUMPY!r} or {NUMBA!r}, not {choice!r}")
     if choice == NUMBA and not _has_numba():
-        raise ValueError(f"{CHOICE} is {NUMBA!r}, but numba is not installed; run pip install bitpath[fast]")
+        raise ValueError(f"{CHOICE} is {NUMBA!r}, but numba is not installed; run: pip install numba")
     return choice or (NUMBA if _has_numba() else NUMPY)
 
 

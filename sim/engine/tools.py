@@ -161,5 +161,5 @@ def require_extra(name: str) -> None:
     for module, what in EXTRAS[name].items():
         if importlib.util.find_spec(module) is None:
             raise MissingToolError(
-                f"{what} is not in this Python environment; pip install bitpath[{name}] installs it, in a checkout python3 -I sim/engine/bootstrap.py {name}"
+                f"{what} is not in this Python environment; run: pip install 'bitpath[{name}]' (in a checkout: python3 -I sim/engine/bootstrap.py {name})"
             )

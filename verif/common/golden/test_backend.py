@@ -56,7 +56,9 @@ def test_without_numba_everything_is_numpys(choose, monkeypatch):
     assert backend.backend() == "numpy"
     assert not backend.compiled(1 << 40)
     choose("numba")
-    with pytest.raises(ValueError, match=r"BITPATH_FAST is 'numba', but numba is not installed; run pip install"):
+    with pytest.raises(
+        ValueError, match=r"BITPATH_FAST is 'numba', but numba is not installed; run: pip install numba"
+    ):
         backend.compiled(1)
 
 

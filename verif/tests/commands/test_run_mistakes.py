@@ -182,7 +182,7 @@ def test_a_missing_simulator(tmp_path, simulator, says):
     done = subprocess.run(
         command, cwd=tmp_path, env={"PATH": str(empty)}, capture_output=True, text=True, check=False, timeout=120
     )
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty"]

@@ -69,7 +69,7 @@ def test_the_trend_gets_new_results(tmp_path):
 
 def test_without_yosys_the_line_that_installs_it_is_said(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingToolError, match=r"Yosys is not in this .* pip install bitpath\[synth\]"):
+    with pytest.raises(MissingToolError, match=r"Yosys is not in this .* run: pip install 'bitpath\[synth\]'"):
         Flow.of(None).synthesize("module t(); endmodule", "t")
 
 

@@ -1,0 +1,1 @@
+../../bitpath/__init__.py

@@ -1,0 +1,1 @@
+../../bitpath/__main__.py
