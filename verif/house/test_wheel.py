@@ -5,10 +5,13 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTING = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -23,11 +26,10 @@ def run(*command, cwd):
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """Create an environment with the wheel; its dependencies are this environment's, by path."""
+def wheel(tmp_path_factory):
+    """Build the wheel outside the checkout: setuptools would leave a build folder there, and reuse stale files in it."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    # Build outside the checkout: setuptools would leave a build folder there, and reuse stale files in it.
     listed = subprocess.run(LISTING, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
@@ -35,17 +37,45 @@ def installed(tmp_path_factory):
             (source / name).write_bytes((ROOT / name).read_bytes())
     built = run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source, cwd=folder)
     assert built.returncode == 0, built.stdout + built.stderr
-    venv.create(folder / "venv", with_pip=False)
-    python = folder / "venv/bin/python"
-    site = Path(
-        run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])", cwd=folder).stdout.strip()
-    )
-    wheel = next(folder.glob("*.whl"))
+    return next(folder.glob("*.whl"))
+
+
+def environment(folder, wheel):
+    """Create an environment with the wheel and without its dependencies; return its programs and its packages."""
+    venv.create(folder, with_pip=False)
+    python = folder / "bin/python"
+    site = run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])", cwd=folder).stdout.strip()
     done = run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, cwd=folder)
     assert done.returncode == 0, done.stderr
+    return folder / "bin", Path(site)
+
+
+@pytest.fixture(scope="module")
+def installed(wheel):
+    """Return the programs of an environment with the wheel; its dependencies are this environment's, by path."""
+    programs, site = environment(wheel.parent / "whole", wheel)
     # A .pth line adds the folder but not its own .pth files, so the editable checkout is not importable.
     (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    return folder / "venv/bin"
+    return programs
+
+
+@pytest.fixture(scope="module")
+def golden_only(wheel):
+    """Return the programs of an environment with what ``pip install bitpath`` installs: links to this one's packages."""
+    programs, site = environment(wheel.parent / "golden", wheel)
+    names = [each.name for each in core()]
+    for name in (*names, "llvmlite"):  # llvmlite is numba's own dependency.
+        found = distribution(name)
+        for part in {file.parts[0] for file in found.files} - {".."}:
+            (site / part).symlink_to(found.locate_file(part))
+    return programs
+
+
+def core():
+    """Return what the project requires without extras."""
+    return [
+        Requirement(each) for each in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    ]
 
 
 def test_the_package_comes_from_the_wheel(installed, tmp_path):
@@ -95,3 +125,48 @@ def test_a_mistake_is_one_sentence(installed, tmp_path, line, says):
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+PRODUCTS = """
+import sys
+from importlib.util import find_spec
+import bitpath
+assert bitpath.__version__ and not {"numpy", "numba"} & set(sys.modules)
+import numpy as np
+from bitpath.golden import aie_ml_v2, tensix, trainium3
+a, b = np.full((2, 32), 1.1, np.float32), np.eye(32, 2, dtype=np.float32)
+each = trainium3.matmul(a, b), tensix.matmul(a, b, fidelity="LoFi"), aie_ml_v2.matmul(a, b, fmt="mx9")
+print(*(float(product[0, 0]) for product in each))
+print(*(name for name in ("amaranth", "cocotb", "click", "torch") if find_spec(name)))
+"""
+
+
+def test_golden_alone_multiplies(golden_only, tmp_path):
+    """The core dependencies suffice for each machine, and no simulator's package is there."""
+    done = run(golden_only / "python", "-W", "error", "-c", PRODUCTS, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("1.125 1.09375 1.09375\n\n", "")
+
+
+def test_golden_alone_names_the_extra_of_the_command(golden_only, tmp_path):
+    done = run(golden_only / "bitpath", "run", cwd=tmp_path)
+    expected = "bitpath: amaranth is not in this Python environment; run: pip install 'bitpath[sim]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", expected)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("end", ["lowest", "newest"])
+def test_golden_gives_the_same_bits_at_both_ends_of_the_ranges(wheel, tmp_path, end):
+    """pip installs the wheel from the package index, and each backend gives the bits of the locked versions."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv/bin/python"
+    lowest = {each.name: limit.version for each in core() for limit in each.specifier if limit.operator == ">="}
+    pins = [f"{name}=={version}" for name, version in lowest.items()] if end == "lowest" else []
+    done = run(python, "-m", "pip", "install", "--quiet", wheel, *pins, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    digests = Path(__file__).with_name("golden_digests.py")
+    expected = run(sys.executable, digests, cwd=tmp_path)
+    assert expected.returncode == 0, expected.stderr
+    assert len(json.loads(expected.stdout)) > 40
+    for backend in ("numpy", "numba"):
+        got = run("env", f"BITPATH_FAST={backend}", python, "-W", "error", digests, cwd=tmp_path)
+        assert json.loads(got.stdout) == json.loads(expected.stdout), got.stderr
