@@ -7,7 +7,7 @@ result are computed here. Each machine declares the steps of its own datapath in
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import groupby
-from typing import TypeVar
+from typing import SupportsFloat, TypeVar
 
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.scalar.codec import Kind, Unpacked, decode
@@ -32,7 +32,7 @@ def special_text(kind: Kind, sign: int) -> str:
     return f"-{name}" if sign and kind is not Kind.NAN else name
 
 
-def float_text(value: Fraction | int) -> str:
+def float_text(value: SupportsFloat) -> str:
     """Write a number in nine significant digits."""
     return f"{float(value):.9g}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from bitpath.golden.formats.sources import Source
 
@@ -26,13 +26,13 @@ class Preset(Generic[Numerics]):
     sources: Mapping[str, Source]
 
     def __post_init__(self) -> None:
-        missing = {field.name for field in fields(self.numerics)} ^ set(self.sources)
+        missing = {field.name for field in fields(cast(Any, self.numerics))} ^ set(self.sources)
         if missing:
             raise ValueError(f"preset {self.name!r}: fields and sources differ in {sorted(missing)}")
 
     def variant(self, name: str, **changes: tuple[Any, Source]) -> "Preset[Numerics]":
         """Return a preset with other values in some fields, each given with its source."""
-        return preset(name, partial(replace, self.numerics), self.sources, **changes)
+        return preset(name, partial(replace, cast(Any, self.numerics)), self.sources, **changes)
 
 
 def preset(

@@ -28,5 +28,5 @@ class Rounding(Enum):
         return self.name.startswith("RN")
 
     @classmethod
-    def _missing_(cls, value: str) -> "Rounding | None":
+    def _missing_(cls, value: str) -> "Rounding | None":  # type: ignore[override]  # declarations take texts alone
         return cls.RNE if value == "even" else None  # earlier configurations call RNE "even"

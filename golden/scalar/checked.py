@@ -9,7 +9,7 @@ from functools import partial, wraps
 from inspect import Parameter, signature
 from itertools import repeat
 from operator import is_
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
 from weakref import ref
 
 import numpy as np
@@ -49,7 +49,7 @@ def checked(public: Public) -> Public:
     Other annotations are left to the function. A call costs 0.7 us and 0.1 us for each argument.
     """
     if isinstance(public, type):
-        public.__init__ = checked(public.__init__)
+        public.__init__ = checked(public.__init__)  # type: ignore[misc]  # each class of ours has an __init__ of its own
         return public
     parameters = signature(public).parameters.values()
     checks = {each.name: _check(each.annotation) for each in parameters}
@@ -62,7 +62,7 @@ def checked(public: Public) -> Public:
         options = {name: checks.get(name, rest)(name, value) for name, value in named.items()}
         return public(*values, *args[len(values) :], **options)
 
-    return call
+    return cast(Public, call)
 
 
 def _check(annotation: Any) -> Check:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from functools import partial
 from typing import Any
 
 import click
@@ -45,9 +46,7 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
         except (SimulationError, ValueError, OSError) as error:
             # Measure the remaining units: the run may have taken hours so far.
             failed.append(str(error) if unit in str(error) else f"{unit}: {error}")
-            records = merge(
-                [], file, "unit", lambda record, unit=unit: record["unit"] != unit and report.is_whole(record)
-            )
+            records = merge([], file, "unit", partial(_is_of_another, unit))
             continue
         found[unit] = coverage.record | {"began": began}
         records = merge([found[unit]], file, "unit", report.is_whole)
@@ -74,3 +73,9 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     for line in failed:
         console.print(line, markup=False, highlight=False)
     sys.exit(bool(failed))
+
+
+def _is_of_another(unit: str, record: dict[str, Any]) -> bool:
+    from bitpath.sim.campaigns.coverage.report import is_whole
+
+    return record["unit"] != unit and is_whole(record)

@@ -1,6 +1,7 @@
 """``bitpath explore``: sweeps numerics and compares area with error."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -61,7 +62,7 @@ def command(
     points = [point for machine in machines or MACHINES for point in sweep(machine)]
     console = results.console()
     with counted_progress(console, "points and areas") as progress:
-        cluster = {"scheduler": scheduler, "workers": workers}
+        cluster: dict[str, Any] = {"scheduler": scheduler, "workers": workers}
         records = explore(points, data or DATA, shape=slice_, flow=flow, progress=progress, **cluster)
     reports = paths.reports()
     write_records(reports / "explore.json", records)

@@ -28,7 +28,8 @@ def command(strict: bool) -> None:
     measured, stale = results.run_reports(damaged)
     for each in (measured, stale):
         each.pop(REPORT, None)
-    records, units = [], {}
+    units: dict[str, Any] = {}
+    records = []
     plans = Table("unit", "item", "what", "tests", "runs", "compared", "status", title="Testplans")
     for item in load_plans():
         found = latest.of(item)

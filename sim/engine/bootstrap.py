@@ -52,7 +52,7 @@ def make_environment() -> None:
     usable = python.exists() and subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False)
     if not usable or usable.returncode:
         subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--requirement", LOCK], check=True)
     # The lock contains the build backend, so that an editable install needs no build environment.
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT], check=True)
@@ -65,7 +65,7 @@ def install_extra(name: str) -> None:
     if stamp.exists() and stamp.read_text() == text:
         return
     print(f"setup: installing the extra {name} into .venv", flush=True)
-    pip = [VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [VENV / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     # The lock is complete: no package may be installed unpinned.
     subprocess.run([*pip, "--no-deps", "--requirement", lock], check=True)
     stamp.write_text(text)

@@ -131,7 +131,7 @@ def build(
     tools.require_plain(simulator, paths.simulations(), Path(sys.prefix))
     emitter = emitter or rtl_emitter()
     start = time.monotonic()
-    made_now = []
+    made_now: list[str] = []
     base = paths.simulations() / f"{unit}-{digest(unit, config)}"
     emission_key = {
         "unit": unit,
@@ -173,7 +173,7 @@ def build(
 
 
 def _job(simulator: str, top: str, sources: list[str], variant: str, folder: Path) -> dict[str, Any]:
-    arguments = {"hdl_toplevel": top, "sources": sources, "build_args": [], "build_dir": str(folder)}
+    arguments: dict[str, Any] = {"hdl_toplevel": top, "sources": sources, "build_args": [], "build_dir": str(folder)}
     arguments["waves"] = variant == "-waves"
     return {"action": "build", "simulator": simulator, "variant": variant, "arguments": arguments}
 

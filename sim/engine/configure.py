@@ -21,7 +21,7 @@ PRESETS = (
 """Presets of all machines, by name."""
 
 
-def chosen(unit: str, *, config: Path | None = None, **settings: str | int | None) -> Any:
+def chosen(unit: str, *, config: Path | None = None, **settings: Any) -> Any:
     """Return the configuration of a command line: that of a file, or the default one with the given settings.
 
     Raises ValueError for both a file and settings, and as :func:`read_config` or :func:`configure`.

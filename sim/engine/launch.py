@@ -7,6 +7,7 @@ process environment and exits through ``sys.exit``.
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import cocotb_tools.runner
 from cocotb_tools.runner import get_runner
@@ -15,7 +16,10 @@ BUILD_JOBS = 2
 """Concurrent compiler processes, for two cores and less than 4 GiB of memory."""
 
 
-ALWAYS = {"build": {"timescale": ("1ns", "1ps"), "always": True}, "test": {"hdl_toplevel_lang": "verilog"}}
+ALWAYS: dict[str, dict[str, Any]] = {
+    "build": {"timescale": ("1ns", "1ps"), "always": True},
+    "test": {"hdl_toplevel_lang": "verilog"},
+}
 """Arguments that every call has, by the runner's method."""
 
 

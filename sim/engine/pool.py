@@ -3,12 +3,13 @@
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from threading import Thread
+from typing import Any
 
 from bitpath.golden.arrays.backend import THREADS
 from bitpath.sim.engine.errors import SimulationError
@@ -26,7 +27,7 @@ class Workers(ProcessPoolExecutor):
     def __init__(self, count: int, alive: Connection):
         super().__init__(count, mp_context=get_context("spawn"), initializer=_begin, initargs=(alive,))
 
-    def submit(self, *call, **arguments):
+    def submit(self, *call: Any, **arguments: Any) -> Future:
         # Workers inherit the signal mask from their first instruction on.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, QUIET)
         try:

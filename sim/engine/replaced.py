@@ -2,6 +2,8 @@
 
 import importlib.abc
 import importlib.machinery
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 
 
@@ -11,7 +13,9 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def __init__(self, module: str, text: str):
         self.module, self.text, self.file = module, text, ""
 
-    def find_spec(self, fullname: str, path: object, target: ModuleType | None = None) -> object:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if fullname != self.module:
             return None
         # The real one's spec, for its name and place; tests read such things.

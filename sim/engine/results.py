@@ -27,7 +27,7 @@ _WORST_FIRST = (FAILED, MISSING, STALE, SKIPPED, PASSED)
 _SOURCES = {".py", ".toml", ".cpp", ".json", ".npz"}
 LEFT_OUT = ".left_out"
 """Suffix of the file beside a JUnit file that lists the tests that the run did not select."""
-_RUN = {
+_RUN: dict[str, type | tuple[type, ...]] = {
     "digest": str,
     "sim": str,
     "bench": str,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -119,36 +120,38 @@ def _mode(format_name: str) -> Mode | MxFormat:
 
 
 def _trace(
-    numerics: AieNumerics, mode: Mode | MxFormat, given: Lane, negations: dict[str, bool]
+    numerics: AieNumerics, mode: Mode | MxFormat, given: Lane, negations: dict[str, Any]
 ) -> LaneTrace | IntegerLaneTrace:
     accumulators = ("--acc1", given.acc1), ("--acc2", given.acc2)
-    if mode in INTEGER_MODES.values():
+    if isinstance(mode, Mode) and mode in INTEGER_MODES.values():
         x = _integers("--x", given.x, mode.a_bits, mode.depth)
         y = _integers("--y", given.y, mode.b_bits, mode.depth)
         sums = (0 if text is None else _integers(option, text, mode.lane_bits, 1)[0] for option, text in accumulators)
         return trace_integer_lane(mode, x, y, *sums, **negations)
-    sums = (None if text is None else _float(option, text, FP32) for option, text in accumulators)
+    acc1, acc2 = (None if text is None else _float(option, text, FP32) for option, text in accumulators)
     if isinstance(mode, MxFormat):
         operands = ("--x", given.x), ("--y", given.y)
-        blocks = (_block(numerics, option, text, mode, given.rounding) for option, text in operands)
-        return trace_mx_lane(numerics, *blocks, *sums, **negations)
-    x = _floats("--x", given.x, FLOAT_FORMATS[given.x_format], mode.depth)
-    y = _floats("--y", given.y, FLOAT_FORMATS[given.y_format], mode.depth)
-    return trace_float_lane(numerics, x, y, *sums, **negations)
+        a, b = (_block(numerics, option, text, mode, given.rounding) for option, text in operands)
+        return trace_mx_lane(numerics, a, b, acc1, acc2, **negations)
+    left = _floats("--x", given.x, FLOAT_FORMATS[given.x_format], mode.depth)
+    right = _floats("--y", given.y, FLOAT_FORMATS[given.y_format], mode.depth)
+    return trace_float_lane(numerics, left, right, acc1, acc2, **negations)
 
 
 def _steps(program: Program) -> list[tuple[str, LaneTrace | IntegerLaneTrace]]:
     """Return the traces of the instructions of the program's first lane, each named by its range of K."""
     steps, acc = [], None
+    left, right = cast(Any, program.a), cast(Any, program.b)
+    trace: LaneTrace | IntegerLaneTrace
     for index in range(program.tiles[1]):
-        a, b = program.a[0, index, 0], program.b[index, 0, 0]
+        a, b = left[0, index, 0], right[index, 0, 0]
         if isinstance(a, MxBlocks):
             trace = trace_mx_lane(program.numerics, _scalar(a), _scalar(b), acc)
         elif program.fmt in INTEGER_MODES:
             trace = trace_integer_lane(program.mode, a.tolist(), b.tolist(), acc or 0)
         else:
-            sides = ([(code, FLOAT_FORMATS[program.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
-            trace = trace_float_lane(program.numerics, *sides, acc)
+            x, y = ([(code, FLOAT_FORMATS[program.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
+            trace = trace_float_lane(program.numerics, x, y, acc)
         acc = trace.result
         first = index * program.tile.k
         steps.append((f"{index:>4}  k {first:>4}-{first + program.tile.k - 1:<4}", trace))

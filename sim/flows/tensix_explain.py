@@ -137,7 +137,8 @@ def _steps(
     formats = dict.fromkeys(("srca_format", "srcb_format"), program.fmt.register)
     each = Unit(numerics=numerics, style=program.fmt.style, dst32=program.dst32, **formats)
     row = _register_row(m, n)
-    steps, word = [], 0
+    word = 0
+    steps: list[tuple[str, Dot16Trace | IntegerDot16Trace]] = []
     src_b, src_a = program.src_b[0], program.src_a[:, 0]
     for tile in range(program.tiles[1]):
         for instruction in program.instructions:

@@ -1,6 +1,7 @@
 """Text that ``bitpath explain trainium3`` prints: one step of a PE, or an output of a matmul."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +29,14 @@ def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales
     scales, partial : hexadecimal codes: stationary and moving scale, FP32 partial sum.
     """
     formats = {fmt.name: fmt for fmt in numerics.element_formats}
-    sides = []
+    operands: list[Any] = []
     for option, name, text in elements:
         if name not in formats:
             raise ValueError(f"{option}-format must be {one_of(formats)}, not {name!r}")
-        sides += [_codes(option, text, numerics.terms, formats[name]), formats[name]]
-    stationary_scale, moving_scale = _codes("--scales", scales, 2, numerics.scale_format)
-    (partial_sum,) = _codes("--partial", partial, 1, FP32)
-    return explain_dot_step(exact.trace_dot_step(numerics, *sides, stationary_scale, moving_scale, partial_sum))
+        operands += [_codes(option, text, numerics.terms, formats[name]), formats[name]]
+    operands += _codes("--scales", scales, 2, numerics.scale_format)
+    operands += _codes("--partial", partial, 1, FP32)
+    return explain_dot_step(exact.trace_dot_step(numerics, *operands))
 
 
 def dot_product(
@@ -69,11 +70,13 @@ def dot_product(
 def _steps(numerics: DotNumerics, each: MatmulInstruction, m: int, n: int) -> tuple[exact.DotTrace, ...]:
     x, x_format = as_fp8(numerics, "stationary", each.stationary[:, m])
     y, y_format = as_fp8(numerics, "moving", each.moving[:, n])
-    scales = (
+    stationary_scales, moving_scales = (
         [int(code) for code in scale.repeat(SCALE_PARTITIONS)]
         for scale in (each.stationary_scale[:, m], each.moving_scale[:, n])
     )
-    return exact.trace_dot_product(numerics, x.tolist(), x_format, y.tolist(), y_format, *scales)
+    return exact.trace_dot_product(
+        numerics, x.tolist(), x_format, y.tolist(), y_format, stationary_scales, moving_scales
+    )
 
 
 def _holds(extent: slice, index: int) -> bool:

@@ -87,7 +87,8 @@ class Run(FlowRun):
         with console.status(f"building the row unit for {self.simulator}, once"):
             built = build("rmsnorm_quant", self.engine, self.simulator, waves=self.waves)
         start = time.monotonic()
-        golden = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=self.format_name, in_scale=self.in_scale)
+        quant_type: Any = self.format_name
+        golden = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=quant_type, in_scale=self.in_scale)
         left = play(console, built, self.bench, self.format_name, self.rows)
         rtl = np.ascontiguousarray(left["output"])
         size, cycles = self.hidden.size, int(left["cycles"])

@@ -13,9 +13,12 @@ from bitpath.golden.formats.sources import Choice, Kind, Source
 
 def numerics_table(rows: Sequence[Preset] | Sequence[Choice]) -> str:
     """Return the Markdown table of presets, or of choices that have no switch."""
-    if not isinstance(rows[0], Choice):
-        return presets_table(rows)
-    return _table(("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in rows])
+    choices = [each for each in rows if isinstance(each, Choice)]
+    if not choices:
+        return presets_table([each for each in rows if isinstance(each, Preset)])
+    return _table(
+        ("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in choices]
+    )
 
 
 def presets_table(presets: Sequence[Preset]) -> str:
@@ -36,7 +39,8 @@ def standings(groups: Iterable[Sequence[Preset] | Sequence[Choice]]) -> dict[str
     kinds: Counter[str] = Counter()
     for group in groups:
         first = group[0]
-        sources = [each.source for each in group] if isinstance(first, Choice) else first.sources.values()
+        choices = [each.source for each in group if isinstance(each, Choice)]
+        sources = choices if isinstance(first, Choice) else first.sources.values()
         kinds.update(source.kind for source in sources)
     return {kind: kinds[kind] for kind in get_args(Kind)}
 

@@ -22,7 +22,9 @@ from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, format_o
 
 Integers = np.ndarray
 _NONE = np.False_
-_INTEGER_OPS: dict[VectorOp, Callable[[Integers, Integers, Integers], tuple[Integers, Integers]]] = {
+_INTEGER_OPS: dict[
+    VectorOp, Callable[[Integers, Integers, Integers | np.bool], tuple[Integers, Integers | np.bool]]
+] = {
     VectorOp.ADD: lambda a, b, _: (a + b, _NONE),
     VectorOp.SUB: lambda a, b, _: (a - b, _NONE),
     VectorOp.SEL: lambda a, b, mask: (np.where(mask, b, a), mask),

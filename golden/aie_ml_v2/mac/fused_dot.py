@@ -3,7 +3,9 @@
 Ref: AM027, chapter 4, and its Table 7; llvm-aie for operations and operands.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +71,8 @@ def fused_dot(
             check_array(name, acc, np.float32)
             shapes[name] = acc.shape
     check_broadcast(**shapes)
-    products = (float_terms if fmt in FLOAT_MODES else mx_terms)(numerics, a, b, negate_products)
+    terms: Callable[..., Terms] = float_terms if fmt in FLOAT_MODES else mx_terms
+    products = terms(numerics, a, b, negate_products)
     accumulators = _accumulators((None if zero_acc1 else acc1, negate_acc1), (acc2, negate_acc2))
     return add_aligned(numerics, products, accumulators).view(np.float32)
 
@@ -194,7 +197,7 @@ def _accumulators(*given: tuple[np.ndarray | None, bool]) -> list[Terms]:
     ]
 
 
-def _check_floats(mode: Mode, **operands: object) -> None:
+def _check_floats(mode: Mode, **operands: Any) -> None:
     depths = (mode.depth, *(depth for _, depth in mode.elementwise))
     for name, operand in operands.items():
         check_array(name, operand, *(DTYPES[fmt] for fmt in mode.formats))
@@ -206,7 +209,7 @@ def _check_floats(mode: Mode, **operands: object) -> None:
         raise ValueError(f"a and b must have the same last axis, not shapes {shapes}")
 
 
-def _check_mx(fmt: str, **operands: object) -> None:
+def _check_mx(fmt: str, **operands: Any) -> None:
     for name, operand in operands.items():
         check_instance(name, operand, MxBlocks)
         if operand.fmt.name != fmt:

@@ -62,8 +62,8 @@ def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: P
     y = owned(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2))
     x, x_exponent = x.reshape(-1, depth, MX_BLOCK), x_exponent.reshape(-1, depth)
     fraction_bits = 2 * a.fmt.magnitude_bits
-    fields = (numerics.align_fraction_bits, fraction_bits, numerics.flushed_zero_keeps_sign)
-    fields += (numerics.mx_zero_term, numerics.mx_nan_block)
+    own = (numerics.align_fraction_bits, fraction_bits, numerics.flushed_zero_keeps_sign)
+    fields = (*own, numerics.mx_zero_term, numerics.mx_nan_block)
     y_exponent = owned(b.exponent.reshape(depth, -1))
     return _run(_blocks, (x, x_exponent), (y, y_exponent), fields, progress)
 

@@ -119,7 +119,7 @@ def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
     entity_bytes = check_choice("entity_bytes", entity_bytes, (1, 2))
     data, mask, _ = decompress(stream)
     entities = data.view(f"<u{entity_bytes}").astype(f"u{entity_bytes}")
-    return _take("stream", entities, mask.reshape(-1, entity_bytes).any(axis=-1))
+    return _take("stream", entities, np.any(mask.reshape(-1, entity_bytes), axis=-1))
 
 
 @checked

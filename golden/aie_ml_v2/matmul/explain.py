@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import cast
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BIAS, MX_BLOCK, MX_NAN_EXPONENT, MX_PAIRS
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
@@ -48,12 +49,13 @@ def explain_chain(steps: Sequence[tuple[str, LaneTrace | IntegerLaneTrace]]) -> 
         lines = chain_lines(steps, head, lambda each: f"{sum(each.products):<22}{each.result}", noun="instruction")
         return "\n".join([*lines, f"result       {final.result}"])
     head = f"{'largest code':<14}{'sum of products':<18}{'accumulator':<32}error in ulp"
-    lines = chain_lines(steps, head, _chain_row, noun="instruction")
+    floats = cast(Sequence[tuple[str, LaneTrace]], steps)
+    lines = chain_lines(floats, head, _chain_row, noun="instruction")
     lines = [f"numerics     {_numerics(final.numerics)}", *lines, f"result       {result_text(FP32, final.result)}"]
-    if any(each.exact is None for _, each in steps):
+    if any(each.exact is None for _, each in floats):
         return "\n".join([*lines, *error_lines(None, "", None)])
-    first = steps[0][1]
-    exact = first.exact - _products(first) + sum(_products(each) for _, each in steps)
+    first = floats[0][1]
+    exact = first.exact - _products(first) + sum((_products(each) for _, each in floats), Fraction(0))
     shown = f"{float(exact):.17g}, of the products of {'codes' if isinstance(final.a, Block) else 'floats'}"
     return "\n".join([*lines, *error_lines(exact, shown, _error(final.result, exact))])
 
@@ -109,13 +111,14 @@ def _operation(trace: LaneTrace) -> str:
 
 def _blocks(trace: LaneTrace) -> list[str]:
     """Return the lines of a block pair up to the sums of its products."""
-    lines = [_block(trace, name, each) for name, each in (("a", trace.a), ("b", trace.b))]
+    a, b = pair = cast(tuple[Block, Block], (trace.a, trace.b))
+    lines = [_block(trace, name, each) for name, each in zip("ab", pair, strict=True)]
     if not trace.post_add:
         return lines
-    places = sum(each.exponent - MX_BIAS + 1 - each.fmt.magnitude_bits for each in (trace.a, trace.b))
+    places = sum(each.exponent - MX_BIAS + 1 - each.fmt.magnitude_bits for each in pair)
     lines.append(f"{'k':>5}  {'a: shift, code':<26}{'b: shift, code':<26}{'shifts':>6}{'product':>10}{'in T':>10}")
-    lines += collapsed(both_zero(trace.a.codes, trace.b.codes), lambda k: _pair(trace, k), lambda _: "codes 0")
-    left = trace.numerics.align_fraction_bits - 2 * trace.a.fmt.magnitude_bits
+    lines += collapsed(both_zero(a.codes, b.codes), lambda k: _pair(pair, trace.products[k], k), lambda _: "codes 0")
+    left = trace.numerics.align_fraction_bits - 2 * a.fmt.magnitude_bits
     lines.append(
         f"post-add     product in units of 2**{places}, T in quarters of them; T << {left} is on the grid of its code"
     )
@@ -129,13 +132,11 @@ def _block(trace: LaneTrace, name: str, block: Block) -> str:
     return f"{start} = 2**{block.exponent - MX_BIAS}, shifts {block.shift:0{MX_PAIRS}b} (pair 0 last)"
 
 
-def _pair(trace: LaneTrace, k: int) -> str:
-    product = trace.products[k]
+def _pair(pair: tuple[Block, Block], product: Fraction, k: int) -> str:
     sides = "".join(
-        f"{f'{block.shift_of(k)} {block.codes[k]:>4} = {float_text(block.value(k))}':<26}"
-        for block in (trace.a, trace.b)
+        f"{f'{block.shift_of(k)} {block.codes[k]:>4} = {float_text(block.value(k))}':<26}" for block in pair
     )
-    shifts = trace.a.shift_of(k) + trace.b.shift_of(k)
+    shifts = sum(block.shift_of(k) for block in pair)
     return f"{k:>5}  {sides}{shifts:>6}{float(product):>10.9g}{int(product * QUARTERS):>10}"
 
 
@@ -147,7 +148,7 @@ def _terms(trace: LaneTrace) -> list[str]:
         if code is not None
     ]
     products = trace.product_terms
-    if isinstance(trace.a, Block):
+    if isinstance(trace.a, Block) or isinstance(trace.b, Block):
         names = [(_range(i, len(products)), f"T {total}") for i, total in enumerate(trace.post_add)]
         names = names or [("T", "")]
         hidden = [False] * len(products)

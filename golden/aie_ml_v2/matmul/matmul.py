@@ -8,6 +8,7 @@ Ref: llvm-aie for the shapes; AM027, Table 7.
 
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 
@@ -198,7 +199,8 @@ def _run_compiled(loops: ModuleType, program: Program, progress: Progress | None
         if special_rows.any():
             tiles[special_rows] = _run_steps(replace(program, a=program.a[special_rows]))
         if special_columns.any():
-            tiles[:, special_columns] = _run_steps(replace(program, b=program.b[:, special_columns]))
+            right = cast(np.ndarray, program.b)[:, special_columns]
+            tiles[:, special_columns] = _run_steps(replace(program, b=right))
     return np.ascontiguousarray(tiles)
 
 
@@ -226,12 +228,12 @@ def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(whole[: program.shape[0], : program.shape[1]])
 
 
-def _step(program: Program, a: np.ndarray | MxBlocks, b: Operand, k: int, acc: np.ndarray | None) -> np.ndarray:
+def _step(program: Program, a: Any, b: Any, k: int, acc: np.ndarray | None) -> np.ndarray:
     name = "fp8" if program.mode == FLOAT8 else program.fmt
     if isinstance(b, SparseVector):
-        options = {} if program.fmt in INTEGER_MODES else {"numerics": program.numerics}
-        right = SparseVector(b.slots[k][np.newaxis, :, np.newaxis], b.mask[k][np.newaxis, :, np.newaxis])
-        return sparse_dot(a, right, acc, fmt=name, **options)
+        options: dict[str, Any] = {} if program.fmt in INTEGER_MODES else {"numerics": program.numerics}
+        sparse = SparseVector(b.slots[k][np.newaxis, :, np.newaxis], b.mask[k][np.newaxis, :, np.newaxis])
+        return sparse_dot(a, sparse, acc, fmt=name, **options)
     right = b[k][np.newaxis, :, np.newaxis]
     if program.fmt in INTEGER_MODES:
         return integer_dot(a, right, acc, mode=program.fmt)
@@ -252,7 +254,7 @@ def _tiles(matrix: np.ndarray, rows: int, depth: int) -> np.ndarray:
     return padded.reshape(-1, rows, padded.shape[1] // depth, depth).swapaxes(1, 2)
 
 
-def _to_sparse(tiles: np.ndarray) -> SparseVector:
+def _to_sparse(tiles: Any) -> SparseVector:
     """Extract the nonzero numbers of tiles of B; -0, which masking leaves of negative weights, counts as zero."""
     entities = np.where(tiles == 0, np.zeros_like(tiles), tiles)
     crowded = (entities.reshape(-1, SPARSE_GROUP) != 0).sum(axis=-1)
@@ -272,7 +274,7 @@ def _convert(tiles: np.ndarray, fmt: str, rounding: RoundingCode, numerics: AieN
     if fmt in MX_FORMATS:
         blocks = [to_mx(part, fmt, rounding=rounding, numerics=numerics) for part in parts]
         fields = ("exponent", "shift", "codes")
-        return MxBlocks(fmt, *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields))
+        return MxBlocks(MX_FORMATS[fmt], *(np.concatenate([getattr(each, name) for each in blocks]) for name in fields))
     return np.concatenate([_narrowed(part, FLOAT_FORMATS[fmt], rounding) for part in parts])
 
 

@@ -152,7 +152,7 @@ def _shuffle(low: np.ndarray, high: np.ndarray | None, mode: ShuffleMode) -> np.
     return out[..., width:].copy() if mode.half is Half.HI else out[..., :width].copy()
 
 
-def _check_vector(name: str, vector: object) -> None:
+def _check_vector(name: str, vector: np.ndarray) -> None:
     check_array(name, vector, np.uint8)
     if vector.ndim < 1 or vector.shape[-1] != VECTOR_BYTES:
         raise ValueError(f"{name} must have shape [..., {VECTOR_BYTES}], not {vector.shape}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import cast
 
 from bitpath.golden.explain.text import (
     both_zero,
@@ -48,15 +49,17 @@ def explain_chain(steps: Sequence[tuple[str, Dot16Trace | IntegerDot16Trace]]) -
     final = steps[-1][1] if steps else None
     if isinstance(final, IntegerDot16Trace):
         lines = chain_lines(
-            steps,
+            cast(Sequence[tuple[str, IntegerDot16Trace]], steps),
             f"{'sum of products':<17}Dst",
             lambda each: f"{each.total:<17}{_integer_dst(each.result)}",
             noun="instruction",
         )
         return "\n".join([*lines, f"result       {_integer_dst(final.result)}"])
     head = f"{'group maxima':<14}{'sum of groups':<18}{'Dst':<32}error in ulp"
-    lines = chain_lines(steps, head, _chain_row, noun="instruction")
-    exact = _dst_value(steps[0][1], steps[0][1].dst) + sum(_products(each) for _, each in steps)
+    floats = cast(Sequence[tuple[str, Dot16Trace]], steps)
+    lines = chain_lines(floats, head, _chain_row, noun="instruction")
+    first = floats[0][1]
+    exact = _dst_value(first, first.dst) + sum((_products(each) for _, each in floats), Fraction(0))
     error = (_dst_value(final, final.result) - exact) / ulp(_dst_format(final), exact)
     return "\n".join(
         [

@@ -3,6 +3,8 @@
 Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
@@ -64,8 +66,8 @@ def elwmul(
     style, formats, _ = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
     if style is Style.INT8:
-        a, b = (read_integers(numerics, each) for each in (src_a, src_b))
-        return accumulate_integers(dst, integer_field_a(a, phase) * integer_field_b(b, phase))
+        x, y = (read_integers(numerics, each) for each in (src_a, src_b))
+        return accumulate_integers(dst, integer_field_a(x, phase) * integer_field_b(y, phase))
     a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
     offset = exponent_offset(style, dst32, phase)
     exponent = a.exponent.astype(np.int64) + b.exponent + offset
@@ -141,6 +143,12 @@ def elwsub(
     TypeError, ValueError : as `mvmul`.
     """
     check_words("src_b", src_b, BLOCK_ROWS, 19)
-    formats = {"srca_format": srca_format, "srcb_format": srcb_format}
-    options = {"style": style, "dst32": dst32, "accumulate": accumulate, "quirk": quirk, "numerics": numerics}
+    formats: dict[str, Any] = {"srca_format": srca_format, "srcb_format": srcb_format}
+    options: dict[str, Any] = {
+        "style": style,
+        "dst32": dst32,
+        "accumulate": accumulate,
+        "quirk": quirk,
+        "numerics": numerics,
+    }
     return elwadd(dst, src_b ^ SIGN, src_a, **formats, **options)

@@ -84,10 +84,10 @@ def gmpool(
     ordered = np.where(signs, -magnitudes, magnitudes)
     found = ordered == np.maximum.accumulate(ordered, axis=-2)
     last = _last(found)
-    winner = (np.take_along_axis(each, last, axis=-2)[..., 0, :] for each in (magnitudes, signs))
+    largest, negative = (np.take_along_axis(each, last, axis=-2)[..., 0, :] for each in (magnitudes, signs))
 
     new = np.broadcast_to(dst, (*leading, BLOCK_ROWS, COLUMNS)).copy()
-    new[..., 0, :] = _integer_word(*winner) if integer else _float_word(*winner, bias, style, half)
+    new[..., 0, :] = _integer_word(largest, negative) if integer else _float_word(largest, negative, bias, style, half)
     new[..., 1:4, :] = 0
     if argmax:
         phases = np.broadcast_to(dst, new.shape)[..., :4, :].astype(np.int64) + 0x100 & 0xF00  # the counts, one higher

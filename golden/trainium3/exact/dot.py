@@ -117,7 +117,8 @@ def trace_dot_step(
         for x, y in zip(stationary, moving, strict=True)
     ]
     terms.append(_partial_sum_term(numerics, partial_sum))
-    align_exponent, aligned, total, exact = None, (), None, None
+    align_exponent, total, exact = None, None, None
+    aligned: tuple[Fraction, ...] = ()
     special = special_sum(terms)
     if special is None:
         align_exponent, aligned = _align(numerics, terms)

@@ -78,7 +78,7 @@ def check_tiling(
         raise ValueError(f"{missing} must be given with {given}, not None")
     if tile_position is None:
         return
-    tile_size, tile_position = tuple(tile_size), tuple(tile_position)
+    tile_size, tile_position = (*tile_size,), (*tile_position,)
     sizes = tuple(product(TILE_SIZES, (PARTITIONS,) if columns is None else TILE_SIZES))
     if tile_size not in sizes:
         raise ValueError(f"tile_size must be {one_of(sizes)}, not {tile_size}")
@@ -110,7 +110,7 @@ def accumulates(psum_accumulate_flag: int) -> bool:
 
 
 def check_destination(
-    shape: tuple[int, int], dst: np.ndarray | None, dst_dtype: np.dtype, accumulate: bool
+    shape: tuple[int, int], dst: np.ndarray | None, dst_dtype: np.dtype | type, accumulate: bool
 ) -> np.dtype:
     """Check the destination of an M x N result and return its dtype: that of `dst` where given, else `dst_dtype`.
 

@@ -35,7 +35,7 @@ def nc_matmul_mx(
     moving_scale: np.ndarray,
     *,
     dst: np.ndarray | None = None,
-    dst_dtype: np.dtype = np.float32,
+    dst_dtype: np.dtype | type = np.float32,
     tile_position: tuple[int, int] | None = None,
     tile_size: tuple[int, int] | None = None,
     psum_accumulate_flag: int = 3,

@@ -97,7 +97,7 @@ def normalise_tile(
 
 def _inverse_rms(tile: np.ndarray, eps: float, placement: EpsPlacement, order: SumOrder) -> np.ndarray:
     """Return the factor of each row, float32 [p, 1] (steps 3 and 4)."""
-    _, total = activation_reduce(tile, "square", reduce_op="add", sum_order=order)
+    _, total = activation_reduce(tile, "square", reduce_op="add", sum_order=order.value)
     # A reciprocal of H, rounded to FP32: float64's is within 2**-53 of it, and H has at most 15 bits, so that no quotient
     # lies that near to a midpoint of FP32.
     per_element = 1 / tile.shape[1]

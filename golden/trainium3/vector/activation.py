@@ -37,7 +37,7 @@ def activation(
     *,
     scale: float | np.ndarray = 1.0,
     bias: float | np.ndarray = 0.0,
-    dtype: np.dtype = np.float32,
+    dtype: np.dtype | type = np.float32,
 ) -> np.ndarray:
     """Return ``op(data * scale + bias)``.
 
@@ -71,7 +71,7 @@ def activation_reduce(
     reduce_op: str = "add",
     scale: float | np.ndarray = 1.0,
     bias: float | np.ndarray = 0.0,
-    dtype: np.dtype = np.float32,
+    dtype: np.dtype | type = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute `activation`, and reduce the function's values, before the cast to `dtype`, along the free dimension.

@@ -94,6 +94,6 @@ def real(name: str, value: float, otherwise: str = "") -> float:
     return float(np.nextafter(nearest, np.inf if exact > nearest else -np.inf))
 
 
-def output_dtype(dtype: np.dtype) -> np.dtype:
+def output_dtype(dtype: np.dtype | type) -> np.dtype:
     """Return the dtype of a result; raise TypeError unless `FLOAT_DTYPES` holds it."""
     return dtype_of("dtype", dtype, *FLOAT_DTYPES)

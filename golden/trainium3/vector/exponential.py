@@ -29,7 +29,7 @@ def exponential(
     src: np.ndarray,
     max_value: float | np.ndarray,
     *,
-    dtype: np.dtype = np.float32,
+    dtype: np.dtype | type = np.float32,
     reduce_cmd: ReduceCommand = "idle",
     accumulators: np.ndarray | None = None,
     reduce_init: float | np.ndarray | None = None,

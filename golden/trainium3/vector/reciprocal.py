@@ -12,7 +12,7 @@ from bitpath.golden.trainium3.vector.engine import output_dtype, read_tile
 
 
 @checked
-def reciprocal(data: np.ndarray, *, dtype: np.dtype = np.float32) -> np.ndarray:
+def reciprocal(data: np.ndarray, *, dtype: np.dtype | type = np.float32) -> np.ndarray:
     """Return 1 / data, rounded to FP32, then cast to `dtype`; infinity of the sign for a zero.
 
     Parameters

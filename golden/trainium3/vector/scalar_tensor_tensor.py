@@ -21,7 +21,7 @@ def scalar_tensor_tensor(
     *,
     reverse0: bool = False,
     reverse1: bool = False,
-    dtype: np.dtype = np.float32,
+    dtype: np.dtype | type = np.float32,
 ) -> np.ndarray:
     """Return ``(data op0 operand0) op1 operand1``, each operation rounded to FP32, then the cast to `dtype`.
 

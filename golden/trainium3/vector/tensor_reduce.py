@@ -18,7 +18,7 @@ def tensor_reduce(
     op: str,
     *,
     negate: bool = False,
-    dtype: np.dtype = np.float32,
+    dtype: np.dtype | type = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> np.ndarray:
     """Reduce a tile along its free dimension, in FP32, then cast to `dtype`.

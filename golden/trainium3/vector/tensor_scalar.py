@@ -23,7 +23,7 @@ def tensor_scalar(
     *,
     reverse0: bool = False,
     reverse1: bool = False,
-    dtype: np.dtype = np.float32,
+    dtype: np.dtype | type = np.float32,
 ) -> np.ndarray:
     """Return ``(data op0 operand0) op1 operand1``, each operation rounded to FP32, then the cast to `dtype`.
 
@@ -61,7 +61,7 @@ def tensor_scalar_reduce(
     *,
     reduce_op: str,
     reverse0: bool = False,
-    dtype: np.dtype = np.float32,
+    dtype: np.dtype | type = np.float32,
     sum_order: SumOrderName = "serial",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute ``data op0 operand0``, and reduce it, before the cast to `dtype`, along the free dimension.

@@ -113,7 +113,12 @@ def psum_random_bits(source: Xorwow, columns: int, writes: int) -> np.ndarray:
 
 @checked
 def rand2(
-    source: Xorwow, count: int, low: float | np.ndarray, high: float | np.ndarray, *, dtype: np.dtype = np.float32
+    source: Xorwow,
+    count: int,
+    low: float | np.ndarray,
+    high: float | np.ndarray,
+    *,
+    dtype: np.dtype | type = np.float32,
 ) -> np.ndarray:
     """Return uniform numbers: ``low + (high - low) * u`` with the upper 24 bits of a number as u, in [0, 1).
 

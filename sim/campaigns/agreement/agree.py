@@ -134,7 +134,7 @@ def agree(
     return Agreement(unit, digest(unit, config), (REFERENCE, *engines), len(answers), values, seed)
 
 
-def _replay(folder: Path, given: tuple[Sequence[str], Steps], said: tuple[Sequence[str], Answers]) -> Path:
+def _replay(folder: Path, given: tuple[Sequence[str], Steps], said: tuple[Widths, Answers]) -> Path:
     """Write the input file of :mod:`bitpath.verif.kit.tb_replay`, and return its path."""
     (inputs, steps), (outputs, answers) = given, said
     tables = [

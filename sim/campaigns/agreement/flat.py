@@ -53,8 +53,8 @@ class Netlist:
     """
 
     nets: int
-    inputs: Ports = field(default_factory=dict)
-    outputs: Ports = field(default_factory=dict)
+    inputs: dict[str, np.ndarray] = field(default_factory=dict)
+    outputs: dict[str, np.ndarray] = field(default_factory=dict)
     gates: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
     flip_flops: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
@@ -66,7 +66,7 @@ class _Module:
     """A module's own netlist, and its submodules by name with the nets of their ports."""
 
     own: Netlist
-    inside: list[tuple[str, Ports]]
+    inside: Sequence[tuple[str, Ports]]
 
 
 def read(file: Path, top: str) -> Netlist:
@@ -129,8 +129,8 @@ def _place(whole: Netlist, modules: Mapping[str, _Module], name: str, connected:
         )
         whole.memories.append(Memory(memory.bits.copy(), reads, writes))
     whole.clocks |= {int(nets[clock]) for clock in module.clocks}
-    for inner, ports in modules[name].inside:
-        _place(whole, modules, inner, {port: nets[bits] for port, bits in ports.items()})
+    for inner, connections in modules[name].inside:
+        _place(whole, modules, inner, {port: nets[bits] for port, bits in connections.items()})
     return nets
 
 

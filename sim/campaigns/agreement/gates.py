@@ -50,7 +50,7 @@ def play(
 def _levels(netlist: Netlist) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, list]]:
     """Gates and read ports by how many are before them."""
     pins, driven, tables = (np.concatenate(parts, axis=-1) for parts in zip(*netlist.gates, strict=True))
-    ports = [(memory, *port) for memory in netlist.memories for port in memory.reads]
+    ports = [(memory, address, data) for memory in netlist.memories for address, data in memory.reads]
     depth = np.zeros(netlist.nets, np.int32)
     for _ in range(MOST_LEVELS):
         before = depth[driven], [depth[data] for _, _, data in ports]

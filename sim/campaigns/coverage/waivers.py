@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import bitpath.verif
 from bitpath.golden.arrays.arguments import check_choice
@@ -67,7 +68,7 @@ def load(file: Path) -> tuple[Waiver, ...]:
     )
 
 
-def _waiver(where: str, entry: dict[str, object]) -> Waiver:
+def _waiver(where: str, entry: dict[str, Any]) -> Waiver:
     if set(entry) != set(_FIELDS):
         raise ValueError(f"{where}: the fields are {', '.join(_FIELDS)}, found {', '.join(entry)}")
     for name, kind in _FIELDS.items():

@@ -37,7 +37,8 @@ class Differences:
 
     def of(self, values: Mapping[str, bool]) -> Graph:
         """Return the graph: one output, which is 1 where any output differs, the latches of both choices, and all inputs."""
-        literals, gates, known = self._literals.copy(), self._gates.copy(), {}
+        known: dict[Gate, int] = {}
+        literals, gates = self._literals.copy(), self._gates.copy()
         for place, variable in enumerate(range(self._first_latch, self._graph.leaves)):
             literals[variable] = 2 * (self._graph.leaves + place)
         for name, value in values.items():
@@ -93,7 +94,8 @@ def _needed(inputs: int, latches: list[int], output: int, gates: list[Gate]) -> 
         if needed[own]:
             one, other = gates[own - leaves]
             needed[one >> 1] = needed[other >> 1] = True
-    literals, left = [2 * variable for variable in range(leaves)], []
+    left: list[tuple[int, int]] = []
+    literals = [2 * variable for variable in range(leaves)]
     for own, gate in enumerate(gates, leaves):
         literals.append(2 * (leaves + len(left)))
         if needed[own]:

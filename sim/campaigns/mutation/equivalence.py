@@ -126,7 +126,9 @@ class Prover:
                 self._graphs[top] = self._graph(top)
             graph = self._graphs[top]
             if (top, cut) not in self._made:
-                self._made[top, cut] = graph and Differences(graph.cut() if cut else graph, list(self._select(0)))
+                self._made[top, cut] = (
+                    Differences(graph.cut() if cut else graph, list(self._select(0))) if graph else None
+                )
             return self._made[top, cut]
 
     def _graph(self, top: str) -> aiger.Graph | None:

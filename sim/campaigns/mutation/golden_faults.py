@@ -22,7 +22,7 @@ OPERATORS = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
-COMPARISONS = {
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     one: other
     for pair in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot))
     for one, other in (pair, pair[::-1])
@@ -63,6 +63,7 @@ def possible_faults(source: str) -> list[Fault]:
     silent = set(map(id, _silent(tree)))
     around: dict[int, ast.stmt] = {}
     found = []
+    node: Any
     for number, node in enumerate(ast.walk(tree)):
         # The walk visits each node before its children.
         statement = around.get(id(node))
@@ -164,7 +165,7 @@ def _turns_round(test: ast.AST) -> bool:
     return isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _OPPOSITES)
 
 
-def _other_operator(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
+def _other_operator(node: Any) -> Iterator[tuple[str, str, ast.AST]]:
     if (own := type(node.op)) in OPERATORS:
         yield "operator", f"{own.__name__} -> {OPERATORS[own].__name__}", _changed(node, op=OPERATORS[own]())
 

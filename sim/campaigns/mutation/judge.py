@@ -5,11 +5,12 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.units import UNITS
@@ -132,7 +133,7 @@ class _Session:
                 for number, proof in self._proofs("proving", prover.prove, self.ledger.missing):
                     self.ledger.keep(number, EQUIVALENT if proof.proved else SURVIVED, proof.how)
 
-    def _open(self, numbers: Sequence[int]) -> list[int]:
+    def _open(self, numbers: Iterable[int]) -> list[int]:
         """Return the mutants without a verdict."""
         return [number for number in numbers if number not in self.ledger.entries]
 
@@ -184,9 +185,8 @@ class _Session:
             if verdict is None:
                 self.ledger.note(number, bench="passes")
             else:
-                self.ledger.keep(
-                    number, *verdict, **({"confirmed": True} if confirmed and verdict[0] == KILLED else {})
-                )
+                more: dict[str, Any] = {"confirmed": True} if confirmed and verdict[0] == KILLED else {}
+                self.ledger.keep(number, *verdict, **more)
 
     def _control(self, tests: Sequence[str]) -> None:
         """The tests that judge, each by itself and all, must pass on the same netlist without a mutant."""

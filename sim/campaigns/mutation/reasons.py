@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import bitpath.golden
 import bitpath.rtl
@@ -68,13 +69,12 @@ def read_reasons(target: str) -> list[Reason]:
         fields = FIELDS | (PLACE if target.startswith("rtl/") else {})
         if {name: type(value) for name, value in entry.items()} != fields or not entry["reason"].strip():
             raise ValueError(f"{path}: a survivor has the fields {', '.join(fields)}, not {', '.join(entry)}")
-    own = [
-        {name: value for name, value in entry.items() if name != "file"} for entry in entries if entry["file"] == target
+    own: list[dict[str, Any]] = [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items() if name != "file"}
+        for entry in entries
+        if entry["file"] == target
     ]
-    return [
-        Reason(**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
-        for each in own
-    ]
+    return [Reason(**each) for each in own]
 
 
 def reasons_file(target: str) -> Path:

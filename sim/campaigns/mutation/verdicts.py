@@ -38,11 +38,20 @@ class Faulty(Protocol):
     shown : text for reports.
     """
 
-    source: str
-    mode: str
-    port: str
-    bit: int | None
-    shown: str
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def port(self) -> str: ...
+
+    @property
+    def bit(self) -> int | None: ...
+
+    @property
+    def shown(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -180,7 +189,7 @@ def judged(
             work(ledger)
         finally:
             ledger.spend(time.monotonic() - start)
-    own = {"digest": ledger.key[:8], "verdicts": ledger.verdicts, "seconds": round(ledger.seconds, 1)}
+    own: dict[str, Any] = {"digest": ledger.key[:8], "verdicts": ledger.verdicts, "seconds": round(ledger.seconds, 1)}
     confirmed = sum("confirmed" in each for each in ledger.entries.values()) if about["unit"] != GOLDEN else None
     return Judged(mutants=tuple(mutants), confirmed=confirmed, **own, **about)
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import fields
 from functools import cache as once
 from pathlib import Path
@@ -100,7 +100,8 @@ def _work(
     if not blocks:
         return
     clear_scratch()
-    waiting, futures = list(reversed(blocks)), {}
+    waiting = list(reversed(blocks))
+    futures: dict[Future, Any] = {}
     with processes(min(workers, len(blocks)), task.name) as pool:
         while waiting or futures:
             while waiting and len(futures) < workers:

@@ -62,7 +62,8 @@ def compare(
         expected = [np.ascontiguousarray(batch.golden()).reshape(batch.count, -1) for batch in batches]
         answered = time.process_time()
         got = playing.answers(BLOCK_SECONDS)
-    wrong, first = 0, []
+    wrong = 0
+    first: list[Any] = []
     for number, (batch, given, true) in enumerate(zip(batches, got, expected, strict=True)):
         if given.shape != true.shape:
             # numpy would compare one word with many.

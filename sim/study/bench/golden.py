@@ -4,6 +4,7 @@ Names of items are unique; the tier follows the operation: "fast" uses compiled 
 them, and "scalar" is the exact tier.
 """
 
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import Any
@@ -42,8 +43,18 @@ def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape, dtype=np.float32)
 
 
+def _timed(config: dict[str, Any], call: Callable[[], Any]) -> dict[str, Any]:
+    return {"config": config, "count": prod(config["shape"]), "call": call}
+
+
 def _tiers(
-    machine: str, name: str, call, sizes: tuple[int, int], config, scalar: tuple[int, Any] | None, yardstick: str
+    machine: str,
+    name: str,
+    call: Callable[[int], Callable[[], Any]],
+    sizes: tuple[int, int],
+    config: Callable[[int], dict[str, Any]],
+    scalar: tuple[int, Any] | None,
+    yardstick: str,
 ) -> list[Item]:
     """Return the items of one operation: compiled on one core and on all, if numba is installed, in numpy, and on scalars.
 
@@ -53,8 +64,12 @@ def _tiers(
     sizes : of the compiled tier, and of numpy.
     scalar : its count, and its call.
     """
-    common = {"machine": machine, "unit": RATE if yardstick == PRODUCT else EACH, "yardstick": yardstick}
-    fast, plain = ({"config": config(size), "count": prod(config(size)["shape"]), "call": call(size)} for size in sizes)
+    common: dict[str, Any] = {
+        "machine": machine,
+        "unit": RATE if yardstick == PRODUCT else EACH,
+        "yardstick": yardstick,
+    }
+    fast, plain = (_timed(config(size), call(size)) for size in sizes)
     result = [
         Item(name=f"{name}, fast, {cores}", backend=backend.NUMBA, cores=used, **fast, **common)
         for used, cores in {CORES: f"{CORES} cores", 1: "one core"}.items()
@@ -107,7 +122,13 @@ def _trainium3(rng: np.random.Generator, quick: bool) -> list[Item]:
             sides += [x_scale[:2, 0].repeat(8).tolist(), y_scale[:2, 0].repeat(8).tolist()]
             scalar = 64, partial(trace_dot_product, TRAINIUM3_QUAD_MX.numerics, *sides)
 
-        def call(rows, x=x, y=y, x_scale=x_scale, y_scale=y_scale):
+        def call(
+            rows: int,
+            x: np.ndarray = x,
+            y: np.ndarray = y,
+            x_scale: np.ndarray = x_scale,
+            y_scale: np.ndarray = y_scale,
+        ) -> Callable[[], Any]:
             scales = x_scale[: rows // 8], y_scale[: rows // 8]
             return partial(trainium3.nc_matmul_mx, x[:rows], y[:rows], *scales)
 
@@ -124,15 +145,18 @@ def _trainium3(rng: np.random.Generator, quick: bool) -> list[Item]:
     block = codes_of(tile)[:8, :4].ravel().tolist()
     sizes = (512, 512) if quick else (8192, 1024)
 
-    def shape(columns):
+    def shape(columns: int) -> dict[str, Any]:
         return {"shape": [128, columns], "format": "bfloat16"}
+
+    def quantized(dtype: np.dtype) -> Callable[[int], Callable[[], Any]]:
+        return lambda columns: partial(trainium3.quantize_mx, tile[:, :columns], dtype)
 
     for name in ("e4m3", "e5m2"):
         dtype = np.dtype(ELEMENTS[name])
         found += _tiers(
             "trainium3",
             f"quantize_mx {name}",
-            lambda columns, dtype=dtype: partial(trainium3.quantize_mx, tile[:, :columns], dtype),
+            quantized(dtype),
             sizes,
             shape,
             (32, partial(quantize_block, block, BF16, format_of(dtype), ScaleRule.OCP)),
@@ -140,7 +164,7 @@ def _trainium3(rng: np.random.Generator, quick: bool) -> list[Item]:
         )
     gamma = _normal(rng, 8192).astype(ml_dtypes.bfloat16)
 
-    def rows(columns):
+    def rows(columns: int) -> Callable[[], Any]:
         return partial(trainium3.rmsnorm_quant, tile[:, :columns], gamma[:columns])
 
     return found + _tiers("trainium3", "rmsnorm_quant", rows, sizes, shape, None, CAST)
@@ -153,16 +177,16 @@ def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
 
     most = 256 if quick else 4096
     b, a, dst = words(most, 8, 16), words(most, 16, 16), np.zeros((most, 8, 16), np.uint32)
-    options = {"style": Style.BF16, "dst32": True, "phase": 0}
-    formats = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
-    sides = b[0, 0].tolist(), a[0, :, 0].tolist()
+    options: dict[str, Any] = {"style": Style.BF16, "dst32": True, "phase": 0}
+    formats: dict[str, Any] = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
+    src_b, src_a = b[0, 0].tolist(), a[0, :, 0].tolist()
     return _tiers(
         "tensix",
         "mvmul bf16",
         lambda blocks: partial(tensix.mvmul, dst[:blocks], b[:blocks], a[:blocks], **options),
         (most, 256),
         lambda blocks: {"shape": [blocks, 8, 16, 16], "style": "bf16", "phases": 1, "dst32": True},
-        (16, partial(trace_dot16, WORMHOLE.numerics, 0, *sides, **options, **formats)),
+        (16, partial(trace_dot16, WORMHOLE.numerics, 0, src_b, src_a, **options, **formats)),
         PRODUCT,
     )
 
@@ -172,22 +196,29 @@ def _aie_ml_v2(rng: np.random.Generator, quick: bool) -> list[Item]:
     size = 64 if quick else 512
     a, b = _normal(rng, size, size), _normal(rng, size, size)
     row, column = (each[:16].view(np.uint32).tolist() for each in (a[0], np.ascontiguousarray(b[:, 0])))
-    blocks = [
+    left, right = (
         aie_ml_v2_exact.to_mx(numerics, each, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN) for each in (row, column)
-    ]
-    lanes = [[(each >> 16, BF16) for each in side[:8]] for side in (row, column)]
+    )
+    x, y = ([(each >> 16, BF16) for each in side[:8]] for side in (row, column))
     scalars = {
-        "mx9": (16, partial(aie_ml_v2_exact.trace_mx_lane, numerics, *blocks, 0)),
-        "bf16": (8, partial(aie_ml_v2_exact.trace_float_lane, numerics, *lanes, 0)),
+        "mx9": (16, partial(aie_ml_v2_exact.trace_mx_lane, numerics, left, right, 0)),
+        "bf16": (8, partial(aie_ml_v2_exact.trace_float_lane, numerics, x, y, 0)),
     }
+
+    def product(fmt: str) -> Callable[[int], Callable[[], Any]]:
+        return lambda rows: partial(aie_ml_v2.matmul, a[:rows], b, fmt=fmt)
+
+    def shape(fmt: str) -> Callable[[int], dict[str, Any]]:
+        return lambda rows: {"shape": [rows, size, size], "format": fmt, "with": "conversion"}
+
     found = []
     for fmt, scalar in scalars.items():
         found += _tiers(
             "aie_ml_v2",
             f"matmul {fmt}",
-            lambda rows, fmt=fmt: partial(aie_ml_v2.matmul, a[:rows], b, fmt=fmt),
+            product(fmt),
             (size, 32),
-            lambda rows, fmt=fmt: {"shape": [rows, size, size], "format": fmt, "with": "conversion"},
+            shape(fmt),
             scalar,
             PRODUCT,
         )

@@ -18,7 +18,8 @@ def matrices(data: str, shape: str) -> tuple[np.ndarray, np.ndarray]:
     if check_choice("data", data, DATA) == "layer":
         return left, right
     rng = np.random.default_rng(6)
-    return tuple(rng.standard_normal(each.shape).astype(np.float32) for each in (left, right))
+    left, right = (rng.standard_normal(each.shape).astype(np.float32) for each in (left, right))
+    return left, right
 
 
 def error_of(point: Point, data: str, shape: str) -> float:

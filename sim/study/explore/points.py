@@ -22,7 +22,12 @@ from bitpath.sim.study.synth.configurations import Design
 
 ALIGN_BITS = (8, 10, 12, 14, 16, 20, 24)
 TENSIX_FORMATS = ("bf16_lofi", "bf16_hifi2", "bf16_hifi4", "bfp8_lofi", "bfp8_hifi2", "tf32_hifi4")
-AIE_ML_V2_FORMATS = {"mx9": MacMode.MX9, "mx6": MacMode.MX6, "mx4": MacMode.MX6, "bf16": MacMode.FLOAT16}
+AIE_ML_V2_FORMATS: dict[str, Any] = {
+    "mx9": MacMode.MX9,
+    "mx6": MacMode.MX6,
+    "mx4": MacMode.MX6,
+    "bf16": MacMode.FLOAT16,
+}
 """Formats and the mode that multiplies each; MX4 runs as MX6."""
 AIE_ML_V2_ALIGN_BITS = (20, 23, 26)
 AIE_ML_V2_RATES = {"mx9": 8, "mx6": 16, "mx4": 16, "bf16": 4}
@@ -88,7 +93,8 @@ def _tensix() -> Iterator[Point]:
     choices = {"": base} | {f"{bits} guard bits": replace(base, product_guard_bits=bits) for bits in (2, 4)}
     choices["groups of 16"] = replace(base, group=16)
     ties = ("product_tie", "sum_tie", "dst_tie", "final_tie")
-    choices["ties to even"] = replace(base, **dict.fromkeys(ties, Rounding.RNE))
+    to_even: dict[str, Any] = dict.fromkeys(ties, Rounding.RNE)
+    choices["ties to even"] = replace(base, **to_even)
     for label, numerics in choices.items():
         config = Dot16Config(numerics=numerics, pipeline=PipelineConfig(stages=0))
         for name in TENSIX_FORMATS:

@@ -131,7 +131,7 @@ class Flow:
 
 def _library_name(text: str) -> str | None:
     found = re.search(r'^\s*library\s*\(\s*"?([^"\s)]+)"?\s*\)', text, re.MULTILINE)
-    return found and found[1]
+    return found[1] if found else None
 
 
 def _synthesize(verilog: str, top: str, text: str, modes: tuple[str, ...], folder: Path) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Yardsticks for a unit's area: bare arithmetic of the same kind, as small components."""
 
+from typing import Any
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -47,7 +49,7 @@ class Yardstick(wiring.Component):
             }
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         config = self.config
         for index in range(config.count):
