@@ -58,9 +58,10 @@ sim: $(if $(filter verilator,$(SIM)),setup,icarus) ## one unit's bench: UNIT= SI
 waves: setup ## open GTKWave on the unit's last wave: UNIT=
 	@$(BITPATH) waves "$(UNIT)"
 
-lint: setup ## ruff: rules and format
+lint: setup ## ruff: rules and format; mypy: types
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
 
 verilog: setup ## write every unit's Verilog below build/verilog
 	@$(BITPATH) emit --all --out build/verilog
