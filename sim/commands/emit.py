@@ -25,7 +25,7 @@ def command(unit: str | None, every: bool, out: Path, **settings: Any) -> None:
         raise click.UsageError(f"name one unit or give --all; units are {', '.join(UNITS)}")
     if every and any(value is not None for value in settings.values()):
         raise click.UsageError("--all takes every unit's default configuration; give settings with one unit")
-    for name in UNITS if every else [unit]:
+    for name in UNITS if unit is None else [unit]:
         # Check the whole configuration before writing anything.
         emitted = emit(name, chosen(name, **settings), out / name if every else out)
         for file in (*emitted.files, emitted.manifest):

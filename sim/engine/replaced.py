@@ -20,7 +20,8 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
             return None
         # The real one's spec, for its name and place; tests read such things.
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
-        spec.loader, self.file = self, spec.origin
+        if spec is not None:
+            spec.loader, self.file = self, str(spec.origin)
         return spec
 
     def get_source(self, fullname: str) -> str:

@@ -113,7 +113,7 @@ def over(results: dict[str, Result]) -> Result:
 def newest_source() -> float:
     """Return the modification time of the newest source, in seconds of the epoch."""
     packages = (bitpath.golden, bitpath.rtl, bitpath.sim, bitpath.verif)
-    files = (file for package in packages for file in Path(package.__file__).parent.rglob("*"))
+    files = (file for package in packages for file in Path(str(package.__file__)).parent.rglob("*"))
     return max(file.stat().st_mtime for file in files if file.suffix in _SOURCES)
 
 

@@ -43,7 +43,7 @@ def pair(a: Path | None, b: Path | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the user's matrices, or the layer's if neither is given; raise ValueError for only one."""
     if (a is None) != (b is None):
         raise ValueError(f"--{'b' if b is None else 'a'} is missing; --a and --b go together")
-    return layer() if a is None else (load("--a", a), load("--b", b))
+    return layer() if a is None or b is None else (load("--a", a), load("--b", b))
 
 
 def load(option: str, path: Path) -> np.ndarray:

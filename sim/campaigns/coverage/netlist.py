@@ -152,7 +152,10 @@ class Netlist:
 
     def flat_bits(self, module: str, signal: str, instances: Iterable[str]) -> list[tuple[str, int]]:
         """Return wire (without Yosys' backslash) and index of a signal in the flattened design, for each instance."""
-        name, index = self._find(module, signal)
+        found = self._find(module, signal)
+        if found is None:
+            raise ValueError(f"{signal} of module {module} is a memory, not a signal")
+        name, index = found
         plain = name.removeprefix("\\")
         return [(f"{path}{plain}", index) for path in instances]
 

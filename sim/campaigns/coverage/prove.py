@@ -64,7 +64,8 @@ def _constant_in(netlist: Netlist, root: str, signals: Mapping[Net, str]) -> dic
     """Return the nets that are proved constant for any inputs of the module."""
     # The numbers of nets come from how the Verilog is read, and their answers from the rest of this package.
     here = cache.hash_files(
-        [Path(module.__file__) for module in (abc, aiger)] + [Path(__file__), Path(__file__).with_name("netlist.py")]
+        [Path(str(module.__file__)) for module in (abc, aiger)]
+        + [Path(__file__), Path(__file__).with_name("netlist.py")]
     )
     key = cache.hash_json([netlist.digest(root), here, yosys_version()])
     file = paths.build_root() / "coverage" / "constants" / f"{root}.jsonl"
@@ -118,7 +119,8 @@ def _answers(
     values: dict[Net, set[int | None]] = {}
     for (net, _), each in zip(bits, constant, strict=True):
         values.setdefault(net, set()).add(each)
-    return {net: frozenset() if None in found else frozenset(found) for net, found in values.items()}, whole
+    proved = {net: {each for each in found if each is not None} for net, found in values.items()}
+    return {net: frozenset(proved[net] if None not in found else ()) for net, found in values.items()}, whole
 
 
 def with_output(rtlil: str, bits: Sequence[tuple[str, int]]) -> str:

@@ -1,9 +1,9 @@
 """Replaces one piece of the RTL's source text before the RTL is imported."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
+from bitpath.sim.engine.imports import module_file
 from bitpath.sim.engine.replaced import Replaced
 
 PACKAGE = "bitpath.rtl"
@@ -21,7 +21,7 @@ def changed_source(file: str, old: str, new: str) -> str:
 
 
 def _folder() -> Path:
-    return Path(importlib.util.find_spec(PACKAGE).origin).parent
+    return module_file(PACKAGE).parent
 
 
 def install(file: str, old: str, new: str) -> None:

@@ -61,12 +61,12 @@ def possible_faults(source: str) -> list[Fault]:
     """Return all faults of a module. Strings, annotations and error texts are left alone, since no result depends on them."""
     tree = ast.parse(source)
     silent = set(map(id, _silent(tree)))
-    around: dict[int, ast.stmt] = {}
+    around: dict[int, Any] = {}
     found = []
     node: Any
     for number, node in enumerate(ast.walk(tree)):
         # The walk visits each node before its children.
-        statement = around.get(id(node))
+        statement: Any = around.get(id(node))
         if isinstance(node, ast.stmt) and not _is_compiled(statement):
             statement = node
         around |= {id(child): statement for child in ast.iter_child_nodes(node)}

@@ -5,7 +5,6 @@ something of the real one is left over.
 """
 
 import argparse
-import importlib.util
 import json
 import resource
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from coverage import Coverage
 
+from bitpath.sim.engine.imports import module_file
 from bitpath.sim.engine.replaced import Replaced
 
 MOST_BYTES = 8 << 30
@@ -24,12 +24,12 @@ MOST_BYTES = 8 << 30
 @contextmanager
 def kept_lines(file: Path) -> Iterator[None]:
     """Write which lines of golden run meanwhile, as JSON: by target, "golden/arrays/codec.py", their numbers."""
-    root = Path(importlib.util.find_spec("bitpath.golden").origin).parents[1]
+    root = module_file("bitpath.golden").parents[1]
     running = Coverage(data_file=None, config_file=False, include=[f"{root}/golden/*"])
     with running.collect():
         yield
     data = running.get_data()
-    lines = {str(Path(name).relative_to(root)): sorted(data.lines(name)) for name in data.measured_files()}
+    lines = {str(Path(name).relative_to(root)): sorted(data.lines(name) or ()) for name in data.measured_files()}
     file.write_text(json.dumps(lines))
 
 

@@ -82,7 +82,7 @@ def _key(host: Host, built: Built, seed: int) -> str:
     """Return the digest of everything that decides a verdict."""
     folder = built.verilog[0].parent
     scripts = [Path(__file__).with_name(name) for name in SCRIPTS]
-    scripts += [Path(module.__file__) for module in (yosys, abc, aiger)]
+    scripts += [Path(str(module.__file__)) for module in (yosys, abc, aiger)]
     parts = {
         "netlist": cache.hash_files([folder / PREPARED, folder / DRAWN, folder / MUTATED, *built.verilog]),
         "host": [host.unit, to_dict(host.config)],

@@ -47,7 +47,7 @@ def source_line(source: str) -> str:
     top, _, inside = file.partition("/")
     if top not in PACKAGES:
         raise ValueError(f"no line of this project's: {source!r}")
-    path = Path(PACKAGES[top].__file__).parent / inside
+    path = Path(str(PACKAGES[top].__file__)).parent / inside
     return path.read_text().splitlines()[int(number) - 1].strip()
 
 

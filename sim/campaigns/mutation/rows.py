@@ -39,5 +39,5 @@ class Rows:
 def _sources() -> str:
     """Return the digest of all four packages."""
     packages = (bitpath.golden, bitpath.rtl, bitpath.verif, bitpath.sim)
-    folders = [Path(package.__file__).parent for package in packages]
+    folders = [Path(str(package.__file__)).parent for package in packages]
     return cache.hash_files(folders, (".py", ".cpp", ".toml", ".txt"))[:16]

@@ -176,8 +176,8 @@ def ports_table(traffic: Traffic) -> str:
         stream, _, signal = port["name"].rpartition("__")
         is_stream = f"{stream}__payload" in names
         kind = "HANDSHAKE" if is_stream and signal in ("valid", "ready") else "VALUE"
-        beside = (f"{stream}__{other}" if is_stream else None for other in ("valid", "ready"))
-        transfer = ", ".join(f"&{variable(name)}" if name in names else "nullptr" for name in beside)
+        beside = (f"{stream}__{other}" for other in ("valid", "ready"))
+        transfer = ", ".join(f"&{variable(name)}" if is_stream and name in names else "nullptr" for name in beside)
         kinds.append(f"    {{{kind}, {transfer}}},")
     clocked = "rst" in names
     return "\n".join(

@@ -1,5 +1,7 @@
 """Evaluation of one point in Dask's workers: golden's error on some data, and the area of its datapath."""
 
+from typing import cast
+
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice
@@ -35,4 +37,4 @@ def error_of(point: Point, data: str, shape: str) -> float:
 
 def area_of(point: Point, flow: Flow) -> float:
     """Return the gate equivalents of the point's datapath after the area script."""
-    return flow.synthesize(*point.design.verilog(), modes=("area",)).ge_area
+    return cast(float, flow.synthesize(*point.design.verilog(), modes=("area",)).ge_area)
