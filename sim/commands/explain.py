@@ -54,7 +54,8 @@ def _print(
         _refuse(one, "--output and {} explain different things; give one of them")
         click.echo(explain_output(*operands.cut(*operands.pair(given["a"], given["b"]), given["slice_"])))
     elif one[first] is not None and one[second] is not None:
-        _refuse(whole | {f"--{name.strip('_')}": given[name] for name in ("a", "b", "slice_")}, "{} goes with --output")
+        matrices = {f"--{name.strip('_')}": given[name] for name in ("a", "b", "slice_")}
+        _refuse({**whole, **matrices}, "{} goes with --output")
         click.echo(explain_one())
     else:
         raise ValueError(f"nothing to explain; give {first} and {second}, or --output")

@@ -55,19 +55,20 @@ def mismatch_report(run: FlowRun, outcome: Outcome) -> str:
     title = f"{run.machine} {run.format_name} on {run.simulator}"
     parts = [] if outcome.before is None else [(f"{title}, quantised", *outcome.before, run.shown_before)]
     parts.append((title, outcome.rtl, outcome.golden, run.shown))
-    found, count = [], 0
+    found: list[tuple[str, list[mismatches.Difference], mismatches.Shown]] = []
+    count = 0
     for name, rtl, golden, shown in parts:
         got, expected = codes(rtl), codes(golden)
         places = np.argwhere(got != expected).tolist()
         count += len(places)
         for place in places[: mismatches.SHOWN + 1 - len(found)]:
             at, own = tuple(place), shown(*place)
-            differing = mismatches.differences(8 * got.itemsize, own.formats, int(got[at]), int(expected[at]))
+            differing = mismatches.differences(8 * got.itemsize, own.formats or {}, int(got[at]), int(expected[at]))
             found.append((f"{name}, [{', '.join(map(str, place))}]", differing, own))
     if not found:
         return ""
-    head, differing, shown = found[0]
-    first = mismatches.full_text(head, differing, replace(shown, replay=run.replay))
+    head, differing, own = found[0]
+    first = mismatches.full_text(head, differing, replace(own, replay=run.replay))
     lines = [f"  {mismatches.line_text(head, differing)}" for head, differing, _ in found[1:]]
     return mismatches.report_text(first, lines, count - 1)
 
