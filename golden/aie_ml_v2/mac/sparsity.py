@@ -5,6 +5,7 @@ Ref: UG1583, Compressed Sparse Load Operations; UG1603, Sparse Matrix Multiplica
 
 from dataclasses import dataclass
 from typing import Any
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,7 @@ def sparse_load(stream: np.ndarray, entity_bytes: int = 1) -> SparseVector:
     entity_bytes = check_choice("entity_bytes", entity_bytes, (1, 2))
     data, mask, _ = decompress(stream)
     entities = data.view(f"<u{entity_bytes}").astype(f"u{entity_bytes}")
-    return _take("stream", entities, np.any(mask.reshape(-1, entity_bytes), axis=-1))
+    return _take("stream", entities, mask.reshape(-1, entity_bytes).any(axis=-1))
 
 
 @checked
@@ -208,7 +209,7 @@ def sparse_dot(
     return fused_dot(dense_a, dense_b, acc1, acc2, fmt=fmt, **options)
 
 
-def _take(name: str, entities: np.ndarray, held: np.ndarray) -> SparseVector:
+def _take(name: str, entities: np.ndarray, held: Any) -> SparseVector:
     groups = in_groups(entities, SPARSE_GROUP)
     bits = held.reshape(groups.shape)
     mask = (bits << np.arange(SPARSE_GROUP)).sum(axis=-1).astype(np.uint8)

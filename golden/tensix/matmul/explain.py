@@ -58,8 +58,7 @@ def explain_chain(steps: Sequence[tuple[str, Dot16Trace | IntegerDot16Trace]]) -
     head = f"{'group maxima':<14}{'sum of groups':<18}{'Dst':<32}error in ulp"
     floats = cast(Sequence[tuple[str, Dot16Trace]], steps)
     lines = chain_lines(floats, head, _chain_row, noun="instruction")
-    first = floats[0][1]
-    exact = _dst_value(first, first.dst) + sum((_products(each) for _, each in floats), Fraction(0))
+    exact = _dst_value(floats[0][1], floats[0][1].dst) + sum((_products(each) for _, each in floats), Fraction(0))
     error = (_dst_value(final, final.result) - exact) / ulp(_dst_format(final), exact)
     return "\n".join(
         [
