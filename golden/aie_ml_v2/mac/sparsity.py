@@ -5,7 +5,6 @@ Ref: UG1583, Compressed Sparse Load Operations; UG1603, Sparse Matrix Multiplica
 
 from dataclasses import dataclass
 from typing import Any
-from typing import Any
 
 import numpy as np
 
