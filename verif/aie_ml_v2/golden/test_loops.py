@@ -154,6 +154,15 @@ def test_the_most_negative_codes(fmt, align_fraction_bits):
             assert max(m, n) > 2 or max(totals) >= 64 << align_fraction_bits
 
 
+@pytest.mark.parametrize("fmt", MX_FORMATS)
+def test_a_zero_block_of_exponent_0_is_no_term(both, fmt):
+    """Its product with a block of 2**60 does not raise the maximum, so an accumulator of 2**-96 is not shifted out."""
+    small, large = (np.repeat(np.array(pair, np.float32), 16) for pair in ((2.0**-100, 0), (1, 2.0**60)))
+    for a, b in ((small, large), (large, small)):
+        plain, fast = both(lambda: aie.matmul(a[np.newaxis], b[:, np.newaxis], fmt=fmt))  # noqa: B023
+        assert plain[0, 0] == fast[0, 0] == 2.0**-96
+
+
 def test_what_is_left_to_numpy():
     blocks = {fmt: aie.to_mx(np.zeros(16, np.float32), fmt) for fmt in MX_FORMATS}
     lossy, each = replace(BASE, mx_lossless_shift=False), replace(BASE, mx_post_add_first=False)
