@@ -121,9 +121,9 @@ def build(
 ) -> Built:
     """Emit and compile a unit, or take both from the cache.
 
-    Raises ValueError for coverage with waves, or with a simulator that does not count it; MissingToolError with the
-    line that installs the missing tool; SimulationError if the simulator rejected the Verilog, or compilation timed
-    out.
+    Raises ValueError for coverage with waves, or with a simulator that does not count it, and for a path where builds
+    fail; MissingToolError with the line that installs the missing tool; SimulationError if the simulator rejected the
+    Verilog, or compilation timed out.
     """
     tools.require_simulator(simulator)
     if coverage and (simulator != "verilator" or waves):

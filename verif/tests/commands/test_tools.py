@@ -40,16 +40,25 @@ def test_a_folder_where_a_build_would_fail_is_refused_at_once(tmp_path, monkeypa
     folder = tmp_path / f"a{character}b"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    says = f"^the path .* has {re.escape(repr(character))}, where a build by verilator fails; it may have none of "
+    says = (
+        f"^the path .* has {re.escape(repr(character))}, where a build by verilator fails; use a path of ASCII letters"
+    )
     with pytest.raises(ValueError, match=says):
         build("element_map", None, "verilator")
 
 
-def test_a_folder_where_only_another_simulator_fails_is_taken():
-    tools.require_plain("icarus", Path("a #;:b"))
-    tools.require_plain("verilator", Path("a$%'&()é`|\\b"))
-    with pytest.raises(ValueError, match=r"where a build by icarus fails; it may have none of '\"' '\\n': "):
-        tools.require_plain("icarus", Path('a"b'))
+@pytest.mark.parametrize("character", "$'%(&*`|\\é #")
+def test_an_environment_where_verilator_would_fail_is_refused(character):
+    tools.require_plain("icarus", Path("build"), Path(f"a{character}b"))
+    with pytest.raises(ValueError, match=f"has {re.escape(repr(character))}, where a build by verilator fails"):
+        tools.require_plain("verilator", Path("build"), Path(f"a{character}b"))
+
+
+def test_a_path_where_builds_do_not_fail_is_taken():
+    tools.require_plain("icarus", Path("a #;:b"), Path("a"))
+    tools.require_plain("verilator", Path("a$%'&()é`|\\b"), Path("a+,=@~-_.9"))
+    with pytest.raises(ValueError, match=r"has '\"', where a build by icarus fails"):
+        tools.require_plain("icarus", Path('a"b'), Path("a"))
 
 
 def test_the_versions_are_those_of_the_tools_that_run():

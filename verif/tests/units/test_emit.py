@@ -119,13 +119,14 @@ def test_a_second_emission_replaces_the_first(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{second.top}.v", "files.f", "manifest.json"])
 
 
-@pytest.mark.parametrize("obstacle", ["a folder", "a foreign file"])
+@pytest.mark.parametrize("obstacle", ["a folder", "a foreign file", "a foreign manifest"])
 def test_an_obstacle_is_reported_and_nothing_is_written(obstacle, tmp_path):
     manifest = tmp_path / "manifest.json"
     if obstacle == "a folder":
         manifest.mkdir()
     else:
-        manifest.write_text("[]")
+        # Files of another program's manifest are the user's, and not removed.
+        manifest.write_text('{"unit": "x", "digest": "y", "files": ["own.v"]}' if "manifest" in obstacle else "[]")
     with pytest.raises((OSError, ValueError), match=r"manifest\.json is not a (regular file|manifest)"):
         emit("element_map", MapConfig(), tmp_path)
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".v"] == []
