@@ -1,0 +1,172 @@
+"""What a matmul loses in each format: errors against the product in float64, as numbers, a table and a plot."""
+
+import html
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.arrays.operands import operand
+from bitpath.golden.machines import MACHINES, find_machine
+from bitpath.golden.matmul import matmul
+
+FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4", "bf16_hifi4", "bf16_lofi", "bfp8_hifi2", "mx9", "mx6", "mx4", "bf16")
+"""Formats that are compared by default: those that `bitpath run` multiplies."""
+HEAD = ("format", "machine", "max error", "RMS error", "SQNR in dB", "median ulp", "max ulp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """Errors of a result against a reference; None where a number of either is not finite.
+
+    Attributes
+    ----------
+    max_abs : largest absolute error.
+    rms : root of the mean square error.
+    max_rel : largest absolute error over the largest absolute reference; None for a reference of zeros.
+    sqnr_db : signal to quantisation noise, ``10 log10(sum reference**2 / sum error**2)``; None without error or signal.
+    ulp : how many results lie how far off: entry 0 counts distances below 1, entry k > 0 those of 2**(k-1) up to 2**k, in units
+        in the last place of the float32 nearest to the reference.
+    """
+
+    max_abs: float | None
+    rms: float | None
+    max_rel: float | None
+    sqnr_db: float | None
+    ulp: tuple[int, ...]
+
+
+def errors(result: np.ndarray, reference: np.ndarray) -> Errors:
+    """Return the errors of a result, of any shape and of float or integer dtype, against float64 of the same shape."""
+    if not (np.isfinite(result).all() and np.isfinite(reference).all()):
+        return Errors(max_abs=None, rms=None, max_rel=None, sqnr_db=None, ulp=())
+    error = np.abs(result.astype(np.float64) - reference)
+    noise, signal = float(np.square(error).sum()), float(np.square(reference).sum())
+    largest = float(np.abs(reference).max())
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance = error / np.spacing(np.abs(reference.astype(np.float32))).astype(np.float64)
+    # frexp's exponent of 2**(k-1) up to 2**k is k.
+    bins = np.maximum(np.frexp(distance)[1], 0)
+    return Errors(
+        max_abs=float(error.max()),
+        rms=math.sqrt(noise / error.size),
+        max_rel=float(error.max()) / largest if largest else None,
+        sqnr_db=10 * math.log10(signal / noise) if noise and signal else None,
+        ulp=tuple(np.bincount(bins.reshape(-1)).tolist()),
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Errors of one matmul in several formats, in their order.
+
+    It shows itself as a table: as text, and as HTML in a notebook.
+    """
+
+    errors: Mapping[str, Errors]
+
+    def __str__(self) -> str:
+        rows = [HEAD, *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if place < 2 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(each)}</th>" for each in HEAD)
+        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in self._rows())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def to_json(self) -> str:
+        """Return the errors of each format as a JSON object."""
+        return json.dumps({name: asdict(each) for name, each in self.errors.items()}, indent=2)
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure: SQNR of each format, and how far its results lie off in ulp.
+
+        Raises
+        ------
+        ImportError : matplotlib is not installed; bitpath's extra "plot" installs it.
+        """
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10, 1.2 + 0.4 * len(self.errors)), layout="constrained")
+        bars, histogram = figure.subplots(1, 2, sharey=True)
+        names = list(self.errors)
+        bars.barh(names, [each.sqnr_db or 0 for each in self.errors.values()])
+        bars.invert_yaxis()
+        bars.set_xlabel("SQNR in dB")
+        counts = np.zeros((len(names), max((len(each.ulp) for each in self.errors.values()), default=0) or 1))
+        for row, each in zip(counts, self.errors.values(), strict=True):
+            row[: len(each.ulp)] = each.ulp
+        share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        picture = histogram.imshow(share, aspect="auto", cmap="Blues", vmin=0)
+        histogram.set_xlabel("distance: below 2**k ulp of float32")
+        figure.colorbar(picture, ax=histogram, label="share of results")
+        return figure
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                name,
+                find_machine(None, name).name,
+                *(_number(value) for value in (each.max_abs, each.rms, each.sqnr_db)),
+                _power(_median(each.ulp)),
+                _power(len(each.ulp) - 1),
+            )
+            for name, each in self.errors.items()
+        ]
+
+
+def compare(a: Any, b: Any, *, formats: Iterable[str] = FORMATS, reference: np.ndarray | None = None) -> Comparison:
+    """Multiply [..., M, K] @ [..., K, N] in each format and return its errors.
+
+    Parameters
+    ----------
+    a, b : as `matmul` takes them; integers for formats of integers.
+    formats : names as `matmul` takes them.
+    reference : float64 [..., M, N] to compare with; None is the product of the operands in float64.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul`; one name for several formats, or none; a reference of another shape.
+    """
+    if isinstance(formats, str):
+        raise TypeError(f"formats must be a list of names, not {formats!r}")
+    names = list(formats)
+    if not names:
+        known = ", ".join(name for each in MACHINES.values() for name in each.formats)
+        raise ValueError(f"formats must name at least one of {known}")
+    sides = {name: find_machine(None, name) for name in names}
+    if reference is None:
+        # float64 takes float32 operands and integers up to 53 bits as they are.
+        first = names[0] in sides[names[0]].integers
+        with np.errstate(invalid="ignore", over="ignore"):
+            reference = np.matmul(*(operand(name, x, first).astype(np.float64) for name, x in (("a", a), ("b", b))))
+    found = {}
+    for name in sides:
+        result = matmul(a, b, format=name)
+        if result.shape != reference.shape:
+            raise ValueError(f"reference must have shape {result.shape}, not {reference.shape}")
+        found[name] = errors(result, reference)
+    return Comparison(found)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _median(counts: tuple[int, ...]) -> int:
+    """Return the entry of a histogram that holds its median; -1 without results."""
+    return int(np.searchsorted(np.cumsum(counts), sum(counts) / 2)) if counts else -1
+
+
+def _power(place: int) -> str:
+    return "-" if place < 0 else f"< 2**{place}"

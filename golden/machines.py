@@ -1,0 +1,89 @@
+"""One record for each machine: its matmul, the formats of it by name, and its numerics by name.
+
+A format name belongs to one machine, so that it says alone which machine computes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden import aie_ml_v2, tensix, trainium3
+from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
+from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
+from bitpath.golden.arrays.arguments import check_choice
+from bitpath.golden.formats.presets import Preset
+from bitpath.golden.tensix.declarations import numerics as tensix_numerics
+from bitpath.golden.tensix.declarations.formats import Fidelity
+from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
+from bitpath.golden.trainium3.declarations import quad_mx
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What a machine multiplies, and in which numerics.
+
+    Attributes
+    ----------
+    name : as Python, the command line and reports have it.
+    matmul : the machine's own function, of operands [M, K] and [K, N].
+    formats : format names, each with the arguments of `matmul` that it stands for.
+    integers : names of the formats whose operands are integers; all others take float32.
+    presets : numerics by name, the default one first.
+    """
+
+    name: str
+    matmul: Callable[..., np.ndarray]
+    formats: Mapping[str, Mapping[str, Any]]
+    integers: frozenset[str]
+    presets: Mapping[str, Preset]
+
+
+TRAINIUM3 = Machine(
+    name="trainium3",
+    matmul=trainium3.matmul,
+    # QuantizeMX makes FP8 only: with "mxfp4" the weights alone have it.
+    formats={
+        "mxfp8_e4m3": {"a_format": "mxfp8_e4m3", "b_format": "mxfp8_e4m3"},
+        "mxfp8_e5m2": {"a_format": "mxfp8_e5m2", "b_format": "mxfp8_e5m2"},
+        "mxfp4": {"a_format": "mxfp8_e4m3", "b_format": "mxfp4"},
+    },
+    integers=frozenset(),
+    presets=quad_mx.PRESETS,
+)
+TENSIX = Machine(
+    name="tensix",
+    matmul=tensix.matmul,
+    formats={
+        f"{element}_{fidelity.value.lower()}": {"fmt": element, "fidelity": fidelity}
+        for element in TENSIX_FORMATS
+        for fidelity in Fidelity
+    },
+    integers=frozenset(f"int8_{fidelity.value.lower()}" for fidelity in Fidelity),
+    presets=tensix_numerics.PRESETS,
+)
+AIE_ML_V2 = Machine(
+    name="aie_ml_v2",
+    matmul=aie_ml_v2.matmul,
+    formats={name: {"fmt": name} for name in AIE_ML_V2_FORMATS},
+    integers=frozenset(INTEGER_MODES),
+    presets=aie_ml_v2_numerics.PRESETS,
+)
+MACHINES = {each.name: each for each in (TRAINIUM3, TENSIX, AIE_ML_V2)}
+
+
+def find_machine(machine: str | None, format_name: str) -> Machine:
+    """Return the machine of that name, or for None the one whose format it is.
+
+    Raises
+    ------
+    TypeError, ValueError : another machine; a format that the machine, or every machine, lacks.
+    """
+    if machine is not None:
+        check_choice("machine", machine, MACHINES)
+        check_choice(f"format of {machine}", format_name, MACHINES[machine].formats)
+        return MACHINES[machine]
+    check_choice("format", format_name, [name for each in MACHINES.values() for name in each.formats])
+    return next(each for each in MACHINES.values() if format_name in each.formats)

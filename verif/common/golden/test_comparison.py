@@ -1,0 +1,86 @@
+"""`compare`: errors against definitions, the table in three forms, and refused arguments."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from bitpath.golden.comparison import FORMATS, HEAD, Errors, compare, errors
+from bitpath.golden.machines import find_machine
+from bitpath.golden.matmul import matmul
+
+ULP = 2.0**-23
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20261125)
+
+
+def test_errors_follow_their_definitions():
+    reference = np.array([1.0, -2.0, 4.0, 0.5])
+    result = np.array([1 + ULP, -2.0, 4 - 8 * ULP, 0.5 + ULP * 16], np.float32)
+    found = errors(result, reference)
+    off = [Fraction(float(x)) - Fraction(y) for x, y in zip(result, reference, strict=True)]
+    noise = sum(each**2 for each in off)
+    assert found.max_abs == 16 * ULP
+    assert found.rms == float(noise / 4) ** 0.5
+    assert found.max_rel == 16 * ULP / 4
+    assert found.sqnr_db == pytest.approx(10 * np.log10(21.25 / float(noise)), rel=1e-15)
+    # Distances are 1, 0, 2 and 32 ulp.
+    assert found.ulp == (1, 1, 1, 0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("result", "reference", "found"),
+    [
+        ([1.0, np.nan], [1.0, 2.0], Errors(max_abs=None, rms=None, max_rel=None, sqnr_db=None, ulp=())),
+        ([1.0, 2.0], [1.0, np.inf], Errors(max_abs=None, rms=None, max_rel=None, sqnr_db=None, ulp=())),
+        ([0.0, 0.0], [0.0, 0.0], Errors(max_abs=0.0, rms=0.0, max_rel=None, sqnr_db=None, ulp=(2,))),
+        ([3.0, 5.0], [3.0, 5.0], Errors(max_abs=0.0, rms=0.0, max_rel=0.0, sqnr_db=None, ulp=(2,))),
+    ],
+)
+def test_errors_of_special_results(result, reference, found):
+    assert errors(np.array(result, np.float32), np.array(reference)) == found
+
+
+def test_a_comparison_has_every_format_in_three_forms(rng):
+    a, b = rng.normal(size=(8, 64)), rng.normal(size=(64, 8))
+    found = compare(a, b)
+    assert tuple(found.errors) == FORMATS
+    product = a.astype(np.float32).astype(np.float64) @ b.astype(np.float32).astype(np.float64)
+    for name, each in found.errors.items():
+        assert each == errors(matmul(a, b, format=name), product)
+        assert sum(each.ulp) == 64
+    lines = str(found).splitlines()
+    assert lines[0].split() == " ".join(HEAD).split()
+    assert [line.split()[:2] for line in lines[1:]] == [[name, find_machine(None, name).name] for name in FORMATS]
+    assert found._repr_html_().count("<tr>") == len(FORMATS) + 1
+    assert json.loads(found.to_json())["mx9"]["ulp"] == list(found.errors["mx9"].ulp)
+    # More significand bits give a higher SQNR.
+    ranked = [found.errors[name].sqnr_db for name in ("mx9", "mx6", "mx4")]
+    assert ranked == sorted(ranked, reverse=True)
+
+
+def test_a_comparison_may_have_another_reference(rng):
+    a, b = rng.integers(-9, 9, (4, 8)), rng.integers(-9, 9, (8, 4))
+    exact = compare(a, b, formats=["int8", "bf16_hifi4"])
+    assert [each.max_abs for each in exact.errors.values()] == [0.0, 0.0]
+    shifted = compare(a, b, formats=["int8"], reference=(a @ b + 1.0))
+    assert shifted.errors["int8"].max_abs == 1.0
+    with pytest.raises(ValueError, match=r"reference must have shape \(4, 4\), not \(2, 2\)"):
+        compare(a, b, formats=["int8"], reference=np.ones((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("formats", "error", "text"),
+    [
+        ("mx9", TypeError, "formats must be a list of names, not 'mx9'"),
+        ([], ValueError, "formats must name at least one of mxfp8_e4m3, "),
+        (["mx9", "mx10"], ValueError, "format must be .*, not 'mx10'"),
+    ],
+)
+def test_refused_formats(formats, error, text):
+    with pytest.raises(error, match=text):
+        compare(np.ones((2, 2)), np.ones((2, 2)), formats=formats)

@@ -1,0 +1,158 @@
+"""`matmul` for all machines: names, kinds of arrays, leading axes, and refused arguments."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden import tensix
+from bitpath.golden.arrays.operands import operand
+from bitpath.golden.machines import MACHINES, find_machine
+from bitpath.golden.matmul import matmul
+from bitpath.golden.tensix.declarations.numerics import WORMHOLE_FIXED
+
+NAMES = [(machine, name) for machine, record in MACHINES.items() for name in record.formats]
+A = np.array([[1.5, -2.25, 3.0], [0.75, 0.0, -1.0]], np.float32)
+B = np.array([[1.0, 2.0], [-0.5, 4.0], [8.0, 0.25]], np.float32)
+WANTED = A @ B  # exact in float32, and in TF32 with all phases
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20261125)
+
+
+def operands(name, rng, *leading):
+    """Random operands [..., 5, 40] and [..., 40, 6] of a format."""
+    shapes = (*leading, 5, 40), (*leading, 40, 6)
+    if name in find_machine(None, name).integers:
+        return [rng.integers(-100, 100, shape) for shape in shapes]
+    return [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+
+
+def same(x, y):
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def test_a_format_name_belongs_to_one_machine():
+    names = [name for _, name in NAMES]
+    assert len(names) == len(set(names)) == 49
+
+
+@pytest.mark.parametrize(("machine", "name"), NAMES)
+def test_every_format_is_the_machines_own(machine, name, rng):
+    a, b = operands(name, rng)
+    record = MACHINES[machine]
+    assert same(matmul(a, b, machine=machine, format=name), record.matmul(a, b, **record.formats[name]))
+    assert same(matmul(a, b, format=name), matmul(a, b, machine=machine, format=name))
+
+
+class GivesArray:
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+class GivesDlpack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class OnDevice:
+    """A tensor whose numbers come out step by step, as those of torch and cupy do."""
+
+    def __init__(self, array, *steps, dtype="", **fields):
+        self.array, self.steps, self.dtype = array, steps, dtype
+        vars(self).update(fields)
+
+    def __getattr__(self, name):
+        if not self.steps or name != self.steps[0]:
+            raise AttributeError(name)
+        rest = self.steps[1:]
+        return lambda: OnDevice(self.array, *rest, dtype=self.dtype) if rest else GivesArray(self.array)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(np.asarray, id="float32"),
+        pytest.param(np.asfortranarray, id="fortran order"),
+        pytest.param(lambda x: x.astype(">f4"), id="other byte order"),
+        pytest.param(lambda x: x.astype(np.float64), id="float64"),
+        pytest.param(lambda x: x.astype(np.float16), id="float16"),
+        pytest.param(lambda x: x.astype(ml_dtypes.bfloat16), id="bfloat16"),
+        pytest.param(lambda x: x.tolist(), id="list"),
+        pytest.param(lambda x: [tuple(row) for row in x], id="list of tuples"),
+        pytest.param(GivesArray, id="__array__"),
+        pytest.param(GivesDlpack, id="__dlpack__"),
+        pytest.param(lambda x: OnDevice(x, "detach", "cpu"), id="torch"),
+        pytest.param(lambda x: OnDevice(x, "detach", "cpu", "float", dtype="torch.bfloat16"), id="torch bfloat16"),
+        pytest.param(lambda x: OnDevice(x, "get", __cuda_array_interface__={}), id="cupy"),
+    ],
+)
+def test_operands_may_be_of_many_kinds(kind):
+    assert same(matmul(kind(A), kind(B), format="tf32_hifi4"), WANTED)
+
+
+def test_float64_is_rounded_to_float32():
+    """Ties go to even; numbers beyond float32 are infinities."""
+    x = np.array([[1 + 2.0**-24], [1 + 2.0**-24 + 2.0**-40], [1e300]])
+    assert same(operand("x", x, False), np.array([[1], [1 + 2.0**-23], [np.inf]], np.float32))
+
+
+@pytest.mark.parametrize("name", ["mxfp8_e4m3", "bf16_lofi", "mx9", "int8"])
+def test_leading_axes_broadcast(name, rng):
+    a, b = operands(name, rng, 2, 3)
+    each = np.array(
+        [[matmul(x, y, format=name) for x, y in zip(*rows, strict=True)] for rows in zip(a, b, strict=True)]
+    )
+    assert same(matmul(a, b, format=name), each)
+    assert same(matmul(a, b[0, 0], format=name)[1, 2], matmul(a[1, 2], b[0, 0], format=name))
+    assert same(matmul(a[0, 0], b, format=name)[1, 2], matmul(a[0, 0], b[1, 2], format=name))
+    assert same(matmul(a[:, :1], b[0], format=name)[1, 2], matmul(a[1, 0], b[0, 2], format=name))
+
+
+def test_numerics_may_be_named(rng):
+    a, b = -np.ones((2, 2, 32), np.float32)
+    fixed = matmul(a, b.T, format="bf16_hifi4", numerics="tensix_wormhole_fixed")
+    assert same(fixed, matmul(a, b.T, format="bf16_hifi4", numerics=WORMHOLE_FIXED.numerics))
+
+
+def test_options_are_the_machines_own():
+    assert same(matmul(A, B, format="bf16_hifi4", dst32=False), tensix.matmul(A, B, fmt="bf16", dst32=False))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ((A, B, {"format": "mx10"}), ValueError, r"format must be 'mxfp8_e4m3', .* or 'int32x16', not 'mx10'"),
+        ((A, B, {"format": None}), TypeError, r"format must be .*, not None"),
+        ((A, B, {"machine": "tpu", "format": "mx9"}), ValueError, r"machine must be 'trainium3', .*, not 'tpu'"),
+        ((A, B, {"machine": "tensix", "format": "mx9"}), ValueError, r"format of tensix must be .*, not 'mx9'"),
+        ((A, B, {"format": "mx9", "numerics": "tensix"}), ValueError, r"numerics must be 'aie_ml_v2', .*, not 'tensix'"),
+        ((A, B, {"format": "mx9", "numerics": 3}), TypeError, r"numerics must be an AieNumerics"),
+        ((A, A, {"format": "mx9"}), ValueError, r"b must have 3 rows, as many as a has columns, not 2"),
+        ((A, B[0], {"format": "mx9"}), ValueError, r"b must have two dimensions or more of at least 1, not shape \(2,\)"),
+        ((A[:0], B, {"format": "mx9"}), ValueError, r"a must have two dimensions or more .* not shape \(0, 3\)"),
+        ((A, B, {"format": "int8"}), TypeError, r"a must hold integers for a format of integers, not float32"),
+        ((A > 0, B, {"format": "mx9"}), TypeError, r"a must hold floats or integers, not bool"),
+        ((A * 1j, B, {"format": "mx9"}), TypeError, r"a must hold floats or integers, not complex64"),
+        ((None, B, {"format": "mx9"}), TypeError, r"a must hold floats or integers, not object"),
+        (("text", B, {"format": "mx9"}), TypeError, r"a must hold floats or integers, not <U4"),
+        (([[1, 2], [3]], B, {"format": "mx9"}), ValueError, r"a must be an array or a list of rows, not a list"),
+        (([[2**24 + 1]], [[1]], {"format": "mx9"}), ValueError, r"a must hold integers that float32 represents"),
+        ((np.ones((2, 4, 3)), np.ones((3, 3, 4)), {"format": "mx9"}), ValueError, r"leading axes must broadcast"),
+        ((A, B, {"format": "mx9", "fidelity": "LoFi"}), TypeError, r"unexpected keyword argument 'fidelity'"),
+    ],
+)  # fmt: skip
+def test_refused_arguments(arguments, error, text):
+    a, b, options = arguments
+    with pytest.raises(error, match=text):
+        matmul(a, b, **options)
