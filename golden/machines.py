@@ -1,4 +1,4 @@
-"""One record for each machine: its matmul, the formats of it by name, and its numerics by name.
+"""One record for each machine: its matmul and the explanation of it, the formats of it by name, and its numerics by name.
 
 A format name belongs to one machine, so that it says alone which machine computes.
 """
@@ -12,13 +12,17 @@ import numpy as np
 from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
+from bitpath.golden.aie_ml_v2.matmul import explain_output as aie_ml_v2_explain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
 from bitpath.golden.arrays.arguments import check_choice
+from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.tensix.declarations.formats import Fidelity
+from bitpath.golden.tensix.matmul import explain_output as tensix_explain
 from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
 from bitpath.golden.trainium3.declarations import quad_mx
+from bitpath.golden.trainium3.matmul import explain_output as trainium3_explain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +34,14 @@ class Machine:
     name : as Python, the command line and reports have it.
     matmul : the machine's own function, of operands [M, K] and [K, N].
     formats : format names, each with the arguments of `matmul` that it stands for.
+    explain : explains one output of `matmul`: (a, b, output, step, **arguments).
     integers : names of the formats whose operands are integers; all others take float32.
     presets : numerics by name, the default one first.
     """
 
     name: str
     matmul: Callable[..., np.ndarray]
+    explain: Callable[..., Explanation]
     formats: Mapping[str, Mapping[str, Any]]
     integers: frozenset[str]
     presets: Mapping[str, Preset]
@@ -44,6 +50,7 @@ class Machine:
 TRAINIUM3 = Machine(
     name="trainium3",
     matmul=trainium3.matmul,
+    explain=trainium3_explain.explain_output,
     # QuantizeMX makes FP8 only: with "mxfp4" the weights alone have it.
     formats={
         "mxfp8_e4m3": {"a_format": "mxfp8_e4m3", "b_format": "mxfp8_e4m3"},
@@ -56,6 +63,7 @@ TRAINIUM3 = Machine(
 TENSIX = Machine(
     name="tensix",
     matmul=tensix.matmul,
+    explain=tensix_explain.explain_output,
     formats={
         f"{element}_{fidelity.value.lower()}": {"fmt": element, "fidelity": fidelity}
         for element in TENSIX_FORMATS
@@ -67,6 +75,7 @@ TENSIX = Machine(
 AIE_ML_V2 = Machine(
     name="aie_ml_v2",
     matmul=aie_ml_v2.matmul,
+    explain=aie_ml_v2_explain.explain_output,
     formats={name: {"fmt": name} for name in AIE_ML_V2_FORMATS},
     integers=frozenset(INTEGER_MODES),
     presets=aie_ml_v2_numerics.PRESETS,

@@ -25,6 +25,7 @@ __all__ = [
     "check_array",
     "check_broadcast",
     "check_choice",
+    "check_contraction",
     "check_flag",
     "check_instance",
     "check_integers",
@@ -75,6 +76,12 @@ def check_broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError:
         given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"leading axes must broadcast, not be {given}") from None
+
+
+def check_contraction(a: np.ndarray, b: np.ndarray) -> None:
+    """Raise ValueError unless the columns of `a` [..., M, K] are as many as the rows of `b` [..., K, N]."""
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"b must have {a.shape[-1]} rows, as many as a has columns, not {b.shape[-2]}")
 
 
 def numerics_of(numerics: Numerics | None, preset: Preset[Numerics]) -> Numerics:

@@ -33,11 +33,15 @@ def _matrices(preset: str) -> Callable[[Callable], Callable]:
 
 
 def _print(
+    machine: str,
     given: Mapping[str, Any],
     one: Mapping[str, Any],
     whole: Mapping[str, Any],
     explain_one: Callable[[], str],
-    explain_output: Callable[..., str],
+    *,
+    format_name: str,
+    step: int | None,
+    **arguments: Any,
 ) -> None:
     """Print the explanation of an output of a matmul if --output is given, else of one step from its operands.
 
@@ -46,13 +50,16 @@ def _print(
     given : options of `_matrices`.
     one : options of one step; the first two are its operands.
     whole : options that --output takes, besides --a and --b.
+    format_name, step, arguments : of `output_text`.
     """
     from bitpath.sim.flows import operands
+    from bitpath.sim.flows.explain_arguments import output_text
 
     first, second = list(one)[:2]
     if given["place"] is not None:
         _refuse(one, "--output and {} explain different things; give one of them")
-        click.echo(explain_output(*operands.cut(*operands.pair(given["a"], given["b"]), given["slice_"])))
+        a, b = operands.cut(*operands.pair(given["a"], given["b"]), given["slice_"])
+        click.echo(output_text(machine, a, b, format_name, given["place"], step, **arguments))
     elif one[first] is not None and one[second] is not None:
         matrices = {f"--{name.strip('_')}": given[name] for name in ("a", "b", "slice_")}
         _refuse({**whole, **matrices}, "{} goes with --output")
@@ -74,14 +81,16 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--stationary", metavar="CODES", help="One step: four element codes in hexadecimal, as 38,39,b8,01.")
+@click.option(
+    "--stationary", metavar="CODES", help="One step: four codes (38 or 0x38) or numbers (1.0), as 38,39,-1.0,0x01."
+)
 @click.option("--moving", metavar="CODES", help="One step: the four moving elements.")
 @click.option("--stationary-format", default="E4M3FN", show_default=True, help="E4M3FN or E5M2.")
 @click.option("--moving-format", default="E4M3FN", show_default=True, help="E4M3FN or E5M2.")
 @click.option("--scales", default="7f,7f", show_default=True, metavar="CODES", help="Stationary and moving E8M0 codes.")
 @click.option("--partial", default="0", show_default=True, metavar="CODE", help="Incoming partial sum, FP32.")
 @OUTPUT
-@click.option("--row", type=int, help="With --output: one PE row of it in full.")
+@click.option("--row", "--step", type=int, help="With --output: one PE row of it in full.")
 @click.option("--format", "format_name", default="mxfp8_e4m3", show_default=True, help="Formats of the matrices.")
 @_matrices("trainium3_quad_mx")
 def trainium3(format_name: str, row: int | None, preset: str, **given: Any) -> None:
@@ -89,11 +98,14 @@ def trainium3(format_name: str, row: int | None, preset: str, **given: Any) -> N
     texts, numerics = _machine("trainium3", preset)
     elements = [(f"--{side}", given[f"{side}_format"], given[side]) for side in ("stationary", "moving")]
     _print(
+        "trainium3",
         given,
         {"--stationary": given["stationary"], "--moving": given["moving"]},
         {"--row": row},
         lambda: texts.step(numerics, elements, given["scales"], given["partial"]),
-        lambda *matrices: texts.dot_product(numerics, *matrices, format_name, given["place"], row),
+        format_name=format_name,
+        step=row,
+        numerics=numerics,
     )
 
 
@@ -109,7 +121,7 @@ def trainium3(format_name: str, row: int | None, preset: str, **given: Any) -> N
 @click.option("--phase", type=int, help="One fidelity phase, 0 to 3, alone.")
 @OUTPUT
 @click.option("--step", type=int, help="With --output: one MVMUL of it in full.")
-@click.option("--format", "format_name", help="With --output: format of the matrices, as bfp8.  [default: bf16]")
+@click.option("--format", "format_name", help="With --output: bfp8_hifi2, or bfp8 beside --fidelity.  [default: bf16]")
 @_matrices("tensix_wormhole")
 def tensix(
     dst32: bool,
@@ -124,6 +136,8 @@ def tensix(
     texts, numerics = _machine("tensix", preset)
     names = ("src_a", "src_b", "dst", "style", "srca_format", "srcb_format")
     run = fidelity or "HiFi4"
+    # As `bitpath run` names formats, or an element format beside --fidelity.
+    whole = format_name if "_" in (format_name or "") else f"{format_name or 'bf16'}_{run.lower()}"
 
     def one() -> str:
         if fidelity is not None and phase is not None:
@@ -134,13 +148,15 @@ def tensix(
         )
 
     _print(
+        "tensix",
         given,
         {f"--{name.replace('_', '-')}": given[name] for name in names} | {"--phase": phase},
         {"--step": step, "--format": format_name},
         one,
-        lambda *matrices: texts.matmul_output(
-            numerics, *matrices, format_name or "bf16", run, dst32, given["place"], step
-        ),
+        format_name=whole,
+        step=step,
+        dst32=dst32,
+        numerics=numerics,
     )
 
 
@@ -166,9 +182,13 @@ def aie_ml_v2(format_name: str, rounding: int, step: int | None, preset: str, **
     lane = {name: given[name] for name in ("x", "y", "y_format", "acc1", "acc2", "negate")}
     formats = {"x_format": format_name, "y_format": lane["y_format"] or format_name}
     _print(
+        "aie_ml_v2",
         given,
         {f"--{name.replace('_', '-')}": value or None for name, value in lane.items()},
         {"--step": step},
         lambda: texts.lane(numerics, texts.Lane(**lane | formats, rounding=rounding)),
-        lambda *matrices: texts.matmul_output(numerics, *matrices, format_name, rounding, given["place"], step),
+        format_name=format_name,
+        step=step,
+        rounding=rounding,
+        numerics=numerics,
     )

@@ -1,13 +1,10 @@
-"""Text that ``bitpath explain aie_ml_v2`` prints: one lane, or an output of a matmul."""
+"""Text that ``bitpath explain aie_ml_v2`` prints of one instruction on one lane."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-
-from bitpath.golden.aie_ml_v2 import MxBlocks, Program, matmul_program
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_FORMATS, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT16, INTEGER_MODES, Mode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
@@ -20,18 +17,14 @@ from bitpath.golden.aie_ml_v2.exact import (
     trace_integer_lane,
     trace_mx_lane,
 )
-from bitpath.golden.aie_ml_v2.matmul.explain import explain_chain, explain_lane
+from bitpath.golden.aie_ml_v2.matmul.explain import explain_lane
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
 from bitpath.golden.arrays.arguments import check_choice, member, one_of
-from bitpath.golden.arrays.codec import codes_of
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.sim.flows.explain_arguments import (
-    chain_or_step,
     float_code,
-    output_place,
     read_word,
     split_list,
-    whole_numbers,
 )
 
 NEGATIONS = ("products", "acc1", "acc2")
@@ -77,39 +70,6 @@ def lane(numerics: AieNumerics, given: Lane) -> str:
     return explain_lane(_trace(numerics, mode, given, negations))
 
 
-def matmul_output(
-    numerics: AieNumerics,
-    a: np.ndarray,
-    b: np.ndarray,
-    format_name: str,
-    rounding: int,
-    place: str,
-    step: int | None,
-) -> str:
-    """Explain the output at ``place`` ("M,N") of ``a @ b``: a line for each instruction, or that of index `step` in full.
-
-    Raises ValueError for a place outside the output, for a step that does not exist, and as `matmul_program`.
-    """
-    m, n = output_place(place, a.shape[0], b.shape[1])
-    # Rows and columns are converted by themselves, so that one of each is enough.
-    left, right = a[m : m + 1], b[:, n : n + 1]
-    if format_name in INTEGER_MODES:
-        left, right = whole_numbers(left, format_name), whole_numbers(right, format_name)
-    program = matmul_program(left, right, fmt=format_name, rounding=rounding, numerics=numerics)
-    steps = _steps(program)
-    tile = f"{program.tile.m}x{program.tile.k}x{program.tile.n}"
-    return chain_or_step(
-        steps,
-        step,
-        title=f"{len(steps)} instructions of output [{m}, {n}], {format_name}, {tile} in mode {program.mode.name}",
-        noun="instruction",
-        chain=explain_chain,
-        one=explain_lane,
-        row=a[m],
-        column=b[:, n],
-    )
-
-
 def _mode(format_name: str) -> Mode | MxFormat:
     """Return the mode that multiplies a format; operands of one lane share it."""
     if format_name in MX_FORMATS:
@@ -136,31 +96,6 @@ def _trace(
     left = _floats("--x", given.x, FLOAT_FORMATS[given.x_format], mode.depth)
     right = _floats("--y", given.y, FLOAT_FORMATS[given.y_format], mode.depth)
     return trace_float_lane(numerics, left, right, acc1, acc2, **negations)
-
-
-def _steps(program: Program) -> list[tuple[str, LaneTrace | IntegerLaneTrace]]:
-    """Return the traces of the instructions of the program's first lane, each named by its range of K."""
-    steps, acc = [], None
-    left, right = cast(Any, program.a), cast(Any, program.b)
-    trace: LaneTrace | IntegerLaneTrace
-    for index in range(program.tiles[1]):
-        a, b = left[0, index, 0], right[index, 0, 0]
-        if isinstance(a, MxBlocks):
-            trace = trace_mx_lane(program.numerics, _scalar(a), _scalar(b), acc)
-        elif program.fmt in INTEGER_MODES:
-            trace = trace_integer_lane(program.mode, a.tolist(), b.tolist(), acc or 0)
-        else:
-            x, y = ([(code, FLOAT_FORMATS[program.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
-            trace = trace_float_lane(program.numerics, x, y, acc)
-        acc = trace.result
-        first = index * program.tile.k
-        steps.append((f"{index:>4}  k {first:>4}-{first + program.tile.k - 1:<4}", trace))
-    return steps
-
-
-def _scalar(blocks: MxBlocks) -> Block:
-    """Return the only block of an array."""
-    return Block(blocks.fmt, int(blocks.exponent[0]), int(blocks.shift[0]), tuple(blocks.codes[0].tolist()))
 
 
 def _floats(option: str, text: str, fmt: FloatFormat, count: int) -> list[tuple[int, FloatFormat]]:

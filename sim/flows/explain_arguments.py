@@ -1,25 +1,35 @@
-"""Arguments of the explain commands: outputs, words, numbers, lists, steps; and the text of a matmul's output."""
+"""Arguments of the explain commands: outputs, words, numbers and lists."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
+from bitpath.golden.explain_output import explain
 from bitpath.golden.formats.catalogue import FloatFormat
+from bitpath.golden.machines import find_machine
 from bitpath.golden.scalar.codec import Overflow, decode
 from bitpath.golden.scalar.rounding import round_to_format
 
-Trace = TypeVar("Trace")
 
+def output_text(
+    machine: str, a: np.ndarray, b: np.ndarray, format_name: str, place: str, step: int | None, **arguments: Any
+) -> str:
+    """Explain the output at `place` ("M,N") of ``a @ b``, or one step of it; other arguments are those of the machine's matmul.
 
-def output_place(text: str, rows: int, columns: int) -> tuple[int, int]:
-    """Read "M,N", an output of a matrix of `rows` x `columns`; raise ValueError for other text or an output outside."""
-    match = re.fullmatch(r"(\d+),(\d+)", text)
-    if not match or not (int(match[1]) < rows and int(match[2]) < columns):
-        raise ValueError(f"--output must be M,N up to {rows - 1},{columns - 1}, not {text!r}")
-    return int(match[1]), int(match[2])
+    Raises
+    ------
+    TypeError, ValueError : another place; as `explain`; numbers that are not whole for a format of integers.
+    """
+    match = re.fullmatch(r"(\d+),(\d+)", place)
+    if not match or not (int(match[1]) < a.shape[0] and int(match[2]) < b.shape[1]):
+        raise ValueError(f"--output must be M,N up to {a.shape[0] - 1},{b.shape[1] - 1}, not {place!r}")
+    if format_name in find_machine(machine, format_name).integers:
+        a, b = whole_numbers(a, format_name), whole_numbers(b, format_name)
+    output = int(match[1]), int(match[2])
+    return str(explain(a, b, machine=machine, format=format_name, output=output, step=step, **arguments))
 
 
 def read_word(option: str, text: str, width: int, name: str, encode: Callable[[Fraction], int | None]) -> int:
@@ -57,24 +67,3 @@ def split_list(option: str, text: str, count: int, noun: str) -> list[str]:
     if len(parts) > count:
         raise ValueError(f"{option} must have up to {count} {noun}, not {len(parts)}")
     return parts
-
-
-def chain_or_step(
-    steps: Sequence[tuple[str, Trace]],
-    step: int | None,
-    *,
-    title: str,
-    noun: str,
-    chain: Callable[[Sequence[tuple[str, Trace]]], str],
-    one: Callable[[Trace], str],
-    row: np.ndarray,
-    column: np.ndarray,
-) -> str:
-    """Return the text of a chain of instructions with the float64 product of `row` and `column`, or of one step."""
-    if step is None:
-        reference = float(row.astype(np.float64) @ column.astype(np.float64))
-        return f"{title}\n{chain(steps)}\nfloat64      {reference:.9g}, of the matrices before conversion"
-    if not 0 <= step < len(steps):
-        raise ValueError(f"--step must be 0 to {len(steps) - 1}, not {step}")
-    name, trace = steps[step]
-    return f"{noun} {name}\n{one(trace)}"

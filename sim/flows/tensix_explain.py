@@ -1,35 +1,25 @@
-"""Text that ``bitpath explain tensix`` prints: one datum of Dst, or an output of a matmul."""
+"""Text that ``bitpath explain tensix`` prints of one datum of Dst."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
 
 from bitpath.golden.arrays.arguments import member
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
-from bitpath.golden.tensix import MvmulInstruction, Program, matmul_program, phases
+from bitpath.golden.tensix import phases
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
-    BLOCK_ROWS,
     COLUMNS,
     EXPONENT5_FORMATS,
-    FACE,
-    TILE,
     Format,
     Style,
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.exact import Dot16Trace, IntegerDot16Trace, trace_dot16, trace_dot16_integer
-from bitpath.golden.tensix.matmul.explain import explain_chain, explain_dot16
+from bitpath.golden.tensix.matmul.explain import explain_dot16
+from bitpath.golden.tensix.matmul.explain_output import Unit
 from bitpath.golden.tensix.operands.arguments import check_dst32, check_phase, source_format
 from bitpath.sim.flows.explain_arguments import (
-    chain_or_step,
     float_code,
-    output_place,
     read_word,
     split_list,
-    whole_numbers,
 )
 
 SOURCE_FRACTION_BITS = {
@@ -43,24 +33,6 @@ SOURCE_FRACTION_BITS = {
 SRC_BITS = 19
 INTEGER_EXPONENT = 16
 """Exponent field of an integer source whose magnitude is not zero."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unit:
-    """Settings of the Matrix unit: numerics, style, formats of its sources, and Dst of 32 or 16 bits."""
-
-    numerics: TensixNumerics
-    style: Style
-    dst32: bool
-    srca_format: Format
-    srcb_format: Format
-
-    def trace(self, dst: int, b: Sequence[int], a: Sequence[int], phase: int) -> Dot16Trace | IntegerDot16Trace:
-        """Run one phase on one datum of Dst."""
-        if self.style is Style.INT8:
-            return trace_dot16_integer(self.numerics, dst, b, a, phase)
-        formats = {"srca_format": self.srca_format, "srcb_format": self.srcb_format}
-        return trace_dot16(self.numerics, dst, b, a, style=self.style, dst32=self.dst32, phase=phase, **formats)
 
 
 def unit(numerics: TensixNumerics, style: str, dst32: bool, srca_format: str | None, srcb_format: str | None) -> Unit:
@@ -95,74 +67,6 @@ def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: i
         texts.append(explain_dot16(trace))
         word = trace.result
     return "\n\n".join(texts)
-
-
-def matmul_output(
-    numerics: TensixNumerics,
-    a: np.ndarray,
-    b: np.ndarray,
-    format_name: str,
-    fidelity: str,
-    dst32: bool,
-    place: str,
-    step: int | None,
-) -> str:
-    """Explain the output at ``place`` ("M,N") of ``a @ b``: a line for each MVMUL, or the one of index `step` in full.
-
-    Raises ValueError for a place outside the output, for a step that does not exist, and as `matmul_program`.
-    """
-    m, n = output_place(place, a.shape[0], b.shape[1])
-    # Tiles are converted one by one, so that the tile of the output is enough.
-    left, right = a[m // TILE * TILE :][:TILE], b[:, n // TILE * TILE :][:, :TILE]
-    if format_name == "int8":
-        left, right = whole_numbers(left, format_name), whole_numbers(right, format_name)
-    program = matmul_program(left, right, fmt=format_name, fidelity=fidelity, dst32=dst32, numerics=numerics)
-    steps = _steps(numerics, program, m % TILE, n % TILE)
-    return chain_or_step(
-        steps,
-        step,
-        title=f"{len(steps)} MVMULs of output [{m}, {n}], {format_name} {fidelity}",
-        noun="MVMUL",
-        chain=explain_chain,
-        one=explain_dot16,
-        row=a[m],
-        column=b[:, n],
-    )
-
-
-def _steps(
-    numerics: TensixNumerics, program: Program, m: int, n: int
-) -> list[tuple[str, Dot16Trace | IntegerDot16Trace]]:
-    """Return the traces of the instructions that write datum [m, n] of a tile, each named by its range of K."""
-    formats = dict.fromkeys(("srca_format", "srcb_format"), program.fmt.register)
-    each = Unit(numerics=numerics, style=program.fmt.style, dst32=program.dst32, **formats)
-    row = _register_row(m, n)
-    word = 0
-    steps: list[tuple[str, Dot16Trace | IntegerDot16Trace]] = []
-    src_b, src_a = program.src_b[0], program.src_a[:, 0]
-    for tile in range(program.tiles[1]):
-        for instruction in program.instructions:
-            distance = row - instruction.dst_row
-            if not 0 <= distance < BLOCK_ROWS:
-                continue
-            b = src_b[tile, instruction.src_b_row + distance].tolist()
-            a = src_a[tile, instruction.src_a_row : instruction.src_a_row + FACE, n % FACE].tolist()
-            trace = each.trace(word, b, a, instruction.phase)
-            word = trace.result
-            steps.append((_name(len(steps), tile, instruction), trace))
-    return steps
-
-
-def _register_row(m: int, n: int) -> int:
-    """Return the register row of datum [m, n]; a tile's faces lie one below the other."""
-    face = m // FACE * 2 + n // FACE
-    return face * FACE + m % FACE
-
-
-def _name(index: int, tile: int, instruction: MvmulInstruction) -> str:
-    # SrcA's upper two faces hold the first half of a tile's K.
-    first = tile * TILE + instruction.src_a_row // (2 * FACE) * FACE
-    return f"{index:>4}  k {first:>4}-{first + FACE - 1:<4}  phase {instruction.phase}"
 
 
 def _sources(option: str, text: str, fmt: Format) -> list[int]:

@@ -27,6 +27,7 @@ from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import (
     check_array,
     check_choice,
+    check_contraction,
     check_integers,
     check_shape,
     checked,
@@ -153,8 +154,7 @@ def matmul_program(
             check_array(name, matrix, np.float32)
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
-    if a.shape[1] != b.shape[0]:
-        raise ValueError(f"b must have {a.shape[1]} rows, as many as a has columns, not {b.shape[0]}")
+    check_contraction(a, b)
     if sparse and not mode.sparse_shapes:
         known = one_of(name for name in FORMATS if _mode(name, numerics).sparse_shapes)
         raise ValueError(f"fmt must be {known} with sparse True, not {fmt!r}")

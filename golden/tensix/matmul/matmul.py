@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -150,8 +150,7 @@ def matmul_program(
     check_dst32(FORMATS[fmt].style, dst32)
     check_matrix("a", a, fmt)
     check_matrix("b", b, fmt)
-    if a.shape[1] != b.shape[0]:
-        raise ValueError(f"b must have {a.shape[1]} rows, as many as a has columns, not {b.shape[0]}")
+    check_contraction(a, b)
     numerics = numerics_with(True, numerics)
     return Program(
         fmt=FORMATS[fmt],

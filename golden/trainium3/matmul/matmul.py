@@ -10,7 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_length, check_shape, checked
+from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_length, check_shape, checked
 from bitpath.golden.arrays.backend import Progress, cuts, in_parallel
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.blocks import MX_FORMATS
@@ -121,8 +121,7 @@ def matmul_program(
         check_array(name, matrix, np.float32)
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
-    if a.shape[1] != b.shape[0]:
-        raise ValueError(f"b must have {a.shape[1]} rows, as many as a has columns, not {b.shape[0]}")
+    check_contraction(a, b)
     check_k_order(k_order)
     sides = {"a": (np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format), "b": (b, b_format)}
     for name, (matrix, format_name) in sides.items():

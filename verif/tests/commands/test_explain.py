@@ -24,6 +24,17 @@ def test_a_step_shows_its_bits():
     assert "rounding     RNE, last place 2**-17, 0 of it remain" in text
 
 
+def test_numbers_and_codes_of_a_step_are_the_same():
+    codes = (
+        "trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2 --scales 7f,80 --partial 3f800001"
+    )
+    numbers = (
+        "trainium3 --stationary 1,1.125,-1,0x01 --moving 1.0,1.25,1,57344 --moving-format E5M2 --scales 1,2"
+        " --partial 0x3f800001"
+    )
+    assert explain(codes) == explain(numbers) != ""
+
+
 @pytest.mark.parametrize("format_name", ["mxfp8_e4m3", "mxfp4"])
 def test_an_output_of_the_layer_ends_in_the_bits_of_the_golden_matmul(format_name):
     a, b = layer()
@@ -120,6 +131,12 @@ def test_an_mvmul_of_an_output_is_shown_in_full():
     assert full.startswith("MVMUL    4  k    0-15    phase 2\nphase 2 ")
     (result,) = (line for line in full.splitlines() if line.startswith("result "))
     assert result.split()[1] in lines[7]
+
+
+def test_a_format_has_the_name_that_a_run_gives_it():
+    assert explain("tensix --output 3,7 --format bfp8_hifi2") == explain(
+        "tensix --output 3,7 --format bfp8 --fidelity HiFi2"
+    )
 
 
 def test_int8_matrices_are_explained(saved):

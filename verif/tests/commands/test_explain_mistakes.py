@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS
 from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.machines import MACHINES
 from bitpath.sim.commands.explain import command
 from bitpath.sim.flows.machines import RECORDS
 
@@ -13,8 +14,11 @@ def no_word(option, name, width, text):
     return f"{option} must be a number that {name} holds, or a word of {width} bits that begins with 0x, not {text!r}"
 
 
+def names(machine):
+    return one_of(map(repr, MACHINES[machine].formats))
+
+
 NOTHING = {"trainium3": "--stationary and --moving", "tensix": "--src-a and --src-b", "aie_ml_v2": "--x and --y"}
-TENSIX_FORMATS = "'bf16', 'tf32', 'fp16', 'fp8', 'bfp8', 'bfp4', 'bfp2' or 'int8'"
 MISTAKES = [
     *((machine, f"nothing to explain; give {operands}, or --output") for machine, operands in NOTHING.items()),
     ("tensix --src-a 1", "nothing to explain; give --src-a and --src-b, or --output"),
@@ -26,9 +30,9 @@ MISTAKES = [
     ("trainium3 --output 128,0", "--output must be M,N up to 127,511, not '128,0'"),
     ("tensix --output 0,512", "--output must be M,N up to 127,511, not '0,512'"),
     ("aie_ml_v2 --output 128,0", "--output must be M,N up to 127,511, not '128,0'"),
-    ("trainium3 --output 0,0 --row 96", "--row must be 0 to 95, not 96"),
-    ("tensix --output 0,0 --step 96", "--step must be 0 to 95, not 96"),
-    ("aie_ml_v2 --output 0,0 --step 24", "--step must be 0 to 23, not 24"),
+    ("trainium3 --output 0,0 --row 96", "step must be 0 to 95, not 96"),
+    ("tensix --output 0,0 --step 96", "step must be 0 to 95, not 96"),
+    ("aie_ml_v2 --output 0,0 --step 24", "step must be 0 to 23, not 24"),
     ("trainium3 --output 0,0 --moving 1", "--output and --moving explain different things; give one of them"),
     ("tensix --output 0,0 --phase 1", "--output and --phase explain different things; give one of them"),
     ("aie_ml_v2 --output 0,0 --acc1 1", "--output and --acc1 explain different things; give one of them"),
@@ -39,14 +43,13 @@ MISTAKES = [
     ("trainium3 --output 0,0 --a x.npy", "--b is missing; --a and --b go together"),
     ("tensix --output 0,0 --b x.npy", "--a is missing; --a and --b go together"),
     ("aie_ml_v2 --output 0,0 --a x.npy", "--b is missing; --a and --b go together"),
-    ("trainium3 --output 0,0 --format fp9", "format of trainium3 must be mxfp8_e4m3, mxfp8_e5m2 or mxfp4, not 'fp9'"),
-    ("tensix --output 0,0 --format mxfp4", f"fmt must be {TENSIX_FORMATS}, not 'mxfp4'"),
-    ("tensix --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),
+    ("trainium3 --output 0,0 --format fp9", f"format of trainium3 must be {names('trainium3')}, not 'fp9'"),
+    ("tensix --output 0,0 --format mxfp4", f"format of tensix must be {names('tensix')}, not 'mxfp4_hifi4'"),
+    ("tensix --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8_hifi4"),
     ("aie_ml_v2 --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),
-    (
-        "trainium3 --stationary 1,2,3,100 --moving 0,0,0,0",
-        "--stationary must be 4 hexadecimal codes of 8 bits each, not '1,2,3,100'",
-    ),
+    ("trainium3 --stationary 1,2,3,100 --moving 0,0,0,0", no_word("--stationary", "E4M3FN", 8, "100")),
+    ("trainium3 --stationary 1,2,3 --moving 0,0,0,0", "--stationary must have 4 codes or numbers, not 3"),
+    ("trainium3 --stationary 1,2,3,4 --moving 0,0,0,0 --scales 3,1", no_word("--scales", "E8M0", 8, "3")),
     (
         "trainium3 --stationary 1,2,3,4 --moving 0,0,0,0 --moving-format E2M1",
         "--moving-format must be E4M3FN or E5M2, not 'E2M1'",
