@@ -1,9 +1,8 @@
 """Error measures of a result against the same computation in float64."""
 
-import math
-
 import numpy as np
 
+from bitpath.golden.comparison import errors
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_RMSNORM_QUANT
 
 
@@ -20,14 +19,10 @@ def accuracy(result: np.ndarray, reference: np.ndarray) -> dict[str, float | Non
     sqnr_db : signal to quantisation noise, ``10 log10(sum reference**2 / sum error**2)``; None for no error at all.
     max_rel_error : largest absolute error over the largest absolute reference.
     """
-    if not (np.isfinite(result).all() and np.isfinite(reference).all()):
-        return {"sqnr_db": None, "max_rel_error": None}
-    error = result.astype(np.float64) - reference
-    noise, signal = float(np.square(error).sum()), float(np.square(reference).sum())
-    largest = float(np.abs(reference).max())
+    found = errors(result, reference)
     return {
-        "sqnr_db": round(10 * math.log10(signal / noise), 2) if noise and signal else None,
-        "max_rel_error": float(f"{np.abs(error).max() / largest:.3g}") if largest else None,
+        "sqnr_db": None if found.sqnr_db is None else round(found.sqnr_db, 2),
+        "max_rel_error": None if found.max_rel is None else float(f"{found.max_rel:.3g}"),
     }
 
 

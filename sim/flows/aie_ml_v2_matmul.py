@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import aie_ml_v2
-from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS
-from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.machines import AIE_ML_V2
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
 
 FORMATS = ("mx9", "mx6", "mx4", "bf16")
 """Formats that run by default."""
-ALL_FORMATS = (*MX_FORMATS, *FLOAT_FORMATS)
+ALL_FORMATS = tuple(name for name in AIE_ML_V2.formats if name not in AIE_ML_V2.integers)
 FORMAT_NAMES = one_of(ALL_FORMATS)
 SIZES = ("lanes",)
 """Options of `engine_for`."""

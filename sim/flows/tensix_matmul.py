@@ -8,8 +8,8 @@ import numpy as np
 from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.machines import TENSIX
 from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, TILE, Fidelity
-from bitpath.golden.tensix.matmul.host import FORMATS as ELEMENT_FORMATS
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
@@ -17,11 +17,10 @@ from bitpath.sim.flows.matmul import MatmulRun, resized
 FORMATS = ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")
 """Formats that run by default."""
 
-FLOAT_FORMATS = tuple(name for name in ELEMENT_FORMATS if name != "int8")
 SIZES = ("rows", "cols")
 """Options of `engine_for`."""
-FIDELITIES = {fidelity.value.lower(): fidelity for fidelity in Fidelity}
-FORMAT_NAMES = f"{one_of(FLOAT_FORMATS)}, followed by {one_of(f'_{each}' for each in FIDELITIES)}"
+ELEMENTS = dict.fromkeys(each["fmt"] for name, each in TENSIX.formats.items() if name not in TENSIX.integers)
+FORMAT_NAMES = f"{one_of(ELEMENTS)}, followed by {one_of(f'_{each.value.lower()}' for each in Fidelity)}"
 SLICES = {"icarus": "32x64x32"}
 """The slice of the layer that a slow simulator runs by default."""
 
@@ -35,10 +34,9 @@ ENGINES = {
 
 def formats_of(format_name: str) -> tuple[str, Fidelity]:
     """Element format and fidelity of a name such as "bf16_hifi4"; ValueError names the known ones."""
-    element, _, fidelity = format_name.partition("_")
-    if element not in FLOAT_FORMATS or fidelity not in FIDELITIES:
+    if format_name in TENSIX.integers or format_name not in TENSIX.formats:
         raise ValueError(f"format of tensix must be {FORMAT_NAMES}, not {format_name!r}")
-    return element, FIDELITIES[fidelity]
+    return TENSIX.formats[format_name]["fmt"], TENSIX.formats[format_name]["fidelity"]
 
 
 def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = None) -> TensixEngineConfig:

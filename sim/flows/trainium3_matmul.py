@@ -1,6 +1,6 @@
 """One matmul through Trainium3: quantise, multiply in golden and on the RTL tensor engine, compare."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,18 +9,15 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.machines import TRAINIUM3
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
 from bitpath.verif.trainium3.engine.lowering import check_fits
 
-FORMATS = {
-    "mxfp8_e4m3": ("mxfp8_e4m3", "mxfp8_e4m3"),
-    "mxfp8_e5m2": ("mxfp8_e5m2", "mxfp8_e5m2"),
-    "mxfp4": ("mxfp8_e4m3", "mxfp4"),
-}
-"""Formats of activations and weights; with mxfp4 the weights alone have it, since QuantizeMX makes FP8 only."""
+FORMATS = tuple(TRAINIUM3.formats)
+"""Formats that run by default."""
 FORMAT_NAMES = one_of(FORMATS)
 SIZES = ("rows", "cols")
 """Options of `engine_for`."""
@@ -37,11 +34,11 @@ ENGINES = {
 """The engine that each simulator runs: Icarus is some hundred times slower."""
 
 
-def formats_of(format_name: str) -> tuple[str, str]:
-    """Formats of activations and weights; ValueError names the known ones."""
-    if format_name not in FORMATS:
+def formats_of(format_name: str) -> Mapping[str, str]:
+    """The arguments of `trainium3.matmul_program` for a format; ValueError names the known ones."""
+    if format_name not in TRAINIUM3.formats:
         raise ValueError(f"format of trainium3 must be {FORMAT_NAMES}, not {format_name!r}")
-    return FORMATS[format_name]
+    return TRAINIUM3.formats[format_name]
 
 
 def engine_for(simulator: str, *, rows: int | None = None, cols: int | None = None) -> EngineConfig:
@@ -67,7 +64,7 @@ class Run(MatmulRun):
     def __init__(self, a: np.ndarray, b: np.ndarray, format_name: str, engine: EngineConfig, simulator: str):
         super().__init__(a, b, format_name, engine, simulator)
         self.formats = formats_of(format_name)
-        self.program = trainium3.matmul_program(a, b, a_format=self.formats[0], b_format=self.formats[1])
+        self.program = trainium3.matmul_program(a, b, **self.formats)
         for each in self.program:
             check_fits(engine, each.stationary.shape[0], (each.stationary.shape[1], each.moving.shape[1]))
 
@@ -81,7 +78,7 @@ class Run(MatmulRun):
         return array.rows * array.cols * array.dot.numerics.terms
 
     def settings(self) -> dict[str, Any]:
-        return dict(zip(("a_format", "b_format"), self.formats, strict=True))
+        return dict(self.formats)
 
     def tile(self, m: int, n: int) -> str:
         holding = [each for each in self.program if m in _range(each.output[0]) and n in _range(each.output[1])]

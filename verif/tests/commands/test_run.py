@@ -58,7 +58,7 @@ def passed(bitpath, line):
 @pytest.mark.simulator
 def test_every_machine_runs_by_default(bitpath, monkeypatch):
     """One format of each machine; run.json lists them in the machines' order."""
-    monkeypatch.setattr(trainium3_matmul, "FORMATS", {"mxfp4": trainium3_matmul.FORMATS["mxfp4"]})
+    monkeypatch.setattr(trainium3_matmul, "FORMATS", ("mxfp4",))
     monkeypatch.setattr(tensix_matmul, "FORMATS", ("bf16_lofi",))
     monkeypatch.setattr(aie_ml_v2_matmul, "FORMATS", ("mx9",))
     out, records = passed(bitpath, "--sim icarus --slice 2x128x2")
