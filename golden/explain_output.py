@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_contraction
+from bitpath.golden.arrays.arguments import check_contraction, checked
 from bitpath.golden.arrays.operands import as_numpy, operand
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.machines import find_machine
 from bitpath.golden.matmul import find_numerics
 
 
+@checked
 def explain(
     a: Any,
     b: Any,
@@ -44,7 +45,5 @@ def explain(
             raise ValueError(f"{name} must have one or two dimensions, not shape {array.shape}")
         sides.append(np.ascontiguousarray(array))
     check_contraction(*sides)
-    if not isinstance(output, tuple | list) or len(output) != 2:
-        raise TypeError(f"output must be a row and a column, not {output!r}")
     arguments = {**record.formats[format], "numerics": find_numerics(record, numerics), **options}
     return record.explain(*sides, output, step, **arguments)

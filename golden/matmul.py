@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_broadcast, check_choice, check_contraction
+from bitpath.golden.arrays.arguments import check_broadcast, check_choice, check_contraction, checked
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.arrays.operands import operand
 from bitpath.golden.machines import Machine, find_machine
 
 
+@checked
 def matmul(
     a: Any,
     b: Any,

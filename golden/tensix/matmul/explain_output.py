@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import integer
+from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.explain.explanation import Explanation, output_explanation
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -34,6 +34,7 @@ class Unit:
         return trace_dot16(self.numerics, dst, b, a, style=self.style, dst32=self.dst32, phase=phase, **formats)
 
 
+@checked
 def explain_output(
     a: np.ndarray,
     b: np.ndarray,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import integer
+from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.explain.explanation import Explanation, float64_line
 from bitpath.golden.explain.text import float_text
 from bitpath.golden.formats.catalogue import FP32
@@ -16,6 +16,7 @@ from bitpath.golden.trainium3.matmul.matmul import MatmulInstruction, matmul_pro
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
 
 
+@checked
 def explain_output(
     a: np.ndarray,
     b: np.ndarray,

@@ -10,7 +10,14 @@ from itertools import groupby
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_length, check_shape, checked
+from bitpath.golden.arrays.arguments import (
+    check_array,
+    check_choice,
+    check_contraction,
+    check_length,
+    check_shape,
+    checked,
+)
 from bitpath.golden.arrays.backend import Progress, cuts, in_parallel
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.blocks import MX_FORMATS

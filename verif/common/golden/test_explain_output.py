@@ -78,7 +78,7 @@ def test_options_and_numerics_are_the_machines_own():
         ({"output": (35, 0)}, ValueError, r"output\[0\] must be 0 to 34, not 35"),
         ({"output": (0, -1)}, ValueError, r"output\[1\] must be 0 to 19, not -1"),
         ({"output": (0, 1.0)}, TypeError, r"output\[1\] must be an integer, not 1.0"),
-        ({"output": 3}, TypeError, "output must be a row and a column, not 3"),
+        ({"output": 3}, TypeError, "output must be a pair of integers, not 3"),
         ({"step": 100}, ValueError, "step must be 0 to .*, not 100"),
         ({"step": "first"}, TypeError, "step must be an integer, not 'first'"),
         ({"numerics": "x"}, ValueError, "numerics must be .*, not 'x'"),
