@@ -1,6 +1,5 @@
 """One matmul through AIE-ML v2: convert, multiply in golden and on the RTL engine, compare the accumulators."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -67,9 +66,6 @@ class Run(MatmulRun):
     def tile(self, m: int, n: int) -> str:
         rows, columns = self.program.tile.m, self.program.tile.n
         return f"lane {m % rows * columns + n % columns} of tile [{m // rows}, {n // columns}]"
-
-    def explain_options(self) -> Sequence[str]:
-        return ("--format", self.format_name)
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
         return aie_ml_v2.result_matrix(self.program, aie_ml_v2.run_program(self.program, progress=progress))

@@ -138,7 +138,7 @@ class MatmulRun(FlowRun):
 
     def explain_options(self) -> Sequence[str]:
         """The options of ``bitpath explain`` that say how this run multiplies."""
-        raise NotImplementedError
+        return ("--format", self.format_name)
 
     def explain(self, m: int, n: int) -> str | None:
         """The command that explains an output; None if there is none for the flow's operands."""

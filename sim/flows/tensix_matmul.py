@@ -71,8 +71,7 @@ class Run(MatmulRun):
         return f"datum [{m % TILE}, {n % TILE}] of tile [{m // TILE}, {n // TILE}]"
 
     def explain_options(self) -> Sequence[str]:
-        width = "--dst32" if self.program.dst32 else "--dst16"
-        return ("--format", self.element, "--fidelity", self.fidelity.value, width)
+        return (*super().explain_options(), "--dst32" if self.program.dst32 else "--dst16")
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
         numerics = self.engine.unit.numerics

@@ -72,8 +72,8 @@ class Run(MatmulRun):
             built = build("quantize_mx", QUANTIZER, self.simulator, waves=self.waves)
         self.tiles = tiles = trainium3.operand_tiles(np.pad(self.a.T, ((0, 0), (0, self.a.shape[0] % 2))))
         quantised, cycles = zip(*(self._quantise(console, built, tile) for tile in tiles), strict=True)
-        expected = [trainium3.quantize_tile(tile, self.formats[0]) for tile in tiles]
-        moving = [trainium3.quantize_tile(tile, self.formats[1]) for tile in trainium3.operand_tiles(self.b)]
+        expected = [trainium3.quantize_tile(tile, self.formats["a_format"]) for tile in tiles]
+        moving = [trainium3.quantize_tile(tile, self.formats["b_format"]) for tile in trainium3.operand_tiles(self.b)]
         self.program = trainium3.tile_program(quantised, moving)
         between = time.monotonic() - start - built.seconds
         outcome = super().compare(console)
@@ -101,13 +101,13 @@ class Run(MatmulRun):
     def shown_before(self, *place: int) -> Shown:
         (index,) = place
         elements = sum(tile.size for tile in self.tiles)
-        fmt = MX_FORMATS[self.formats[0]].element if index < elements else E8M0
+        fmt = MX_FORMATS[self.formats["a_format"]].element if index < elements else E8M0
         kind, at = ("element", index) if index < elements else ("scale", index - elements)
         return Shown(operands={"place": f"{kind} {at} of QuantizeMX's output, {fmt.name}"}, formats={"": fmt})
 
     def _quantise(self, console: Console, built: Built, tile: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
         """Quantise a bfloat16 tile [P, F, 4] with QuantizeMX in RTL; return elements and scales, and the cycles."""
-        element = MX_FORMATS[self.formats[0]].element
+        element = MX_FORMATS[self.formats["a_format"]].element
         mode = Mode(BF16, element, ScaleRule.OCP)
 
         blocks = tile_blocks(tile.view(np.uint16)), mode.name

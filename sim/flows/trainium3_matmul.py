@@ -1,6 +1,6 @@
 """One matmul through Trainium3: quantise, multiply in golden and on the RTL tensor engine, compare."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -83,9 +83,6 @@ class Run(MatmulRun):
     def tile(self, m: int, n: int) -> str:
         holding = [each for each in self.program if m in _range(each.output[0]) and n in _range(each.output[1])]
         return f"{len(holding)} of {len(self.program)} nc_matmul_mx add to it"
-
-    def explain_options(self) -> Sequence[str]:
-        return ("--format", self.format_name)
 
     def golden(self, progress: Progress | None = None) -> np.ndarray:
         return trainium3.run_program(self.program, numerics=self.engine.array.dot.numerics, progress=progress)
