@@ -1,13 +1,36 @@
 """Bit-exact models of AI matrix engines: ``bitpath.golden`` in numpy, ``bitpath.rtl`` in Amaranth.
 
-``import bitpath`` loads no other package; each name of this module is loaded at its first use.
+`matmul`, `explain` and `compare` take each machine and format by name. ``import bitpath`` loads no other package; each name of
+this module is loaded at its first use.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-def __getattr__(name: str) -> str:
-    """Return ``__version__``, the version of the installed distribution."""
+if TYPE_CHECKING:
+    from bitpath.golden.comparison import compare
+    from bitpath.golden.explain_output import explain
+    from bitpath.golden.matmul import matmul
+
+__all__ = ["__version__", "compare", "explain", "matmul"]
+_MODULES = {
+    "compare": "bitpath.golden.comparison",
+    "explain": "bitpath.golden.explain_output",
+    "matmul": "bitpath.golden.matmul",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function of this module, or ``__version__``, the version of the installed distribution."""
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import version
 
     return version("bitpath")
+
+
+def __dir__() -> list[str]:
+    """Return the names of this module, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -137,7 +137,8 @@ def tensix(
     names = ("src_a", "src_b", "dst", "style", "srca_format", "srcb_format")
     run = fidelity or "HiFi4"
     # As `bitpath run` names formats, or an element format beside --fidelity.
-    whole = format_name if "_" in (format_name or "") else f"{format_name or 'bf16'}_{run.lower()}"
+    element = format_name or "bf16"
+    whole = element if "_" in element else f"{element}_{run.lower()}"
 
     def one() -> str:
         if fidelity is not None and phase is not None:

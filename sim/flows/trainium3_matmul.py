@@ -34,7 +34,7 @@ ENGINES = {
 """The engine that each simulator runs: Icarus is some hundred times slower."""
 
 
-def formats_of(format_name: str) -> Mapping[str, str]:
+def formats_of(format_name: str) -> Mapping[str, Any]:
     """The arguments of `trainium3.matmul_program` for a format; ValueError names the known ones."""
     if format_name not in TRAINIUM3.formats:
         raise ValueError(f"format of trainium3 must be {FORMAT_NAMES}, not {format_name!r}")

@@ -18,7 +18,8 @@ def function_of(target: str) -> FunctionType:
     found = importlib.import_module(module)
     for part in name.split("."):
         found = inspect.getattr_static(found, part) if inspect.isclass(found) else getattr(found, part)
-    return found.__func__ if isinstance(found, classmethod | staticmethod) else found
+    # A decorator such as `checked` wraps the function; a mutant changes the function itself.
+    return inspect.unwrap(found.__func__ if isinstance(found, classmethod | staticmethod) else found)
 
 
 @contextmanager

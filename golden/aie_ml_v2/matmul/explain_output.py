@@ -1,5 +1,7 @@
 """Explanation of one output of a matmul on AIE-ML v2: the instructions that its lane executes."""
 
+from typing import Any, cast
+
 import numpy as np
 
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
@@ -64,15 +66,17 @@ def explain_output(
 def _steps(program: Program) -> list[tuple[str, LaneTrace | IntegerLaneTrace]]:
     """Return the traces of the instructions of the program's first lane, each named by its range of K."""
     steps, acc = [], None
+    left, right = cast(Any, program.a), cast(Any, program.b)
+    trace: LaneTrace | IntegerLaneTrace
     for index in range(program.tiles[1]):
-        a, b = program.a[0, index, 0], program.b[index, 0, 0]
+        a, b = left[0, index, 0], right[index, 0, 0]
         if isinstance(a, MxBlocks):
             trace = trace_mx_lane(program.numerics, _scalar(a), _scalar(b), acc)
         elif program.fmt in INTEGER_MODES:
             trace = trace_integer_lane(program.mode, a.tolist(), b.tolist(), acc or 0)
         else:
-            sides = ([(code, FLOAT_FORMATS[program.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
-            trace = trace_float_lane(program.numerics, *sides, acc)
+            x, y = ([(code, FLOAT_FORMATS[program.fmt]) for code in codes_of(each).tolist()] for each in (a, b))
+            trace = trace_float_lane(program.numerics, x, y, acc)
         acc = trace.result
         first = index * program.tile.k
         steps.append((f"{index:>4}  k {first:>4}-{first + program.tile.k - 1:<4}", trace))

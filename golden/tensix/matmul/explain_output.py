@@ -80,7 +80,8 @@ def _steps(program: Program, m: int, n: int) -> list[tuple[str, Trace]]:
     formats = dict.fromkeys(("srca_format", "srcb_format"), program.fmt.register)
     each = Unit(numerics=program.numerics, style=program.fmt.style, dst32=program.dst32, **formats)
     row = _register_row(m, n)
-    steps, word = [], 0
+    word = 0
+    steps: list[tuple[str, Trace]] = []
     src_b, src_a = program.src_b[0], program.src_a[:, 0]
     for tile in range(program.tiles[1]):
         for instruction in program.instructions:

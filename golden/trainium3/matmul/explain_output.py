@@ -63,8 +63,8 @@ def _rows(numerics: DotNumerics, each: MatmulInstruction) -> tuple[DotTrace, ...
     """Return the traces of the steps down the first column."""
     x, x_format = as_fp8(numerics, "stationary", each.stationary[:, 0])
     y, y_format = as_fp8(numerics, "moving", each.moving[:, 0])
-    scales = (
+    x_scales, y_scales = (
         [int(code) for code in scale.repeat(SCALE_PARTITIONS)]
         for scale in (each.stationary_scale[:, 0], each.moving_scale[:, 0])
     )
-    return trace_dot_product(numerics, x.tolist(), x_format, y.tolist(), y_format, *scales)
+    return trace_dot_product(numerics, x.tolist(), x_format, y.tolist(), y_format, x_scales, y_scales)
