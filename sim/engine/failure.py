@@ -38,7 +38,7 @@ def _messages(results: Path) -> list[str]:
     except (FileNotFoundError, ElementTree.ParseError):
         return []
     return [
-        f"{case.get('name')}: {failure.get('type')}: {str(failure.get('message')).splitlines()[0]}"
+        f"{case.get('name')}: {failure.get('type')}: {str(failure.get('message')).partition(chr(10))[0]}"
         for case in cases
         for failure in (*case.iter("failure"), *case.iter("error"))
     ]
