@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,27 @@ def kat() -> Callable[[str], dict[str, np.ndarray]]:
             return dict(archive)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def c_reference(tmp_path_factory) -> Callable[..., Any]:
+    """Compile a machine's C reference with checks for undefined behaviour, once for each preset."""
+    from bitpath.golden.c.constants import MACHINES
+    from bitpath.golden.c.export import export
+    from bitpath.golden.c.prototypes import functions
+    from bitpath.sim.engine.compiler import shared_library
+    from bitpath.verif.kit.c_library import Library
+
+    @cache
+    def build(machine: str, preset: str | None = None) -> Library:
+        folder, name = tmp_path_factory.mktemp(f"c_{machine}"), f"bitpath_{machine}"
+        texts = export(machine, preset or next(iter(MACHINES[machine].presets)))
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        checks = ("-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+        return Library(shared_library(folder / f"{name}.c", checks), f"{name}_", functions(texts[f"{name}.h"]))
+
+    return build
 
 
 @pytest.fixture

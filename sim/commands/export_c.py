@@ -1,0 +1,36 @@
+"""``bitpath export-c``: writes a machine's golden model as C, with a DPI package."""
+
+from pathlib import Path
+
+import click
+
+from bitpath.sim.engine.machines import MACHINES
+
+
+@click.command()
+@click.argument("machine", type=click.Choice(MACHINES))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Output folder; created if missing.",
+)
+@click.option("--preset", help="Numerics by name.  [default: the machine's reference]")
+@click.option("--shared", is_flag=True, help="Compile a shared library too, with CC, cc, gcc or clang.")
+def command(machine: str, out: Path, preset: str | None, shared: bool) -> None:
+    """Write dot products, conversions and matmul of MACHINE as C header and source, and their SystemVerilog imports."""
+    from bitpath.golden.arrays.arguments import check_choice
+    from bitpath.golden.c.constants import MACHINES as RECORDS
+    from bitpath.golden.c.export import export
+    from bitpath.rtl.common.files import write_whole
+    from bitpath.sim.engine.compiler import shared_library
+
+    presets = RECORDS[machine].presets
+    texts = export(machine, check_choice("--preset", preset or next(iter(presets)), presets))
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_whole(out / name, text)
+        click.echo(out / name)
+    if shared:
+        click.echo(shared_library(out / f"bitpath_{machine}.c"))
