@@ -69,7 +69,7 @@ def test_a_mistake_is_one_sentence(bitpath, tmp_path, arguments, says):
 def test_a_missing_compiler_is_one_sentence(bitpath, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     status, _, err = bitpath("export-c", "tensix", "-o", "c", "--shared")
-    assert status == 1
+    assert status == 3
     assert err == "bitpath: no C compiler found (cc, gcc, clang); run: sudo apt-get install gcc\n"
 
 
