@@ -1,8 +1,7 @@
 """Shared fixtures, and a list of the deselected tests beside each JUnit file."""
 
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +48,33 @@ def kat() -> Callable[[str], dict[str, np.ndarray]]:
 
 
 @pytest.fixture(scope="session")
-def c_reference(tmp_path_factory) -> Callable[..., Any]:
-    """Compile a machine's C reference with checks for undefined behaviour, once for each preset."""
+def c_reference(tmp_path_factory) -> Iterator[Callable[..., Any]]:
+    """Compile a machine's C reference with checks for undefined behaviour, once for each preset; print what it computed."""
     from bitpath.golden.c.constants import MACHINES
     from bitpath.golden.c.export import export
     from bitpath.golden.c.prototypes import functions
     from bitpath.sim.engine.compiler import shared_library
     from bitpath.verif.kit.c_library import Library
 
-    @cache
+    libraries: dict[str, Library] = {}
+
     def build(machine: str, preset: str | None = None) -> Library:
+        preset = preset or next(iter(MACHINES[machine].presets))
+        if preset in libraries:
+            return libraries[preset]
         folder, name = tmp_path_factory.mktemp(f"c_{machine}"), f"bitpath_{machine}"
-        texts = export(machine, preset or next(iter(MACHINES[machine].presets)))
+        texts = export(machine, preset)
         for file, text in texts.items():
             (folder / file).write_text(text)
         checks = ("-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover=all")
-        return Library(shared_library(folder / f"{name}.c", checks), f"{name}_", functions(texts[f"{name}.h"]))
+        library = shared_library(folder / f"{name}.c", checks)
+        libraries[preset] = Library(library, f"{name}_", functions(texts[f"{name}.h"]))
+        return libraries[preset]
 
-    return build
+    yield build
+    for preset, library in libraries.items():
+        for name, count in library.computed.items():
+            print(f"C, {preset}: {name} {count:,} results")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A C reference compiled as a shared library, called on numpy arrays."""
 
 import ctypes
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,17 @@ DTYPES = {
     **{f"{kind}{bits}_t": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
 }
 """Dtypes of the C types."""
+GUARD = 0x5A5A5A5A
 
 
 class Library:
-    """Functions of a shared library, by name without prefix."""
+    """Functions of a shared library, by name without prefix; `computed` counts the results of their array forms."""
 
     def __init__(self, path: Path, prefix: str, functions: Sequence[Function]):
         self._library = ctypes.CDLL(str(path))
         self._prefix = prefix
+        self.computed: Counter[str] = Counter()
         self._functions = {each.name.removeprefix(prefix): each for each in functions}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._functions)
 
     def array_form(self, name: str, *arguments: Any) -> Any:
         """Call ``NAME_n``: numbers [n] or one for all, arrays [n, size]; return what it writes.
@@ -49,12 +48,16 @@ class Library:
             arrays.append(written[0])
         call = getattr(self._library, f"{self._prefix}{name}_n")
         call(ctypes.c_size_t(count), *(array.ctypes.data_as(ctypes.c_void_p) for array in arrays))
+        self.computed[name] += count
         return written[0] if len(written) == 1 else tuple(written)
 
     def matmul(self, name: str, a: np.ndarray, b: np.ndarray, *options: int) -> np.ndarray:
         """Call a matmul of codes [m, k] and [k, n] with its options, in the order of its parameters; return [m, n]."""
         parameters = self._functions[name].parameters
-        result = np.empty((a.shape[0], b.shape[1]), DTYPES[parameters[-1].ctype])
+        rows, columns = a.shape[0], b.shape[1]
+        # One number more, which stays as it is.
+        buffer = np.full(rows * columns + 1, GUARD, DTYPES[parameters[-1].ctype])
+        result = buffer[:-1]
         matrices = iter([np.ascontiguousarray(each, DTYPES[parameters[3].ctype]) for each in (a, b)] + [result])
         numbers = iter((*a.shape, b.shape[1], *options))
         arguments: list[Any] = []
@@ -66,4 +69,6 @@ class Library:
             else:
                 arguments.append(ctypes.c_int(next(numbers)))
         getattr(self._library, self._prefix + name)(*arguments)
-        return result
+        if buffer[-1] != GUARD:
+            raise AssertionError(f"{name} writes behind its result")
+        return result.reshape(rows, columns)

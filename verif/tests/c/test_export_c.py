@@ -4,6 +4,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from bitpath.golden.formats.catalogue import E4M3FN, E5M2
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.sim.engine import tools
+from bitpath.sim.engine.compiler import compiler
 
+ROOT = Path(__file__).resolve().parents[3]
 NAMES = {machine: next(iter(record.presets)) for machine, record in MACHINES.items()}
 FILES = [f"bitpath_{machine}.c" for machine in NAMES]
 
@@ -42,6 +45,15 @@ def test_the_files_and_a_library_that_computes(bitpath, tmp_path):
     # The step of the README.
     step = library.bitpath_trainium3_dot_step(codes[0], 0, codes[1], 1, 0x7F, 0x7F, 0x3F800001)
     assert step == 0x42E4D000
+
+
+def test_the_example_of_the_pages(folder):
+    page = (ROOT / "docs/api/golden.md").read_text()
+    (folder / "example.c").write_text(re.search(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1])
+    command = [*compiler(), "-std=c99", "-Wall", "-Werror", "example.c", "bitpath_trainium3.c", "-o", "example"]
+    subprocess.run(command, cwd=folder, check=True)
+    printed = subprocess.run([folder / "example"], capture_output=True, text=True, check=True).stdout
+    assert f"It prints `{printed.strip()}`" in page
 
 
 def test_a_preset_changes_the_constants(bitpath, tmp_path):
@@ -74,10 +86,10 @@ def test_a_missing_compiler_is_one_sentence(bitpath, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "compiler", ["gcc -std=c99", "clang -std=c99", "g++ -x c++ -std=c++11", "clang++ -x c++ -std=c++11"]
+    "command", ["gcc -std=c99", "clang -std=c99", "g++ -x c++ -std=c++11", "clang++ -x c++ -std=c++11"]
 )
-def test_compilers_say_nothing(folder, compiler):
-    program, *options = compiler.split()
+def test_compilers_say_nothing(folder, command):
+    program, *options = command.split()
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     for file in FILES:
