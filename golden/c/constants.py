@@ -33,7 +33,7 @@ from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, XORWO
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What the C reference of a machine is made of.
+    """Parts and constants of a machine's C reference.
 
     Attributes
     ----------

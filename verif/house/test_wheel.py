@@ -98,6 +98,12 @@ def test_emit_writes_where_it_is_told(installed, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["out"]
 
 
+def test_export_c_finds_its_sources(installed, tmp_path):
+    done = run(installed / "bitpath", "export-c", "tensix", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(file.suffix for file in (tmp_path / "out").iterdir()) == [".c", ".h", ".sv"]
+
+
 @pytest.mark.simulator
 def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
     """Run on Icarus, which compiles so small a design in a second or two."""

@@ -28,11 +28,11 @@ class Library:
         self._functions = {each.name.removeprefix(prefix): each for each in functions}
 
     def array_form(self, name: str, *arguments: Any) -> Any:
-        """Call ``NAME_n``: numbers [n] or one for all, arrays [n, size]; return what it writes.
+        """Call ``NAME_n`` with numbers [n], or one for all, and arrays [n, size].
 
         Returns
         -------
-        The result [n] if any, and the arrays that the function writes: one array, or a tuple of several.
+        The result [n], unless void, and the arrays that the function writes: one array, or a tuple of several.
         """
         function = self._functions[name]
         count = max(len(each) for each in arguments if np.ndim(each))
