@@ -45,7 +45,7 @@ test-fast: setup ## the golden models, the house rules and other cheap tests; no
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
-	@$(PYTHON) -I sim/engine/bootstrap.py synth plot explore formal
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot explore formal torch
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 	@$(MAKE) --no-print-directory deep
 

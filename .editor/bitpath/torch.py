@@ -1,0 +1,1 @@
+../../bitpath/torch.py
