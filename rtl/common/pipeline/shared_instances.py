@@ -28,8 +28,9 @@ def snake(name: str) -> str:
 
 @dataclass
 class Emission:
-    """The platform of Verilog emission; collects the shared modules by name."""
+    """The platform of Verilog emission; collects the shared modules by name, each with ``prefix`` before it."""
 
+    prefix: str = ""
     shared_modules: dict[str, wiring.Component] = field(default_factory=dict)
 
 
@@ -66,7 +67,7 @@ def instantiate_on(
 
 
 def _shared_module(platform: Emission, cls: type[wiring.Component], args: tuple, kwargs: dict[str, Any]) -> str:
-    module = shared_module_name(cls, args, kwargs)
+    module = platform.prefix + shared_module_name(cls, args, kwargs)
     if module not in platform.shared_modules:
         platform.shared_modules[module] = cls(*args, **kwargs)
     return module

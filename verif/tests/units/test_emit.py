@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Emitted Verilog is lint-clean, contains every module once, and hardly grows with the array."""
 
 import json
@@ -8,16 +9,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from amaranth import Const, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In
 
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE
 from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT
-from bitpath.rtl.emit import emit
+from bitpath.rtl.emit import emit, emit_flat
+from bitpath.rtl.flat import flat_ports, wrapper
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import tools
+from bitpath.sim.engine.ports import module_ports
 
 LARGER_ARRAYS = (8, 16, 32)
 VARIANTS = [(name, unit.config_type()) for name, unit in UNITS.items()] + [
@@ -38,14 +44,83 @@ def variant(request, tmp_path_factory):
     return unit, config, emit(unit, config, tmp_path_factory.mktemp(unit))
 
 
+@pytest.fixture(scope="module")
+def flat(variant):
+    """Return a file with the flat wrapper around the emitted module, and the wrapper's ports."""
+    unit, config, emitted = variant
+    packed = [port.name for port in module_ports(emitted.files[0].read_text(), emitted.top)]
+    ports = flat_ports(UNITS[unit].build(config), packed)
+    file = emitted.manifest.with_name(f"{unit}.v")
+    file.write_text(wrapper(unit, emitted.top, ports))
+    return file, ports
+
+
 @pytest.mark.simulator
-def test_lint_clean(variant):
-    tools.require("verilator")
-    _, _, emitted = variant
-    command = [str(tools.find("verilator")), "--lint-only", "-Wall", "--top-module", emitted.top]
-    command += [str(file) for file in emitted.files]
-    done = subprocess.run(command, env=tools.environment(), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_lint_clean_with_its_flat_wrapper(variant, flat):
+    tools.require("verilator", "iverilog")
+    unit, _, emitted = variant
+    files = [str(file) for file in (*emitted.files, flat[0])]
+    verilator = [str(tools.find("verilator")), "--lint-only", "-Wall", "--top-module", unit]
+    icarus = [str(tools.find("iverilog")), "-g2005", "-t", "null", "-s", unit]
+    for command in (verilator, icarus):
+        done = subprocess.run([*command, *files], env=tools.environment(), capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def leaves(value, name):
+    """Yield flat name and width of each field of a value, as Amaranth's own views slice it."""
+    layout = data.Layout.cast(value.shape()) if isinstance(value, data.View) else None
+    if isinstance(layout, data.StructLayout | data.ArrayLayout):
+        for key, _ in layout:
+            yield from leaves(value[key], f"{name}_{key}")
+    else:
+        yield name, len(Value.cast(value))
+
+
+def test_flat_ports_are_the_fields(variant, flat):
+    unit, config, _ = variant
+    wanted = {}
+    component = UNITS[unit].build(config)
+    for path, member, value in component.signature.flatten(component):
+        if not isinstance(value, Const):
+            fields = dict(leaves(value, "_".join(map(str, path))))
+            within = path[-1] == "payload" and set(fields) != {"_".join(map(str, path))}
+            direction = "input" if member.flow is In else "output"
+            for name, bits in fields.items():
+                if bits:
+                    wanted[name.replace("_payload", "", 1) if within else name] = direction, bits
+    declared = re.findall(r"^  (input|output) wire (?:signed )?(?:\[(\d+):0\] )?(\w+)", flat[0].read_text(), re.M)
+    found = {name: (direction, int(high or 0) + 1) for direction, high, name in declared if name not in ("clk", "rst")}
+    assert found == wanted
+    assert [port.name for port in flat[1]] == [name for _, _, name in declared]
+
+
+def test_a_flat_file_is_self_contained_and_the_same_each_time(tmp_path):
+    first, second = (emit_flat("systolic_array", ArrayConfig(), tmp_path / each, "my_array") for each in "ab")
+    text = first.files[0].read_text()
+    assert first.files[0].name == "my_array.v"
+    assert [name for name in modules(text) if not name.startswith(("my_array", "\\my_array"))] == []
+    assert text == second.files[0].read_text()
+    manifest = json.loads(first.manifest.read_text())
+    assert manifest["ports"][-1] == {
+        "name": "result_valid",
+        "direction": "output",
+        "bits": 4,
+        "signed": False,
+        "field": "result_valid",
+        "packed": "result_valid",
+        "lsb": 0,
+        "values": {},
+    }
+    assert manifest["ports"][4]["field"] == "fp4_table.codes[0]"
+    assert "input wire [1:0] tiling, // 0 = FULL, 1 = HALVES, 2 = QUARTERS" in text
+
+
+@pytest.mark.parametrize("name", ["module", "logic", "1a", "a.b", "", "é"])
+def test_a_name_that_needs_an_escape_is_refused(name, tmp_path):
+    with pytest.raises(ValueError, match="must be letters, digits and _"):
+        emit_flat("element_map", MapConfig(), tmp_path, name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_names_bodies_and_manifest(variant):
