@@ -4,7 +4,7 @@ import json
 import re
 import textwrap
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from bitpath.rtl.common.config import digest, to_dict
 from bitpath.rtl.common.files import replacing
 from bitpath.rtl.common.pipeline.shared_instances import Emission
 from bitpath.rtl.flat import COLUMNS, HANDSHAKE, flat_ports, has_streams, port_table, wrapper
+from bitpath.rtl.packages import BENDER, core_name, package_files
+from bitpath.rtl.testbench import Vectors, bench_files, file_names
 from bitpath.rtl.units import find_unit
 
 WAIVERS = {
@@ -41,6 +43,7 @@ class Emitted:
     manifest : path of manifest.json.
     no_inline : modules that a simulator compiles separately, since they occur many times or compose wide words that
         many others read.
+    testbench : files of the testbench, which itself is the first.
     """
 
     unit: str
@@ -49,6 +52,7 @@ class Emitted:
     files: tuple[Path, ...]
     manifest: Path
     no_inline: tuple[str, ...]
+    testbench: tuple[Path, ...] = ()
 
 
 def _rtlil_text(component: wiring.Component, name: str, emission: Emission, *, sources: bool) -> str:
@@ -100,10 +104,10 @@ def emit(unit: str, config: Any, out: Path) -> Emitted:
     top = f"{unit}_{digest(unit, config)}"
     text, no_inline = verilog_text(find_unit(unit).build(config), top)
     heading = f"{top}, written by bitpath emit; manifest.json has its configuration."
-    return _written(unit, config, out, Text(top, _header(heading) + text, no_inline, {}))
+    return _written(unit, config, out, Text(top, _header(heading) + text, no_inline))
 
 
-def emit_flat(unit: str, config: Any, out: Path, name: str | None = None) -> Emitted:
+def emit_flat(unit: str, config: Any, out: Path, name: str | None = None, vectors: Vectors | None = None) -> Emitted:
     """Write the same as :func:`emit` with the module ``name``, which has a port for each field; see :mod:`.flat`.
 
     The name of every other module in the file starts with ``name``. The manifest has a table of the ports.
@@ -111,6 +115,7 @@ def emit_flat(unit: str, config: Any, out: Path, name: str | None = None) -> Emi
     Parameters
     ----------
     name : a Verilog identifier; None takes the unit's name.
+    vectors : adds a testbench that plays them, see :mod:`.testbench`, and :mod:`.packages`.
     """
     top = unit if name is None else name
     require_identifier(top)
@@ -123,7 +128,9 @@ def emit_flat(unit: str, config: Any, out: Path, name: str | None = None) -> Emi
     lines += HANDSHAKE.splitlines() if has_streams(component) else []
     lines.append(f"Beside a port of one field: its place in the port of {core}, and the names of its codes.")
     content = _header("\n// ".join(lines)) + "\n" + wrapper(top, core, ports) + "\n" + text
-    return _written(unit, config, out, Text(top, content, no_inline, {"ports": port_table(ports)}))
+    beside = bench_files(top, ports, vectors) | package_files(top, record.summary) if vectors else {}
+    more = {"ports": port_table(ports), "testbench": list(beside)}
+    return _written(unit, config, out, Text(top, content, no_inline, more, beside))
 
 
 def require_identifier(name: str) -> None:
@@ -142,12 +149,20 @@ def _port_names(text: str, module: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Text:
-    """Verilog of a module ``top``; ``no_inline`` as in :class:`Emitted`, ``more`` further entries of the manifest."""
+    """Verilog of a module ``top``.
+
+    Attributes
+    ----------
+    no_inline : as in :class:`Emitted`.
+    more : further entries of the manifest.
+    beside : texts of further files by name.
+    """
 
     top: str
     verilog: str
     no_inline: tuple[str, ...]
-    more: dict[str, Any]
+    more: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
 
 
 def _written(unit: str, config: Any, out: Path, text: Text) -> Emitted:
@@ -165,11 +180,12 @@ def _written(unit: str, config: Any, out: Path, text: Text) -> Emitted:
     }
     files = {
         file: text.verilog,
+        **{out / name: content for name, content in text.beside.items()},
         out / "files.f": f"{file.name}\n",
         manifest: json.dumps(content, indent=2) + "\n",
     }
     out.mkdir(parents=True, exist_ok=True)
-    stale = _emitted_before(manifest) - {file}
+    stale = _emitted_before(manifest) - files.keys()
     with ExitStack() as stack:
         # All are written before one is replaced. The stack ends with the one that it took first, the manifest.
         for path, written in reversed(files.items()):
@@ -178,7 +194,9 @@ def _written(unit: str, config: Any, out: Path, text: Text) -> Emitted:
             new.flush()
     for path in stale:
         path.unlink(missing_ok=True)
-    return Emitted(unit, text.top, name_digest, (file,), manifest, text.no_inline)
+    return Emitted(
+        unit, text.top, name_digest, (file,), manifest, text.no_inline, tuple(out / name for name in text.beside)
+    )
 
 
 def _header(heading: str) -> str:
@@ -195,6 +213,9 @@ def _emitted_before(manifest: Path) -> set[Path]:
         file = f"{found['top']}.v"
         if "bitpath" not in found["versions"] or found["files"] != [file] or Path(file).name != file:
             raise ValueError("another program's manifest")
+        # Only names that an emission gives; the manifest may have been edited.
+        own = {*file_names(found["top"]), core_name(found["top"]), BENDER}
+        beside = own & set(found.get("testbench", ()))
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{manifest} is not a manifest of bitpath's; emit into another folder") from None
-    return {manifest.with_name(file)}
+    return {manifest.with_name(name) for name in (file, *beside)}

@@ -15,12 +15,18 @@ from bitpath.sim.engine.unit_options import unit_options
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder; created if missing."
 )
 @click.option("--flat", is_flag=True, help="A port for each field, in a module and a file named like the unit.")
+@click.option(
+    "--testbench", is_flag=True, help="Also a self-checking Verilog testbench with golden vectors; needs --flat."
+)
 @click.option("--name", help="Name of the flat module and its file.")
 @unit_options
-def command(unit: str | None, every: bool, out: Path, flat: bool, name: str | None, **settings: Any) -> None:
+def command(
+    unit: str | None, every: bool, out: Path, flat: bool, testbench: bool, name: str | None, **settings: Any
+) -> None:
     """Write the Verilog of UNIT, its file list and its manifest."""
     from bitpath.rtl.emit import emit, emit_flat
     from bitpath.rtl.units import UNITS
+    from bitpath.sim.campaigns.agreement.vectors import vectors
     from bitpath.sim.engine.configure import chosen
 
     if every == (unit is not None):
@@ -29,9 +35,14 @@ def command(unit: str | None, every: bool, out: Path, flat: bool, name: str | No
         raise click.UsageError("--all takes every unit's default configuration; give settings with one unit")
     if name is not None and (every or not flat):
         raise click.UsageError("--name names the module of one unit; give it with --flat and a unit")
+    if testbench and not flat:
+        raise click.UsageError("--testbench drives the flat module; give it with --flat")
     for each in UNITS if unit is None else [unit]:
         # Check the whole configuration before writing anything.
         config, folder = chosen(each, **settings), out / each if every else out
-        emitted = emit_flat(each, config, folder, name) if flat else emit(each, config, folder)
-        for file in (*emitted.files, emitted.manifest):
+        if flat:
+            emitted = emit_flat(each, config, folder, name, vectors(each, config) if testbench else None)
+        else:
+            emitted = emit(each, config, folder)
+        for file in (*emitted.files, *emitted.testbench, emitted.manifest):
             click.echo(file)

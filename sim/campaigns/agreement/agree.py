@@ -11,26 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from bitpath.rtl.common.config import digest
-from bitpath.rtl.units import UNITS, find_unit
+from bitpath.rtl.units import find_unit
 from bitpath.sim.campaigns.agreement import flat, gates, recorded, reference
 from bitpath.sim.campaigns.agreement.netlist import TOP, netlist
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.build import build
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.runner import CASES, run
-from bitpath.verif.kit.bench import ENOUGH, RECORDING
-from bitpath.verif.kit.recording import recordings
+from bitpath.sim.engine.runner import run
 
 REFERENCE, NETLIST = "amaranth", "netlist"
 ENGINES = ("icarus", "verilator", NETLIST)
 """Engines compared with Amaranth's simulator."""
 REPLAY = "BITPATH_REPLAY"
 REPLAY_BENCH = "bitpath.verif.kit.tb_replay"
-READING_STEPS = 32
-"""Steps before the replay with every input at 1, reset included. They read the memories, whose read ports have no reset value
-in Verilog, and flush the undefined values out of the pipelines."""
-RECORD_SECONDS = 1800
-"""Time limit of a bench run with recording, which slows it down."""
 REPLAY_SECONDS = 2 * 3600
 """Limit on a replay by a simulator."""
 Steps = list[list[int]]
@@ -92,28 +85,11 @@ def agree(
     place.mkdir(parents=True, exist_ok=True)
     # No run of the unit's own bench, which reports would count; where something fails it stays.
     folder = Path(tempfile.mkdtemp(dir=place, prefix=f"{unit}-"))
-    recording, bench_folder = folder / "recording.npz", folder / "bench"
-    bench_folder.mkdir()
-    whole = UNITS[unit].covered
-    variables = {RECORDING: str(recording), ENOUGH: str(steps), CASES: str(min(cases, whole.cases)), **whole.env}
-    seed = run(
-        build(unit, config, recorded_on),
-        UNITS[unit].bench,
-        tests=tests or whole.tests,
-        seed=seed,
-        env=variables,
-        timeout=RECORD_SECONDS,
-        folder=bench_folder,
-        # Tests end when enough is recorded, with or without a record of their own.
-        min_compared=0,
-        check_bins=False,
-    ).seed
-    played = [recorded.read(file) for file in recordings(recording)]
+    played, chosen, seed = recorded.record(
+        unit, config, folder, tests=tests, cases=cases, steps=steps, seed=seed, simulator=recorded_on
+    )
     inputs = list(played[0].inputs)
-    chosen = recorded.first_steps(played, steps)
-    given = [step for test, count in zip(played, chosen, strict=True) for step in test.values(count)]
-    if "rst" in inputs:
-        given = [[(1 << bits) - 1 for bits in played[0].inputs.values()]] * READING_STEPS + given
+    given = recorded.stimulus(played, chosen)
     outputs, answers = reference.play(find_unit(unit).build(config), inputs, given)
     silent = [
         f"bits {never:#x} of {name}"

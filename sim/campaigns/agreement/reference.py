@@ -47,7 +47,7 @@ def play(
 
     def seen(ctx: Any, name: str) -> Answer:
         port, valid = ports[name], valid_of[name]
-        counts = _counting(len(port), 1, 1) if valid is None else _counting(len(port), ctx.get(valid), len(valid))
+        counts = counting(len(port), 1, 1) if valid is None else counting(len(port), ctx.get(valid), len(valid))
         return ctx.get(port) & counts, counts
 
     async def bench(ctx: Any) -> None:
@@ -70,7 +70,7 @@ def play(
     return outputs, answers
 
 
-def _counting(width: int, valid: int, parts: int) -> int:
+def counting(width: int, valid: int, parts: int) -> int:
     """Return the mask of a word's bits that belong to valid parts."""
     part, rest = divmod(width, parts)
     if rest:
