@@ -63,8 +63,8 @@ lint: setup ## ruff: rules and format; mypy: types
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
-verilog: setup ## write every unit's Verilog below build/verilog
-	@$(BITPATH) emit --all --out build/verilog
+verilog: setup ## write every unit's Verilog with a testbench, a FuseSoC core and a Bender manifest below build/verilog
+	@$(BITPATH) emit --all --flat --testbench --out build/verilog
 
 formal: ## properties proved, and their sabotages refuted: UNIT=
 	@$(PYTHON) -I sim/engine/bootstrap.py formal
