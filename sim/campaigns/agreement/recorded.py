@@ -113,6 +113,9 @@ def read(file: Path) -> Recorded:
     ]
     compared, answers = [], []
     for step, index, how in zip(looks[::3], looks[1::3], looks[2::3], strict=True):
+        # A read after the last sample belongs to no recorded step.
+        if step == steps:
+            continue
         name, level = output_ports[index]["name"], levels[step]
         if (parts := f"{name}_valid") in output_widths:
             mask = counting(output_widths[name], level[parts], output_widths[parts])
