@@ -122,7 +122,7 @@ def emit_flat(unit: str, config: Any, out: Path, name: str | None = None, vector
     record = find_unit(unit)
     component, core = record.build(config), f"{top}_core"
     text, no_inline = verilog_text(component, core, prefix=f"{top}_")
-    ports = flat_ports(component, _port_names(text, core))
+    ports = flat_ports(component, port_names(text, core))
     lines = [f"{top}: {record.summary}.", f"Written by bitpath emit {unit} --flat. Configuration:"]
     lines += textwrap.wrap(json.dumps(to_dict(config)), COLUMNS, break_long_words=False, break_on_hyphens=False)
     lines += HANDSHAKE.splitlines() if has_streams(component) else []
@@ -142,9 +142,11 @@ def require_identifier(name: str) -> None:
         raise ValueError(f"{name!r} must be letters, digits and _, without a digit first, and not a word of Verilog")
 
 
-def _port_names(text: str, module: str) -> tuple[str, ...]:
-    found = re.search(rf"^module {module}\((.*)\);", text, re.MULTILINE)
-    return tuple(found[1].split(", ")) if found else ()
+def port_names(text: str, module: str) -> tuple[str, ...]:
+    """Return the names of a module's ports from its Verilog."""
+    # Yosys breaks long lines.
+    found = re.search(rf"^module {module}\((.*?)\);", text, re.MULTILINE | re.DOTALL)
+    return tuple(re.split(r",\s+", found[1])) if found else ()
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ def command(
     """Write the Verilog of UNIT, its file list and its manifest."""
     from bitpath.rtl.emit import emit, emit_flat
     from bitpath.rtl.units import UNITS
-    from bitpath.sim.campaigns.agreement.vectors import vectors
     from bitpath.sim.engine.configure import chosen
 
     if every == (unit is not None):
@@ -37,6 +36,9 @@ def command(
         raise click.UsageError("--name names the module of one unit; give it with --flat and a unit")
     if testbench and not flat:
         raise click.UsageError("--testbench drives the flat module; give it with --flat")
+    if testbench:
+        # It runs a bench, which needs cocotb and a compiler.
+        from bitpath.sim.campaigns.agreement.vectors import vectors
     for each in UNITS if unit is None else [unit]:
         # Check the whole configuration before writing anything.
         config, folder = chosen(each, **settings), out / each if every else out

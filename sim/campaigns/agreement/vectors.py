@@ -9,7 +9,7 @@ from bitpath.sim.campaigns.agreement import recorded
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 
-CASES, STEPS, SEED = 50, 50, 0
+CASES, STEPS, SEED = 50, 100, 0
 """Random cases of a test, steps of a test, and seed of the benches."""
 WHOLE_STEPS = 4000
 """Largest number of steps of an engine's tests, which are played to their ends."""

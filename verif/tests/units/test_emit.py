@@ -17,7 +17,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIG
 from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE
 from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT
-from bitpath.rtl.emit import emit, emit_flat
+from bitpath.rtl.emit import emit, emit_flat, port_names
 from bitpath.rtl.flat import flat_ports, wrapper
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
@@ -48,7 +48,9 @@ def variant(request, tmp_path_factory):
 def flat(variant):
     """Return a file with the flat wrapper around the emitted module, and the wrapper's ports."""
     unit, config, emitted = variant
-    packed = [port.name for port in module_ports(emitted.files[0].read_text(), emitted.top)]
+    text = emitted.files[0].read_text()
+    packed = port_names(text, emitted.top)
+    assert set(packed) == {port.name for port in module_ports(text, emitted.top)}
     ports = flat_ports(UNITS[unit].build(config), packed)
     file = emitted.manifest.with_name(f"{unit}.v")
     file.write_text(wrapper(unit, emitted.top, ports))
