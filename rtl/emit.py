@@ -146,7 +146,7 @@ def port_names(text: str, module: str) -> tuple[str, ...]:
     """Return the names of a module's ports from its Verilog."""
     # Yosys breaks long lines.
     found = re.search(rf"^module {module}\((.*?)\);", text, re.MULTILINE | re.DOTALL)
-    return tuple(re.split(r",\s+", found[1])) if found else ()
+    return tuple(found[1].replace(",", " ").split()) if found else ()
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,11 @@ def _messages(results: Path) -> list[str]:
     except (FileNotFoundError, ElementTree.ParseError):
         return []
     return [
-        f"{case.get('name')}: {failure.get('type')}: {str(failure.get('message')).partition(chr(10))[0]}"
+        f"{case.get('name')}: {failure.get('type')}: {_first_line(failure.get('message'))}"
         for case in cases
         for failure in (*case.iter("failure"), *case.iter("error"))
     ]
+
+
+def _first_line(message: str | None) -> str:
+    return next(iter((message or "").splitlines()), "")
