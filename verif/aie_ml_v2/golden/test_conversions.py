@@ -97,6 +97,12 @@ def test_a_shift_scales_by_a_power_of_two(shift, code):
     assert exact.narrow(one, E5M2, RoundingCode.CONV_EVEN, shift=shift) == code
 
 
+@pytest.mark.parametrize("shift", [-32, 31])
+def test_an_infinity_stays_one_whatever_the_shift(shift):
+    bits = np.array([0x7F800000, 0xFF800000], np.uint32)
+    assert narrow(bits, E5M2, RoundingCode.FLOOR, shift=shift).tolist() == [0x7C, 0xFC]
+
+
 def test_representations():
     assert [FP8_FORMATS["e4m3", code].name for code in range(3)] == ["E4M3", "E4M3FN", "E4M3FNUZ"]
     assert [FP8_FORMATS["e5m2", code].name for code in range(3)] == ["E5M2", "E5M2", "E5M2FNUZ"]
