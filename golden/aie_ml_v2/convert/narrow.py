@@ -101,9 +101,9 @@ def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, sa
     kept = np.abs(shift_round(np.where(minus, -significand, significand), distance, code.mode))
     # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
     codes = (place + fmt.bias - 1 << fmt.fraction_bits) + kept
-    infinite = (biased == FP32.exponent_mask) & (fraction == 0)
+    # An infinity reads as 2**128 here, which no shift brings into a format's range.
     beyond = overflow_code(fmt, Overflow.SATURATE if saturate else Overflow.SPECIAL)
-    codes = np.where((codes > fmt.max_code) | infinite, beyond, codes)
+    codes = np.where(codes > fmt.max_code, beyond, codes)
     nan = (biased == FP32.exponent_mask) & (fraction > 0)
     payload = fraction >> FP32.fraction_bits - fmt.fraction_bits
     if fmt.infinity_code is None:
