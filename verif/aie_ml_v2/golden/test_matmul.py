@@ -7,7 +7,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import CONTROL_REGISTERS, CONTROL_WORD, INTEGER_MODES, VARIANTS
-from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, PRESETS, Mx4Path
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
 from bitpath.golden.arrays.codec import codes_of
 
@@ -160,6 +160,23 @@ def test_presets_are_used():
     assert results["aie_ml_v2_documented"] == reference
     assert results["aie_ml_v2_bump"][1] != reference[1]
     assert results["aie_ml_v2_split"][0] != reference[0]
+
+
+def test_what_the_presets_change():
+    changes = {
+        name: {
+            field: value
+            for field, value in vars(preset.numerics).items()
+            if value != getattr(AIE_ML_V2.numerics, field)
+        }
+        for name, preset in PRESETS.items()
+    }
+    assert changes == {
+        "aie_ml_v2": {},
+        "aie_ml_v2_bump": {"mx_bump": True, "mx_min_code": True},
+        "aie_ml_v2_split": {"mx9_split_round": True, "mx_zero_term": False},
+        "aie_ml_v2_documented": {"mx4_path": Mx4Path.MX9},
+    }
 
 
 def test_declared_codes():
