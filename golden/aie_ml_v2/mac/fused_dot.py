@@ -116,7 +116,7 @@ def float_terms(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, negate: boo
     nan = x.nan | y.nan | (special & (product == 0))
     infinite = special & ~nan
     return Terms(
-        value=np.where(special, 0, product),
+        value=product,
         exponent=np.where(special, ABSENT, exponent),
         nan=nan.any(axis=0),
         positive=(infinite & (product > 0)).any(axis=0),

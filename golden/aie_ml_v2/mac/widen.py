@@ -42,10 +42,10 @@ def fp16_to_f32(bits: np.ndarray) -> np.ndarray:
     check_array("bits", bits, np.uint16)
     words = bits.astype(np.uint32)
     special = words & FP16.infinity_code == FP16.infinity_code
-    finite = decode_array(FP16, np.where(special, 0, words)).astype(np.float32).view(np.uint32)
-    finite |= np.where(special, 0, words & FP16.sign_mask) << 16
+    sign = (words & FP16.sign_mask) << 16
+    finite = decode_array(FP16, words).astype(np.float32).view(np.uint32)
     fraction = (words & FP16.fraction_mask) << FP32.fraction_bits - FP16.fraction_bits
-    return np.where(special, (words & FP16.sign_mask) << 16 | FP32.infinity_code | fraction, finite).astype(np.uint32)
+    return (sign | np.where(special, FP32.infinity_code | fraction, finite)).astype(np.uint32)
 
 
 @checked
