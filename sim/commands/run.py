@@ -48,10 +48,11 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
 def command(output: Path | None, **given: Any) -> None:
     """Run a transformer layer's matmul, or your own with --a and --b, through golden and RTL and compare the bits.
 
-    Prints a table, writes build/reports/run.json, and fails when a bit differs.
+    Prints a table, writes build/reports/run.json, keeps the run in build/reports/runs for ``bitpath report``, and fails when a bit differs.
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.flows import results
+    from bitpath.sim.flows.history import Keeper
     from bitpath.verif.kit.report import write_records
 
     if output is not None:
@@ -62,18 +63,20 @@ def command(output: Path | None, **given: Any) -> None:
         raise ValueError("-o takes the results of one format; name it with --format")
 
     console = results.console()
-    outcomes = []
+    outcomes, reports, keeper = [], [], Keeper(len(runs))
     for each in runs:
-        outcomes.append(each.compare(console))
+        outcome = each.compare(console)
+        outcomes.append(outcome)
+        reports.append(results.mismatch_report(each, outcome))
         # Write each record at once: a later run may fail.
         write_records(paths.reports() / "run.json", [outcome.record for outcome in outcomes])
+        keeper.keep([o.record | o.kept | {"report": report} for o, report in zip(outcomes, reports, strict=True)])
     records = [outcome.record for outcome in outcomes]
     results.show(console, records)
     if output is not None:
         results.save(output, outcomes[0])
-    for each, outcome in zip(runs, outcomes, strict=True):
-        if report := results.mismatch_report(each, outcome):
-            click.echo(report)
+    for report in filter(None, reports):
+        click.echo(report)
     sys.exit(any(record["mismatches"] for record in records))
 
 

@@ -156,7 +156,7 @@ def case_status(case: ElementTree.Element) -> str:
 def _cocotb(damaged: list[Path]) -> Iterator[_Case]:
     """Return the runs of each unit, configuration, simulator and test."""
     for summary in sorted(paths.runs().glob("*/*/run.json")):
-        run = _read_json(summary, damaged)
+        run = read_json(summary, damaged)
         if run is None:
             continue
         if not _is_run(run):
@@ -181,7 +181,8 @@ def _is_run(run: Any) -> bool:
     )
 
 
-def _read_json(file: Path, damaged: list[Path]) -> Any:
+def read_json(file: Path, damaged: list[Path]) -> Any:
+    """Return the value in a JSON file; None, and the file added to ``damaged``, if it is not whole."""
     try:
         found = json.loads(file.read_text())
     except ValueError:
@@ -200,7 +201,7 @@ def run_reports(damaged: list[Path]) -> tuple[dict[str, Records], dict[str, Reco
     fresh: dict[str, Records] = {}
     stale: dict[str, Records] = {}
     for file in sorted(paths.reports().glob("*.json")):
-        records = _read_json(file, damaged)
+        records = read_json(file, damaged)
         if records is None:
             continue
         if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):

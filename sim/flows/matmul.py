@@ -121,7 +121,8 @@ class MatmulRun(FlowRun):
         golden, rtl = (result[: self.a.shape[0], : self.b.shape[1]] for result in (golden, self.matrix(left["output"])))
         shape, cycles = (*self.a.shape, self.b.shape[1]), int(left["cycles"])
         figures = {"macs": prod(shape), "cycles": cycles, "mac_per_cycle": round(prod(shape) / cycles, 1)}
-        return compared(self, built, rtl, golden, start, shape, **figures, peak_mac_per_cycle=float(self.peak))
+        figures["peak_mac_per_cycle"] = float(self.peak)
+        return compared(self, built, rtl, golden, start, shape, left.get("folder"), **figures)
 
     def shown(self, *place: int) -> Shown:
         m, n = place

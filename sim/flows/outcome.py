@@ -4,7 +4,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import Built, run
 from bitpath.sim.flows.accuracy import accuracy
+from bitpath.sim.flows.maps import result_map
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.verif.kit.exchange import write_input
 from bitpath.verif.kit.mismatches import Shown
@@ -60,16 +61,18 @@ class FlowRun:
 class Outcome:
     """Both results, of one shape and dtype, and the record for the report.
 
-    ``before`` are intermediate results that were compared too, RTL's and golden's.
+    ``before`` are intermediate results that were compared too, RTL's and golden's. ``kept`` is what only the run's history
+    holds of it: its map, and the simulation's folder below build.
     """
 
     rtl: np.ndarray
     golden: np.ndarray
     record: dict[str, Any]
     before: tuple[np.ndarray, np.ndarray] | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
-def play(console: Console, built: Built, bench: str, title: str, content: Any) -> dict[str, np.ndarray]:
+def play(console: Console, built: Built, bench: str, title: str, content: Any) -> dict[str, Any]:
     """Run a bench that plays a program, or other content, on a built unit.
 
     Raises SimulationError if the simulation failed, or the unit did nothing.
@@ -82,7 +85,8 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
 
     Returns
     -------
-    Arrays that the bench wrote. ``cycles`` is the unit's busy counter if it has one, else the cycles until its last result.
+    Arrays that the bench wrote, and the run's ``folder``. ``cycles`` is the unit's busy counter if it has one, else the cycles
+    until its last result.
     """
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="play-") as folder:
@@ -90,14 +94,14 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
         with shown_progress(console, f"{title} on {built.top}", files["BITPATH_PROGRESS"]):
             env = {name: str(path) for name, path in files.items()}
             # The caller compares the results with golden's.
-            wave = run(built, bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS).wave
-        if wave is not None:
-            console.print(f"wave: {paths.shown(wave)}; bitpath waves {built.unit} opens it", soft_wrap=True)
+            done = run(built, bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
+        if done.wave is not None:
+            console.print(f"wave: {paths.shown(done.wave)}; bitpath waves {built.unit} opens it", soft_wrap=True)
         with np.load(files["BITPATH_RESULT"]) as result:
-            left = dict(result)
+            left: dict[str, Any] = dict(result)
     if not left["cycles"]:
         raise SimulationError(f"{built.top} was never busy: it did not take the instructions")
-    return left
+    return left | {"folder": done.folder}
 
 
 def codes(array: np.ndarray) -> np.ndarray:
@@ -111,9 +115,17 @@ def differences(rtl: np.ndarray, golden: np.ndarray) -> int:
 
 
 def compared(
-    run: Any, built: Built, rtl: np.ndarray, golden: np.ndarray, start: float, shape: Sequence[int], **figures: Any
+    run: Any,
+    built: Built,
+    rtl: np.ndarray,
+    golden: np.ndarray,
+    start: float,
+    shape: Sequence[int],
+    folder: Path | None,
+    **figures: Any,
 ) -> Outcome:
     """Return the outcome of a flow's run that began at ``start``; ``figures`` are its own fields of the record."""
+    numbers, reference = run.values(rtl), run.reference()
     record = {
         "machine": run.machine,
         "flow": run.flow,
@@ -126,6 +138,9 @@ def compared(
         **figures,
         "wall_seconds": round(time.monotonic() - start, 2),
         "build_seconds": round(built.seconds, 2),
-        **accuracy(run.values(rtl), run.reference()),
+        **accuracy(numbers, reference),
     }
-    return Outcome(rtl, golden, record)
+    kept: dict[str, Any] = {"map": result_map(rtl, golden, numbers, reference)}
+    if folder is not None:
+        kept["folder"] = folder.relative_to(paths.build_root()).as_posix()
+    return Outcome(rtl, golden, record, kept=kept)

@@ -11,17 +11,26 @@ from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice, Kind, Source
 
 
+Rows = list[tuple[str, ...]]
+
+
 def numerics_table(rows: Sequence[Preset] | Sequence[Choice]) -> str:
     """Return the Markdown table of presets, or of choices that have no switch."""
+    headings, cells = numerics_rows(rows)
+    lines = [headings, ["---"] * len(headings), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def numerics_rows(rows: Sequence[Preset] | Sequence[Choice]) -> tuple[tuple[str, ...], Rows]:
+    """Return the headings and rows of the table of presets, or of choices that have no switch."""
     choices = [each for each in rows if isinstance(each, Choice)]
     if not choices:
-        return presets_table([each for each in rows if isinstance(each, Preset)])
-    return _table(
-        ("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in choices]
-    )
+        headings = ("preset", "field", "value", "standing", "source")
+        return headings, _fields([each for each in rows if isinstance(each, Preset)])
+    return ("fixed choice", "standing", "source"), [(each.statement, *_standing(each.source)) for each in choices]
 
 
-def presets_table(presets: Sequence[Preset]) -> str:
+def _fields(presets: Sequence[Preset]) -> Rows:
     """Return a row for each field of each preset; a preset after the first shows only where it differs."""
     rows = []
     for index, preset in enumerate(presets):
@@ -31,7 +40,7 @@ def presets_table(presets: Sequence[Preset]) -> str:
             if index and (value, source) == (getattr(first.numerics, field.name), first.sources[field.name]):
                 continue
             rows.append((preset.name, field.name, _shown(value), *_standing(source)))
-    return _table(("preset", "field", "value", "standing", "source"), rows)
+    return rows
 
 
 def standings(groups: Iterable[Sequence[Preset] | Sequence[Choice]]) -> dict[str, int]:
@@ -61,8 +70,3 @@ def _shown(value: Any) -> str:
             return "yes" if value else "no"
         case _:
             return str(value)
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

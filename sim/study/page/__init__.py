@@ -1,0 +1,1 @@
+"""The page of ``bitpath report``: one HTML file, which needs neither server nor network."""
