@@ -10,7 +10,6 @@ from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.formats.presets import Preset
 from bitpath.golden.formats.sources import Choice, Kind, Source
 
-
 Rows = list[tuple[str, ...]]
 
 

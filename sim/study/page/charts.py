@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ STYLE = {
 BAR, TRACK, EMPTY = "#3d7ea6", "#8080802e", "#80808024"
 WIDTH = 5.2
 """Inches. On a telephone a chart shrinks to about seven tenths, and its text stays legible."""
+
+_NUMBERS = count()
+"""Number of each chart, which its identifiers begin with: two charts with the same content stand on one page."""
 
 
 def bars(labels: Sequence[str], values: Sequence[float | None], texts: Sequence[str], full: float, title: str) -> str:
@@ -83,5 +87,7 @@ def _svg(figure: Any, title: str) -> str:
     svg = text.getvalue()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     used = set(re.findall(r'(?:href="|url\()#([\w-]+)', svg))
-    svg = re.sub(r' id="([\w-]+)"', lambda found: found[0] if found[1] in used else "", svg)
+    chart = next(_NUMBERS)
+    svg = re.sub(r' id="([^"]+)"', lambda found: f' id="chart{chart}-{found[1]}"' if found[1] in used else "", svg)
+    svg = re.sub(r'(href="|url\()#', rf"\1#chart{chart}-", svg)
     return svg.replace(INK, "currentColor").replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)

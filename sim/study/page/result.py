@@ -46,7 +46,7 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
     shape = record["config"].get("shape", [])
     return record | {
         "label": f"{record['machine']} {record['format']}",
-        "shape": " × ".join(map(str, shape)),
+        "shape": " x ".join(map(str, shape)),
         "share": record["mac_per_cycle"] / peak if peak and "mac_per_cycle" in record else None,
         "links": run_files(paths.build_root() / folder) if isinstance(folder, str) else {},
     }
@@ -55,7 +55,7 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
 def sqnr_chart(rows: Sequence[dict[str, Any]]) -> str:
     """Return the bars of SQNR; a format without a number has a dash."""
     values = [row.get("sqnr_db") for row in rows]
-    texts = ["–" if value is None else f"{value:.1f} dB" for value in values]
+    texts = ["-" if value is None else f"{value:.1f} dB" for value in values]
     full = max(10.0, *(value or 0 for value in values))
     return charts.bars([row["label"] for row in rows], values, texts, full, "SQNR in dB")
 
@@ -75,11 +75,11 @@ def maps(row: dict[str, Any]) -> list[tuple[str, str]]:
     found, block = row["map"], row["map"].get("block")
     if not block:
         return []
-    cell = "a cell is one output" if block == [1, 1] else f"a cell covers {block[0]} × {block[1]} outputs"
+    cell = "a cell is one output" if block == [1, 1] else f"a cell is {block[0]} x {block[1]} outputs"
     drawn = {
-        "mismatches": ("Mismatches", "mismatches in a cell", False),
-        "ulp": ("Largest distance", "distance in ulp", True),
-        "error": ("Error", "largest error / RMS of the result", False),
+        "mismatches": ("mismatches", "mismatches", False),
+        "ulp": ("largest distance", "ulp", True),
+        "error": ("largest error", "error / RMS", True),
     }
     return [
         (f"{title}; {cell}", charts.heat_map(found[name], block, label, log=log))
@@ -98,7 +98,7 @@ def worst_cells(row: dict[str, Any]) -> list[tuple[str, str, int, str]]:
     counted.sort(key=lambda each: (-each[0], each[1:]))
     ulp = found.get("ulp")
     return [
-        (_span(m, height), _span(n, width), count, _distance(ulp[m][n]) if ulp else "–")
+        (_span(m, height), _span(n, width), count, _distance(ulp[m][n]) if ulp else "-")
         for count, m, n in counted[:WORST]
     ]
 
@@ -109,4 +109,4 @@ def _distance(ulp: int | None) -> str:
 
 def _span(index: int, side: int) -> str:
     first = index * side
-    return str(first) if side == 1 else f"{first}–{first + side - 1}"
+    return str(first) if side == 1 else f"{first} to {first + side - 1}"

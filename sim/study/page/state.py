@@ -82,7 +82,9 @@ FOUND: dict[str, Callable[[Records], str]] = {
     "mutation": lambda own: f"{_sum(own, 'killed')} of {_sum(own, 'mutants') - _sum(own, 'equivalent')} killed",
     "formal": lambda own: f"{sum(map(_proved, own))} of {len(own)} proved",
     "coverage": lambda own: (
-        "/".join(f"{min(each.get(f'{kind}_percent', 0) for each in own):.4g}" for kind in ("functional", "line", "toggle"))
+        "/".join(
+            f"{min(each.get(f'{kind}_percent', 0) for each in own):.4g}" for kind in ("functional", "line", "toggle")
+        )
         + " %"
     ),
     "deep": lambda own: f"{_sum(own, 'vectors'):,} vectors, {_sum(own, 'mismatches')} mismatches",

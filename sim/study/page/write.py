@@ -48,7 +48,7 @@ def write_page(state: State) -> Path:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"cell": _cell, "when": result.when, "verdict": result.verdict}
+    environment.filters |= {"cell": _cell, "digits": _digits, "when": result.when, "verdict": result.verdict}
     environment.globals |= {"plural": result.plural}
     file = paths.reports() / "report.html"
     write_whole(file, environment.get_template(TEMPLATE).render(_content(state)))
@@ -152,4 +152,9 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(_cell, value))
-    return "–" if value is None else cell(value)
+    return "-" if value is None else cell(value)
+
+
+def _digits(value: float | None, digits: int, factor: float = 1, unit: str = "") -> str:
+    """Return a number with a fixed number of digits behind the point."""
+    return "-" if value is None else f"{value * factor:,.{digits}f}{unit}"
