@@ -36,7 +36,7 @@ run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden a
 
 test: icarus ## every test but the deep ones, two at a time
 	@mkdir -p $(REPORTS)
-	@$(PYTHON) -I sim/engine/bootstrap.py synth
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot
 	@$(PYTEST) -m "not deep" --junitxml=$(REPORTS)/test.xml
 
 test-fast: setup ## the golden models, the house rules and other cheap tests; no simulator
@@ -94,7 +94,8 @@ explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot explore
 	@$(BITPATH) explore $(explore_options)
 
-report: setup ## the testplans joined with the last results: STRICT=1 fails unless all of it passed
+report: ## one page, build/reports/report.html: the last run, testplans, campaigns, cost, numerics; STRICT=1 fails unless all items passed
+	@$(PYTHON) -I sim/engine/bootstrap.py plot
 	@$(BITPATH) report $(if $(filter-out 0,$(STRICT)),--strict)
 
 docs: setup ## the pages below build/docs/html; warnings are errors
