@@ -104,6 +104,12 @@ def test_export_c_finds_its_sources(installed, tmp_path):
     assert sorted(file.suffix for file in (tmp_path / "out").iterdir()) == [".c", ".h", ".sv"]
 
 
+def test_report_finds_its_template(installed, tmp_path):
+    done = run(installed / "bitpath", "report", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "</html>" in (tmp_path / "build/reports/report.html").read_text()
+
+
 @pytest.mark.simulator
 def test_a_run_finds_its_tensors_and_writes_below_build(installed, tmp_path):
     """Run on Icarus, which compiles so small a design in a second or two."""

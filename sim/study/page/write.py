@@ -19,6 +19,8 @@ from bitpath.sim.study.page.state import FOUND, RUN, State, cell, columns, findi
 TEMPLATE = "page.html.jinja"
 SHOWN_RUNS = 100
 """Runs of the history that the page shows, the last ones."""
+LISTED = 8
+"""Entries of a list that a table's cell shows."""
 CAMPAIGNS = {
     "mutation": "Mutation: small faults put into the design and golden, and those that tests detect.",
     "formal": "Formal: properties proved for all inputs, each with a sabotage that the proof detects.",
@@ -151,7 +153,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(_cell, value))
+        more = f" and {len(value) - LISTED} more" if len(value) > LISTED else ""
+        return ", ".join(map(_cell, value[:LISTED])) + more
     return "-" if value is None else cell(value)
 
 
