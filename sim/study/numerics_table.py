@@ -31,7 +31,7 @@ def numerics_rows(rows: Sequence[Preset] | Sequence[Choice]) -> tuple[tuple[str,
 
 def _fields(presets: Sequence[Preset]) -> Rows:
     """Return a row for each field of each preset; a preset after the first shows only where it differs."""
-    rows = []
+    rows: Rows = []
     for index, preset in enumerate(presets):
         for field in fields(preset.numerics):
             value, source = getattr(preset.numerics, field.name), preset.sources[field.name]

@@ -15,7 +15,7 @@ import numpy as np
 
 INK = "#010203"
 """Stands for the page's colour of text."""
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 10,
     "svg.fonttype": "none",
     "svg.hashsalt": "bitpath",
