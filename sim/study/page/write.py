@@ -13,10 +13,10 @@ from bitpath.sim.flows.history import Kept, commit
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.numerics_table import numerics_rows, standings
 from bitpath.sim.study.page import result
-from bitpath.sim.study.page.links import unit_runs
+from bitpath.sim.study.page.links import relative, unit_runs
 from bitpath.sim.study.page.state import FOUND, RUN, State, cell, columns, findings
 
-TEMPLATE = "page.html.jinja"
+TEMPLATE, PAGE = "page.html.jinja", "report.html"
 SHOWN_RUNS = 100
 """Runs of the history that the page shows, the last ones."""
 LISTED = 8
@@ -52,7 +52,7 @@ def write_page(state: State) -> Path:
     )
     environment.filters |= {"cell": _cell, "digits": _digits, "when": result.when, "verdict": result.verdict}
     environment.globals |= {"plural": result.plural}
-    file = paths.reports() / "report.html"
+    file = paths.reports() / PAGE
     write_whole(file, environment.get_template(TEMPLATE).render(_content(state)))
     return file
 
@@ -73,6 +73,7 @@ def _content(state: State) -> dict[str, Any]:
         "found": tuple(FOUND),
         "campaigns": _reports(state, CAMPAIGNS),
         "cost": _reports(state, COST | others),
+        "pictures": {file.name: relative(file) for file in sorted(paths.reports().glob("*.*")) if _is_picture(file)},
         "numerics": _numerics(),
         "damaged": [paths.shown(file) for file in state.damaged],
         "PASSED": results.PASSED,
@@ -146,6 +147,11 @@ def _numerics() -> list[dict[str, Any]]:
         }
         for name, machine in RECORDS.items()
     ]
+
+
+def _is_picture(file: Path) -> bool:
+    """Return True for the pictures and pages that other commands leave among the reports."""
+    return file.suffix in (".html", ".png") and file.name != PAGE
 
 
 def _cell(value: Any) -> str:

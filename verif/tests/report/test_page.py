@@ -171,7 +171,10 @@ def test_campaigns_and_cost(page):
     }
     for name, records in found.items():
         (paths.reports() / f"{name}.json").write_text(json.dumps(records))
-    text = page().text
+    (paths.reports() / "explore.html").touch()
+    shown = page()
+    text = shown.text
+    assert "explore.html" in shown.links
     assert "Formal : 1 of 1 proved, 1 row" in text
     assert "1.235" in text
     assert "Synthesis , 1 row older than the sources" in text
