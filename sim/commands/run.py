@@ -48,7 +48,8 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
 def command(output: Path | None, **given: Any) -> None:
     """Run a transformer layer's matmul, or your own with --a and --b, through golden and RTL and compare the bits.
 
-    Prints a table, writes build/reports/run.json, keeps the run in build/reports/runs for ``bitpath report``, and fails when a bit differs.
+    Prints a table, writes build/reports/run.json and fails when a bit differs. Each run is kept in build/reports/runs, from
+    which bitpath report makes its page.
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.flows import results
@@ -67,9 +68,9 @@ def command(output: Path | None, **given: Any) -> None:
     for each in runs:
         outcome = each.compare(console)
         outcomes.append(outcome)
-        reports.append(results.mismatch_report(each, outcome))
         # Write each record at once: a later run may fail.
         write_records(paths.reports() / "run.json", [outcome.record for outcome in outcomes])
+        reports.append(results.mismatch_report(each, outcome))
         keeper.keep([o.record | o.kept | {"report": report} for o, report in zip(outcomes, reports, strict=True)])
     records = [outcome.record for outcome in outcomes]
     results.show(console, records)

@@ -42,7 +42,7 @@ _RECORD: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Kept:
-    """A kept run.
+    """One kept run of ``bitpath run``.
 
     Attributes
     ----------
@@ -95,7 +95,10 @@ def _git(root: Path, *words: str) -> str | None:
 
 @dataclass
 class Keeper:
-    """Keeps the run that begins now, of so many ``formats``; the first `keep` makes its file."""
+    """Keeps the run that begins now; the first `keep` makes its file.
+
+    ``formats`` is the number of formats to run.
+    """
 
     formats: int
     began: datetime = field(default_factory=lambda: datetime.now(UTC))

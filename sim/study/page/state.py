@@ -36,7 +36,7 @@ class State:
 
     @property
     def passed(self) -> int:
-        """Items of which every test has passed."""
+        """The number of items whose tests have all passed."""
         return sum(results.over(found).status == results.PASSED for _, found in self.items)
 
     def by_unit(self) -> dict[str, list[tuple[Item, Result]]]:

@@ -22,19 +22,19 @@ SHOWN_RUNS = 100
 LISTED = 8
 """Entries of a list that a table's cell shows."""
 CAMPAIGNS = {
-    "mutation": "Mutation: small faults put into the design and golden, and those that tests detect.",
-    "formal": "Formal: properties proved for all inputs, each with a sabotage that the proof detects.",
-    "coverage": "Coverage: bins, lines and bits that each unit's bench reaches.",
-    "agreement": "Agreement: Amaranth's simulator, Icarus, Verilator and the gate netlist give the same bits.",
-    "deep": "Volume: random vectors and whole ranges through the units, compared with golden.",
-    "deep_quick": "Volume, short runs: as above, with fewer vectors.",
+    "mutation": ("Mutation", "Small faults put into the design and golden, and those that tests detect."),
+    "formal": ("Formal", "Properties proved for all inputs, each with a sabotage that the proof detects."),
+    "coverage": ("Coverage", "Bins, lines and bits that each unit's bench reaches."),
+    "agreement": ("Agreement", "Amaranth's simulator, Icarus, Verilator and the gate netlist give the same bits."),
+    "deep": ("Volume", "Random vectors and whole ranges through the units, compared with golden."),
+    "deep_quick": ("Volume, short runs", "The same with fewer vectors."),
 }
-"""Reports of campaigns by name, each with its title and what it measures."""
+"""Reports of campaigns by name, each with its title and the meaning of its figures."""
 COST = {
-    "synth": "Synthesis: area in gate equivalents and the longest path of each unit.",
-    "explore": "Exploration: area against error over numerics.",
-    "bench": "Speed of golden and of the engines' simulation.",
-    "bench_quick": "Speed, short runs.",
+    "synth": ("Synthesis", "Area in gate equivalents and the longest path of each unit."),
+    "explore": ("Exploration", "Area against error over numerics."),
+    "bench": ("Speed", "Golden and the simulation of the engines."),
+    "bench_quick": ("Speed, short runs", "The same with fewer rounds."),
 }
 """The same for reports of cost."""
 
@@ -60,7 +60,7 @@ def write_page(state: State) -> Path:
 def _content(state: State) -> dict[str, Any]:
     runs = state.runs[-SHOWN_RUNS:]
     shown = {*CAMPAIGNS, *COST, RUN}
-    others = dict.fromkeys(sorted({*state.measured, *state.stale} - shown), "")
+    others = {name: (name, "") for name in sorted({*state.measured, *state.stale} - shown)}
     return {
         "made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "commit": commit(),
@@ -120,15 +120,14 @@ def _units(state: State) -> list[dict[str, Any]]:
     return sorted(units, key=lambda unit: not unit["failed"])
 
 
-def _reports(state: State, titles: dict[str, str]) -> list[dict[str, Any]]:
+def _reports(state: State, titles: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
     """Return tables of the reports that exist, current and older than the sources."""
     tables = []
-    for name, title in titles.items():
+    for name, (title, text) in titles.items():
         for stale, found in ((False, state.measured), (True, state.stale)):
             if name in found:
                 summary = FOUND[name](found[name]) if name in FOUND else ""
-                head, _, text = (title or name).partition(": ")
-                tables.append({"title": head, "text": text, "stale": stale, "summary": summary, **_table(found[name])})
+                tables.append({"title": title, "text": text, "stale": stale, "summary": summary, **_table(found[name])})
     return tables
 
 
