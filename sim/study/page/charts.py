@@ -49,9 +49,11 @@ def bars(labels: Sequence[str], values: Sequence[float | None], texts: Sequence[
 def heat_map(cells: Sequence[Sequence[float | None]], block: Sequence[int], label: str, *, log: bool = False) -> str:
     """Return a map of a matrix; a cell covers a block of rows and columns, and an empty or zero one stays grey.
 
-    ``log`` gives the scale powers of ten.
+    ``log`` gives the scale powers of ten; without it the numbers are counts.
     """
-    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+    from matplotlib.ticker import MaxNLocator
 
     values = np.array([[np.nan if cell is None else cell for cell in row] for row in cells], float)
     shown = np.ma.masked_where(~(values > 0), values)
@@ -62,11 +64,13 @@ def heat_map(cells: Sequence[Sequence[float | None]], block: Sequence[int], labe
         axes = figure.subplots()
         axes.set_facecolor(EMPTY)
         around = {"extent": (0, columns, rows, 0), "aspect": "auto", "interpolation": "none"}
-        picture = axes.imshow(shown, cmap="plasma", norm=norm, **around)
+        # Without the darkest fifth, which would not show on a dark page.
+        colours = ListedColormap(colormaps["plasma"](np.linspace(0.2, 1, 256)))
+        picture = axes.imshow(shown, cmap=colours, norm=norm, **around)
         for axis in (axes.xaxis, axes.yaxis):
             axis.get_major_locator().set_params(integer=True)
         axes.set(xlabel="column", ylabel="row")
-        figure.colorbar(picture, ax=axes, label=label)
+        figure.colorbar(picture, ax=axes, label=label, ticks=None if log else MaxNLocator(integer=True))
         return _svg(figure, f"map: {label}")
 
 

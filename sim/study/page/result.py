@@ -89,22 +89,24 @@ def maps(row: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def worst_cells(row: dict[str, Any]) -> list[tuple[str, str, int, str]]:
-    """Return rows, columns, mismatches and largest distance of the cells with most mismatches."""
+    """Return rows, columns, mismatches and largest distance of the cells with most mismatches, the most distant first."""
     found = row["map"]
     if "mismatches" not in found:
         return []
     height, width = found["block"]
-    counted = [(count, m, n) for m, line in enumerate(found["mismatches"]) for n, count in enumerate(line) if count]
-    counted.sort(key=lambda each: (-each[0], each[1:]))
     ulp = found.get("ulp")
-    return [
-        (_span(m, height), _span(n, width), count, _distance(ulp[m][n]) if ulp else "-")
-        for count, m, n in counted[:WORST]
+    counted = [
+        (count, ulp[m][n] if ulp else None, m, n)
+        for m, line in enumerate(found["mismatches"])
+        for n, count in enumerate(line)
+        if count
     ]
+    counted.sort(key=lambda each: (-each[0], -(each[1] or 0)))
+    return [(_span(m, height), _span(n, width), count, _distance(far)) for count, far, m, n in counted[:WORST]]
 
 
 def _distance(ulp: int | None) -> str:
-    return "NaN" if ulp is None else f"{ulp:,} ulp"
+    return "-" if ulp is None else f"{ulp:,} ulp"
 
 
 def _span(index: int, side: int) -> str:
