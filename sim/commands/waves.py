@@ -1,4 +1,4 @@
-"""``bitpath waves``: opens a unit's last wave in GTKWave."""
+"""``bitpath waves``: opens a unit's last wave in GTKWave or Surfer."""
 
 import subprocess
 
@@ -6,22 +6,34 @@ import click
 
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import paths, tools
-from bitpath.sim.waves.save import last_wave, write_save_file
+from bitpath.sim.engine.errors import MissingToolError
+from bitpath.sim.waves.save import write_save_file
+from bitpath.sim.waves.surfer import write_command_file
+from bitpath.sim.waves.traces import last_wave
+
+VIEWERS = {"gtkwave": (write_save_file, ()), "surfer": (write_command_file, ("--command-file",))}
+"""Writer of each viewer's file, and the option that takes the file."""
 
 
 @click.command()
 @click.argument("unit")
-@click.option("--open/--no-open", "opened", default=True, help="Open GTKWave, or only write the save file.")
-def command(unit: str, opened: bool) -> None:
-    """Show the last wave of UNIT from its first mismatch on, with signals grouped by stage and codes as numbers."""
+@click.option("--viewer", type=click.Choice(list(VIEWERS)), default="gtkwave", show_default=True)
+@click.option("--open/--no-open", "opened", default=True, help="Open the viewer, or only write its file.")
+def command(unit: str, viewer: str, opened: bool) -> None:
+    """Show the last wave of UNIT from its first mismatch on.
+
+    Signals are grouped by stage, codes are numbers, and golden's values are beside the outputs.
+    """
     wave = last_wave(find_unit(unit).name)
-    if opened:
-        tools.require("gtkwave")
-    save = write_save_file(unit, wave)
-    click.echo(f"wave: {paths.shown(wave)}\nsave file: {paths.shown(save)}")
-    if opened:
-        done = subprocess.run([str(tools.find("gtkwave")), str(wave), str(save)], check=False)
-        if done.returncode:
-            raise OSError(
-                f"gtkwave ended with status {done.returncode}; is there a display? The save file is {paths.shown(save)}"
-            )
+    write, options = VIEWERS[viewer]
+    file = write(unit, wave)
+    click.echo(f"wave: {paths.shown(wave)}\nsave file: {paths.shown(file)}")
+    if not opened:
+        return
+    program = tools.find(viewer)
+    if program is None:
+        raise MissingToolError(f"{viewer} not found; open {paths.shown(file)} with it")
+    # Surfer looks for number formats in its working folder.
+    done = subprocess.run([str(program), *options, file.name], cwd=wave.parent, check=False)
+    if done.returncode:
+        raise OSError(f"{viewer} ended with status {done.returncode}; is there a display? The file is {paths.shown(file)}")

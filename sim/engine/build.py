@@ -144,6 +144,7 @@ def build(
     variant = "-waves" if waves else "-coverage" if coverage else ""
     folder = base / f"{simulator}{variant}"
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
+    job["fields"] = tracing.port_fields(unit, config) if waves else {}
     build_key = {
         "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
         "job": job
@@ -195,6 +196,8 @@ def _emit(emitter: Emitter, unit: str, config: Any, made_now: list[str], folder:
 def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], folder: Path) -> dict[str, Any]:
     made_now.append(job["simulator"])
     start = time.monotonic()
+    if job["arguments"]["waves"]:
+        job = _wave_job(job, folder)
     if job["simulator"] == "verilator":
         job = _verilator_job(job, no_inline, folder)
         library = verilator_library(job["variant"])
@@ -203,6 +206,17 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     else:
         _launch(job, folder)
     return {"seconds": time.monotonic() - start}
+
+
+def _wave_job(job: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the job with its Verilog extended by the wires that only a wave needs."""
+    arguments = job["arguments"]
+    sources = []
+    for source in map(Path, arguments["sources"]):
+        verilog = tracing.with_wave_wires(source.read_text(), arguments["hdl_toplevel"], job["fields"])
+        sources.append(str(folder / source.name))
+        Path(sources[-1]).write_text(verilog)
+    return job | {"arguments": arguments | {"sources": sources}}
 
 
 def verilator_library(variant: str) -> Path:

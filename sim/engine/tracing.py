@@ -1,13 +1,34 @@
-"""Verilator's part of a wave: FST without Debian packages, without the signals that Yosys named."""
+# amaranth: UnusedElaboratable=no
+"""What only a build with waves has: wires in the Verilog, and Verilator's FST without Debian packages or Yosys' own signals.
+
+The simulator reads the Verilog with these further lines::
+
+    reg [40:0] expected__moving_east = 0;     golden's value of the last comparison, written by the bench
+    reg mismatch__moving_east = 0;            1 if the last comparison failed, written by the bench
+    reg mismatch = 0;                         the same for the comparisons of all outputs
+    wire [8:0] number__moving_east__elements_0 = { moving_east[40:40], moving_east[7:0] };
+    wire [8:0] expected__moving_east__elements_0 = { expected__moving_east[40:40], expected__moving_east[7:0] };
+
+The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.waves.selected`. Names have no dots,
+which Surfer would read as scopes.
+"""
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from bitpath.rtl.units import UNITS
+from bitpath.sim.engine.ports import module_ports
+from bitpath.sim.waves import selected
+from bitpath.sim.waves.selected import rule_of
+from bitpath.verif.kit.batches import places
 
 HEADERS = tuple(Path(__file__).parent / "fst" / name for name in ("lz4.h", "zlib.h"))
 """The functions of LZ4 and zlib that Verilator's FST writer calls; their own headers are Debian packages."""
-SOURCES = (Path(__file__), *HEADERS)
+SOURCES = (Path(__file__), Path(selected.__file__), *HEADERS)
 """Files that belong to the key of every build."""
 LIBRARIES = ("liblz4.a", "libz.a")
 """Libraries that Verilator's makefile links for FST. They are empty, because the headers define the functions inline."""
@@ -34,3 +55,92 @@ def left_out(sources: list[str]) -> Iterator[str]:
         for number, line in enumerate(Path(source).read_text().splitlines(), 1):
             if _GENERATED.match(line):
                 yield f'tracing_off -file "{source}" -lines {number}'
+
+
+EXPECTED, MISMATCH, NUMBER = "expected__", "mismatch__", "number__"
+"""Starts of the added names."""
+HANDSHAKE = ("__valid", "__ready")
+"""Ends of the names of outputs that scoreboards do not compare."""
+_MODULE = re.compile(r"^module (\w+)\(.*?^endmodule", re.MULTILINE | re.DOTALL)
+_DECLARED = re.compile(r"^  (?:wire|reg) (?:signed )?(?:\[(\d+):0\] )?(\w+|\\\S+ )", re.MULTILINE)
+
+
+def plain(name: str) -> str:
+    """Return a field's name without dots and brackets: ``o__payload.codes[3]`` becomes ``o__payload__codes_3``."""
+    return re.sub(r"\[(\d+)\]", r"_\1", name).replace(".", "__")
+
+
+def port_fields(unit: str, config: Any) -> dict[str, dict[str, tuple[int, int]]]:
+    """Return lowest bit and width of the fields of a unit's ports, by port and by name in the wave; {} for another emitter's unit."""
+    if unit not in UNITS:
+        return {}
+    signature = UNITS[unit].build(config).signature
+    found = {}
+    for path, member, _ in signature.flatten(signature.create()):
+        port = "__".join(map(str, path))
+        inside = places(member.shape, port)
+        if port not in inside:
+            found[port] = {re.sub(r"\.(\d+)\b", r"[\1]", name): place for name, place in inside.items()}
+    return found
+
+
+def with_wave_wires(verilog: str, top: str, fields: Mapping[str, Mapping[str, tuple[int, int]]]) -> str:
+    """Return the Verilog of a build with waves.
+
+    Parameters
+    ----------
+    fields : lowest bit and width of the fields of each port of module ``top`` that has fields, by their names in the wave.
+    """
+
+    def widened(found: re.Match[str]) -> str:
+        found_here = _DECLARED.findall(found[0])
+        declared = {name.strip("\\ "): _Signal(name, int(high or 0) + 1) for high, name in found_here if "$" not in name}
+        lines = dict(_wires(NUMBER, declared, every=False))
+        if found[1] == top:
+            lines["mismatch"] = "reg mismatch = 0;"
+            for port in module_ports(verilog, top):
+                inside = fields.get(port.name, {})
+                lines |= dict(_wires(NUMBER, _fields(port.name, inside)))
+                if port.direction == "output" and not port.name.endswith(HANDSHAKE):
+                    name = f"{EXPECTED}{port.name}"
+                    lines[name] = f"reg [{port.bits - 1}:0] {name} = 0;"
+                    lines[MISMATCH + port.name] = f"reg {MISMATCH}{port.name} = 0;"
+                    lines |= dict(_wires(EXPECTED, _fields(name, inside)))
+        return found[0].removesuffix("endmodule") + "".join(f"  {line}\n" for line in lines.values()) + "endmodule"
+
+    return _MODULE.sub(widened, verilog)
+
+
+@dataclass(frozen=True)
+class _Signal:
+    """A signal in Verilog: ``bits`` of ``name`` from bit ``low`` on; all of it if that is None."""
+
+    name: str
+    bits: int
+    low: int | None = None
+
+    def part(self, high: int, low: int) -> str:
+        if self.low is None and (high, low) == (self.bits - 1, 0):
+            return self.name
+        return f"{self.name}[{(self.low or 0) + high}:{(self.low or 0) + low}]"
+
+    @property
+    def whole(self) -> str:
+        return self.part(self.bits - 1, 0)
+
+
+def _fields(port: str, places: Mapping[str, tuple[int, int]]) -> dict[str, _Signal]:
+    return {name: _Signal(port, bits, low) for name, (low, bits) in places.items()}
+
+
+def _wires(start: str, signals: Mapping[str, _Signal], *, every: bool = True) -> Iterator[tuple[str, str]]:
+    """Return name and declaration of a wire for each signal, or only for those whose format others of them select."""
+    for name, signal in signals.items():
+        rule, selectors = rule_of(name, signal.bits, signals) or (None, ())
+        above = [signals[each] for each in selectors]
+        codes = [[(signal.bits - 1, 0)]] if rule is None else rule.parts(signal.bits)
+        for index, parts in enumerate(codes if rule is not None or every else ()):
+            wire = f"{start}{plain(name)}" + (f"_{index}" if len(codes) > 1 else "")
+            bits = sum(each.bits for each in above) + sum(high - low + 1 for high, low in parts)
+            values = [*(each.whole for each in above), *(signal.part(*part) for part in parts)]
+            yield wire, f"wire [{bits - 1}:0] {wire} = {{ {', '.join(values)} }};"

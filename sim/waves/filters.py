@@ -1,42 +1,52 @@
-"""GTKWave filters that display codes as numbers.
+"""GTKWave filters that display codes as numbers, beside the wave and without a path of this machine.
 
-Formats of up to 8 bits get a filter file with one line for each code. Wider formats get a filter process, which GTKWave asks
-for each value (``python -m bitpath.sim.waves.filter FP32``).
+Signals of up to :data:`FILE_BITS` bits get a filter file with one line for each value. For wider signals GTKWave asks a filter
+process for each value: a copy of :mod:`bitpath.sim.waves.filter`, which needs a Python 3 alone.
 """
 
+import json
 import shlex
+import shutil
 import stat
-import sys
 from pathlib import Path
 
 from vcd.gtkw import make_translation_filter
 
-from bitpath.golden.formats.catalogue import FloatFormat
-from bitpath.verif.kit.values import number_text
+from bitpath.sim.waves import filter as process
+from bitpath.sim.waves.shown import Shown
 
-FILE_BITS = 8
-"""Widest format with a filter file; the next one would need 65,536 lines."""
-
-
-def write_filter_file(fmt: FloatFormat, folder: Path) -> Path:
-    """Write the filter file of a narrow format, for signals that are displayed in hexadecimal."""
-    lines = make_translation_filter(
-        [(code, number_text(fmt, code)) for code in range(1 << fmt.width)], "hex", fmt.width
-    )
-    path = folder / f"{fmt.name}.filter"
-    path.write_text(lines + "\n")
-    return path
+FILE_BITS = 11
+"""Widest signal with a filter file, of 2,048 lines."""
+PROCESS = "filter.py"
+"""The program of all filter processes."""
 
 
-def write_filter_process(fmt: FloatFormat, folder: Path) -> Path:
-    """Write the program that GTKWave starts for a wide format; a save file can hold only a path.
+class Filters:
+    """Filters in the folder of a wave, each written once."""
 
-    On a machine without this Python the program returns the codes.
-    """
-    path = folder / f"{fmt.name}.process"
-    python = shlex.quote(sys.executable)
-    path.write_text(
-        f"#!/bin/sh\n[ -x {python} ] || exec cat\nexec {python} -P -m bitpath.sim.waves.filter {fmt.name}\n"
-    )
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._written: set[str] = set()
+
+    def file(self, shown: Shown, width: int) -> str:
+        """Return the name of the filter file of a narrow signal, which is displayed in hexadecimal."""
+        path = self._folder / f"{shown.file}.filter"
+        if path.name not in self._written:
+            values = [(value, shown.text(value)) for value in range(1 << width)]
+            path.write_text(make_translation_filter(values, "hex", width) + "\n")
+            self._written.add(path.name)
+        return path.name
+
+    def process(self, shown: Shown) -> str:
+        """Return the name of the program that GTKWave starts for a wide signal; a save file can hold only a path.
+
+        On a machine without Python 3 the program returns the codes.
+        """
+        path = self._folder / f"{shown.file}.process"
+        if path.name not in self._written:
+            shutil.copyfile(process.__file__, self._folder / PROCESS)
+            start = f'command -v python3 > /dev/null || exec cat\nexec python3 -E "$(dirname "$0")/{PROCESS}"'
+            path.write_text(f"#!/bin/sh\n{start} {shlex.quote(json.dumps(shown.spec()))}\n")
+            path.chmod(path.stat().st_mode | stat.S_IXUSR)
+            self._written.add(path.name)
+        return path.name

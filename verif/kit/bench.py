@@ -20,6 +20,7 @@ from bitpath.rtl.common.config import from_dict
 from bitpath.verif.kit import pauses
 from bitpath.verif.kit.coverage import Coverage
 from bitpath.verif.kit.handshakes import Look, Onlooker
+from bitpath.verif.kit.marks import Marks
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.recording import Recorder
 from bitpath.verif.kit.scoreboard import Scoreboard
@@ -88,6 +89,7 @@ class Bench:
         self._ends: list[StreamDriver | StreamMonitor] = []
         # These do not show progress: a port may be always valid.
         self._onlookers: list[Onlooker] = []
+        self._marks = Marks(dut) if hasattr(dut, "mismatch") else None
         self._start_ps = get_sim_time("ps")
         self.cycles, self.seconds = 0, 0.0
 
@@ -154,9 +156,15 @@ class Bench:
         cycle = f", cycle {self.elapsed}" if hasattr(self.dut, "clk") else ""
         return f"at {get_sim_time('ns'):.12g} ns{cycle}"
 
-    def scoreboard(self, name: str, shape: Any, formats: Mapping[Any, Number] | None = None) -> Scoreboard:
-        """Add a scoreboard, which must have compared at least one value and be empty at the end of the test."""
-        self.scoreboards.append(Scoreboard(name, shape, formats, self.moment))
+    def scoreboard(
+        self, name: str, shape: Any, formats: Mapping[Any, Number] | None = None, *, output: str = "", lowest: int = 0
+    ) -> Scoreboard:
+        """Add a scoreboard, which must have compared at least one value and be empty at the end of the test.
+
+        A wave shows its expected values beside ``output``, by default the one of its name, from bit ``lowest`` on.
+        """
+        show = None if self._marks is None else self._marks.of(output or name, lowest, width(shape))
+        self.scoreboards.append(Scoreboard(name, shape, formats, self.moment, show))
         return self.scoreboards[-1]
 
     def check_stream(

@@ -10,6 +10,7 @@ import cocotb
 from cocotb.simtime import get_sim_time
 
 from bitpath.verif.kit import looks, mismatches
+from bitpath.verif.kit.marks import Show
 from bitpath.verif.kit.mismatches import Context
 from bitpath.verif.kit.packing import width
 from bitpath.verif.kit.pauses import test_name
@@ -33,6 +34,7 @@ class Scoreboard:
     shape : shape of the payload, used to display it; the comparison is on integers.
     formats : number format of each field that is displayed as a number, by path; the key "" stands for all fields.
     moment : function that returns the current time as text.
+    show : function that shows a comparison in the wave; None without a wave.
     """
 
     def __init__(
@@ -41,13 +43,14 @@ class Scoreboard:
         shape: Any,
         formats: Mapping[Any, Number] | None = None,
         moment: Callable[[], str] = lambda: f"at {get_sim_time('ns'):g} ns",
+        show: Show | None = None,
     ):
         self.name = name
         self.shape = shape
         self.formats = dict(formats or {})
         self.compared = 0
         self.mismatches = 0
-        self._moment = moment
+        self._moment, self._show = moment, show
         self._expected: deque[tuple[int, Context]] = deque()
 
     @property
@@ -72,6 +75,8 @@ class Scoreboard:
             )
         expected, context = self._expected.popleft()
         self.compared += 1
+        if self._show is not None:
+            self._show(expected, value != expected)
         if value == expected:
             return
         self.mismatches += 1

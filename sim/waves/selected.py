@@ -1,0 +1,158 @@
+"""Signals whose number format other signals select at run time, with the formats that they select.
+
+A build with waves shows such a code below its selecting signals, so that a viewer's filter knows the format of every value.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8_FORMATS, FLOAT16_FORMATS
+from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E2M1, E4M3FN, E5M2, FP16, FloatFormat
+from bitpath.golden.tensix.declarations.formats import Format as TensixFormat
+from bitpath.golden.tensix.declarations.formats import Style
+from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH, FORMAT_BITS, LANE_OPERAND_BITS
+from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
+from bitpath.rtl.tensix.dot.layouts import StyleCode
+from bitpath.rtl.trainium3.dot.element_map import ElementFormat
+from bitpath.sim.waves.shown import Format, Shown, Unpacked
+from bitpath.verif.kit.values import Integer
+from bitpath.verif.tensix.dot.numbers import dst_number, l1_number
+
+Choices = Mapping[int, tuple[Format, int]]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Codes whose format is selected at run time.
+
+    Attributes
+    ----------
+    pattern : regular expression of the code's name, with dots between its parts.
+    width : width of that signal; None for any.
+    selectors : names of the selecting signals in the same module or payload, the highest bits first; groups of ``pattern`` by number.
+    name : name of the formats; empty for their own names.
+    choices : function of the configuration, as JSON, that returns the formats by the selectors' value.
+    count, slices : for a word of ``count`` codes: the widths that a code may have, the widest first. The signal of code k holds
+        code k for each width. Without slices the whole signal is one code.
+    """
+
+    pattern: str
+    selectors: tuple[str, ...]
+    name: str
+    choices: Callable[[Any], Choices]
+    width: int | None = None
+    count: int = 1
+    slices: tuple[int, ...] = ()
+
+    def matches(self, name: str, width: int, known: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of the selecting signals of a signal of this rule; empty for another signal."""
+        found = re.fullmatch(self.pattern, name)
+        if found is None or self.width not in (None, width):
+            return ()
+        names = tuple(found.expand(selector) for selector in self.selectors)
+        return names if all(each in known for each in names) else ()
+
+    def parts(self, width: int) -> list[list[tuple[int, int]]]:
+        """Return highest and lowest bits of the parts of each code, the widest first."""
+        if not self.slices:
+            return [[(width - 1, 0)]]
+        return [[(size * k + size - 1, size * k) for size in self.slices] for k in range(self.count)]
+
+    def shown(self, config: Any, width: int) -> Shown | None:
+        """Return the display of a code in a signal of ``width`` bits; None if the configuration has no format of this width."""
+        choices = self.choices(config)
+        if not choices or not self.slices and any(fmt.width != width for fmt, _ in choices.values()):
+            return None
+        name = self.name or "/".join(fmt.name for fmt, _ in choices.values() if isinstance(fmt, FloatFormat))
+        return Shown(name, sum(self.slices) or width, choices)
+
+
+def rule_of(name: str, width: int, known: Mapping[str, Any]) -> tuple["Selected", tuple[str, ...]] | None:
+    """Return the rule of a signal with its selecting signals, all among ``known``; None for a signal of one format."""
+    found = ((rule, rule.matches(name, width, known)) for rule in SELECTED)
+    return next(((rule, selectors) for rule, selectors in found if selectors), None)
+
+
+def _listed(*formats: Format) -> Choices:
+    return {index: (fmt, 0) for index, fmt in enumerate(formats)}
+
+
+def _of_config(config: Any) -> Choices:
+    """Return the formats of the configuration's ``element_formats``, wherever it has them."""
+    if isinstance(config, Mapping):
+        if names := config.get("element_formats"):
+            return _listed(*(CATALOGUE[name] for name in names))
+        return next(filter(None, map(_of_config, config.values())), {})
+    return {}
+
+
+def _of_map(_: Any) -> Choices:
+    """Return the formats of an element before Trainium3's map: 8 bits at bit 0, E2M1 at bit 8."""
+    return {ElementFormat.E4M3FN.value: (E4M3FN, 0), ElementFormat.E5M2.value: (E5M2, 0), ElementFormat.E2M1.value: (E2M1, 8)}
+
+
+def _of_decode(_: Any) -> Choices:
+    """Return the formats of AIE-ML v2's float decoder, of which ``is_fp8`` is the highest selecting bit."""
+    eights = {1 << FORMAT_BITS | index: choice for index, choice in _listed(*FLOAT8_FORMATS).items()}
+    return _listed(*FLOAT16_FORMATS) | eights
+
+
+def _of_lane(_: Any) -> Choices:
+    """Return the formats of an element of AIE-ML v2's lane: 8 bits at bit 0, 16 bits at bit 8; MX9's codes are integers."""
+    each = range(1 << FORMAT_BITS)
+    modes = {
+        MacMode.FLOAT8: [(fmt, 0) for fmt in FLOAT8_FORMATS],
+        MacMode.FLOAT16: [(fmt, 8) for fmt in FLOAT16_FORMATS],
+        MacMode.INT8: [(Integer(8), 0) for _ in each],
+        MacMode.MX9: [(Integer(8), 0) for _ in each],
+        MacMode.INT16: [(Integer(16), 8) for _ in each],
+    }
+    return {mode.value << FORMAT_BITS | index: choice for mode, made in modes.items() for index, choice in enumerate(made)}
+
+
+L1_BITS = (32, 16, 8, 4, 2)
+"""Widths of Tensix' datums in L1; the signal of a datum has a part for each."""
+
+
+def _of_datum(_: Any) -> Choices:
+    """Return the formats of Tensix' datum in L1; those of a block are integers, which its exponent scales."""
+    numbers = {fmt.value: l1_number(fmt) for fmt in TensixFormat}
+    return {value: (fmt, sum(bits for bits in L1_BITS if bits < fmt.width)) for value, fmt in numbers.items()}
+
+
+def _of_operand(_: Any) -> Choices:
+    """Return the formats of an operand of Tensix' dot product, by the style's code."""
+    bias = {Style.BF16: BF16.bias, Style.FP16: FP16.bias, Style.TF32: BF16.bias}
+    floats = {StyleCode.of(style).value: (Unpacked(11, 5 if style is Style.FP16 else 8, each), 0) for style, each in bias.items()}
+    return floats | {StyleCode.INT8.value: (Integer(20, sign_and_magnitude=True, magnitude_bits=11), 0)}
+
+
+def _of_dst(_: Any) -> Choices:
+    """Return the formats of a word of Dst, by the style's code and ``dst32``."""
+    return {
+        StyleCode.of(style).value << 1 | wide: (dst_number(style, dst32=bool(wide)), 0) for style in Style for wide in (0, 1)
+    }
+
+
+SELECTED = (
+    Selected(r"(.*payload)\.elements\[\d+\]", (r"\1.control.source",), "", lambda _: _listed(BF16, FP16), 16),
+    Selected(r"(.*)\.(?:elements\[\d+\]|code)", (r"\1.format",), "", _of_config),
+    Selected(r"word\.elements", ("format",), "element", _of_map, 32, count=4, slices=(4, 8)),
+    Selected(r"(|.*__)code", (r"\1is_fp8", r"\1format"), "float", _of_decode),
+    Selected(r"(|.*__)code", (r"\1format",), "", _of_config),
+    Selected(
+        r"(.*)\.([xy])",
+        (r"\1.control.mode", r"\1.control.\2_format"),
+        "element",
+        _of_lane,
+        LANE_OPERAND_BITS,
+        count=DEPTH,
+        slices=(16, 8),
+    ),
+    Selected(r"(.*)\.datums", (r"\1.control.l1_format",), "datum", _of_datum, count=16, slices=L1_BITS),
+    Selected(r"(.*)\.src_[ab]\[\d+\]", (r"\1.control.style",), "operand", _of_operand, 20),
+    Selected(r"(.*)\.dst", (r"\1.control.style", r"\1.control.dst32"), "Dst", _of_dst, 32),
+)
+"""Rules for selected codes; the first match wins."""
