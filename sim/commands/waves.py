@@ -36,4 +36,6 @@ def command(unit: str, viewer: str, opened: bool) -> None:
     # Surfer looks for number formats in its working folder.
     done = subprocess.run([str(program), *options, file.name], cwd=wave.parent, check=False)
     if done.returncode:
-        raise OSError(f"{viewer} ended with status {done.returncode}; is there a display? The file is {paths.shown(file)}")
+        raise OSError(
+            f"{viewer} ended with status {done.returncode}; is there a display? The file is {paths.shown(file)}"
+        )

@@ -209,13 +209,15 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
 
 
 def _wave_job(job: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the job with its Verilog extended by the wires that only a wave needs."""
+    """Return the job with the file of the top module extended by the wires that only a wave needs."""
     arguments = job["arguments"]
-    sources = []
-    for source in map(Path, arguments["sources"]):
-        verilog = tracing.with_wave_wires(source.read_text(), arguments["hdl_toplevel"], job["fields"])
-        sources.append(str(folder / source.name))
-        Path(sources[-1]).write_text(verilog)
+    sources = list(arguments["sources"])
+    for index, source in enumerate(map(Path, sources)):
+        verilog = source.read_text(errors="surrogateescape")
+        if f"\nmodule {arguments['hdl_toplevel']}(" in f"\n{verilog}":
+            sources[index] = str(folder / source.name)
+            extended = tracing.with_wave_wires(verilog, arguments["hdl_toplevel"], job["fields"])
+            Path(sources[index]).write_text(extended, errors="surrogateescape")
     return job | {"arguments": arguments | {"sources": sources}}
 
 

@@ -89,12 +89,13 @@ def with_wave_wires(verilog: str, top: str, fields: Mapping[str, Mapping[str, tu
 
     Parameters
     ----------
-    fields : lowest bit and width of the fields of each port of module ``top`` that has fields, by their names in the wave.
+    fields : lowest bit and width of the fields of each port of module ``top`` that has fields, by their names in the wave; empty
+        for Verilog of others, of which only ``top`` is extended.
     """
 
     def widened(found: re.Match[str]) -> str:
-        found_here = _DECLARED.findall(found[0])
-        declared = {name.strip("\\ "): _Signal(name, int(high or 0) + 1) for high, name in found_here if "$" not in name}
+        here = _DECLARED.findall(found[0]) if fields else ()
+        declared = {name.strip("\\ "): _Signal(name, int(high or 0) + 1) for high, name in here if "$" not in name}
         lines = dict(_wires(NUMBER, declared, every=False))
         if found[1] == top:
             lines["mismatch"] = "reg mismatch = 0;"
@@ -103,7 +104,7 @@ def with_wave_wires(verilog: str, top: str, fields: Mapping[str, Mapping[str, tu
                 lines |= dict(_wires(NUMBER, _fields(port.name, inside)))
                 if port.direction == "output" and not port.name.endswith(HANDSHAKE):
                     name = f"{EXPECTED}{port.name}"
-                    lines[name] = f"reg [{port.bits - 1}:0] {name} = 0;"
+                    lines[name] = f"reg {_range(port.bits)}{name} = 0;"
                     lines[MISMATCH + port.name] = f"reg {MISMATCH}{port.name} = 0;"
                     lines |= dict(_wires(EXPECTED, _fields(name, inside)))
         return found[0].removesuffix("endmodule") + "".join(f"  {line}\n" for line in lines.values()) + "endmodule"
@@ -129,6 +130,11 @@ class _Signal:
         return self.part(self.bits - 1, 0)
 
 
+def _range(bits: int) -> str:
+    """Return the range of a declaration; GTKWave does not find a single bit under the name that Verilator gives to [0:0]."""
+    return f"[{bits - 1}:0] " if bits > 1 else ""
+
+
 def _fields(port: str, places: Mapping[str, tuple[int, int]]) -> dict[str, _Signal]:
     return {name: _Signal(port, bits, low) for name, (low, bits) in places.items()}
 
@@ -143,4 +149,4 @@ def _wires(start: str, signals: Mapping[str, _Signal], *, every: bool = True) ->
             wire = f"{start}{plain(name)}" + (f"_{index}" if len(codes) > 1 else "")
             bits = sum(each.bits for each in above) + sum(high - low + 1 for high, low in parts)
             values = [*(each.whole for each in above), *(signal.part(*part) for part in parts)]
-            yield wire, f"wire [{bits - 1}:0] {wire} = {{ {', '.join(values)} }};"
+            yield wire, f"wire {_range(bits)}{wire} = {{ {', '.join(values)} }};"

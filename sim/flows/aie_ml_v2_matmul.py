@@ -71,5 +71,8 @@ class Run(MatmulRun):
         return aie_ml_v2.result_matrix(self.program, aie_ml_v2.run_program(self.program, progress=progress))
 
     def matrix(self, output: np.ndarray) -> np.ndarray:
-        tiles = output.view(np.float32).reshape(*output.shape[:2], self.program.tile.m, self.program.tile.n)
+        return self.placed(output.view(np.float32))
+
+    def placed(self, values: np.ndarray) -> np.ndarray:
+        tiles = values.reshape(*values.shape[:2], self.program.tile.m, self.program.tile.n)
         return aie_ml_v2.result_matrix(self.program, tiles)

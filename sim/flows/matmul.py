@@ -107,6 +107,10 @@ class MatmulRun(FlowRun):
         """The bench's output as float32, at least [M, N]."""
         raise NotImplementedError
 
+    def placed(self, values: np.ndarray) -> np.ndarray:
+        """Values in the order of the bench's output, in their places of the result, at least [M, N]."""
+        return values
+
     def compare(self, console: Console) -> Outcome:
         """Multiply in golden and in RTL, and return both results.
 
@@ -118,11 +122,12 @@ class MatmulRun(FlowRun):
         with console.status("golden"):
             golden = self.golden()
         left = play(console, built, self.bench, self.format_name, self.program)
-        golden, rtl = (result[: self.a.shape[0], : self.b.shape[1]] for result in (golden, self.matrix(left["output"])))
+        results = golden, self.matrix(left["output"]), self.placed(left["times"])
+        golden, rtl, times = (result[: self.a.shape[0], : self.b.shape[1]] for result in results)
         shape, cycles = (*self.a.shape, self.b.shape[1]), int(left["cycles"])
         figures = {"macs": prod(shape), "cycles": cycles, "mac_per_cycle": round(prod(shape) / cycles, 1)}
         figures["peak_mac_per_cycle"] = float(self.peak)
-        return compared(self, built, rtl, golden, start, shape, left.get("folder"), **figures)
+        return compared(self, built, rtl, golden, start, shape, left.get("folder"), times=times, **figures)
 
     def shown(self, *place: int) -> Shown:
         m, n = place

@@ -20,6 +20,7 @@ from bitpath.sim.flows.maps import result_map
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.verif.kit.exchange import write_input
 from bitpath.verif.kit.mismatches import Shown
+from bitpath.verif.kit.scoreboard import FIRST_MISMATCH
 
 RUN_SECONDS = 3600
 
@@ -62,7 +63,8 @@ class Outcome:
     """Both results, of one shape and dtype, and the record for the report.
 
     ``before`` are intermediate results that were compared too, RTL's and golden's. ``kept`` is what only the run's history
-    holds of it: its map, and the simulation's folder below build.
+    holds of it: its map, and the simulation's folder below build. ``times`` are
+    the simulated times in ps at which the bench got the results, of their shape.
     """
 
     rtl: np.ndarray
@@ -70,6 +72,13 @@ class Outcome:
     record: dict[str, Any]
     before: tuple[np.ndarray, np.ndarray] | None = None
     kept: dict[str, Any] = field(default_factory=dict)
+    times: np.ndarray | None = None
+
+    @property
+    def first(self) -> tuple[int, ...] | None:
+        """The first place that differs; None if none does."""
+        places = np.argwhere(codes(self.rtl) != codes(self.golden))
+        return tuple(places[0].tolist()) if len(places) else None
 
 
 def play(console: Console, built: Built, bench: str, title: str, content: Any) -> dict[str, Any]:
@@ -86,7 +95,7 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
     Returns
     -------
     Arrays that the bench wrote, and the run's ``folder``. ``cycles`` is the unit's busy counter if it has one, else the cycles
-    until its last result.
+    until its last result; ``times`` are the simulated times in ps at which the bench got the results.
     """
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="play-") as folder:
@@ -122,9 +131,14 @@ def compared(
     start: float,
     shape: Sequence[int],
     folder: Path | None,
+    *,
+    times: np.ndarray,
     **figures: Any,
 ) -> Outcome:
-    """Return the outcome of a flow's run that began at ``start``; ``figures`` are its own fields of the record."""
+    """Return the outcome of a flow's run that began at ``start``; ``figures`` are its own fields of the record.
+
+    The time of the first mismatch goes into the simulation's folder, for the viewer of its wave.
+    """
     numbers, reference = run.values(rtl), run.reference()
     record = {
         "machine": run.machine,
@@ -143,4 +157,7 @@ def compared(
     kept: dict[str, Any] = {"map": result_map(rtl, golden, numbers, reference)}
     if folder is not None:
         kept["folder"] = folder.relative_to(paths.build_root()).as_posix()
-    return Outcome(rtl, golden, record, kept=kept)
+    outcome = Outcome(rtl, golden, record, kept=kept, times=times)
+    if outcome.first is not None and folder is not None:
+        (folder / FIRST_MISMATCH).write_text(f"{times[outcome.first]}\n")
+    return outcome

@@ -11,6 +11,7 @@ from rich.table import Table
 from bitpath.rtl.common.files import replaceable, replacing
 from bitpath.sim.flows.outcome import FlowRun, Outcome, codes
 from bitpath.verif.kit import mismatches
+from bitpath.verif.kit.bench import PERIOD_NS
 
 COLUMNS = {
     "machine": "machine",
@@ -53,24 +54,32 @@ def show(console: Console, records: list[dict[str, Any]]) -> None:
 def mismatch_report(run: FlowRun, outcome: Outcome) -> str:
     """Return the first place that differs with its operands, and one line for each further place; empty if none does."""
     title = f"{run.machine} {run.format_name} on {run.simulator}"
-    parts = [] if outcome.before is None else [(f"{title}, quantised", *outcome.before, run.shown_before)]
-    parts.append((title, outcome.rtl, outcome.golden, run.shown))
+    parts: list[tuple[Any, ...]] = []
+    if outcome.before is not None:
+        parts.append((f"{title}, quantised", *outcome.before, run.shown_before, None))
+    parts.append((title, outcome.rtl, outcome.golden, run.shown, outcome.times))
     found: list[tuple[str, list[mismatches.Difference], mismatches.Shown]] = []
     count = 0
-    for name, rtl, golden, shown in parts:
+    for name, rtl, golden, shown, times in parts:
         got, expected = codes(rtl), codes(golden)
         places = np.argwhere(got != expected).tolist()
         count += len(places)
         for place in places[: mismatches.SHOWN + 1 - len(found)]:
             at, own = tuple(place), shown(*place)
             differing = mismatches.differences(8 * got.itemsize, own.formats or {}, int(got[at]), int(expected[at]))
-            found.append((f"{name}, [{', '.join(map(str, place))}]", differing, own))
+            when = "" if times is None else f", read {moment_text(int(times[at]))}"
+            found.append((f"{name}, [{', '.join(map(str, place))}]{when}", differing, own))
     if not found:
         return ""
     head, differing, own = found[0]
     first = mismatches.full_text(head, differing, replace(own, replay=run.replay))
     lines = [f"  {mismatches.line_text(head, differing)}" for head, differing, _ in found[1:]]
     return mismatches.report_text(first, lines, count - 1)
+
+
+def moment_text(time_ps: int) -> str:
+    """Return a simulated time as text: at 635 ns, cycle 63."""
+    return f"at {time_ps / 1000:.12g} ns, cycle {time_ps // (1000 * PERIOD_NS)}"
 
 
 def check_writable(path: Path) -> None:

@@ -10,6 +10,7 @@ from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.machines import TENSIX
 from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, TILE, Fidelity
+from bitpath.golden.tensix.matmul.matmul import from_tiles
 from bitpath.rtl.tensix.engine.config import TensixEngineConfig
 from bitpath.rtl.tensix.matrix.config import MatrixUnitConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
@@ -77,6 +78,9 @@ class Run(MatmulRun):
         numerics = self.engine.unit.numerics
         words = tensix.run_program(self.program, quirk=numerics.minus_one_quirk, numerics=numerics, progress=progress)
         return tensix.result_matrix(self.program, words)
+
+    def placed(self, values: np.ndarray) -> np.ndarray:
+        return from_tiles(values)
 
     def matrix(self, output: np.ndarray) -> np.ndarray:
         return tensix.result_matrix(self.program, output)

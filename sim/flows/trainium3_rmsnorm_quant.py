@@ -93,7 +93,9 @@ class Run(FlowRun):
         rtl = np.ascontiguousarray(left["output"])
         size, cycles = self.hidden.size, int(left["cycles"])
         figures = {"elements": size, "cycles": cycles, "elements_per_cycle": round(size / cycles, 2)}
-        return compared(self, built, rtl, golden, start, self.hidden.shape, left.get("folder"), **figures)
+        return compared(
+            self, built, rtl, golden, start, self.hidden.shape, left.get("folder"), times=left["times"], **figures
+        )
 
     def shown(self, *place: int) -> Shown:
         row, index = place

@@ -5,6 +5,7 @@ The argument is JSON: ``bits`` of the code, and by the value of the bits above i
 :meth:`bitpath.sim.waves.shown.Shown.spec` returns them.
 """
 
+import contextlib
 import json
 import sys
 
@@ -42,10 +43,8 @@ def main():
     spec = json.loads(sys.argv[1])
     for line in sys.stdin:
         text = line.strip()
-        try:
+        with contextlib.suppress(ValueError):
             text = shown(spec, int(text, 16))
-        except ValueError:
-            pass
         print(text, flush=True)
 
 

@@ -51,7 +51,9 @@ def write_save_file(unit: str, wave: Path) -> Path:
         groups = traces_of(unit, wave)
         # The comparisons come first where one failed: the clock, which shows whether any did, and the outputs.
         compared = [title for title, members in groups.items() if any(trace.kind for trace in members)]
-        for title in groups if moment is None else sorted(groups, key=lambda title: title not in (CLOCK.title, *compared)):
+        for title in (
+            groups if moment is None else sorted(groups, key=lambda title: title not in (CLOCK.title, *compared))
+        ):
             members = groups[title]
             with save.group(title, closed=title not in (*OPEN, *compared)):
                 for trace in members:

@@ -63,7 +63,7 @@ class Selected:
     def shown(self, config: Any, width: int) -> Shown | None:
         """Return the display of a code in a signal of ``width`` bits; None if the configuration has no format of this width."""
         choices = self.choices(config)
-        if not choices or not self.slices and any(fmt.width != width for fmt, _ in choices.values()):
+        if not choices or (not self.slices and max(fmt.width for fmt, _ in choices.values()) != width):
             return None
         name = self.name or "/".join(fmt.name for fmt, _ in choices.values() if isinstance(fmt, FloatFormat))
         return Shown(name, sum(self.slices) or width, choices)
@@ -90,7 +90,11 @@ def _of_config(config: Any) -> Choices:
 
 def _of_map(_: Any) -> Choices:
     """Return the formats of an element before Trainium3's map: 8 bits at bit 0, E2M1 at bit 8."""
-    return {ElementFormat.E4M3FN.value: (E4M3FN, 0), ElementFormat.E5M2.value: (E5M2, 0), ElementFormat.E2M1.value: (E2M1, 8)}
+    return {
+        ElementFormat.E4M3FN.value: (E4M3FN, 0),
+        ElementFormat.E5M2.value: (E5M2, 0),
+        ElementFormat.E2M1.value: (E2M1, 8),
+    }
 
 
 def _of_decode(_: Any) -> Choices:
@@ -109,7 +113,9 @@ def _of_lane(_: Any) -> Choices:
         MacMode.MX9: [(Integer(8), 0) for _ in each],
         MacMode.INT16: [(Integer(16), 8) for _ in each],
     }
-    return {mode.value << FORMAT_BITS | index: choice for mode, made in modes.items() for index, choice in enumerate(made)}
+    return {
+        mode.value << FORMAT_BITS | index: choice for mode, made in modes.items() for index, choice in enumerate(made)
+    }
 
 
 L1_BITS = (32, 16, 8, 4, 2)
@@ -125,14 +131,19 @@ def _of_datum(_: Any) -> Choices:
 def _of_operand(_: Any) -> Choices:
     """Return the formats of an operand of Tensix' dot product, by the style's code."""
     bias = {Style.BF16: BF16.bias, Style.FP16: FP16.bias, Style.TF32: BF16.bias}
-    floats = {StyleCode.of(style).value: (Unpacked(11, 5 if style is Style.FP16 else 8, each), 0) for style, each in bias.items()}
+    floats = {
+        StyleCode.of(style).value: (Unpacked(11, 5 if style is Style.FP16 else 8, each), 0)
+        for style, each in bias.items()
+    }
     return floats | {StyleCode.INT8.value: (Integer(20, sign_and_magnitude=True, magnitude_bits=11), 0)}
 
 
 def _of_dst(_: Any) -> Choices:
     """Return the formats of a word of Dst, by the style's code and ``dst32``."""
     return {
-        StyleCode.of(style).value << 1 | wide: (dst_number(style, dst32=bool(wide)), 0) for style in Style for wide in (0, 1)
+        StyleCode.of(style).value << 1 | wide: (dst_number(style, dst32=bool(wide)), 0)
+        for style in Style
+        for wide in (0, 1)
     }
 
 

@@ -76,7 +76,14 @@ def _spec(fmt: Format, low: int) -> dict[str, Any]:
     common = {"low": low, "width": fmt.width, "exponent_bits": fmt.exponent_bits, "bias": fmt.bias}
     if isinstance(fmt, Unpacked):
         bits = fmt.magnitude_bits
-        return common | {"signed": True, "fraction_bits": bits, "places": bits - 1, "hidden": 0, "nan": [], "specials": ""}
+        return common | {
+            "signed": True,
+            "fraction_bits": bits,
+            "places": bits - 1,
+            "hidden": 0,
+            "nan": [],
+            "specials": "",
+        }
     nans = [] if fmt.nan_code is None else [fmt.nan_code, fmt.nan_code | fmt.sign_mask]
     return common | {
         "signed": fmt.signed,

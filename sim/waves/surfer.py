@@ -35,7 +35,7 @@ _END_TIME = slice(17, 25)
 def write_command_file(unit: str, wave: Path) -> Path:
     """Write the command file and its mappings beside the wave; all names are relative to the folder."""
     path = wave.with_name(f"{unit}.sucl")
-    folder = wave.with_name(MAPPINGS)
+    folder = wave.parent / MAPPINGS
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in _commands(unit, wave, folder)))
     return path

@@ -146,7 +146,9 @@ def traces_of(unit: str, wave: Path) -> dict[str, list[Trace]]:
 def _place(trace: Trace) -> tuple:
     """Return the sort key of a line: numbers in names by value, an output's comparison after it."""
     kinds = ("", "expected", "mismatch")
-    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", trace.path)], kinds.index(trace.kind)
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", trace.path)], kinds.index(
+        trace.kind
+    )
 
 
 def _lines(inside: Mapping[str, Signal], signal: Signal, path: str, config: Any) -> Iterator[Trace]:

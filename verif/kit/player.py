@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from cocotb.simtime import get_sim_time
 from cocotb.triggers import Event, FallingEdge, RisingEdge, Timer
 
 from bitpath.verif.kit import pauses
@@ -55,6 +56,7 @@ class EnginePlayer:
         self._commands = frame.driver(commands, gaps)
         self._reads = frame.driver(reads)
         self._answers: list[int] = []
+        self._times: list[int] = []
         self._wanted = 0
         self._answered = Event()
         self._monitor = frame.monitor("data", self._got, stalls or pauses.never())
@@ -97,6 +99,7 @@ class EnginePlayer:
         if not requests:
             return []
         self._answers.clear()
+        self._times.clear()
         self._wanted = len(requests)
         self._answered.clear()
         self._monitor.release()
@@ -107,8 +110,13 @@ class EnginePlayer:
         await RisingEdge(self.dut.clk)
         return list(self._answers)
 
+    def answer_times(self, parts: int) -> np.ndarray:
+        """Return the times in ps at which the last answers came, uint64, each once for all ``parts`` values of an answer."""
+        return np.repeat(np.array(self._times, np.uint64), parts)
+
     def _got(self, answer: int) -> None:
         self._answers.append(answer)
+        self._times.append(int(get_sim_time("ps")))
         if len(self._answers) == self._wanted:
             self._answered.set()
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bitpath.rtl.aie_ml_v2.engine.aie_engine import AieEngine
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
+from bitpath.rtl.aie_ml_v2.mac.layouts import LANE_BITS
 from bitpath.verif.aie_ml_v2.engine.lowering import lower, result_lanes, result_words
 from bitpath.verif.kit.bench import bench, config_from_environment
 from bitpath.verif.kit.exchange import read_input, show_share, write_result
@@ -23,6 +24,7 @@ async def run_program(dut):
     program = read_input()
     rows, _, columns = program.tiles
     lanes = np.zeros((rows, columns, program.mode.lanes), np.uint32)
+    times = np.zeros(lanes.shape, np.uint64)
 
     def show(retired: int) -> None:
         show_share(retired / program.instruction_count)
@@ -32,4 +34,5 @@ async def run_program(dut):
         words = result_words(CONFIG, program.mode)
         async for row, column, content in player.output_tiles(lower(CONFIG, program), words, show):
             lanes[row, column] = result_lanes(program.mode, content)
-        write_result(output=lanes, cycles=resolved(dut.busy_cycles))
+            times[row, column] = player.answer_times(8 * player.word_bytes // LANE_BITS)[: program.mode.lanes]
+        write_result(output=lanes, times=times, cycles=resolved(dut.busy_cycles))

@@ -52,7 +52,7 @@ class VectorPlayer:
         self.place_layout = place_layout(config)
         self.registers: dict[Place, int] = {}
         self._contexts: dict[Place, Context] = {}  # of the registers' words
-        self.values = frame.scoreboard("value", word_bits(config), {"": FP32})
+        self.values = frame.scoreboard("value", word_bits(config), {"": FP32}, output="o")
         self.places = frame.scoreboard("place", self.place_layout)
         for name in ("i", "write", "read", "o"):
             frame.onlook(name)

@@ -25,6 +25,8 @@ async def run_program(dut):
     program = read_input()
     rows, depth, columns = program.tiles
     words = np.zeros((rows, columns, TILE_ROWS, FACE), np.uint32)
+    times = np.zeros(words.shape, np.uint64)
+    dtype = np.dtype("<u4" if program.dst32 else "<u2")
 
     def show(retired: int) -> None:
         show_share(retired / (rows * depth * columns))
@@ -32,5 +34,6 @@ async def run_program(dut):
     async with bench(dut, TensixEngine(CONFIG).signature, drain=False, patience=None) as frame:
         player = MemoryPlayer(frame)
         async for row, column, data in player.output_tiles(lower(CONFIG, program), result_words(program), show):
-            words[row, column] = data.view("<u4" if program.dst32 else "<u2").reshape(TILE_ROWS, FACE)
-        write_result(output=words, cycles=resolved(dut.busy_cycles))
+            words[row, column] = data.view(dtype).reshape(TILE_ROWS, FACE)
+            times[row, column] = player.answer_times(player.word_bytes // dtype.itemsize).reshape(TILE_ROWS, FACE)
+        write_result(output=words, times=times, cycles=resolved(dut.busy_cycles))

@@ -62,7 +62,10 @@ class Player:
         self.dut, self.coverage = frame.dut, coverage
         self.freezes = pauses.scattered(freeze, pauses.rng("advance"))
         self.junk = pauses.rng("junk")
-        self.boards = [frame.scoreboard(f"group {group}", VECTOR_BITS, {"": FP32}) for group in range(GROUPS)]
+        self.boards = [
+            frame.scoreboard(f"group {group}", VECTOR_BITS, {"": FP32}, output="result", lowest=group * VECTOR_BITS)
+            for group in range(GROUPS)
+        ]
         self.writes: list[int] = []
         frame.onlook("write", lambda: WRITE.from_bits(resolved(self.dut.write)).groups)
         for group in range(GROUPS):

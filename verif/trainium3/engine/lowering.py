@@ -105,7 +105,7 @@ def read_address(config: EngineConfig, place: int) -> dict[str, int]:
 
 
 def destination(config: EngineConfig, shape: tuple[int, int], words: np.ndarray) -> np.ndarray:
-    """The destination [M, N] in uint32 from the words [places, cols] that were read at its places."""
+    """The destination [M, N] in uint32 from the words [places, cols] that were read at its places; for times likewise."""
     rows, columns = shape
     tiles = words.reshape(-1, columns, config.array.cols)
     return tiles.transpose(0, 2, 1).reshape(-1, columns)[:rows]

@@ -36,6 +36,7 @@ async def run_program(dut):
     program = read_input()
     progress = Progress(len(program))
     output = np.zeros([side.stop for side in program[-1].output], np.uint32)
+    times = np.zeros(output.shape, np.uint64)
     async with bench(dut, TensorEngine(CONFIG).signature, drain=False, patience=None) as frame:
         player = TensorEnginePlayer(frame, CONFIG)
         await player.set_map(exact_map())
@@ -47,7 +48,8 @@ async def run_program(dut):
             if instruction.psum_accumulate_flag & AccumulateFlag.LAST:
                 words = await player.read(range(psum_places(CONFIG, matmul.shape)))
                 output[instruction.output] = destination(CONFIG, matmul.shape, words)
-        write_result(output=output, cycles=resolved(dut.busy_cycles))
+                times[instruction.output] = destination(CONFIG, matmul.shape, player.answer_times(CONFIG.array.cols))
+        write_result(output=output, times=times, cycles=resolved(dut.busy_cycles))
 
 
 class Progress:

@@ -5,6 +5,7 @@
 
 import cocotb
 import numpy as np
+from cocotb.simtime import get_sim_time
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
@@ -25,9 +26,15 @@ async def run_rows(dut):
     rows = read_input()
     batches = lower(CONFIG, rows)
     payloads: list[int] = []
+    moments: list[int] = []
+
+    def got(payload: int) -> None:
+        payloads.append(payload)
+        moments.append(int(get_sim_time("ps")))
+
     async with bench(dut, RmsNormQuant(CONFIG).signature, drain=False) as frame:
         streams = {name: frame.driver(name) for name in ("command", "hidden", "gamma")}
-        frame.monitor("o", payloads.append)
+        frame.monitor("o", got)
         for batch in batches:
             streams["command"].send_bits(batch.command)
             for name in ("hidden", "gamma"):
@@ -44,4 +51,8 @@ async def run_rows(dut):
         await RisingEdge(dut.clk)
     parts = [payloads[start : start + rows.row_bytes] for start in range(0, expected, rows.row_bytes)]
     output = np.concatenate([output_rows(CONFIG, *each) for each in zip(batches, parts, strict=True)])
-    write_result(output=output, cycles=cycles)
+    # The rows of a batch are in the lanes of its payloads.
+    times = np.repeat(
+        np.array(moments, np.uint64).reshape(len(batches), -1), [batch.count for batch in batches], axis=0
+    )
+    write_result(output=output, times=times, cycles=cycles)
