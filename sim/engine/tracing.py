@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What only a build with waves has: wires in the Verilog, and Verilator's FST without Debian packages or Yosys' own signals.
+"""What only a build with waves has: wires in the Verilog, and Verilator's FST without Debian packages or Yosys's signals.
 
 The simulator reads the Verilog with these further lines::
 
@@ -9,8 +9,8 @@ The simulator reads the Verilog with these further lines::
     wire [8:0] number__moving_east__elements_0 = { moving_east[40:40], moving_east[7:0] };
     wire [8:0] expected__moving_east__elements_0 = { expected__moving_east[40:40], expected__moving_east[7:0] };
 
-The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.waves.selected`. Names have no dots,
-which Surfer would read as scopes.
+The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.waves.selected`. Names have
+no dots, which Surfer would read as scopes.
 """
 
 import re
@@ -71,7 +71,7 @@ def plain(name: str) -> str:
 
 
 def port_fields(unit: str, config: Any) -> dict[str, dict[str, tuple[int, int]]]:
-    """Return lowest bit and width of the fields of a unit's ports, by port and by name in the wave; {} for another emitter's unit."""
+    """Return lowest bit and width of the fields of a unit's ports, by port and by name in the wave; {} for no unit's."""
     if unit not in UNITS:
         return {}
     signature = UNITS[unit].build(config).signature
@@ -89,8 +89,8 @@ def with_wave_wires(verilog: str, top: str, fields: Mapping[str, Mapping[str, tu
 
     Parameters
     ----------
-    fields : lowest bit and width of the fields of each port of module ``top`` that has fields, by their names in the wave; empty
-        for Verilog of others, of which only ``top`` is extended.
+    fields : lowest bit and width of the fields of each port of module ``top`` that has fields, by their names in the wave;
+        empty for Verilog of others, of which only ``top`` is extended.
     """
 
     def widened(found: re.Match[str]) -> str:
@@ -131,7 +131,7 @@ class _Signal:
 
 
 def _range(bits: int) -> str:
-    """Return the range of a declaration; GTKWave does not find a single bit under the name that Verilator gives to [0:0]."""
+    """Return the range of a declaration. GTKWave does not find a single bit under the name that Verilator gives to [0:0]."""
     return f"[{bits - 1}:0] " if bits > 1 else ""
 
 

@@ -63,8 +63,8 @@ class Outcome:
     """Both results, of one shape and dtype, and the record for the report.
 
     ``before`` are intermediate results that were compared too, RTL's and golden's. ``kept`` is what only the run's history
-    holds of it: its map, and the simulation's folder below build. ``times`` are
-    the simulated times in ps at which the bench got the results, of their shape.
+    holds of it: its map, and the simulation's folder below build. ``times`` are the simulated times in ps at which the
+    bench got the results, of their shape.
     """
 
     rtl: np.ndarray
@@ -94,8 +94,8 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
 
     Returns
     -------
-    Arrays that the bench wrote, and the run's ``folder``. ``cycles`` is the unit's busy counter if it has one, else the cycles
-    until its last result; ``times`` are the simulated times in ps at which the bench got the results.
+    Arrays that the bench wrote, and the run's ``folder``. ``cycles`` is the unit's busy counter if it has one, else the
+    cycles until its last result; ``times`` are the simulated times in ps at which the bench got the results.
     """
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="play-") as folder:

@@ -1,8 +1,8 @@
 """GTKWave's filter process: hexadecimal values in, numbers out.
 
-A copy lies beside each wave that needs it and runs with any Python 3, so that the numbers also appear where bitpath is not installed.
-The argument is JSON: ``bits`` of the code, and by the value of the bits above it the ``choices`` of its format, as
-:meth:`bitpath.sim.waves.shown.Shown.spec` returns them.
+A copy lies beside each wave that needs it and runs with any Python 3: the numbers also appear where bitpath is not
+installed. The argument is JSON: ``bits`` of the code, and by the value of the bits above it the ``choices`` of its format,
+as :meth:`bitpath.sim.waves.shown.Shown.spec` returns them.
 """
 
 import contextlib

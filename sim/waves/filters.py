@@ -1,7 +1,7 @@
 """GTKWave filters that display codes as numbers, beside the wave and without a path of this machine.
 
-Signals of up to :data:`FILE_BITS` bits get a filter file with one line for each value. For wider signals GTKWave asks a filter
-process for each value: a copy of :mod:`bitpath.sim.waves.filter`, which needs a Python 3 alone.
+Signals of up to :data:`FILE_BITS` bits get a filter file with one line for each value. For wider signals GTKWave asks a
+filter process for each value: a copy of :mod:`bitpath.sim.waves.filter`, which needs a Python 3 alone.
 """
 
 import json

@@ -9,11 +9,11 @@ from bitpath.sim.waves.filters import FILE_BITS, Filters
 from bitpath.sim.waves.traces import Trace, traces_of
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH
 
-ZOOM = -14.5
-"""Zoom in GTKWave's logarithmic unit: a window of a dozen cycles, wide enough to read the numbers."""
-LEAD_PS = 75_000
+ZOOM = -14.2
+"""Zoom in GTKWave's logarithmic unit: a window of ten cycles, wide enough to read most numbers."""
+LEAD_PS = 60_000
 """Time displayed before the first mismatch."""
-SIGNALS_WIDTH = 480
+SIGNALS_WIDTH = 520
 """Width in pixels of names and of the values at the marker."""
 OPEN = ("clock", "inputs", "outputs", "output", "round")
 """Groups that are open initially; those with comparisons are open too."""

@@ -31,11 +31,12 @@ class Selected:
     ----------
     pattern : regular expression of the code's name, with dots between its parts.
     width : width of that signal; None for any.
-    selectors : names of the selecting signals in the same module or payload, the highest bits first; groups of ``pattern`` by number.
+    selectors : names of the selecting signals in the same module or payload, the highest bits first, with references to the
+        groups of ``pattern``.
     name : name of the formats; empty for their own names.
     choices : function of the configuration, as JSON, that returns the formats by the selectors' value.
-    count, slices : for a word of ``count`` codes: the widths that a code may have, the widest first. The signal of code k holds
-        code k for each width. Without slices the whole signal is one code.
+    count, slices : for a word of ``count`` codes: the widths that a code may have, the widest first. The signal of code k
+        holds code k for each width. Without slices the whole signal is one code.
     """
 
     pattern: str
@@ -61,7 +62,7 @@ class Selected:
         return [[(size * k + size - 1, size * k) for size in self.slices] for k in range(self.count)]
 
     def shown(self, config: Any, width: int) -> Shown | None:
-        """Return the display of a code in a signal of ``width`` bits; None if the configuration has no format of this width."""
+        """Return the display of a code in a signal of ``width`` bits; None if the configuration has no such format."""
         choices = self.choices(config)
         if not choices or (not self.slices and max(fmt.width for fmt, _ in choices.values()) != width):
             return None

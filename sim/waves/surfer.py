@@ -1,11 +1,11 @@
 """Surfer's command file of a wave, with mapping files for the number formats.
 
-``surfer --command-file UNIT.sucl``, called in the wave's folder, opens the wave, adds the top module's signals, and moves the cursor to the
-first mismatch. Surfer finds the mappings in ``.surfer/mappings`` of its working folder, from version 0.6 on. A command file cannot name a
-signal whose name has dots: it shows the ports, their fields and golden's values.
+``surfer --command-file UNIT.sucl``, called in the wave's folder, opens the wave, adds the top module's signals, and moves
+the cursor to the first mismatch. Surfer finds the mappings in ``.surfer/mappings`` of its working folder, from version 0.6
+on. A command file cannot name a signal whose name has dots: it shows the ports, their fields and golden's values.
 
-Ref: Surfer's documentation, pages Commands and Mapping Translators, and its command parser: a ``#`` ends a line, a ``;`` a command, a divider's
-name is one word, and the items of ``item_focus`` are numbered in base 16 with the letters a to p.
+Ref: Surfer's documentation, pages Commands and Mapping Translators, and its command parser: a ``#`` ends a line, a ``;`` a
+command, a divider's name is one word, and the items of ``item_focus`` are numbered in base 16 with the letters a to p.
 """
 
 import re

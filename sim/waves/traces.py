@@ -1,4 +1,4 @@
-"""What a viewer shows of a wave: signals in the unit's groups, with their number formats, and golden's values beside the outputs."""
+"""What a viewer shows of a wave: signals in groups, with their number formats, and golden's values beside the outputs."""
 
 import json
 import re

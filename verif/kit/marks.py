@@ -1,7 +1,7 @@
 """Expected values and mismatches in a wave, beside the outputs that scoreboards compare.
 
-A build with waves has the registers ``expected__NAME`` and ``mismatch__NAME`` for each output NAME, and ``mismatch`` for all. They
-change at the time of the comparison, and keep their values until the next one.
+A build with waves has the registers ``expected__NAME`` and ``mismatch__NAME`` for each output NAME, and ``mismatch`` for
+all. They change at the time of the comparison, and keep their values until the next one.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""GTKWave opens waves of a broken design on the first mismatch, with all signals of the save file and the right numbers."""
+"""GTKWave opens waves of a broken design on the first mismatch, with all signals and the right numbers."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Viewers' files name signals of the wave in the unit's groups, in the formats that the design selects, beside golden's values."""
+"""Viewers' files show a wave's signals in groups, in the formats that the design selects, beside golden's values."""
 
 import json
 import os
@@ -126,8 +126,8 @@ def test_an_incomplete_wave_is_an_error(wave):
 def test_the_wave_opens_at_the_first_mismatch(wave):
     (wave.parent / "first_mismatch").write_text("750000\n")
     lines = write_save_file("quad_mx_pe", wave).read_text().splitlines()
-    assert "[timestart] 675000" in lines
-    assert any(line.startswith("*-14.5") and line.split()[1:3] == ["750000", "750000"] for line in lines)
+    assert "[timestart] 690000" in lines
+    assert any(line.startswith("*-14.2") and line.split()[1:3] == ["750000", "750000"] for line in lines)
     assert "[markername] Afirst mismatch" in lines
     assert lines.index("-outputs") < lines.index("-inputs")
 
@@ -135,7 +135,7 @@ def test_the_wave_opens_at_the_first_mismatch(wave):
 def test_without_a_mismatch_the_wave_opens_on_its_first_cycles(wave):
     lines = write_save_file("quad_mx_pe", wave).read_text().splitlines()
     assert "[timestart] 0" in lines
-    assert any(line.startswith("*-14.5") and line.split()[1] == "-1" for line in lines)
+    assert any(line.startswith("*-14.2") and line.split()[1] == "-1" for line in lines)
 
 
 @pytest.mark.parametrize(
