@@ -2,16 +2,25 @@
 
 import re
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bitpath.golden.formats.catalogue import E4M3
 from bitpath.sim.flows import aie_ml_v2_matmul, tensix_matmul, trainium3_matmul, trainium3_rmsnorm_quant
-from bitpath.sim.flows.outcome import Outcome
+from bitpath.sim.flows.outcome import Outcome, compared
 from bitpath.sim.flows.results import mismatch_report
 
 FLOWS = {"mxfp4": trainium3_matmul, "bfp8_hifi2": tensix_matmul, "bf16": aie_ml_v2_matmul, "mx6": aie_ml_v2_matmul}
+
+
+OUTPUTS = {
+    trainium3_matmul: lambda run: (run.a.shape[0], run.b.shape[1]),
+    tensix_matmul: lambda run: (run.program.tiles[0], run.program.tiles[2], 64, 16),
+    aie_ml_v2_matmul: lambda run: (run.program.tiles[0], run.program.tiles[2], run.program.mode.lanes),
+}
+"""Shapes of the outputs of the run benches."""
 
 
 def rows(report):
@@ -39,6 +48,37 @@ def test_the_explain_line_ends_in_the_expected_code(bitpath, matrices, format_na
     status, text, _ = bitpath(*shlex.split(found["explain"])[1:])
     assert status == 0
     assert re.findall(r"^(?:result|PSUM) +(0x\w+)", text, re.M)[-1] == code
+
+
+def test_the_first_mismatch_has_its_time_in_report_and_folder(matrices, tmp_path):
+    """Each result was read in another cycle; the viewer of a wave opens at the first wrong one."""
+    run = trainium3_matmul.Run(*matrices, "mxfp4", trainium3_matmul.engine_for("icarus"), "icarus")
+    golden = np.ascontiguousarray(run.golden()[:5, :3])
+    rtl = golden.copy()
+    rtl.view(np.uint32)[3, 1:] += 1
+    times = 1_000_000 + 10_000 * np.arange(golden.size, dtype=np.uint64).reshape(golden.shape)
+    built = SimpleNamespace(digest="0" * 8, seconds=0)
+    run.a, run.b = run.a[:5], run.b[:, :3]
+    outcome = compared(run, built, rtl, golden, 0, golden.shape, tmp_path, times=times)
+    report = mismatch_report(run, outcome)
+    assert "mxfp4 on icarus, [3, 1], read at 1100 ns, cycle 110\n" in report
+    assert ", [3, 2], read at 1110 ns, cycle 111: got " in report
+    assert (tmp_path / "first_mismatch").read_text() == "1100000\n"
+
+
+@pytest.mark.parametrize("format_name", FLOWS)
+def test_times_have_the_places_of_their_results(matrices, format_name):
+    flow = FLOWS[format_name]
+    run = flow.Run(*matrices, format_name, flow.engine_for("icarus"), "icarus")
+    words = np.zeros(OUTPUTS[flow](run), np.uint32)
+    for place in (tuple(size // 3 for size in words.shape), tuple(size // 2 for size in words.shape)):
+        words[...] = 0
+        # A power of two in FP32, and in the 16 bits of a narrow Dst.
+        words[place] = 0x40004000
+        if flow is tensix_matmul and not run.program.dst32:
+            words[place] &= 0xFFFF
+        assert (np.argwhere(run.matrix(words)) == np.argwhere(run.placed(words.astype(np.uint64)))).all()
+        assert run.matrix(words).any() or any(each >= 5 for each in place)
 
 
 def test_bytes_of_rmsnorm_quant_are_decoded():
