@@ -9,7 +9,7 @@ The simulator reads the Verilog with these further lines::
     wire [8:0] number__moving_east__elements_0 = { moving_east[40:40], moving_east[7:0] };
     wire [8:0] expected__moving_east__elements_0 = { expected__moving_east[40:40], expected__moving_east[7:0] };
 
-The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.waves.selected`. Names have
+The last two are a field below the fields that select its number format, see :mod:`bitpath.sim.engine.numbers.selected`. Names have
 no dots, which Surfer would read as scopes.
 """
 
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from bitpath.rtl.units import UNITS
+from bitpath.sim.engine.numbers import selected
+from bitpath.sim.engine.numbers.selected import rule_of
 from bitpath.sim.engine.ports import module_ports
-from bitpath.sim.waves import selected
-from bitpath.sim.waves.selected import rule_of
 from bitpath.verif.kit.batches import places
 
 HEADERS = tuple(Path(__file__).parent / "fst" / name for name in ("lz4.h", "zlib.h"))

@@ -1,1 +1,1 @@
-"""GTKWave save files and number filters, generated from the emitted design and the formats."""
+"""Files of wave viewers, GTKWave and Surfer: the signals of a wave in groups, with number formats and golden's values."""

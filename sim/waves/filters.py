@@ -1,7 +1,7 @@
 """GTKWave filters that display codes as numbers, beside the wave and without a path of this machine.
 
 Signals of up to :data:`FILE_BITS` bits get a filter file with one line for each value. For wider signals GTKWave asks a
-filter process for each value: a copy of :mod:`bitpath.sim.waves.filter`, which needs a Python 3 alone.
+filter process for each value: a copy of :mod:`bitpath.sim.engine.numbers.filter`, which needs a Python 3 alone.
 """
 
 import json
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from vcd.gtkw import make_translation_filter
 
-from bitpath.sim.waves import filter as process
-from bitpath.sim.waves.shown import Shown
+from bitpath.sim.engine.numbers import filter as process
+from bitpath.sim.engine.numbers.shown import Shown
 
 FILE_BITS = 11
 """Widest signal with a filter file, of 2,048 lines."""

@@ -23,7 +23,7 @@ FORMATS: tuple[tuple[str, int, tuple[FloatFormat | Integer, ...]], ...] = (
     (r".*(read_[ab]_\d+_\d+\.word|write_[ab]__payload\.values\[\d+\])$", TF32.width, (TF32,)),
 )
 """Name, width and formats of number signals. FP8 codes without a signal that selects their format are displayed as E4M3FN and
-as E5M2; for the others see `bitpath.sim.waves.selected`. SrcA and SrcB words are displayed as TF32, which includes BF16.
+as E5M2; for the others see `bitpath.sim.engine.numbers.selected`. SrcA and SrcB words are displayed as TF32, which includes BF16.
 """
 
 

@@ -15,8 +15,8 @@ from math import log2
 from pathlib import Path
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.sim.engine.numbers.shown import Shown
 from bitpath.sim.waves.save import first_mismatch
-from bitpath.sim.waves.shown import Shown
 from bitpath.sim.waves.traces import Signal, Trace, traces_of
 
 MAPPINGS = ".surfer/mappings"

@@ -11,11 +11,11 @@ from typing import Any
 
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import MissingToolError
+from bitpath.sim.engine.numbers.selected import rule_of
+from bitpath.sim.engine.numbers.shown import Shown, single
 from bitpath.sim.engine.runner import WAVE
 from bitpath.sim.engine.tracing import EXPECTED, MISMATCH, NUMBER, plain
 from bitpath.sim.waves.groups import formats_of, group_of, groups_of
-from bitpath.sim.waves.selected import rule_of
-from bitpath.sim.waves.shown import Shown, single
 from bitpath.verif.kit.marks import COMPARED
 
 _SCOPE = re.compile(r"\$scope \w+ (\S+) \$end")

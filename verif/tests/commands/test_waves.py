@@ -17,12 +17,12 @@ from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import tracing
+from bitpath.sim.engine.numbers.selected import rule_of
+from bitpath.sim.engine.numbers.shown import single
 from bitpath.sim.engine.runner import WAVE
 from bitpath.sim.waves.filters import Filters
 from bitpath.sim.waves.groups import formats_of, group_of
 from bitpath.sim.waves.save import write_save_file
-from bitpath.sim.waves.selected import rule_of
-from bitpath.sim.waves.shown import single
 from bitpath.sim.waves.surfer import write_command_file
 from bitpath.sim.waves.traces import last_wave, signals
 from bitpath.verif.kit.marks import COMPARED

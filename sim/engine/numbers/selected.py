@@ -16,7 +16,7 @@ from bitpath.rtl.aie_ml_v2.mac.layouts import DEPTH, FORMAT_BITS, LANE_OPERAND_B
 from bitpath.rtl.aie_ml_v2.mac.mac_mode import MacMode
 from bitpath.rtl.tensix.dot.layouts import StyleCode
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat
-from bitpath.sim.waves.shown import Format, Shown, Unpacked
+from bitpath.sim.engine.numbers.shown import Format, Shown, Unpacked
 from bitpath.verif.kit.values import Integer
 from bitpath.verif.tensix.dot.numbers import dst_number, l1_number
 

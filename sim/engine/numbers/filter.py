@@ -2,7 +2,7 @@
 
 A copy lies beside each wave that needs it and runs with any Python 3: the numbers also appear where bitpath is not
 installed. The argument is JSON: ``bits`` of the code, and by the value of the bits above it the ``choices`` of its format,
-as :meth:`bitpath.sim.waves.shown.Shown.spec` returns them.
+as :meth:`bitpath.sim.engine.numbers.shown.Shown.spec` returns them.
 """
 
 import contextlib

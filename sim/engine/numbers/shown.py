@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
-from bitpath.sim.waves import filter as process
+from bitpath.sim.engine.numbers import filter as process
 from bitpath.verif.kit.values import Integer
 
 
