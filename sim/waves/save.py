@@ -46,7 +46,7 @@ def write_save_file(unit: str, wave: Path) -> Path:
         if moment is None:
             save.zoom_markers(ZOOM)
         else:
-            save.zoom_markers(ZOOM, marker=moment, a=moment)
+            save.zoom_markers(ZOOM, marker=moment, a=moment)  # type: ignore[arg-type]
             file.write("[markername] Afirst mismatch\n")
         groups = traces_of(unit, wave)
         # The comparisons come first where one failed: the clock, which shows whether any did, and the outputs.

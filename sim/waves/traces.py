@@ -163,7 +163,7 @@ def _lines(inside: Mapping[str, Signal], signal: Signal, path: str, config: Any)
         yield Trace(inside[number], path, "", shown)
     else:
         for fmt in formats_of(path, signal.width) or (None,):
-            yield Trace(signal, path, "", fmt and single(fmt), inside.get(number))
+            yield Trace(signal, path, "", None if fmt is None else single(fmt), inside.get(number))
 
 
 def _compared(inside: Mapping[str, Signal], name: str, lines: list[Trace]) -> Iterator[Trace]:

@@ -8,9 +8,10 @@ as :meth:`bitpath.sim.engine.numbers.shown.Shown.spec` returns them.
 import contextlib
 import json
 import sys
+from typing import Any
 
 
-def number(choice, code):
+def number(choice: dict[str, Any], code: int) -> str:
     """Return the number of a code as text, rounded to 9 significant digits."""
     code = code >> choice["low"] & (1 << choice["width"]) - 1
     sign = choice["signed"] and code >> choice["width"] - 1
@@ -31,14 +32,14 @@ def number(choice, code):
     return f"{minus}{value:.9g}"
 
 
-def shown(spec, value):
+def shown(spec: dict[str, Any], value: int) -> str:
     """Return the number of a value, a code below the bits that select its format; the code itself for an unknown format."""
     code = value & (1 << spec["bits"]) - 1
     choice = spec["choices"].get(str(value >> spec["bits"]))
     return f"{code:0{-(-spec['bits'] // 4)}x}" if choice is None else number(choice, code)
 
 
-def main():
+def main() -> None:
     """Answer each line at once, because GTKWave waits for it; text that is not hexadecimal, such as x and z, stays."""
     spec = json.loads(sys.argv[1])
     for line in sys.stdin:

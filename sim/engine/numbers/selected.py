@@ -76,8 +76,13 @@ def rule_of(name: str, width: int, known: Mapping[str, Any]) -> tuple["Selected"
     return next(((rule, selectors) for rule, selectors in found if selectors), None)
 
 
-def _listed(*formats: Format) -> Choices:
+def _listed(*formats: Format) -> dict[int, tuple[Format, int]]:
     return {index: (fmt, 0) for index, fmt in enumerate(formats)}
+
+
+def _code(member: Any) -> int:
+    """Return the code of a member of an enumeration of the hardware."""
+    return int(member.value)
 
 
 def _of_config(config: Any) -> Choices:
@@ -92,9 +97,9 @@ def _of_config(config: Any) -> Choices:
 def _of_map(_: Any) -> Choices:
     """Return the formats of an element before Trainium3's map: 8 bits at bit 0, E2M1 at bit 8."""
     return {
-        ElementFormat.E4M3FN.value: (E4M3FN, 0),
-        ElementFormat.E5M2.value: (E5M2, 0),
-        ElementFormat.E2M1.value: (E2M1, 8),
+        _code(ElementFormat.E4M3FN): (E4M3FN, 0),
+        _code(ElementFormat.E5M2): (E5M2, 0),
+        _code(ElementFormat.E2M1): (E2M1, 8),
     }
 
 
@@ -107,7 +112,7 @@ def _of_decode(_: Any) -> Choices:
 def _of_lane(_: Any) -> Choices:
     """Return the formats of an element of AIE-ML v2's lane: 8 bits at bit 0, 16 bits at bit 8; MX9's codes are integers."""
     each = range(1 << FORMAT_BITS)
-    modes = {
+    modes: dict[Any, list[tuple[Format, int]]] = {
         MacMode.FLOAT8: [(fmt, 0) for fmt in FLOAT8_FORMATS],
         MacMode.FLOAT16: [(fmt, 8) for fmt in FLOAT16_FORMATS],
         MacMode.INT8: [(Integer(8), 0) for _ in each],
@@ -115,7 +120,7 @@ def _of_lane(_: Any) -> Choices:
         MacMode.INT16: [(Integer(16), 8) for _ in each],
     }
     return {
-        mode.value << FORMAT_BITS | index: choice for mode, made in modes.items() for index, choice in enumerate(made)
+        _code(mode) << FORMAT_BITS | index: choice for mode, made in modes.items() for index, choice in enumerate(made)
     }
 
 
@@ -132,17 +137,17 @@ def _of_datum(_: Any) -> Choices:
 def _of_operand(_: Any) -> Choices:
     """Return the formats of an operand of Tensix' dot product, by the style's code."""
     bias = {Style.BF16: BF16.bias, Style.FP16: FP16.bias, Style.TF32: BF16.bias}
-    floats = {
-        StyleCode.of(style).value: (Unpacked(11, 5 if style is Style.FP16 else 8, each), 0)
+    floats: dict[int, tuple[Format, int]] = {
+        _code(StyleCode.of(style)): (Unpacked(11, 5 if style is Style.FP16 else 8, each), 0)
         for style, each in bias.items()
     }
-    return floats | {StyleCode.INT8.value: (Integer(20, sign_and_magnitude=True, magnitude_bits=11), 0)}
+    return floats | {_code(StyleCode.INT8): (Integer(20, sign_and_magnitude=True, magnitude_bits=11), 0)}
 
 
 def _of_dst(_: Any) -> Choices:
     """Return the formats of a word of Dst, by the style's code and ``dst32``."""
     return {
-        StyleCode.of(style).value << 1 | wide: (dst_number(style, dst32=bool(wide)), 0)
+        _code(StyleCode.of(style)) << 1 | wide: (dst_number(style, dst32=bool(wide)), 0)
         for style in Style
         for wide in (0, 1)
     }

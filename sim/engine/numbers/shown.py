@@ -6,7 +6,7 @@ from typing import Any
 
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.sim.engine.numbers import filter as process
-from bitpath.verif.kit.values import Integer
+from bitpath.verif.kit.values import Integer, Number
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Unpacked:
         return 1 + 8 + self.magnitude_bits
 
 
-Format = FloatFormat | Integer | Unpacked
+Format = Number | Unpacked
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,9 @@ def _spec(fmt: Format, low: int) -> dict[str, Any]:
         return {"low": low, "width": fmt.width, "signed": fmt.signed, "magnitude_bits": bits} | {
             "complement": fmt.signed and not fmt.sign_and_magnitude
         }
-    common = {"low": low, "width": fmt.width, "exponent_bits": fmt.exponent_bits, "bias": fmt.bias}
+    common: dict[str, Any] = {"low": low, "width": fmt.width}
     if isinstance(fmt, Unpacked):
+        common |= {"exponent_bits": fmt.exponent_bits, "bias": fmt.bias}
         bits = fmt.magnitude_bits
         return common | {
             "signed": True,
@@ -84,8 +85,11 @@ def _spec(fmt: Format, low: int) -> dict[str, Any]:
             "nan": [],
             "specials": "",
         }
+    assert isinstance(fmt, FloatFormat), fmt
     nans = [] if fmt.nan_code is None else [fmt.nan_code, fmt.nan_code | fmt.sign_mask]
     return common | {
+        "exponent_bits": fmt.exponent_bits,
+        "bias": fmt.bias,
         "signed": fmt.signed,
         "fraction_bits": fmt.fraction_bits,
         "places": fmt.fraction_bits,
