@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden.formats.catalogue import E4M3
+from bitpath.sim.engine import paths
 from bitpath.sim.flows import aie_ml_v2_matmul, tensix_matmul, trainium3_matmul, trainium3_rmsnorm_quant
 from bitpath.sim.flows.outcome import Outcome, compared
 from bitpath.sim.flows.results import mismatch_report
@@ -50,7 +51,7 @@ def test_the_explain_line_ends_in_the_expected_code(bitpath, matrices, format_na
     assert re.findall(r"^(?:result|PSUM) +(0x\w+)", text, re.M)[-1] == code
 
 
-def test_the_first_mismatch_has_its_time_in_report_and_folder(matrices, tmp_path):
+def test_the_first_mismatch_has_its_time_in_report_and_folder(matrices):
     """Each result was read in another cycle; the viewer of a wave opens at the first wrong one."""
     run = trainium3_matmul.Run(*matrices, "mxfp4", trainium3_matmul.engine_for("icarus"), "icarus")
     golden = np.ascontiguousarray(run.golden()[:5, :3])
@@ -59,11 +60,13 @@ def test_the_first_mismatch_has_its_time_in_report_and_folder(matrices, tmp_path
     times = 1_000_000 + 10_000 * np.arange(golden.size, dtype=np.uint64).reshape(golden.shape)
     built = SimpleNamespace(digest="0" * 8, seconds=0)
     run.a, run.b = run.a[:5], run.b[:, :3]
-    outcome = compared(run, built, rtl, golden, 0, golden.shape, tmp_path, times=times)
+    folder = paths.runs() / "one"
+    folder.mkdir(parents=True)
+    outcome = compared(run, built, rtl, golden, 0, golden.shape, folder, times=times)
     report = mismatch_report(run, outcome)
     assert "mxfp4 on icarus, [3, 1], read at 1100 ns, cycle 110\n" in report
     assert ", [3, 2], read at 1110 ns, cycle 111: got " in report
-    assert (tmp_path / "first_mismatch").read_text() == "1100000\n"
+    assert (folder / "first_mismatch").read_text() == "1100000\n"
 
 
 @pytest.mark.parametrize("format_name", FLOWS)
