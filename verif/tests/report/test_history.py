@@ -103,9 +103,10 @@ def test_bitpath_run_keeps_its_run(bitpath, monkeypatch, wrong):
     """Nothing is simulated: RTL's result is golden's, with one bit inverted or none."""
     built = type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
     monkeypatch.setattr(matmul, "build", lambda *_, **__: built)
-    monkeypatch.setattr(
-        matmul, "play", lambda *_: {"output": None, "cycles": 7, "folder": Path.cwd() / "build/runs/a/b"}
-    )
+    folder = Path.cwd() / "build/runs/a/b"
+    folder.mkdir(parents=True)
+    left = {"output": None, "times": np.zeros((1, 1, 64, 16), np.uint64), "cycles": 7, "folder": folder}
+    monkeypatch.setattr(matmul, "play", lambda *_: left)
 
     def result(self, output):
         found = np.ascontiguousarray(self.golden())
