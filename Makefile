@@ -4,7 +4,9 @@ VENV := .venv
 BITPATH := $(VENV)/bin/python -m bitpath
 # Tests take from milliseconds to a minute: who has done his own takes from the other.
 PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal
-REPORTS := build/reports
+# As the bitpath command has it, so that its reports and pytest's are together.
+BUILD := $(or $(BITPATH_BUILD),build)
+REPORTS := $(BUILD)/reports
 
 # User settings, passed on where they are given: make run MACHINE=trainium3 SIM=icarus
 run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLOW)") $(if $(FORMAT),--format "$(FORMAT)") \
@@ -52,7 +54,7 @@ test-deep: icarus ## the long tests that `make test` leaves out
 deep: setup ## units against golden: 10^8 random vectors a machine and whole ranges; NAME= SEED= QUICK=1
 	@$(BITPATH) deep $(NAME) $(deep_options)
 
-sim: $(if $(filter verilator,$(SIM)),setup,icarus) ## one unit's bench: UNIT= SIM=icarus|verilator SEED= WAVES=1 FILTER= CONFIG= BENCH=
+sim: $(if $(filter icarus,$(SIM)),icarus,setup) ## one unit's bench: UNIT= SIM=verilator|icarus SEED= WAVES=1 FILTER= CONFIG= BENCH=
 	@$(BITPATH) test-sim "$(UNIT)" $(sim_options)
 
 waves: setup ## open GTKWave on the unit's last wave: UNIT=
@@ -64,7 +66,7 @@ lint: setup ## ruff: rules and format; mypy: types
 	@$(VENV)/bin/mypy
 
 verilog: setup ## write every unit's Verilog with a testbench, a FuseSoC core and a Bender manifest below build/verilog
-	@$(BITPATH) emit --all --flat --testbench --out build/verilog
+	@$(BITPATH) emit --all --flat --testbench --out $(BUILD)/verilog
 
 formal: ## properties proved, and their sabotages refuted: UNIT=
 	@$(PYTHON) -I sim/engine/bootstrap.py formal

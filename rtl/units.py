@@ -1,5 +1,7 @@
 """Index of all units by name, from the unit records of the rooms."""
 
+from difflib import get_close_matches
+
 from bitpath.rtl.aie_ml_v2.cascade import units as aie_ml_v2_cascade
 from bitpath.rtl.aie_ml_v2.convert import units as aie_ml_v2_convert
 from bitpath.rtl.aie_ml_v2.engine import units as aie_ml_v2_engine
@@ -45,7 +47,8 @@ def find_unit(name: str) -> Unit:
     """Return the unit of that name; ValueError lists the known names."""
     if name not in UNITS:
         what = f"unknown unit {name!r}" if name else "no unit named"
-        raise ValueError(f"{what}, known are {', '.join(UNITS)}")
+        meant = "".join(f"; did you mean {close!r}?" for close in get_close_matches(name.lower(), UNITS, 1))
+        raise ValueError(f"{what}, known are {', '.join(UNITS)}{meant}")
     return UNITS[name]
 
 

@@ -6,43 +6,76 @@ import os
 import pkgutil
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 
 import click
 
 from bitpath.sim import commands
-from bitpath.sim.engine.errors import MissingToolError, SimulationError
+from bitpath.sim.commands._click import Group, examples
+from bitpath.sim.engine.errors import (
+    EXIT_CODES,
+    FAILED,
+    INTERRUPTED,
+    MISSING,
+    REFUSED,
+    MissingToolError,
+    SimulationError,
+)
 
 USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, SimulationError)
 """Errors whose message is meant for the user: bad input, a missing tool or file, too little memory, a failed simulation."""
+NOBODY_READS = 128 + signal.SIGPIPE
+"""Exit code when the reader of the output has ended, as the shell has it."""
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """No room on the disk, in the user's share of it, or for a file of that size."""
 
+MAINTAINERS = ("agree", "bench", "coverage", "deep", "explore", "formal", "mutate", "report", "synth", "tools")
+"""Commands that check and measure the project itself."""
 
-class _Commands(click.Group):
+
+class _Commands(Group):
     """Commands, one a module of :mod:`bitpath.sim.commands`, imported on use; module test_sim is the command test-sim."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
+        names = [module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)]
+        return sorted(name for name in names if not name.startswith("-"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
         return importlib.import_module(f"bitpath.sim.commands.{cmd_name.replace('-', '_')}").command
 
+    def sections(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        users = [name for name in names if name not in MAINTAINERS]
+        return {"Commands": users, "Commands that check and measure bitpath itself": MAINTAINERS}
 
-@click.group(cls=_Commands)
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), meaning) for code, meaning in EXIT_CODES.items()])
+        super().format_epilog(ctx, formatter)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=examples("bitpath run", "bitpath units dot16", "bitpath COMMAND -h"),
+)
 @click.version_option(package_name="bitpath")
 def cli() -> None:
-    """Bit-exact golden models and RTL of AI matrix engines, checked against each other."""
+    """Compare bit-exact golden models of AI matrix engines with their RTL.
+
+    Generated files go to build/ of the checkout around the current folder, or of the current folder outside of a checkout;
+    BITPATH_BUILD names another folder.
+    """
 
 
 def main() -> None:
     """Run the command line; an error prints one sentence, with BITPATH_DEBUG=1 a traceback.
 
-    The exit status is 1 after a user's mistake or a failure, 2 for a wrong option and 3 for a missing program or package.
-    SIGTERM and SIGHUP act like Ctrl-C: child processes end too, and half-written files are removed.
+    The exit status is one of EXIT_CODES. SIGTERM and SIGHUP act like Ctrl-C: child processes end too, and half-written files
+    are removed.
     """
     for request in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, signal.default_int_handler)
@@ -57,18 +90,24 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.Abort:
         click.echo("bitpath: interrupted", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # Whoever read the output has ended, as head does. Python would fail again when it flushes the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(NOBODY_READS)
     except USER_ERRORS as error:
         if os.environ.get("BITPATH_DEBUG") == "1":
             raise
         full = isinstance(error, OSError) and error.errno in DISK_FULL
         text = f"the disk is full ({error}); what was complete is kept" if full else error
         click.echo(f"bitpath: {text}", err=True)
-        sys.exit(3 if isinstance(error, MissingToolError) else 1)
+        sys.exit(_code(error))
+
+
+def _code(error: Exception) -> int:
+    if isinstance(error, MissingToolError):
+        return MISSING
+    return FAILED if isinstance(error, SimulationError) else REFUSED
 
 
 if __name__ == "__main__":

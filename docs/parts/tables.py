@@ -13,6 +13,7 @@ from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.formal.table import listing
+from bitpath.sim.engine.errors import EXIT_CODES
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.study.numerics_table import numerics_table
 from bitpath.sim.study.numerics_table import standings as count_standings
@@ -92,4 +93,5 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
             ["wing", "folders", "files", "lines", "imports between folders", "reads the wings"], house.counts()
         ),
         "wave": wave,
+        "exit_codes": lambda: markdown(["code", "meaning"], [list(each) for each in EXIT_CODES.items()]),
     }

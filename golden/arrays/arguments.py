@@ -18,6 +18,7 @@ from bitpath.golden.scalar.arguments import (
     member,
     one_of,
     shown,
+    suggestion,
 )
 from bitpath.golden.scalar.checked import checked
 
@@ -38,6 +39,7 @@ __all__ = [
     "numerics_of",
     "one_of",
     "shown",
+    "suggestion",
 ]
 
 

@@ -5,6 +5,7 @@ integer type, numpy's scalars and objects with ``__index__`` included; bool is n
 """
 
 from collections.abc import Collection, Iterable, Sized
+from difflib import get_close_matches
 from enum import Enum
 from operator import index
 from typing import Any, TypeVar
@@ -26,7 +27,8 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     if not isinstance(choice, tuple({str if isinstance(each, str) else int for each in choices})):
         raise TypeError(f"{name} must be {one_of(map(repr, choices))}, not {shown(value)}")
     if choice not in choices:
-        raise ValueError(f"{name} must be {one_of(map(repr, choices))}, not {shown(value)}")
+        close = suggestion(choice, choices) if isinstance(choice, str) else ""
+        raise ValueError(f"{name} must be {one_of(map(repr, choices))}, not {shown(value)}{close}")
     return choice
 
 
@@ -82,6 +84,13 @@ def shown(value: Any) -> str:
     if isinstance(value, np.integer | np.floating):
         return str(value)
     return repr(value) if value is None or isinstance(value, str | int | float) else _article(type(value).__name__)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean 'x'?" with the known name closest to ``name`` in any case of letters; "" if none is close."""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), by_lower, 1)
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
 def one_of(options: Iterable[Any]) -> str:

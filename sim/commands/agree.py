@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from bitpath.sim.commands._click import Command, examples
 from bitpath.sim.engine import paths, results
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.reports import began_since, merge
@@ -17,7 +18,9 @@ REPORT = "agreement"
 AGREES, FAILED = "agrees", "failed"
 
 
-@click.command()
+@click.command(
+    cls=Command, epilog=examples("bitpath agree dot16 psum --steps 50", "bitpath agree --no-netlist --seed 7")
+)
 @click.argument("units", nargs=-1)
 @click.option(
     "--steps",
@@ -29,9 +32,10 @@ AGREES, FAILED = "agrees", "failed"
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the benches.")
 @click.option("--no-netlist", is_flag=True, help="Skip the netlist of gates, which needs Yosys.")
 def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> None:
-    """Give Amaranth's simulator, Icarus, Verilator and the netlist the stimulus of the bench of each of UNITS, of all by default.
+    """Give four engines the same stimulus and compare their bits.
 
-    Prints a table, updates the units' records in build/reports/agreement.json, and fails when a bit differs. Each unit that agreed
+    The engines are Amaranth's simulator, Icarus, Verilator and the netlist of gates; the stimulus is that of the bench of each
+    of UNITS, of all by default. Prints a table, updates the units' records in build/reports/agreement.json, and fails when a bit differs. Each unit that agreed
     is kept at once: a repeated call with the same sources, tools, steps and seed does not simulate it again.
     """
     from bitpath.rtl.common.config import digest

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Choice, Command, examples
 from bitpath.sim.engine.machines import ENGINES, MACHINES
 
 GOLDEN = "golden"
@@ -15,19 +16,27 @@ LARGEST = 64
 QUICK_SLICE = "4x128x32"
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath bench --quick",
+        "bitpath bench --unit golden --rounds 3",
+        "bitpath bench --large --machine tensix --size 1024",
+        "bitpath bench --scaling --largest 16",
+    ),
+)
 @click.option(
     "--unit",
     "units",
     multiple=True,
-    type=click.Choice((GOLDEN, *ENGINES.values())),
+    type=Choice((GOLDEN, *ENGINES.values())),
     help="Golden alone, or one engine's simulation of the layer; all four when not given.",
 )
 @click.option("--quick", is_flag=True, help="Small sizes, once: a smoke test without useful figures.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Repeat N times and report the fastest.  [default: {ROUNDS}]")
 @click.option("--large", is_flag=True, help="Run only one whole golden matmul a machine: progress, time, peak memory.")
 @click.option("--size", type=click.IntRange(32), help=f"With --large: N of NxNxN.  [default: {LARGE}]")
-@click.option("--machine", type=click.Choice(MACHINES), help="With --large: one machine.")
+@click.option("--machine", type=Choice(MACHINES), help="With --large: one machine.")
 @click.option("--scaling", is_flag=True, help="Measure only how cost grows with Trainium3's array: minutes of builds.")
 @click.option(
     "--largest", type=click.IntRange(4), help=f"With --scaling: rows of the largest array.  [default: {LARGEST}]"
@@ -42,9 +51,9 @@ def command(
     scaling: bool,
     largest: int | None,
 ) -> None:
-    """Time golden's hot operations in every tier beside numpy and ml_dtypes, and the engines' simulations beside a C++ loop.
+    """Measure the speed of golden and of the engines' simulations.
 
-    Prints tables and writes build/reports/bench.json; --quick writes bench_quick.json.
+    Golden's hot operations are timed in every tier beside numpy and ml_dtypes, the simulations beside a C++ loop. Prints tables and writes build/reports/bench.json; --quick writes bench_quick.json.
     """
     from bitpath.sim.engine import paths
     from bitpath.sim.engine.reports import merge

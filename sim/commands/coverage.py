@@ -7,17 +7,19 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, examples
 
-@click.command()
+
+@click.command(cls=Command, epilog=examples("bitpath coverage dot16 --missing", "bitpath coverage psum --update"))
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
 @click.option(
     "--update", is_flag=True, help="Write the bins hit to the units' lists; later runs of the benches must hit them."
 )
 @click.option("--missing", is_flag=True, help="Print every line and signal bit that is neither reached nor waived.")
 def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
-    """Run the bench of each UNIT, or of all, on a build with coverage; print functional bins, lines and toggles.
+    """Measure the bins, lines and signal bits that the benches reach.
 
-    Updates the units' records in build/reports/coverage.json, and draws all; fails when a unit is below its goal or lost a bin.
+    Runs the bench of each UNIT, or of all, on a build with coverage. Updates the units' records in build/reports/coverage.json, and draws all; fails when a unit is below its goal or lost a bin.
     Results are kept: an interrupted run resumes.
     """
     from bitpath.rtl.units import UNITS, find_unit

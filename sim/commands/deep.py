@@ -5,11 +5,21 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, examples
+from bitpath.sim.engine.unit_options import SIMULATORS
+
 VECTORS = 100_000_000
 QUICK_VECTORS = 1_000_000
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath deep --list",
+        "bitpath deep volume --quick",
+        "bitpath deep volume-dot16 --replay 0 3 17",
+    ),
+)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--quick", is_flag=True, help=f"{QUICK_VECTORS:,} random vectors a machine, and one block of every sweep."
@@ -26,7 +36,9 @@ QUICK_VECTORS = 1_000_000
     metavar="BLOCK BATCH VECTOR",
     help="Run only one vector of one task in a bench, with waves.",
 )
-@click.option("--sim", "simulator", default="icarus", show_default=True, help="With --replay: icarus or verilator.")
+@click.option(
+    "--sim", "simulator", type=SIMULATORS, default="verilator", show_default=True, help="Simulator, with --replay."
+)
 @click.option("--list", "listed", is_flag=True, help="List the tasks and exit.")
 def command(
     names: tuple[str, ...],
@@ -38,9 +50,9 @@ def command(
     simulator: str,
     listed: bool,
 ) -> None:
-    """Compare units' Verilog with golden: random vectors and whole ranges, played by C++.
+    """Compare units with golden on 10^8 random vectors and on whole ranges.
 
-    NAME is a task, or a prefix of task names: volume, sweep; all tasks by default. Complete blocks are kept, and an interrupted run
+    C++ plays the vectors on the units' Verilog. NAME is a task, or a prefix of task names: volume, sweep; all tasks by default. Complete blocks are kept, and an interrupted run
     resumes. Updates the tasks' records in build/reports/deep.json; with fewer vectors than the default, in
     build/reports/deep_quick.json.
     """

@@ -5,10 +5,19 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, examples
 from bitpath.sim.engine.unit_options import unit_options
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath emit dot16 --stages 2 --out build/dot16",
+        "bitpath emit systolic_array --rows 8 --cols 8 --flat --name my_array --out build/my_array",
+        "bitpath emit quad_mx_dot --preset trainium3_quad_mx_aligned --flat --testbench --out build/dot",
+        "bitpath emit --all --out build/verilog",
+    ),
+)
 @click.argument("unit", required=False)
 @click.option("--all", "every", is_flag=True, help="Every unit in its default configuration, each in its own folder.")
 @click.option(
@@ -23,7 +32,10 @@ from bitpath.sim.engine.unit_options import unit_options
 def command(
     unit: str | None, every: bool, out: Path, flat: bool, testbench: bool, name: str | None, **settings: Any
 ) -> None:
-    """Write the Verilog of UNIT, its file list and its manifest."""
+    """Write the Verilog of a unit with its file list and its manifest.
+
+    `bitpath units` lists the units that UNIT may be, and `bitpath units UNIT` the ports and the configuration of one.
+    """
     from bitpath.rtl.emit import emit, emit_flat
     from bitpath.rtl.units import UNITS
     from bitpath.sim.engine.configure import chosen

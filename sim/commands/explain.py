@@ -1,11 +1,13 @@
 """``bitpath explain``: how a machine computes a result bit by bit, from golden's intermediate values."""
 
+import json
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, Group, Printer, examples, output_options
 from bitpath.sim.engine.unit_options import FILE, with_options
 
 OUTPUT = click.option(
@@ -37,7 +39,8 @@ def _print(
     given: Mapping[str, Any],
     one: Mapping[str, Any],
     whole: Mapping[str, Any],
-    explain_one: Callable[[], str],
+    explain_one: Callable[[], Any],
+    printer: Printer,
     *,
     format_name: str,
     step: int | None,
@@ -50,22 +53,24 @@ def _print(
     given : options of `_matrices`.
     one : options of one step; the first two are its operands.
     whole : options that --output takes, besides --a and --b.
-    format_name, step, arguments : of `output_text`.
+    format_name, step, arguments : of `output_explanation`.
     """
     from bitpath.sim.flows import operands
-    from bitpath.sim.flows.explain_arguments import output_text
+    from bitpath.sim.flows.explain_arguments import output_explanation
 
     first, second = list(one)[:2]
     if given["place"] is not None:
         _refuse(one, "--output and {} explain different things; give one of them")
         a, b = operands.cut(*operands.pair(given["a"], given["b"]), given["slice_"])
-        click.echo(output_text(machine, a, b, format_name, given["place"], step, **arguments))
+        found = output_explanation(machine, a, b, format_name, given["place"], step, **arguments)
     elif one[first] is not None and one[second] is not None:
         matrices = {f"--{name.strip('_')}": given[name] for name in ("a", "b", "slice_")}
         _refuse({**whole, **matrices}, "{} goes with --output")
-        click.echo(explain_one())
+        found = explain_one()
     else:
         raise ValueError(f"nothing to explain; give {first} and {second}, or --output")
+    printer.say(found)
+    printer.result(json.loads(found.to_json()))
 
 
 def _refuse(options: Mapping[str, Any], message: str) -> None:
@@ -75,12 +80,27 @@ def _refuse(options: Mapping[str, Any], message: str) -> None:
             raise ValueError(message.format(name))
 
 
-@click.group()
+@click.group(
+    cls=Group,
+    epilog=examples(
+        "bitpath explain trainium3 --output 3,5 --format mxfp4",
+        "bitpath explain tensix --src-a 1,2 --src-b 0.5,-3 --fidelity LoFi",
+        "bitpath explain aie_ml_v2 --x 1.5,2 --y 3,-0.25 --format bf16",
+    ),
+)
 def command() -> None:
-    """Explain one dot product, bit by bit."""
+    """Explain one dot product of a machine, bit by bit."""
 
 
-@command.command()
+@command.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath explain trainium3 --stationary 38,39,b8,01 --moving 3c,3d,3c,7b --moving-format E5M2",
+        "bitpath explain trainium3 --stationary 1,1.5,-2,0 --moving 1,1,1,1 --scales 80,7f --partial 0.5",
+        "bitpath explain trainium3 --output 3,5 --format mxfp4 --row 0",
+        "bitpath explain trainium3 --output 0,0 --json",
+    ),
+)
 @click.option(
     "--stationary", metavar="CODES", help="One step: four codes (38 or 0x38) or numbers (1.0), as 38,39,-1.0,0x01."
 )
@@ -93,8 +113,9 @@ def command() -> None:
 @click.option("--row", "--step", type=int, help="With --output: one PE row of it in full.")
 @click.option("--format", "format_name", default="mxfp8_e4m3", show_default=True, help="Formats of the matrices.")
 @_matrices("trainium3_quad_mx")
-def trainium3(format_name: str, row: int | None, preset: str, **given: Any) -> None:
-    """One step of a PE (--stationary and --moving), or a whole dot product (--output)."""
+@output_options
+def trainium3(format_name: str, row: int | None, preset: str, printer: Printer, **given: Any) -> None:
+    """Explain one step of a PE (--stationary and --moving), or a whole dot product (--output)."""
     texts, numerics = _machine("trainium3", preset)
     elements = [(f"--{side}", given[f"{side}_format"], given[side]) for side in ("stationary", "moving")]
     _print(
@@ -103,13 +124,21 @@ def trainium3(format_name: str, row: int | None, preset: str, **given: Any) -> N
         {"--stationary": given["stationary"], "--moving": given["moving"]},
         {"--row": row},
         lambda: texts.step(numerics, elements, given["scales"], given["partial"]),
+        printer,
         format_name=format_name,
         step=row,
         numerics=numerics,
     )
 
 
-@command.command()
+@command.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath explain tensix --src-a 1,2 --src-b 0.5,-3 --fidelity LoFi",
+        "bitpath explain tensix --src-a 1.3125 --src-b 0x1fc00 --dst 2 --dst16",
+        "bitpath explain tensix --output 3,5 --format bfp8_hifi2 --step 0",
+    ),
+)
 @click.option("--src-a", metavar="WORDS", help="Up to 16 SrcA words (0x1fc00) or numbers (1.3125), as 1,-0.5,0x20000.")
 @click.option("--src-b", metavar="WORDS", help="The SrcB words of the same lanes.")
 @click.option("--dst", metavar="WORD", help="Old Dst word or number.  [default: 0]")
@@ -123,6 +152,7 @@ def trainium3(format_name: str, row: int | None, preset: str, **given: Any) -> N
 @click.option("--step", type=int, help="With --output: one MVMUL of it in full.")
 @click.option("--format", "format_name", help="With --output: bfp8_hifi2, or bfp8 beside --fidelity.  [default: bf16]")
 @_matrices("tensix_wormhole")
+@output_options
 def tensix(
     dst32: bool,
     fidelity: str | None,
@@ -130,9 +160,10 @@ def tensix(
     step: int | None,
     format_name: str | None,
     preset: str,
+    printer: Printer,
     **given: Any,
 ) -> None:
-    """One output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
+    """Explain one output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
     texts, numerics = _machine("tensix", preset)
     names = ("src_a", "src_b", "dst", "style", "srca_format", "srcb_format")
     run = fidelity or "HiFi4"
@@ -140,7 +171,7 @@ def tensix(
     element = format_name or "bf16"
     whole = element if "_" in element else f"{element}_{run.lower()}"
 
-    def one() -> str:
+    def one() -> Any:
         if fidelity is not None and phase is not None:
             raise ValueError("--fidelity and --phase say the same; give one of them")
         src_a, src_b, dst, style, *formats = (given[name] for name in names)
@@ -154,6 +185,7 @@ def tensix(
         {f"--{name.replace('_', '-')}": given[name] for name in names} | {"--phase": phase},
         {"--step": step, "--format": format_name},
         one,
+        printer,
         format_name=whole,
         step=step,
         dst32=dst32,
@@ -161,7 +193,15 @@ def tensix(
     )
 
 
-@command.command(name="aie_ml_v2")
+@command.command(
+    name="aie_ml_v2",
+    cls=Command,
+    epilog=examples(
+        "bitpath explain aie_ml_v2 --x 1.5,2 --y 3,-0.25 --format bf16 --acc1 1",
+        "bitpath explain aie_ml_v2 --x 7f/00/64,-3 --y 7f/01/64,-3",
+        "bitpath explain aie_ml_v2 --output 3,5 --format mx6 --step 2",
+    ),
+)
 @click.option("--x", metavar="OPERANDS", help="Up to 8 numbers (1.5) or codes (0x3fc0), 16 numbers or a block for MX.")
 @click.option(
     "--y", metavar="OPERANDS", help="Operands of the same lanes; an MX block is exponent/shifts/codes, as 7f/01/64,-3."
@@ -173,12 +213,17 @@ def tensix(
 @OUTPUT
 @click.option("--step", type=int, help="With --output: one instruction of it in full.")
 @click.option(
-    "--format", "format_name", default="mx9", show_default=True, help="As matmul names it: mx9, bf16, int8..."
+    "--format",
+    "format_name",
+    default="mx9",
+    show_default=True,
+    help="As matmul names it, mx9, bf16 or int8 for example.",
 )
 @click.option("--rounding", type=int, default=12, show_default=True, help="crRnd code of conversions.")
 @_matrices("aie_ml_v2")
-def aie_ml_v2(format_name: str, rounding: int, step: int | None, preset: str, **given: Any) -> None:
-    """One lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
+@output_options
+def aie_ml_v2(format_name: str, rounding: int, step: int | None, preset: str, printer: Printer, **given: Any) -> None:
+    """Explain one lane of a multiply-accumulate (--x and --y), or an output of a whole matmul (--output)."""
     texts, numerics = _machine("aie_ml_v2", preset)
     lane = {name: given[name] for name in ("x", "y", "y_format", "acc1", "acc2", "negate")}
     formats = {"x_format": format_name, "y_format": lane["y_format"] or format_name}
@@ -188,6 +233,7 @@ def aie_ml_v2(format_name: str, rounding: int, step: int | None, preset: str, **
         {f"--{name.replace('_', '-')}": value or None for name, value in lane.items()},
         {"--step": step},
         lambda: texts.lane(numerics, texts.Lane(**lane | formats, rounding=rounding)),
+        printer,
         format_name=format_name,
         step=step,
         rounding=rounding,

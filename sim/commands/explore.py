@@ -5,15 +5,19 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Choice, Command, examples
 from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.engine.unit_options import FILE
 
 
-@click.command()
-@click.option(
-    "--machine", "machines", multiple=True, type=click.Choice(MACHINES), help="One machine; all of them when not given."
+@click.command(
+    cls=Command,
+    epilog=examples("bitpath explore --machine tensix --slice 16x128x16", "bitpath explore --no-area --data normal"),
 )
-@click.option("--data", multiple=True, type=click.Choice(["layer", "normal"]), help="Both when not given.")
+@click.option(
+    "--machine", "machines", multiple=True, type=Choice(MACHINES), help="One machine; all of them when not given."
+)
+@click.option("--data", multiple=True, type=Choice(["layer", "normal"]), help="Both when not given.")
 @click.option(
     "--slice",
     "slice_",
@@ -39,9 +43,9 @@ def command(
     workers: int | None,
     no_area: bool,
 ) -> None:
-    """Sweep the numerics that trade area for accuracy, over the real layer and random numbers.
+    """Sweep the numerics that trade area for accuracy.
 
-    Writes build/reports/explore.json, explore.png and explore.html. Every finished point is kept: a run after an interruption
+    Measures the error over the real layer and random numbers. Writes build/reports/explore.json, explore.png and explore.html. Every finished point is kept: a run after an interruption
     resumes.
     """
     from bitpath.sim.engine import paths

@@ -4,11 +4,18 @@ from pathlib import Path
 
 import click
 
+from bitpath.sim.commands._click import Choice, Command, examples
 from bitpath.sim.engine.machines import MACHINES
 
 
-@click.command()
-@click.argument("machine", type=click.Choice(MACHINES))
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath export-c trainium3 -o build/c --shared",
+        "bitpath export-c tensix -o build/c --preset tensix_wormhole",
+    ),
+)
+@click.argument("machine", type=Choice(MACHINES))
 @click.option(
     "-o",
     "--out",
@@ -19,7 +26,10 @@ from bitpath.sim.engine.machines import MACHINES
 @click.option("--preset", help="Numerics by name.  [default: the machine's reference]")
 @click.option("--shared", is_flag=True, help="Compile a shared library too, with CC, cc, gcc or clang.")
 def command(machine: str, out: Path, preset: str | None, shared: bool) -> None:
-    """Write dot products, conversions and matmul of MACHINE as C header and source, and their SystemVerilog imports."""
+    """Write the golden model of a machine as C with a DPI package.
+
+    The C has dot products, conversions and matmul of MACHINE; the SystemVerilog package imports them.
+    """
     from bitpath.golden.arrays.arguments import check_choice
     from bitpath.golden.c.constants import MACHINES as RECORDS
     from bitpath.golden.c.export import export

@@ -4,18 +4,20 @@ import time
 
 import click
 
+from bitpath.sim.commands._click import Command, examples
 
-@click.command()
+
+@click.command(cls=Command, epilog=examples("bitpath formal --list", "bitpath formal common.align --seconds 60"))
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="Print the properties as Markdown, prove nothing.")
 @click.option(
     "--seconds", type=click.FloatRange(1), default=600, show_default=True, help="Limit of a proof, and of a refutation."
 )
 def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
-    """Prove the properties of each UNIT, of all by default, and refute them for the sabotaged designs.
+    """Prove properties of the RTL and refute them for sabotaged designs.
 
-    A unit is a file of rtl/ such as common.align, or align. Updates the units' records in build/reports/formal.json. Every answer is
-    kept at once: a run after an interruption resumes. Status 1 unless all is proved and every sabotage caught.
+    Takes the properties of each UNIT, of all by default. A unit is a file of rtl/ such as common.align, or align. Updates the units' records in build/reports/formal.json. Every answer is
+    kept at once: a run after an interruption resumes. Fails unless all is proved and every sabotage caught.
     """
     from bitpath.sim.campaigns.formal.run import failed_record, prove, select
     from bitpath.sim.campaigns.formal.table import listing, result_line

@@ -4,8 +4,12 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, examples
 
-@click.command()
+
+@click.command(
+    cls=Command, epilog=examples("bitpath mutate rtl/common/arithmetic/normalize", "bitpath mutate dot16 --count 20")
+)
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every datapath file of the RTL, and golden.")
 @click.option("--golden", is_flag=True, help="Every file of golden, compiled loops too.")
@@ -15,8 +19,10 @@ import click
 def command(
     targets: tuple[str, ...], everything: bool, golden: bool, again: bool, count: int | None, seed: int
 ) -> None:
-    """Insert single-bit faults into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and
-    run the unit's own bench on each; for a golden TARGET, insert faults into single lines and run its tests. A faulty compiled loop
+    """Insert small faults, which the tests of the mutated file must detect.
+
+    Inserts single-bit faults into each TARGET, an RTL file such as rtl/common/arithmetic/normalize or a unit, one at a time, and
+    runs the unit's own bench on each; for a golden TARGET, inserts faults into single lines and runs its tests. A faulty compiled loop
     is compiled anew, with bounds checks. Strings, annotations, decorators and error texts get no faults.
 
     Prints how many mutants died, were proved equivalent and survived, and writes build/reports/mutation.json. Known verdicts are

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths, results
 from bitpath.sim.engine.results import Records
 from bitpath.sim.study.page.state import FOUND, REPORT, State, cell, columns, findings, gather
@@ -14,18 +15,20 @@ from bitpath.verif.kit.report import write_records
 from bitpath.verif.kit.testplan import load_plans
 
 
-@click.command()
+@click.command(cls=Command, epilog=examples("bitpath report --strict --quiet", "bitpath report --json"))
 @click.option("--strict", is_flag=True, help="Fail unless every item of every plan has passed.")
-def command(strict: bool) -> None:
-    """Print tests, reasons and results of each testplan item, and proofs and measurements of each unit.
+@output_options
+def command(strict: bool, printer: Printer) -> None:
+    """Join the testplans with the last results and measurements.
 
+    Prints tests, reasons and results of each testplan item, and proofs and measurements of each unit; --json prints the records.
     Writes build/reports/report.json, a record for each test of each item, and build/reports/report.html, a page that also
     shows the runs of ``bitpath run``, with maps of their results.
     """
     from bitpath.sim.study.page.write import write_page
 
     state = gather(load_plans())
-    console = Console()
+    console = Console(quiet=printer.silent)
     console.print(_plans(state))
     console.print(_units(state))
     for name, flat in state.measured.items():
@@ -35,17 +38,19 @@ def command(strict: bool) -> None:
     for file in state.damaged:
         console.print(f"[red]{escape(paths.shown(file))} is not whole; nothing was taken from it[/]")
     file = paths.reports() / f"{REPORT}.json"
-    write_records(
-        file,
-        [
-            {"unit": item.unit, "item": item.id, "what": item.what, "test": test, **vars(result)}
-            for item, found in state.items
-            for test, result in found.items()
-        ],
-    )
+    records = [
+        {"unit": item.unit, "item": item.id, "what": item.what, "test": test, **vars(result)}
+        for item, found in state.items
+        for test, result in found.items()
+    ]
+    write_records(file, records)
     console.print(f"{state.passed} of {len(state.items)} items passed; records: {paths.shown(file)}")
     console.print(f"page: {paths.shown(write_page(state))}", soft_wrap=True)
-    sys.exit(strict and state.passed < len(state.items))
+    printer.result(records)
+    failed = strict and state.passed < len(state.items)
+    if failed:
+        printer.fail(f"{state.passed} of {len(state.items)} items passed")
+    sys.exit(failed)
 
 
 def _plans(state: State) -> Table:

@@ -9,17 +9,27 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
 from bitpath.sim.engine.machines import MACHINES
-from bitpath.sim.engine.unit_options import FILE
+from bitpath.sim.engine.unit_options import FILE, SIMULATOR
 
 FLOWS = ("matmul", "rmsnorm_quant", "layer")
 
 
-@click.command()
-@click.option("--machine", type=click.Choice(MACHINES), help="One machine; all of them when not given.")
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath run",
+        "bitpath run --machine tensix --format bf16_hifi4",
+        "bitpath run --a X.npy --b W.npy --format mxfp8_e4m3 -o out.npz",
+        "bitpath run --format mxfp4 --slice 8x128x8 --waves",
+        "bitpath run --flow layer --json --quiet",
+    ),
+)
+@click.option("--machine", type=Choice(MACHINES), help="One machine; all of them when not given.")
 @click.option(
     "--flow",
-    type=click.Choice(FLOWS),
+    type=Choice(FLOWS),
     default="matmul",
     show_default=True,
     help="A matmul; Trainium3's RMSNorm-Quant; or its RMSNorm, QuantizeMX and matmul, one after the other.",
@@ -31,7 +41,7 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
     "lofi, hifi2, hifi3 or hifi4; mx9, mx6, mx4, bf16, fp16, or fp8_ with e4m3, e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz. Those of "
     "the real layer when not given.",
 )
-@click.option("--sim", "simulator", type=click.Choice(["verilator", "icarus"]), default="verilator", show_default=True)
+@SIMULATOR
 @click.option(
     "--slice",
     "slice_",
@@ -45,39 +55,53 @@ FLOWS = ("matmul", "rmsnorm_quant", "layer")
 @click.option("--cols", type=int, help="Columns of PEs or dot products.")
 @click.option("--lanes", type=int, help="Lanes of AIE-ML v2's vector unit, or of the RMSNorm-Quant unit.")
 @click.option("--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them.")
-def command(output: Path | None, **given: Any) -> None:
-    """Run a transformer layer's matmul, or your own with --a and --b, through golden and RTL and compare the bits.
+@output_options
+def command(output: Path | None, printer: Printer, **given: Any) -> None:
+    """Multiply in golden and in RTL and compare the bits.
 
-    Prints a table, writes build/reports/run.json and fails when a bit differs. Each run is kept in build/reports/runs, from
-    which bitpath report makes its page.
+    Takes a transformer layer's matrices, or your own with --a and --b. Prints a row for each format, writes
+    build/reports/run.json, and fails when a bit differs. Each run is kept in build/reports/runs, from which `bitpath report`
+    makes its page.
     """
-    from bitpath.sim.engine import paths
-    from bitpath.sim.flows import results
-    from bitpath.sim.flows.history import Keeper
-    from bitpath.verif.kit.report import write_records
+    from rich.console import Console
 
-    if output is not None:
-        results.check_writable(output)
+    from bitpath.sim.flows.progress import stage
+
+    progress = Console(stderr=True, quiet=printer.quiet)
     # Prepare all runs before any simulation, so that wrong arguments fail at once.
-    runs = _runs(**given)
+    with stage(progress, "loading golden and converting the matrices"):
+        from bitpath.sim.engine import paths
+        from bitpath.sim.flows import results
+        from bitpath.sim.flows.builds import built_ahead
+        from bitpath.sim.flows.history import Keeper
+        from bitpath.verif.kit.report import write_records
+
+        if output is not None:
+            results.check_writable(output)
+        runs = _runs(**given)
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
-    console = results.console()
-    outcomes, reports, keeper = [], [], Keeper(len(runs))
-    for each in runs:
-        outcome = each.compare(console)
-        outcomes.append(outcome)
-        # Write each record at once: a later run may fail.
-        write_records(paths.reports() / "run.json", [outcome.record for outcome in outcomes])
-        reports.append(results.mismatch_report(each, outcome))
-        keeper.keep([o.record | o.kept | {"report": report} for o, report in zip(outcomes, reports, strict=True)])
-    records = [outcome.record for outcome in outcomes]
-    results.show(console, records)
+    console = results.console(quiet=printer.silent)
+    records: list[dict[str, Any]] = []
+    kept, keeper = [], Keeper(len(runs))
+    try:
+        with built_ahead(runs, progress) as builds:
+            for each in runs:
+                outcome = each.compare(progress, builds)
+                records.append(outcome.record)
+                # Keep and show each result at once: a later run may fail.
+                write_records(paths.reports() / "run.json", records)
+                report = results.mismatch_report(each, outcome)
+                kept.append(outcome.record | outcome.kept | {"report": report})
+                keeper.keep(kept)
+                results.show(console, outcome.record, first=len(records) == 1)
+                if report:
+                    printer.fail(report)
+    finally:
+        printer.result(records)
     if output is not None:
-        results.save(output, outcomes[0])
-    for report in filter(None, reports):
-        click.echo(report)
+        results.save(output, outcome)
     sys.exit(any(record["mismatches"] for record in records))
 
 
@@ -147,6 +171,8 @@ def _sizes(flows: dict[str, ModuleType], sizes: dict[str, int | None]) -> dict[s
 
 def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType]:
     """Return the flow of each machine to run: the given one, those with the format, or all."""
+    from bitpath.golden.arrays.arguments import suggestion
+    from bitpath.golden.machines import MACHINES as KNOWN
     from bitpath.sim.flows.machines import RECORDS
 
     flows = {name: record.matmul for name, record in RECORDS.items()}
@@ -161,5 +187,6 @@ def _flows(machine: str | None, format_name: str | None) -> dict[str, ModuleType
             found[name] = flow
     if not found:
         known = "; ".join(f"{name}'s {flow.FORMAT_NAMES}" for name, flow in flows.items())
-        raise ValueError(f"format must be {known}, not {format_name!r}")
+        names = [name for each in KNOWN.values() for name in each.formats]
+        raise ValueError(f"format must be {known}, not {format_name!r}{suggestion(format_name, names)}")
     return found

@@ -5,15 +5,20 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, examples
 from bitpath.sim.engine.unit_options import FILE, unit_options
 
 
-@click.command()
+@click.command(
+    cls=Command, epilog=examples("bitpath synth dot16 --stages 2", "bitpath synth quad_mx_dot fidelity_multiplier")
+)
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
 @click.option("--liberty", type=FILE, help="Liberty file of the cells; the project's generic cells when not given.")
 @unit_options
 def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> None:
-    """Synthesise each UNIT in its default configuration, or one with settings; by default the units that the README quotes. Prints
+    """Synthesise units for area and longest path.
+
+    Takes each UNIT in its default configuration, or one with settings; by default the units that the pages quote. Prints
     gate equivalents and the longest path, writes build/reports/synth.json and appends to its trend.
     """
     from bitpath.sim.engine import paths

@@ -1,15 +1,24 @@
 """``bitpath test-sim``: runs one unit's bench in a simulator, as ``make sim`` does."""
 
+import json
 import re
 from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.unit_options import SIMULATOR, unit_options
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath test-sim dot16",
+        "bitpath test-sim quad_mx_pe --sim icarus --seed 7 --waves",
+        "bitpath test-sim psum --cols 8 --json",
+    ),
+)
 @click.argument("unit")
 @SIMULATOR
 @click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
@@ -24,6 +33,7 @@ from bitpath.sim.engine.unit_options import SIMULATOR, unit_options
     help="Seconds after which the run fails.",
 )
 @unit_options
+@output_options
 def command(
     unit: str,
     simulator: str,
@@ -32,9 +42,13 @@ def command(
     tests: str | None,
     waves: bool,
     timeout: float,
+    printer: Printer,
     **settings: Any,
 ) -> None:
-    """Run the bench of UNIT."""
+    """Run the bench of a unit in a simulator.
+
+    The bench of UNIT compares its outputs with golden. --json prints the record of the run, with its folder and its wave.
+    """
     from bitpath.rtl.units import find_unit
     from bitpath.sim.engine.configure import chosen
     from bitpath.sim.engine.runner import build, run
@@ -44,14 +58,18 @@ def command(
     except re.error as error:
         raise ValueError(f"--filter: {tests!r} is not a regular expression: {error}") from None
     built = build(unit, chosen(unit, **settings), simulator, waves=waves)
-    click.echo(
+    printer.say(
         f"{built.top} on {simulator}: built in {built.seconds:.1f} s"
         if built.seconds
         else f"{built.top}: build up to date"
     )
     result = run(built, bench or find_unit(unit).bench, seed=seed, tests=tests, timeout=timeout)
     skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
-    click.echo(
+    printer.say(
         f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
     )
-    click.echo(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(result.folder / 'run.log')}")
+    printer.say(
+        f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(result.folder / 'run.log')}"
+    )
+    record = json.loads((result.folder / "run.json").read_text())
+    printer.result(record | {"folder": str(result.folder), "wave": result.wave and str(result.wave)})

@@ -2,12 +2,14 @@
 
 import click
 
+from bitpath.sim.commands._click import Command, examples
 from bitpath.sim.engine import apt, tools
 from bitpath.sim.engine.errors import MissingToolError
+from bitpath.sim.engine.unit_options import SIMULATORS
 
 
-@click.command()
-@click.option("--need", "simulator", help="Fail unless this simulator can run: icarus or verilator.")
+@click.command(cls=Command, epilog=examples("bitpath tools", "bitpath tools --need icarus --install"))
+@click.option("--need", "simulator", type=SIMULATORS, help="Fail unless this simulator can run.")
 @click.option("--install", is_flag=True, help="With --need: install what is missing through apt.")
 def command(simulator: str | None, install: bool) -> None:
     """Print the versions of the tools that really run."""

@@ -5,6 +5,7 @@ import subprocess
 import click
 
 from bitpath.rtl.units import find_unit
+from bitpath.sim.commands._click import Choice, Command, examples
 from bitpath.sim.engine import paths, tools
 from bitpath.sim.engine.errors import MissingToolError
 from bitpath.sim.waves.save import write_save_file
@@ -15,14 +16,14 @@ VIEWERS = {"gtkwave": (write_save_file, ()), "surfer": (write_command_file, ("--
 """Writer of each viewer's file, and the option that takes the file."""
 
 
-@click.command()
+@click.command(cls=Command, epilog=examples("bitpath waves quad_mx_pe", "bitpath waves dot16 --no-open"))
 @click.argument("unit")
-@click.option("--viewer", type=click.Choice(list(VIEWERS)), default="gtkwave", show_default=True)
+@click.option("--viewer", type=Choice(list(VIEWERS)), default="gtkwave", show_default=True)
 @click.option("--open/--no-open", "opened", default=True, help="Open the viewer, or only write its file.")
 def command(unit: str, viewer: str, opened: bool) -> None:
-    """Show the last wave of UNIT from its first mismatch on.
+    """Open the last wave of a unit in a viewer.
 
-    Signals are grouped by stage, codes are numbers, and golden's values are beside the outputs.
+    The wave of UNIT is shown from its first mismatch on. Signals are grouped by stage, codes are numbers, and golden's values are beside the outputs.
     """
     wave = last_wave(find_unit(unit).name)
     write, options = VIEWERS[viewer]

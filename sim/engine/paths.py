@@ -1,11 +1,25 @@
-"""Folders of generated files below ``build/`` of the current folder, also for an installed wheel."""
+"""Folders of generated files, below ``build/`` of the checkout or the folder that BITPATH_BUILD names."""
 
+import os
 from pathlib import Path
+
+VARIABLE = "BITPATH_BUILD"
+"""Environment variable that names the folder of generated files."""
+OF_A_CHECKOUT = Path("sim", "engine", "bootstrap.py")
+"""A file of each checkout."""
 
 
 def build_root() -> Path:
-    """Return ``build/`` of the current folder as an absolute path."""
-    return Path.cwd() / "build"
+    """Return the folder of generated files as an absolute path.
+
+    It is the one that BITPATH_BUILD names, else ``build/`` of the checkout that holds the current folder, else ``build/`` of
+    the current folder, as with an installed wheel.
+    """
+    if named := os.environ.get(VARIABLE):
+        return Path(os.path.abspath(Path(named).expanduser()))
+    here = Path.cwd()
+    checkout = next((folder for folder in (here, *here.parents) if (folder / OF_A_CHECKOUT).is_file()), here)
+    return checkout / "build"
 
 
 def simulations() -> Path:

@@ -1,4 +1,4 @@
-"""Command options that several commands share, and a decorator that adds several at once."""
+"""Command options that several commands share, choices that suggest a name, and a decorator that adds several options."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -8,7 +8,22 @@ from typing import Any
 import click
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-SIMULATOR = click.option("--sim", "simulator", default="icarus", show_default=True, help="icarus or verilator.")
+
+
+class Choice(click.Choice[str]):
+    """One of several names; an unknown one is answered with the closest."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        from bitpath.golden.scalar.arguments import suggestion
+
+        message = super().get_invalid_choice_message(value, ctx).rstrip(".")
+        return f"{message}{suggestion(str(value), self.choices) or '.'}"
+
+
+SIMULATORS = Choice(("verilator", "icarus"))
+SIMULATOR = click.option(
+    "--sim", "simulator", type=SIMULATORS, default="verilator", show_default=True, help="Simulator that runs the RTL."
+)
 
 
 def with_options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

@@ -20,6 +20,7 @@ from bitpath.golden.aie_ml_v2.exact import (
 from bitpath.golden.aie_ml_v2.matmul.explain import explain_lane
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
 from bitpath.golden.arrays.arguments import check_choice, member, one_of
+from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.sim.flows.explain_arguments import (
     float_code,
@@ -55,7 +56,7 @@ class Lane:
     rounding: int = RoundingCode.CONV_EVEN
 
 
-def lane(numerics: AieNumerics, given: Lane) -> str:
+def lane(numerics: AieNumerics, given: Lane) -> Explanation:
     """Explain one instruction on one lane.
 
     Raises TypeError or ValueError for formats of different modes, too many operands, or text that is not an operand.
@@ -67,7 +68,8 @@ def lane(numerics: AieNumerics, given: Lane) -> str:
         known = one_of(name for name in FORMATS if _mode(name) is mode)
         raise ValueError(f"--y-format must be {known} with --format {given.x_format}, not {given.y_format!r}")
     negations = {f"negate_{name}": name in given.negate for name in NEGATIONS}
-    return explain_lane(_trace(numerics, mode, given, negations))
+    trace = _trace(numerics, mode, given, negations)
+    return Explanation(explain_lane(trace), (("lane", trace),), trace.result)
 
 
 def _mode(format_name: str) -> Mode | MxFormat:

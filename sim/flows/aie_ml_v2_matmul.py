@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import aie_ml_v2
-from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.machines import AIE_ML_V2
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
@@ -32,7 +32,9 @@ ENGINES = {
 def formats_of(format_name: str) -> str:
     """Return the format of that name; raise ValueError for others, also integers, since the layer has floats."""
     if format_name not in ALL_FORMATS:
-        raise ValueError(f"format of aie_ml_v2 must be {FORMAT_NAMES}, not {format_name!r}")
+        raise ValueError(
+            f"format of aie_ml_v2 must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, ALL_FORMATS)}"
+        )
     return format_name
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
 from bitpath.golden.formats.catalogue import FloatFormat
 from bitpath.golden.machines import find_machine
@@ -14,9 +15,9 @@ from bitpath.golden.scalar.codec import Overflow, decode
 from bitpath.golden.scalar.rounding import round_to_format
 
 
-def output_text(
+def output_explanation(
     machine: str, a: np.ndarray, b: np.ndarray, format_name: str, place: str, step: int | None, **arguments: Any
-) -> str:
+) -> Explanation:
     """Explain the output at `place` ("M,N") of ``a @ b``, or one step of it; other arguments are those of the machine's matmul.
 
     Raises
@@ -29,7 +30,7 @@ def output_text(
     if format_name in find_machine(machine, format_name).integers:
         a, b = whole_numbers(a, format_name), whole_numbers(b, format_name)
     output = int(match[1]), int(match[2])
-    return str(explain(a, b, machine=machine, format=format_name, output=output, step=step, **arguments))
+    return explain(a, b, machine=machine, format=format_name, output=output, step=step, **arguments)
 
 
 def read_word(option: str, text: str, width: int, name: str, encode: Callable[[Fraction], int | None]) -> int:

@@ -29,8 +29,9 @@ from rich.console import Console
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.sim.engine.machines import ENGINES
-from bitpath.sim.engine.runner import build
+from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play
+from bitpath.sim.flows.progress import stage
 from bitpath.verif.kit.mismatches import Shown
 
 OPERANDS_SHOWN = 6
@@ -76,6 +77,10 @@ class MatmulRun(FlowRun):
         """The engine's name among the units."""
         return ENGINES[self.machine]
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ((self.unit, self.engine),)
+
     @staticmethod
     def with_numerics(engine: Any, numerics: Any) -> Any:
         """Return the engine's configuration with other numerics."""
@@ -111,15 +116,14 @@ class MatmulRun(FlowRun):
         """Values in the order of the bench's output, in their places of the result, at least [M, N]."""
         return values
 
-    def compare(self, console: Console) -> Outcome:
+    def compare(self, console: Console, builds: Builds) -> Outcome:
         """Multiply in golden and in RTL, and return both results.
 
-        Raises SimulationError if the simulation failed, or the engine did nothing.
+        Raises SimulationError if a build or the simulation failed, or the engine did nothing.
         """
-        with console.status(f"building the {self.machine} engine for {self.simulator}, once"):
-            built = build(self.unit, self.engine, self.simulator, waves=self.waves)
+        built = builds.of(self, (self.unit, self.engine))
         start = time.monotonic()
-        with console.status("golden"):
+        with stage(console, f"{self.format_name} in golden"):
             golden = self.golden()
         left = play(console, built, self.bench, self.format_name, self.program)
         results = golden, self.matrix(left["output"]), self.placed(left["times"])

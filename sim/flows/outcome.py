@@ -16,6 +16,7 @@ from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import Built, run
 from bitpath.sim.flows.accuracy import accuracy
+from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.maps import result_map
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.verif.kit.exchange import write_input
@@ -42,6 +43,15 @@ class FlowRun:
     matrices: Sequence[str] = ()
     sizes: Sequence[str] = ()
     waves = False
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The units that this run simulates, with their configurations."""
+        raise NotImplementedError
+
+    def compare(self, console: Console, builds: Builds) -> "Outcome":
+        """Compute in golden and in RTL, and return both results; the console shows progress."""
+        raise NotImplementedError
 
     @property
     def replay(self) -> str:

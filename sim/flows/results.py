@@ -14,40 +14,41 @@ from bitpath.verif.kit import mismatches
 from bitpath.verif.kit.bench import PERIOD_NS
 
 COLUMNS = {
-    "machine": "machine",
-    "format": "format",
-    "sim": "simulator",
-    "quantized_compared": "quantized",
-    "outputs_compared": "compared",
-    "mismatches": "mismatches",
-    "sqnr_db": "SQNR dB",
-    "max_rel_error": "max rel. error",
-    "cycles": "cycles",
-    "mac_per_cycle": "MAC/cycle",
-    "peak_mac_per_cycle": "peak",
-    "elements_per_cycle": "elements/cycle",
-    "wall_seconds": "seconds",
+    "machine": ("machine", 9),
+    "format": ("format", 12),
+    "sim": ("simulator", 9),
+    "quantized_compared": ("quantized", 9),
+    "outputs_compared": ("compared", 8),
+    "mismatches": ("mismatches", 10),
+    "sqnr_db": ("SQNR dB", 7),
+    "max_rel_error": ("max error", 9),
+    "cycles": ("cycles", 7),
+    "mac_per_cycle": ("MAC/cycle", 9),
+    "peak_mac_per_cycle": ("peak", 7),
+    "elements_per_cycle": ("elements/cycle", 14),
+    "wall_seconds": ("seconds", 7),
 }
+"""Columns of a run's rows: heading and width by the name in its record. The error is relative to float64."""
 
 
 WIDTH = 145
 """Columns of a table that no terminal shows, as in a log."""
 
 
-def console() -> Console:
+def console(*, quiet: bool = False) -> Console:
     """A console that does not squeeze tables where there is no terminal."""
-    console = Console()
-    return console if console.is_terminal else Console(width=WIDTH)
+    console = Console(quiet=quiet)
+    return console if console.is_terminal else Console(quiet=quiet, width=WIDTH)
 
 
-def show(console: Console, records: list[dict[str, Any]]) -> None:
-    """One row for each record; the records are those of one flow."""
-    table = Table()
-    columns = {name: heading for name, heading in COLUMNS.items() if name in records[0]}
-    for heading in columns.values():
-        table.add_column(heading, justify="left" if heading in ("machine", "format", "simulator") else "right")
-    for record in records:
-        table.add_row(*("-" if record[name] is None else str(record[name]) for name in columns))
+def show(console: Console, record: dict[str, Any], *, first: bool) -> None:
+    """Print a record as a row, the first one below the headings. Columns have fixed widths: a later row is unknown now."""
+    table = Table(box=None, pad_edge=False, collapse_padding=True, show_header=first)
+    columns = {name: column for name, column in COLUMNS.items() if name in record}
+    for heading, width in columns.values():
+        text = heading in ("machine", "format", "simulator")
+        table.add_column(heading, width=width, justify="left" if text else "right", overflow="fold")
+    table.add_row(*("-" if record[name] is None else str(record[name]) for name in columns))
     console.print(table)
 
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from bitpath.golden.arrays.arguments import member
+from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.golden.tensix import phases
 from bitpath.golden.tensix.declarations.formats import (
@@ -46,7 +47,7 @@ def unit(numerics: TensixNumerics, style: str, dst32: bool, srca_format: str | N
     return Unit(numerics=numerics, style=chosen, dst32=dst32, srca_format=srca, srcb_format=srcb)
 
 
-def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: int | None) -> str:
+def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: int | None) -> Explanation:
     """Explain one datum of Dst in one phase, or in the phases of a fidelity in turn.
 
     Raises ValueError for text that is not a word or number, and for a number outside the format.
@@ -61,12 +62,12 @@ def output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phase: i
     word = _dst(dst, each)
     if phase is not None:
         check_phase(phase)
-    texts = []
+    traces = []
     for number in phases(fidelity) if phase is None else (phase,):
         trace = each.trace(word, b, a, number)
-        texts.append(explain_dot16(trace))
+        traces.append((f"phase {number}", trace))
         word = trace.result
-    return "\n\n".join(texts)
+    return Explanation("\n\n".join(explain_dot16(trace) for _, trace in traces), tuple(traces), word)
 
 
 def _sources(option: str, text: str, fmt: Format) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.machines import TENSIX
 from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, TILE, Fidelity
@@ -36,7 +36,9 @@ ENGINES = {
 def formats_of(format_name: str) -> tuple[str, Fidelity]:
     """Element format and fidelity of a name such as "bf16_hifi4"; ValueError names the known ones."""
     if format_name in TENSIX.integers or format_name not in TENSIX.formats:
-        raise ValueError(f"format of tensix must be {FORMAT_NAMES}, not {format_name!r}")
+        raise ValueError(
+            f"format of tensix must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, TENSIX.formats)}"
+        )
     return TENSIX.formats[format_name]["fmt"], TENSIX.formats[format_name]["fidelity"]
 
 

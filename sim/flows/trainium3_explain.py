@@ -6,13 +6,14 @@ from typing import Any
 
 from bitpath.golden import exact
 from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.golden.trainium3.matmul.explain import explain_dot_step
 from bitpath.sim.flows.explain_arguments import float_code, read_word
 
 
-def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales: str, partial: str) -> str:
+def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales: str, partial: str) -> Explanation:
     """Explain one step of a PE.
 
     Raises ValueError for an unknown format, another number of codes, and text that is neither a code nor a number.
@@ -30,7 +31,8 @@ def step(numerics: DotNumerics, elements: Sequence[tuple[str, str, str]], scales
         operands += [_codes(option, text, numerics.terms, formats[name]), formats[name]]
     operands += _codes("--scales", scales, 2, numerics.scale_format)
     operands += _codes("--partial", partial, 1, FP32)
-    return explain_dot_step(exact.trace_dot_step(numerics, *operands))
+    trace = exact.trace_dot_step(numerics, *operands)
+    return Explanation(explain_dot_step(trace), (("step", trace),), trace.result)
 
 
 def _codes(option: str, text: str, count: int, fmt: FloatFormat) -> list[int]:

@@ -14,8 +14,9 @@ from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16, E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 from bitpath.rtl.trainium3.vector.config import QuantizeMxConfig
-from bitpath.sim.engine.runner import Built, build
+from bitpath.sim.engine.runner import Built
 from bitpath.sim.flows.accuracy import rmsnorm_reference
+from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.operands import cut, normalised_layer
 from bitpath.sim.flows.outcome import Outcome, codes, differences, play
 from bitpath.sim.flows.trainium3_matmul import FORMATS, SIZES, SLICES, engine_for
@@ -26,6 +27,7 @@ from bitpath.verif.trainium3.vector.quantize_mx_tiles import Mode, blocks_tile, 
 __all__ = ["FORMATS", "SIZES", "SLICES", "Run", "engine_for", "operands"]
 
 QUANTIZER = QuantizeMxConfig()
+QUANTIZER_PART = ("quantize_mx", QUANTIZER)
 
 
 def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,17 +68,20 @@ class Run(MatmulRun):
     def reference(self) -> np.ndarray:
         return rmsnorm_reference(self.hidden, self.gamma) @ self.b.astype(np.float64)
 
-    def compare(self, console: Console) -> Outcome:
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (QUANTIZER_PART, *super().parts)
+
+    def compare(self, console: Console, builds: Builds) -> Outcome:
+        built = builds.of(self, QUANTIZER_PART)
         start = time.monotonic()
-        with console.status(f"building QuantizeMX for {self.simulator}, once"):
-            built = build("quantize_mx", QUANTIZER, self.simulator, waves=self.waves)
         self.tiles = tiles = trainium3.operand_tiles(np.pad(self.a.T, ((0, 0), (0, self.a.shape[0] % 2))))
         quantised, cycles = zip(*(self._quantise(console, built, tile) for tile in tiles), strict=True)
         expected = [trainium3.quantize_tile(tile, self.formats["a_format"]) for tile in tiles]
         moving = [trainium3.quantize_tile(tile, self.formats["b_format"]) for tile in trainium3.operand_tiles(self.b)]
         self.program = trainium3.tile_program(quantised, moving)
-        between = time.monotonic() - start - built.seconds
-        outcome = super().compare(console)
+        between = time.monotonic() - start
+        outcome = super().compare(console, builds)
         # All tiles' elements, then all their scales.
         rtl, golden = (
             np.concatenate([codes(part).ravel() for side in zip(*pairs, strict=True) for part in side])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import trainium3
-from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.machines import TRAINIUM3
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
@@ -37,7 +37,9 @@ ENGINES = {
 def formats_of(format_name: str) -> Mapping[str, Any]:
     """The arguments of `trainium3.matmul_program` for a format; ValueError names the known ones."""
     if format_name not in TRAINIUM3.formats:
-        raise ValueError(f"format of trainium3 must be {FORMAT_NAMES}, not {format_name!r}")
+        raise ValueError(
+            f"format of trainium3 must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, FORMATS)}"
+        )
     return TRAINIUM3.formats[format_name]
 
 

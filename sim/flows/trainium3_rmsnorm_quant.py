@@ -8,12 +8,12 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.golden import trainium3
-from bitpath.golden.arrays.arguments import one_of
+from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.codec import decode_array
 from bitpath.golden.trainium3.declarations.vector import SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT
 from bitpath.rtl.trainium3.rmsnorm_quant.config import RmsNormQuantConfig
-from bitpath.sim.engine.runner import build
 from bitpath.sim.flows.accuracy import rmsnorm_reference
+from bitpath.sim.flows.builds import Builds, Part
 from bitpath.sim.flows.operands import extents, normalised_layer
 from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, play
 from bitpath.verif.kit.mismatches import Shown
@@ -64,7 +64,9 @@ class Run(FlowRun):
         self, hidden: np.ndarray, gamma: np.ndarray, format_name: str, engine: RmsNormQuantConfig, simulator: str
     ):
         if format_name not in FORMATS:
-            raise ValueError(f"format of rmsnorm_quant must be {FORMAT_NAMES}, not {format_name!r}")
+            raise ValueError(
+                f"format of rmsnorm_quant must be {FORMAT_NAMES}, not {format_name!r}{suggestion(format_name, FORMATS)}"
+            )
         if hidden.shape[1] > engine.max_row_length:
             raise ValueError(
                 f"rows must have up to {engine.max_row_length} elements on {simulator}, not {hidden.shape[1]}"
@@ -79,13 +81,16 @@ class Run(FlowRun):
         options = Options(quant_type=format_name)
         self.rows = Rows(hidden=self.hidden, gamma=self.gamma, in_scale=self.in_scale, options=options)
 
-    def compare(self, console: Console) -> Outcome:
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (("rmsnorm_quant", self.engine),)
+
+    def compare(self, console: Console, builds: Builds) -> Outcome:
         """Quantise in golden and in RTL, and return both results.
 
-        Raises SimulationError if the simulation failed, or the unit did nothing.
+        Raises SimulationError if the build or the simulation failed, or the unit did nothing.
         """
-        with console.status(f"building the row unit for {self.simulator}, once"):
-            built = build("rmsnorm_quant", self.engine, self.simulator, waves=self.waves)
+        built = builds.of(self, *self.parts)
         start = time.monotonic()
         quant_type: Any = self.format_name
         golden = trainium3.rmsnorm_quant(self.hidden, self.gamma, quant_type=quant_type, in_scale=self.in_scale)

@@ -7,8 +7,16 @@ import pytest
 
 from bitpath.sim import __main__
 from bitpath.sim.engine import paths
+from bitpath.sim.flows import progress
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def same_output_everywhere(monkeypatch):
+    """Keep the builds of the user's shell apart, and print no progress on a slow machine."""
+    monkeypatch.delenv(paths.VARIABLE, raising=False)
+    monkeypatch.setattr(progress, "FIRST_SECONDS", 3600)
 
 
 @pytest.fixture

@@ -83,6 +83,6 @@ def test_records_of_other_units_stay_unless_they_are_older_than_the_sources(bitp
 
 def test_a_mistake_is_a_sentence(bitpath, asked):
     status, out, err = bitpath("agree", "nosuch")
-    assert (status, out, asked) == (1, "", [])
+    assert (status, out, asked) == (2, "", [])
     assert err.startswith("bitpath: unknown unit 'nosuch', known are quad_mx_dot")
     assert bitpath("agree", "ups", "--steps", "0")[0] == 2

@@ -77,7 +77,7 @@ def test_a_configuration_is_refused_by_a_sentence_or_is_one(config_type):
 def test_an_invalid_configuration_file_is_refused(bitpath, tmp_path, content, says):
     (tmp_path / "config.json").write_bytes(content)
     status, out, err = bitpath("emit", "unpacker", "--config", "config.json", "--out", "verilog")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err.startswith("bitpath: --config: config.json")
     assert says in err
     assert err.count("\n") == 1
@@ -91,7 +91,7 @@ def test_the_layer_s_file_is_damaged(bitpath, tmp_path, monkeypatch, size):
     os.truncate(layer, size if size >= 0 else layer.stat().st_size + size)
     monkeypatch.setattr(operands, "LAYER", layer)
     status, out, err = bitpath("run", "--machine", "trainium3", "--format", "mxfp4")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err == f"bitpath: {layer} is damaged; install bitpath again, or check the file out again\n"
 
 

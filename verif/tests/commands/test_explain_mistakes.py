@@ -44,7 +44,10 @@ MISTAKES = [
     ("tensix --output 0,0 --b x.npy", "--a is missing; --a and --b go together"),
     ("aie_ml_v2 --output 0,0 --a x.npy", "--b is missing; --a and --b go together"),
     ("trainium3 --output 0,0 --format fp9", f"format of trainium3 must be {names('trainium3')}, not 'fp9'"),
-    ("tensix --output 0,0 --format mxfp4", f"format of tensix must be {names('tensix')}, not 'mxfp4_hifi4'"),
+    (
+        "tensix --output 0,0 --format mxfp4",
+        f"format of tensix must be {names('tensix')}, not 'mxfp4_hifi4'; did you mean 'bfp4_hifi4'?",
+    ),
     ("tensix --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8_hifi4"),
     ("aie_ml_v2 --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),
     ("trainium3 --stationary 1,2,3,100 --moving 0,0,0,0", no_word("--stationary", "E4M3FN", 8, "100")),

@@ -54,7 +54,7 @@ def test_an_output_that_is_no_regular_file_is_refused(saved_to, tmp_path, output
     (tmp_path / "device").symlink_to("/dev/full")
     (tmp_path / "loop").symlink_to("loop")
     before = [(file.name, file.lstat().st_ino) for file in tmp_path.iterdir()]
-    assert saved_to(output) == (1, f"bitpath: -o: {output} is not a regular file; only such a file is replaced\n")
+    assert saved_to(output) == (2, f"bitpath: -o: {output} is not a regular file; only such a file is replaced\n")
     assert [(file.name, file.lstat().st_ino) for file in tmp_path.iterdir()] == before
 
 
@@ -104,7 +104,7 @@ def test_a_matrix_that_is_no_regular_file_is_refused(tmp_path, name):
 def test_too_little_memory_is_one_sentence(bitpath, monkeypatch):
     monkeypatch.setattr(__main__, "cli", lambda **_: np.empty(1 << 62, np.uint8))
     status, _, err = bitpath()
-    assert status == 1
+    assert status == 2
     assert err.startswith("bitpath: Unable to allocate 4.00 EiB for an array")
     assert err.count("\n") == 1
 
@@ -119,4 +119,4 @@ def test_an_output_that_nobody_reads_ends_the_command_quietly(tmp_path):
         process.stdout.read(1)
         process.stdout.close()
         errors = process.stderr.read()
-    assert (process.returncode, errors) == (1, b"")
+    assert (process.returncode, errors) == (141, b"")

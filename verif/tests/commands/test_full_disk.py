@@ -29,7 +29,7 @@ def test_a_report_stays_as_it_was(bitpath, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", full)
         status, _, err = bitpath("report")
-    assert status == 1
+    assert status == 2
     assert err == "bitpath: the disk is full ([Errno 28] No space left on device); what was complete is kept\n"
     assert file.read_text() == '[{"old": 1}]'
     assert list(paths.reports().iterdir()) == [file]

@@ -11,6 +11,7 @@ from parts import records as quoted
 from bitpath.golden import trainium3
 from bitpath.sim.flows import (
     aie_ml_v2_matmul,
+    builds,
     matmul,
     operands,
     outcome,
@@ -147,9 +148,8 @@ def test_the_whole_layer(bitpath):
 def test_a_difference_of_quantised_elements_fails_the_layer(bitpath, monkeypatch):
     """The matmul's result agrees with golden; one element of the quantiser's result does not."""
     monkeypatch.setattr(
-        matmul, "build", lambda *_, **__: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
+        builds, "build", lambda *_, **__: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
     )
-    monkeypatch.setattr(trainium3_layer, "build", matmul.build)
 
     def quantise(self, console, built, tile):
         elements, scales = trainium3.quantize_tile(tile, "mxfp8_e4m3")
@@ -218,7 +218,9 @@ def test_one_bit_of_difference_fails_the_run(bitpath, monkeypatch):
 
 def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
     """Replace the engine by a dead one, without results or cycles."""
-    monkeypatch.setattr(matmul, "build", lambda *_, **__: type("Built", (), {"top": "engine", "digest": "0" * 8}))
+    monkeypatch.setattr(
+        builds, "build", lambda *_, **__: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
+    )
     left = {"output": np.zeros((2, 2), np.uint32), "cycles": 0}
     monkeypatch.setattr(
         outcome, "run", lambda *_, env, **__: SimpleNamespace(wave=np.savez(env["BITPATH_RESULT"], **left))

@@ -51,7 +51,7 @@ def test_the_explain_line_ends_in_the_expected_code(bitpath, matrices, format_na
     assert re.findall(r"^(?:result|PSUM) +(0x\w+)", text, re.M)[-1] == code
 
 
-def test_the_first_mismatch_has_its_time_in_report_and_folder(matrices):
+def test_the_first_mismatch_has_its_time_in_report_and_folder(elsewhere, matrices):
     """Each result was read in another cycle; the viewer of a wave opens at the first wrong one."""
     run = trainium3_matmul.Run(*matrices, "mxfp4", trainium3_matmul.engine_for("icarus"), "icarus")
     golden = np.ascontiguousarray(run.golden()[:5, :3])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bitpath.sim
-from bitpath.sim.flows import history, matmul, tensix_matmul
+from bitpath.sim.flows import builds, history, matmul, tensix_matmul
 from bitpath.sim.flows.history import Keeper, kept_runs
 from bitpath.sim.flows.maps import result_map
 
@@ -102,7 +102,7 @@ def test_the_commit_is_git_s(tmp_path, monkeypatch):
 def test_bitpath_run_keeps_its_run(bitpath, monkeypatch, wrong):
     """Nothing is simulated: RTL's result is golden's, with one bit inverted or none."""
     built = type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
-    monkeypatch.setattr(matmul, "build", lambda *_, **__: built)
+    monkeypatch.setattr(builds, "build", lambda *_, **__: built)
     folder = Path.cwd() / "build/runs/a/b"
     folder.mkdir(parents=True)
     left = {"output": None, "times": np.zeros((1, 1, 64, 16), np.uint64), "cycles": 7, "folder": folder}

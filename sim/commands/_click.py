@@ -1,0 +1,102 @@
+"""Parts that the commands share: examples, lists of commands, and the form of the output."""
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from bitpath.sim.engine.unit_options import Choice, with_options
+
+__all__ = ["Choice", "Command", "Group", "Printer", "examples", "output_options", "summary"]
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a `Command`'s help: command lines that work as they stand."""
+    return "\n".join(lines)
+
+
+def summary(command: click.Command) -> str:
+    """Return the first paragraph of a command's help, a sentence, as one line."""
+    return " ".join((command.help or "").partition("\n\n")[0].split())
+
+
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples"):
+            for line in (self.epilog or "").splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+class Group(Command, click.Group):
+    """Commands in sections, each with its whole summary; an unknown command is answered with the closest name."""
+
+    def sections(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the names of the commands by title of the section."""
+        return {"Commands": names}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, names in self.sections(self.list_commands(ctx)).items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(title):
+                formatter.write_dl([(name, summary(command)) for name, command in commands.items() if command])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            # click knows only the commands that are imported.
+            raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
+
+
+@dataclass(frozen=True)
+class Printer:
+    """Prints the results of a command in the form that --json and --quiet choose.
+
+    Attributes
+    ----------
+    json : print one JSON value on stdout and no text beside it.
+    quiet : print failures only.
+    """
+
+    json: bool
+    quiet: bool
+
+    @property
+    def silent(self) -> bool:
+        """True if stdout gets no text besides failures."""
+        return self.json or self.quiet
+
+    def say(self, text: Any) -> None:
+        """Print text that is neither the result nor a failure."""
+        if not self.silent:
+            click.echo(text)
+
+    def fail(self, text: str) -> None:
+        """Print a failure, on stderr if stdout has JSON."""
+        click.echo(text, err=self.json)
+
+    def result(self, value: Any) -> None:
+        """Print the result if it is wanted as JSON."""
+        if self.json:
+            click.echo(json.dumps(value, indent=2))
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --json and --quiet to a command, which takes them as the `Printer` ``printer``."""
+
+    @with_options(
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; nothing else goes to stdout."),
+        click.option("--quiet", is_flag=True, help="Print failures only."),
+    )
+    @functools.wraps(command)
+    def call(*arguments: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
+        return command(*arguments, printer=Printer(as_json, quiet), **options)
+
+    return call
