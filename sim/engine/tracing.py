@@ -52,7 +52,7 @@ def left_out(sources: list[str]) -> Iterator[str]:
     They are half of the signals, and no group of a save file displays them.
     """
     for source in sources:
-        for number, line in enumerate(Path(source).read_text().splitlines(), 1):
+        for number, line in enumerate(Path(source).read_text(errors="replace").splitlines(), 1):
             if _GENERATED.match(line):
                 yield f'tracing_off -file "{source}" -lines {number}'
 

@@ -185,14 +185,17 @@ def note(folder: Path, full: str, line: str) -> str:
         return line
 
 
+def whole(folder: Path) -> tuple[str, list[str]]:
+    """Return the first mismatch of a run in full and the lines of all further ones; both empty if there was none."""
+    file = folder / FILE
+    first, _, further = (file.read_text() if file.exists() else "").partition(f"\n{FURTHER}\n")
+    return first, further.splitlines()
+
+
 def report(folder: Path) -> str:
     """Return the report of a run, with at most `SHOWN` further mismatches; empty if there was none."""
-    file = folder / FILE
-    if not file.exists():
-        return ""
-    first, _, further = file.read_text().partition(f"\n{FURTHER}\n")
-    lines = further.splitlines()
-    return report_text(first, lines[:SHOWN], len(lines))
+    first, lines = whole(folder)
+    return report_text(first, lines[:SHOWN], len(lines)) if first else ""
 
 
 def first_test(folder: Path) -> str | None:

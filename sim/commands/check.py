@@ -1,0 +1,158 @@
+"""``bitpath check``: runs a unit's bench on somebody's own design."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bitpath.sim.engine import paths
+from bitpath.sim.engine.unit_options import FILE, unit_options
+
+SOURCE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=SOURCE)
+@click.option("--unit", required=True, help="Unit whose bench and golden model judge the design, for example quad_mx_dot.")
+@click.option("--top", help="Top module of the design; by default the name of the first file.")
+@click.option("--map", "map_file", type=SOURCE, help="TOML file with the design's names of the ports.")
+@click.option(
+    "-I",
+    "--include",
+    "includes",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of included files; repeat it for more.",
+)
+@click.option("--latency", type=click.IntRange(1), help="Cycles from a request to its result; any number when not given.")
+@click.option("--sim", "simulator", default="verilator", show_default=True, help="verilator or icarus.")
+@click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
+@click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
+@click.option("--waves", is_flag=True, help="Record a wave.")
+@click.option("--junit", type=FILE, help="Write the tests' results as JUnit XML.")
+@click.option("--json", "json_file", type=FILE, help="Write a record of the run as JSON.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds after which the run fails.",
+)
+@unit_options
+def command(files: tuple[Path, ...], unit: str, top: str | None, map_file: Path | None, **options: Any) -> None:
+    """Run the bench of a unit on a design in Verilog or SystemVerilog FILES.
+
+    The ports of the design are those that bitpath emit UNIT writes, packed or with --flat. A port map names others:
+
+    \b
+      i_stationary_scale = "w_scale"   # the design's name; groups of fields too
+      rst = "~rst_n"                   # inverted
+      i_ready = 1                      # the design has no such output: its level
+      o_ready = "open"                 # the design cannot wait: results queue outside it
+      o_valid = "delay 3"              # the design has no valid: its latency
+      [design]
+      clear = 0                        # a further input, tied to a level
+      busy = "open"                    # a further output
+      [parameters]
+      WIDTH = 8                        # of the top module
+
+    Requests and results that are streams with valid may have any latency; --latency also checks it. A unit without valid, such
+    as quad_mx_pe, must have the latency of its configuration. The reset is synchronous, and drops what is in flight.
+
+    \b
+    Examples:
+      bitpath check my_dot.v --unit quad_mx_dot
+      bitpath check dot.sv lane.sv -I include --top dot --unit dot16 --map ports.toml --sim icarus
+      bitpath check my_dot.v --unit quad_mx_dot --latency 3 --filter exhaustive --junit results.xml
+
+    The exit status is 0 if every value agrees, 1 if one does not, 2 if ports or sources are refused, and 3 if a tool is missing.
+    """
+    from bitpath.rtl.units import find_unit
+    from bitpath.sim.engine.check.port_map import read_map
+
+    names = ("simulator", "waves", "latency", "seed", "tests", "timeout", "includes", "junit", "json_file")
+    run_options = {name: options.pop(name) for name in names}
+    try:
+        re.compile(run_options["tests"] or "")
+    except re.error as error:
+        raise click.UsageError(f"--filter: {run_options['tests']!r} is not a regular expression: {error}") from None
+    try:
+        find_unit(unit)
+        _check(files, unit, top or files[0].stem, map_file, read_map(map_file), options, **run_options)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _check(
+    files: tuple[Path, ...],
+    unit: str,
+    top: str,
+    map_file: Path | None,
+    port_map: Any,
+    settings: dict[str, Any],
+    *,
+    includes: tuple[Path, ...],
+    simulator: str,
+    waves: bool,
+    latency: int | None,
+    seed: int | None,
+    tests: str | None,
+    timeout: float,
+    junit: Path | None,
+    json_file: Path | None,
+) -> None:
+    from bitpath.rtl.units import find_unit
+    from bitpath.sim.engine.check import bench, records
+    from bitpath.sim.engine.check.design import read_design
+    from bitpath.sim.engine.errors import SimulationError
+    from bitpath.sim.engine.runner import run
+    from bitpath.verif.kit.pipeline import LATENCY
+
+    for old in filter(None, (junit, json_file)):
+        old.unlink(missing_ok=True)
+    design = read_design(files, top, includes, port_map.parameters)
+    config = bench.configuration(unit, design, port_map, settings)
+    built = bench.build_design(unit, config, design, port_map, simulator, waves=waves)
+    click.echo(f"{top} as {unit} on {simulator}: " + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date"))
+    folder = bench.new_folder(top, simulator)
+    lines: list[str] = []
+
+    def replay(seed: int, test: str | None) -> str:
+        words = ["bitpath", "check", *files, "--unit", unit, "--top", top, *(("--map", map_file) if map_file else ())]
+        words += [word for each in includes for word in ("-I", each)]
+        words += ["--latency", latency] if latency else []
+        words += ["--config", paths.shown(folder / "config.json"), "--sim", simulator, "--seed", seed]
+        words += [*(["--filter", test] if test else []), "--waves"]
+        lines.append(shlex.join(map(str, words)))
+        return lines[-1]
+
+    message = ""
+    try:
+        result = run(
+            built,
+            find_unit(unit).bench,
+            seed=seed,
+            tests=tests,
+            env={LATENCY: str(latency or "any")},
+            timeout=timeout,
+            folder=folder,
+            replay=replay,
+        )
+    except SimulationError as error:
+        message = str(error)
+        raise
+    finally:
+        if (folder / "run.json").exists():
+            identity = {"unit": unit, "top": top, "files": bench.digests(design), "simulator": simulator}
+            content = records.record(folder, identity, lines[-1] if lines else None)
+            if json_file:
+                records.write_json(json_file, content)
+            if junit:
+                records.write_junit(junit, folder, content, message)
+    skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
+    click.echo(
+        f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
+    )
+    click.echo(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(folder / 'run.log')}")
