@@ -15,7 +15,9 @@ SOURCE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=SOURCE)
-@click.option("--unit", required=True, help="Unit whose bench and golden model judge the design, for example quad_mx_dot.")
+@click.option(
+    "--unit", required=True, help="Unit whose bench and golden model judge the design, for example quad_mx_dot."
+)
 @click.option("--top", help="Top module of the design; by default the name of the first file.")
 @click.option("--map", "map_file", type=SOURCE, help="TOML file with the design's names of the ports.")
 @click.option(
@@ -26,7 +28,9 @@ SOURCE = click.Path(path_type=Path, dir_okay=False, exists=True)
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Folder of included files; repeat it for more.",
 )
-@click.option("--latency", type=click.IntRange(1), help="Cycles from a request to its result; any number when not given.")
+@click.option(
+    "--latency", type=click.IntRange(1), help="Cycles from a request to its result; any number when not given."
+)
 @click.option("--sim", "simulator", default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
 @click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
@@ -115,7 +119,10 @@ def _check(
     design = read_design(files, top, includes, port_map.parameters)
     config = bench.configuration(unit, design, port_map, settings)
     built = bench.build_design(unit, config, design, port_map, simulator, waves=waves)
-    click.echo(f"{top} as {unit} on {simulator}: " + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date"))
+    click.echo(
+        f"{top} as {unit} on {simulator}: "
+        + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
+    )
     folder = bench.new_folder(top, simulator)
     lines: list[str] = []
 

@@ -25,13 +25,20 @@ from bitpath.sim.engine.errors import SimulationError
 
 
 def configuration(unit: str, design: Design, port_map: PortMap, settings: dict[str, Any]) -> Any:
-    """Return the unit's configuration; one pipeline stage by default if the design has a clock and the unit would have none."""
+    """Return the unit's configuration: that of the settings, with one pipeline stage by default if only the design has a clock."""
     config = chosen(unit, **settings)
-    clocked = port_map.partner("clk").port in design.ports
     given = settings.get("stages") is not None or settings.get("config") is not None
-    if clocked and not given and getattr(config, "pipeline", None) == PipelineConfig():
-        return chosen(unit, **settings | {"stages": 1})
-    return config
+    if port_map.partner("clk").port not in design.ports or given or _clock(find_unit(unit).build(config)):
+        return config
+    if getattr(config, "pipeline", None) != PipelineConfig():
+        return config
+    return chosen(unit, **settings | {"stages": 1})
+
+
+def _clock(component: Any) -> list[str]:
+    """Return the clock and the reset that a component has."""
+    text, _ = rtlil_text(component, "unit")
+    return [each for each in CLOCK if re.search(rf"^\s*wire .*\\{each}$", text, re.MULTILINE)]
 
 
 def digests(design: Design) -> dict[str, str]:
@@ -48,9 +55,7 @@ def build_design(
     :func:`bitpath.sim.engine.build.build`.
     """
     component, name = find_unit(unit).build(config), f"check_{unit}"
-    text, _ = rtlil_text(component, name)
-    clock = [each for each in CLOCK if re.search(rf"^\s*wire .*\\{each}$", text, re.MULTILINE)]
-    links = connect(unit, flat_ports(component, clock), design, port_map)
+    links = connect(unit, flat_ports(component, _clock(component)), design, port_map)
     heading = [f"// {design.top} as {unit}, for bitpath check."]
     heading += [f"// {digest} {file}" for file, digest in digests(design).items()]
     verilog = "\n".join([*heading, wrapper(name, component, design, links, port_map)])

@@ -41,10 +41,14 @@ def connect(unit: str, ports: Sequence[FlatPort], design: Design, port_map: Port
     superfluous, used twice, or of another width or direction.
     """
     links = [
-        link for _, leaves in groupby(ports, key=lambda port: port.packed) for link in _links(list(leaves), design, port_map)
+        link
+        for _, leaves in groupby(ports, key=lambda port: port.packed)
+        for link in _links(list(leaves), design, port_map)
     ]
     if unknown := port_map.partners.keys() - {link.ours for link in links}:
-        raise ValueError(f"--map: {unit} has no port {min(unknown)}; its ports are {_listed([link.ours for link in links])}")
+        raise ValueError(
+            f"--map: {unit} has no port {min(unknown)} in this configuration; its ports are {_listed([link.ours for link in links])}"
+        )
     if unknown := port_map.design.keys() - design.ports.keys():
         raise ValueError(f"--map: {design.top} has no port {min(unknown)}; its ports are {_listed(list(design.ports))}")
     used = [link.partner.port for link in links if link.partner.port]
@@ -73,7 +77,9 @@ def _links(leaves: list[FlatPort], design: Design, port_map: PortMap) -> Iterato
         yield _link(names[0] if names else packed, leaves, port_map)
         return
     while leaves:
-        groups = [(name, group) for name in port_map.partners if (group := _group(leaves, name)) and group[0] == leaves[0]]
+        groups = [
+            (name, group) for name in port_map.partners if (group := _group(leaves, name)) and group[0] == leaves[0]
+        ]
         name, group = max(groups, key=lambda each: len(each[1]), default=(leaves[0].name, leaves[:1]))
         yield _link(name, group, port_map)
         leaves = leaves[len(group) :]
@@ -100,8 +106,9 @@ def _check(unit: str, link: Link, design: Design, spare: list[str]) -> None:
     needed = f"an {link.direction} of {_bits(link.bits)}"
     if port is None:
         others = f"; ports without a partner are {_listed(spare)}" if spare else ""
-        asked = f"which {unit} needs" if partner.port == link.ours else f"which --map names for {ours}"
-        raise ValueError(f"{design.top} has no port {partner.port}, {asked} as {needed}{others}")
+        if partner.port == link.ours:
+            raise ValueError(f"{design.top} has no port {ours}, {needed}, and --map gives it no other name{others}")
+        raise ValueError(f"{design.top} has no port {partner.port}, which --map names for {ours}, {needed}{others}")
     if (port.direction, port.bits) != (link.direction, link.bits):
         raise ValueError(f"port {port.name} of {design.top} is {_kind(port)}; {ours} is {needed}")
     if partner.inverted and link.bits > 1:
@@ -132,7 +139,11 @@ def _check_further(design: Design, port: Port, level: int | None) -> None:
 
 
 def _kind(port: Port) -> str:
-    return f"an {port.direction} of {_bits(port.bits)}" if port.bits else "no vector, such as an interface or unpacked array"
+    return (
+        f"an {port.direction} of {_bits(port.bits)}"
+        if port.bits
+        else "no vector, such as an interface or unpacked array"
+    )
 
 
 def _bits(count: int) -> str:

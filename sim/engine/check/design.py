@@ -56,7 +56,13 @@ def read_design(files: Sequence[Path], top: str, includes: Sequence[Path], param
         command += [f"-I{folder}" for folder in folders] + [f"-G{key}={value}" for key, value in parameters.items()]
         command += map(str, files)
         done = subprocess.run(
-            command, env=tools.environment(), capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
+            command,
+            env=tools.environment(),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
         )
         if done.returncode:
             raise ValueError(f"Verilator rejects {top}: {messages(_ERROR.findall(done.stderr)) or done.stderr.strip()}")
@@ -74,7 +80,9 @@ def messages(lines: Sequence[str]) -> str:
 def _ports(tree: dict[str, Any], top: str) -> dict[str, Port]:
     (table,) = (each["typesp"] for each in tree["miscsp"] if each["type"] == "TYPETABLE")
     types = {each["addr"]: each for each in table}
-    (module,) = (each for each in tree["modulesp"] if each["type"] == "MODULE" and top in (each["name"], each["origName"]))
+    (module,) = (
+        each for each in tree["modulesp"] if each["type"] == "MODULE" and top in (each["name"], each["origName"])
+    )
     variables = [each for each in module["stmtsp"] if each["type"] == "VAR"]
     ports = {
         each["name"]: Port(each["direction"].lower(), each["name"], _bits(types, types.get(each["dtypep"], {})))
@@ -99,7 +107,9 @@ def _bits(types: Mapping[str, Any], each: Mapping[str, Any]) -> int:
         return (sum(members) if kind == "STRUCTDTYPE" else max(members)) if whole else 0
     if kind in ("REFDTYPE", "ENUMDTYPE", "MEMBERDTYPE", "CONSTDTYPE", "PARAMTYPEDTYPE"):
         # The type behind a name; that of a type parameter is in another field.
-        return _bits(types, types.get(each["dtypep"] if kind in ("REFDTYPE", "PARAMTYPEDTYPE") else each["refDTypep"], {}))
+        return _bits(
+            types, types.get(each["dtypep"] if kind in ("REFDTYPE", "PARAMTYPEDTYPE") else each["refDTypep"], {})
+        )
     return 0
 
 

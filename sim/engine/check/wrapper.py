@@ -66,7 +66,13 @@ def wrapper(name: str, component: wiring.Component, design: Design, links: Seque
     for number, link in enumerate(links):
         partner, word = link.partner, renamed.get(link.packed, link.packed)
         whole = sum(each.bits for each in links if each.packed == link.packed) == link.bits
-        place = word if whole else f"{word}[{link.lsb + link.bits - 1}:{link.lsb}]" if link.bits > 1 else f"{word}[{link.lsb}]"
+        place = (
+            word
+            if whole
+            else f"{word}[{link.lsb + link.bits - 1}:{link.lsb}]"
+            if link.bits > 1
+            else f"{word}[{link.lsb}]"
+        )
         invert = "~" * partner.inverted
         if link.direction == "input":
             pins += [f".{partner.port}({invert}{place})"] if partner.port else []
@@ -104,13 +110,22 @@ def _queue(component: wiring.Component, links: Sequence[Link]) -> tuple[dict[str
             raise ValueError(f'--map: "delay N" for {delayed[0].ours} needs a ready of its stream that is "open"')
         return {}, []
     if len(streams) != 2 or not any(streams.values()):
-        raise ValueError(f'--map: the ready of {unready[0]} can be "open" only in a unit of one input and one output stream')
+        raise ValueError(
+            f'--map: the ready of {unready[0]} can be "open" only in a unit of one input and one output stream'
+        )
     i, o = sorted(streams, key=lambda name: not streams[name])
     bits = sum(link.bits for link in links if link.packed == f"{o}__payload")
     delay, clocked = delayed[0].partner.delay if delayed else None, "clk" in partners
     if delay is not None and not (1 <= delay <= DEPTH if clocked else delay == 0):
-        raise ValueError(f"--map: a delay must be {f'1 to {DEPTH}' if clocked else '0 in a combinational unit'}, not {delay}")
-    numbers = {"last": DEPTH - 1, "index": (DEPTH - 1).bit_length() - 1, "count": DEPTH.bit_length() - 1, "depth": DEPTH}
+        raise ValueError(
+            f"--map: a delay must be {f'1 to {DEPTH}' if clocked else '0 in a combinational unit'}, not {delay}"
+        )
+    numbers = {
+        "last": DEPTH - 1,
+        "index": (DEPTH - 1).bit_length() - 1,
+        "count": DEPTH.bit_length() - 1,
+        "depth": DEPTH,
+    }
     lines = ["  wire offer, willing, came;", f"  wire {_range(bits)}result;"]
     if clocked:
         lines += QUEUE.format(i=i, o=o, result=bits - 1, **numbers).splitlines()

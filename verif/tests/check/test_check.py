@@ -1,0 +1,175 @@
+"""``bitpath check``: the example design passes, a broken one fails with its operands, and emitted Verilog is its own partner."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from bitpath.rtl.emit import emit, emit_flat
+from bitpath.rtl.units import UNITS
+
+pytestmark = pytest.mark.simulator
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "docs/examples/mx_dot4"
+SOURCE, MAP = EXAMPLE / "mx_dot4.sv", EXAMPLE / "ports.toml"
+TESTS = "random_classes/pace=both|latency|reset"
+FREE = """
+module free_dot (input clk, input [113:0] in, output [31:0] result);
+  mx_dot4 dot (
+    .clk_i(clk), .rst_ni(1'b1), .valid_i(1'b1), .ready_o(), .valid_o(), .ready_i(1'b1), .w_i(in[31:0]),
+    .w_scale_i(in[39:32]), .w_e5m2_i(in[40]), .x_i(in[72:41]), .x_scale_i(in[80:73]), .x_e5m2_i(in[81]), .acc_i(in[113:82]),
+    .result_o(result)
+  );
+endmodule
+"""
+FREE_MAP = """
+rst = "open"
+i_payload = "in"
+i_valid = "open"
+i_ready = 1
+o_payload = "result"
+o_ready = "open"
+o_valid = "delay 3"
+"""
+
+
+@pytest.fixture
+def check(bitpath, monkeypatch):
+    """Run ``bitpath check`` with few random cases."""
+    monkeypatch.setenv("BITPATH_CASES", "60")
+    return lambda *arguments: bitpath("check", *arguments)
+
+
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.deep)])
+def test_the_example_passes(simulator, check, tmp_path):
+    """Latency 3 is checked with all else; the records name the files."""
+    options = (
+        "--unit",
+        "quad_mx_dot",
+        "--map",
+        MAP,
+        "--sim",
+        simulator,
+        "--latency",
+        "3",
+        "--filter",
+        TESTS,
+        "--seed",
+        "1",
+    )
+    status, out, err = check(SOURCE, *options, "--json", "run.json", "--junit", "run.xml")
+    assert not status, err
+    assert "passed, 0 skipped" not in out
+    found = json.loads((tmp_path / "run.json").read_text())
+    assert (found["unit"], found["top"], found["passed"], found["first_mismatch"]) == (
+        "quad_mx_dot",
+        "mx_dot4",
+        True,
+        None,
+    )
+    assert [len(digest) for digest in found["files"].values()] == [64]
+    assert found["compared"] > 60
+    root = ElementTree.parse(tmp_path / "run.xml").getroot()
+    assert len(list(root.iter("testcase"))) >= len(found["tests"]) == 3
+    assert not list(root.iter("failure"))
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """The example with a wrong exponent of subnormal elements."""
+    text, count = re.subn(r"    if \(field == 0\) field = 1;.*\n", "", SOURCE.read_text())
+    assert count == 1
+    file = tmp_path / "dot_without_subnormals.sv"
+    file.write_text(text.replace("module mx_dot4", "module dot_without_subnormals"))
+    return file
+
+
+def test_a_broken_design_fails_and_its_replay_line_shows_the_same(broken, check, tmp_path):
+    options = ("--unit", "quad_mx_dot", "--map", MAP, "--filter", "random_classes/pace=gaps")
+    status, _, err = check(broken, *options, "--json", "run.json", "--junit", "run.xml")
+    assert status == 1
+    found = json.loads((tmp_path / "run.json").read_text())
+    assert not found["passed"]
+    assert found["mismatches"] > 0
+    first = found["first_mismatch"]
+    assert re.search(r"stationary +E[45]M[23].* 0x.*\n +moving +E[45]M[23]", first)
+    assert re.search(r"explain +bitpath explain trainium3 --stationary [0-9a-f,]+ .*--moving ", first)
+    assert first in err
+    failures = list(ElementTree.parse(tmp_path / "run.xml").getroot().iter("failure"))
+    assert failures
+    assert all(first in failure.text for failure in failures)
+    assert f"replay: {found['replay']}" in err
+    words = shlex.split(found["replay"])
+    assert words[:2] == ["bitpath", "check"]
+    status, _, again = check(*(word for word in words[2:] if word != "--waves"))
+    assert status == 1
+    assert first in again
+
+
+def test_a_design_without_handshake_or_reset(check, tmp_path):
+    """A plain datapath: the wrapper delays valid, queues results, and keeps the bench's stalls from the design."""
+    file, ports = tmp_path / "free_dot.sv", tmp_path / "free.toml"
+    file.write_text(FREE)
+    ports.write_text(FREE_MAP)
+    status, _, err = check(
+        file, SOURCE, "--unit", "quad_mx_dot", "--map", ports, "--filter", "random|latency|reset", "--seed", "2"
+    )
+    assert not status, err
+    ports.write_text(FREE_MAP.replace("delay 3", "delay 2"))
+    status, _, err = check(file, SOURCE, "--unit", "quad_mx_dot", "--map", ports, "--filter", "latency", "--seed", "2")
+    assert status == 1
+    assert "first mismatch: latency" in err
+
+
+def test_an_emitted_flat_module_needs_no_map(check, tmp_path):
+    unit = UNITS["fidelity_multiplier"]
+    (file,) = emit_flat(unit.name, unit.config_type(), tmp_path / "emitted").files
+    status, out, err = check(file, "--unit", unit.name, "--filter", "bits_outside", "--seed", "1")
+    assert not status, err
+    assert re.search(r"[1-9]\d* tests passed, .*[1-9]\d+ values compared, seed 1", out)
+
+
+def test_refusals_have_status_2(check, tmp_path):
+    status, _, err = check(SOURCE, "--unit", "quad_mx_dot")
+    assert status == 2
+    assert err.startswith("bitpath: mx_dot4 has no port i_stationary_elements_0 of quad_mx_dot, an input of 8 bits")
+    status, _, err = check(SOURCE, "--unit", "quad_mx_dot", "--map", MAP, "--filter", "(")
+    assert (status, "--filter: '(' is not a regular expression" in err) == (2, True)
+    status, _, err = check(SOURCE, "--unit", "dot", "--map", MAP)
+    assert (status, "unknown unit 'dot'" in err) == (2, True)
+    file = tmp_path / "mx_dot4.sv"
+    # Verilator takes the struct; Icarus does not.
+    file.write_text(SOURCE.read_text().replace("endmodule", "  struct { int a; } s;\nendmodule"))
+    status, _, err = check(file, "--unit", "quad_mx_dot", "--map", MAP, "--sim", "icarus")
+    assert status == 2
+    assert re.match(r"bitpath: icarus rejects mx_dot4: \S*mx_dot4\.sv:\d+: sorry: Unpacked structs", err)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("flat", [True, False], ids=["flat", "packed"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "quad_mx_dot",
+        "quad_mx_pe",
+        "element_map",
+        "psum",
+        "dot16",
+        "unpacker",
+        "reciprocal",
+        "srs",
+        "mac_lane",
+        "cascade",
+    ],
+)
+def test_emitted_verilog_passes_its_own_bench(unit, flat, bitpath, tmp_path):
+    config = UNITS[unit].covered.config
+    (file,) = (emit_flat if flat else emit)(unit, config, tmp_path / "emitted").files
+    chosen = tmp_path / "emitted/manifest.json"
+    settings = tmp_path / "config.json"
+    settings.write_text(json.dumps(json.loads(chosen.read_text())["config"]))
+    status, _, err = bitpath("check", file, "--unit", unit, "--config", settings, "--seed", "1")
+    assert not status, err
