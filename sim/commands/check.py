@@ -10,22 +10,20 @@ import click
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.unit_options import FILE, unit_options
 
-SOURCE = click.Path(path_type=Path, dir_okay=False, exists=True)
-
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=SOURCE)
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
     "--unit", required=True, help="Unit whose bench and golden model judge the design, for example quad_mx_dot."
 )
 @click.option("--top", help="Top module of the design; by default the name of the first file.")
-@click.option("--map", "map_file", type=SOURCE, help="TOML file with the design's names of the ports.")
+@click.option("--map", "map_file", type=FILE, help="TOML file with the design's names of the ports.")
 @click.option(
     "-I",
     "--include",
     "includes",
     multiple=True,
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, file_okay=False),
     help="Folder of included files; repeat it for more.",
 )
 @click.option(

@@ -139,11 +139,7 @@ def _check_further(design: Design, port: Port, level: int | None) -> None:
 
 
 def _kind(port: Port) -> str:
-    return (
-        f"an {port.direction} of {_bits(port.bits)}"
-        if port.bits
-        else "no vector, such as an interface or unpacked array"
-    )
+    return f"an {port.direction} of {_bits(port.bits)}" if port.bits else "no vector, such as an unpacked array"
 
 
 def _bits(count: int) -> str:

@@ -29,7 +29,7 @@ class Design:
     files, includes : its sources in order, and the folders of what they include.
     parameters : parameters of the top module that are set.
     ports : ports of the top module by name; ``direction`` is "input", "output" or "inout". A port that is no vector, such as
-        an unpacked array or an interface, has 0 bits.
+        an unpacked array or a real number, has 0 bits.
     read : every file that was read, with those that others include.
     """
 
@@ -44,8 +44,11 @@ class Design:
 def read_design(files: Sequence[Path], top: str, includes: Sequence[Path], parameters: Mapping[str, int]) -> Design:
     """Elaborate a design and return it.
 
-    Raises ValueError with Verilator's messages if it rejects the design, and MissingToolError without Verilator.
+    Raises ValueError for a missing file and, with Verilator's messages, if it rejects the design; MissingToolError without
+    Verilator.
     """
+    if missing := [file for file in files if not file.is_file()]:
+        raise ValueError(f"{missing[0]} is not a file")
     tools.require("verilator", "perl")
     # A file may include its neighbours, as it can in most simulators.
     folders = tuple(dict.fromkeys((*includes, *(file.parent for file in files))))
@@ -80,17 +83,12 @@ def messages(lines: Sequence[str]) -> str:
 def _ports(tree: dict[str, Any], top: str) -> dict[str, Port]:
     (table,) = (each["typesp"] for each in tree["miscsp"] if each["type"] == "TYPETABLE")
     types = {each["addr"]: each for each in table}
-    (module,) = (
-        each for each in tree["modulesp"] if each["type"] == "MODULE" and top in (each["name"], each["origName"])
-    )
-    variables = [each for each in module["stmtsp"] if each["type"] == "VAR"]
-    ports = {
+    (module,) = (each for each in tree["modulesp"] if each["type"] == "MODULE" and each["name"] == top)
+    return {
         each["name"]: Port(each["direction"].lower(), each["name"], _bits(types, types.get(each["dtypep"], {})))
-        for each in variables
-        if each["direction"] != "NONE"
+        for each in module["stmtsp"]
+        if each["type"] == "VAR" and each["direction"] != "NONE"
     }
-    # An interface has no direction.
-    return ports | {each["name"]: Port("inout", each["name"], 0) for each in variables if each["varType"] == "IFACEREF"}
 
 
 def _bits(types: Mapping[str, Any], each: Mapping[str, Any]) -> int:

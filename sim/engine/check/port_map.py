@@ -56,11 +56,13 @@ class PortMap:
 
 
 def read_map(path: Path | None) -> PortMap:
-    """Return the map of a file, or the empty one without a file; raise ValueError or OSError if it cannot be read."""
+    """Return the map of a file, or the empty one without a file; raise ValueError if it cannot be read or has other values."""
     if path is None:
         return PortMap()
     try:
         content = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise ValueError(f"--map: {path} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"--map: {path} is not TOML: {error}") from None
     tables = {name: content.pop(name, {}) for name in ("design", "parameters")}

@@ -148,5 +148,5 @@ def test_refusals(changes, text, message, port_map):
 
 
 def test_a_map_that_cannot_be_read():
-    with pytest.raises(OSError, match=r"none\.toml"):
+    with pytest.raises(ValueError, match=r"--map: none\.toml cannot be read: No such file"):
         read_map(Path("none.toml"))
