@@ -63,10 +63,11 @@ def build_design(
     def emit(unit: str, config: Any, folder: Path) -> SimpleNamespace:
         file = folder / f"{name}.v"
         file.write_text(verilog)
-        files = (*(each.resolve() for each in design.files), file)
-        return SimpleNamespace(top=name, files=files, no_inline=())
+        return SimpleNamespace(top=name, files=(*files, file), no_inline=())
 
-    emitter = Emitter(emit, (), verilog, tuple(each.resolve() for each in design.includes))
+    files, includes = ([each.resolve() for each in group] for group in (design.files, design.includes))
+    # The same files in another folder are another design: the cache keeps their paths.
+    emitter = Emitter(emit, (), "\n".join([verilog, *map(str, files)]), tuple(includes))
     try:
         built = build(f"check-{design.top}", config, simulator, waves=waves, emitter=emitter)
     except SimulationError as error:

@@ -8,8 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.emit import emit, emit_flat
+from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.units import UNITS
+from bitpath.sim.engine.check import bench
+from bitpath.sim.engine.check.design import read_design
+from bitpath.sim.engine.check.port_map import read_map
+from bitpath.sim.engine.errors import SimulationError
 
 pytestmark = pytest.mark.simulator
 
@@ -146,6 +152,26 @@ def test_refusals_have_status_2(check, tmp_path):
     status, _, err = check(file, "--unit", "quad_mx_dot", "--map", MAP, "--sim", "icarus")
     assert status == 2
     assert re.match(r"bitpath: icarus rejects mx_dot4: \S*mx_dot4\.sv:\d+: sorry: Unpacked structs", err)
+
+
+def test_the_same_files_elsewhere_are_another_build(tmp_path, monkeypatch):
+    """The cache keeps paths: a copy must not be built from files that may be gone."""
+    keys = []
+
+    def stop(*_, emitter, **__):
+        keys.append(emitter.key)
+        raise SimulationError("stop")
+
+    monkeypatch.setattr(bench, "build", stop)
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        Path(SOURCE.name).write_text(SOURCE.read_text())
+        design = read_design([Path(SOURCE.name)], "mx_dot4", [], {})
+        config = DotConfig(pipeline=PipelineConfig(stages=1))
+        with pytest.raises(SimulationError, match="stop"):
+            bench.build_design("quad_mx_dot", config, design, read_map(MAP), "verilator")
+    assert len(set(keys)) == 2
 
 
 @pytest.mark.deep
