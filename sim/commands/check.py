@@ -115,6 +115,8 @@ def _check(
     for old in filter(None, (junit, json_file)):
         old.unlink(missing_ok=True)
     design = read_design(files, top, includes, port_map.parameters)
+    # Before the run, during which a file may be edited.
+    identity = {"unit": unit, "top": top, "files": bench.digests(design), "simulator": simulator}
     config = bench.configuration(unit, design, port_map, settings)
     built = bench.build_design(unit, config, design, port_map, simulator, waves=waves)
     click.echo(
@@ -150,7 +152,6 @@ def _check(
         raise
     finally:
         if (folder / "run.json").exists():
-            identity = {"unit": unit, "top": top, "files": bench.digests(design), "simulator": simulator}
             content = records.record(folder, identity, lines[-1] if lines else None)
             if json_file:
                 records.write_json(json_file, content)
