@@ -188,7 +188,7 @@ def test_the_same_files_elsewhere_are_another_build(tmp_path, monkeypatch):
         "reciprocal",
         "srs",
         "mac_lane",
-        "cascade",
+        "cascade_link",
     ],
 )
 def test_emitted_verilog_passes_its_own_bench(unit, flat, bitpath, tmp_path):
