@@ -7,11 +7,19 @@ from typing import Any
 
 import click
 
+from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.unit_options import FILE, unit_options
+from bitpath.sim.engine.unit_options import FILE, SIMULATOR, unit_options
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    epilog=examples(
+        "bitpath check my_dot.v --unit quad_mx_dot",
+        "bitpath check dot.sv lane.sv -I include --top dot --unit dot16 --map ports.toml --sim icarus",
+        "bitpath check my_dot.v --unit quad_mx_dot --latency 3 --filter exhaustive --junit results.xml",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
     "--unit", required=True, help="Unit whose bench and golden model judge the design, for example quad_mx_dot."
@@ -29,12 +37,11 @@ from bitpath.sim.engine.unit_options import FILE, unit_options
 @click.option(
     "--latency", type=click.IntRange(1), help="Cycles from a request to its result; any number when not given."
 )
-@click.option("--sim", "simulator", default="verilator", show_default=True, help="verilator or icarus.")
+@SIMULATOR
 @click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
 @click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
 @click.option("--waves", is_flag=True, help="Record a wave.")
 @click.option("--junit", type=FILE, help="Write the tests' results as JUnit XML.")
-@click.option("--json", "json_file", type=FILE, help="Write a record of the run as JSON.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
@@ -43,10 +50,12 @@ from bitpath.sim.engine.unit_options import FILE, unit_options
     help="Seconds after which the run fails.",
 )
 @unit_options
+@output_options
 def command(files: tuple[Path, ...], unit: str, top: str | None, map_file: Path | None, **options: Any) -> None:
-    """Run the bench of a unit on a design in Verilog or SystemVerilog FILES.
+    """Run the bench of a unit on a design in Verilog or SystemVerilog.
 
-    The ports of the design are those that bitpath emit UNIT writes, packed or with --flat. A port map names others:
+    FILES hold the design and its modules. Its ports are those that bitpath emit UNIT writes, packed or with --flat. A port map
+    names others:
 
     \b
       i_stationary_scale = "w_scale"   # the design's name; groups of fields too
@@ -63,28 +72,19 @@ def command(files: tuple[Path, ...], unit: str, top: str | None, map_file: Path 
     Requests and results that are streams with valid may have any latency; --latency also checks it. A unit without valid, such
     as quad_mx_pe, must have the latency of its configuration. The reset is synchronous, and drops what is in flight.
 
-    \b
-    Examples:
-      bitpath check my_dot.v --unit quad_mx_dot
-      bitpath check dot.sv lane.sv -I include --top dot --unit dot16 --map ports.toml --sim icarus
-      bitpath check my_dot.v --unit quad_mx_dot --latency 3 --filter exhaustive --junit results.xml
-
-    The exit status is 0 if every value agrees, 1 if one does not, 2 if ports or sources are refused, and 3 if a tool is missing.
+    --json prints the record of the run, also of one that fails.
     """
     from bitpath.rtl.units import find_unit
     from bitpath.sim.engine.check.port_map import read_map
 
-    names = ("simulator", "waves", "latency", "seed", "tests", "timeout", "includes", "junit", "json_file")
+    names = ("simulator", "waves", "latency", "seed", "tests", "timeout", "includes", "junit", "printer")
     run_options = {name: options.pop(name) for name in names}
     try:
         re.compile(run_options["tests"] or "")
     except re.error as error:
-        raise click.UsageError(f"--filter: {run_options['tests']!r} is not a regular expression: {error}") from None
-    try:
-        find_unit(unit)
-        _check(files, unit, top or files[0].stem, map_file, read_map(map_file), options, **run_options)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise ValueError(f"--filter: {run_options['tests']!r} is not a regular expression: {error}") from None
+    find_unit(unit)
+    _check(files, unit, top or files[0].stem, map_file, read_map(map_file), options, **run_options)
 
 
 def _check(
@@ -103,7 +103,7 @@ def _check(
     tests: str | None,
     timeout: float,
     junit: Path | None,
-    json_file: Path | None,
+    printer: Printer,
 ) -> None:
     from bitpath.rtl.units import find_unit
     from bitpath.sim.engine.check import bench, records
@@ -112,14 +112,14 @@ def _check(
     from bitpath.sim.engine.runner import run
     from bitpath.verif.kit.pipeline import LATENCY
 
-    for old in filter(None, (junit, json_file)):
-        old.unlink(missing_ok=True)
+    if junit:
+        junit.unlink(missing_ok=True)
     design = read_design(files, top, includes, port_map.parameters)
     # Before the run, during which a file may be edited.
     identity = {"unit": unit, "top": top, "files": bench.digests(design), "simulator": simulator}
     config = bench.configuration(unit, design, port_map, settings)
     built = bench.build_design(unit, config, design, port_map, simulator, waves=waves)
-    click.echo(
+    printer.say(
         f"{top} as {unit} on {simulator}: "
         + (f"built in {built.seconds:.1f} s" if built.seconds else "build up to date")
     )
@@ -153,12 +153,11 @@ def _check(
     finally:
         if (folder / "run.json").exists():
             content = records.record(folder, identity, lines[-1] if lines else None)
-            if json_file:
-                records.write_json(json_file, content)
+            printer.result(content)
             if junit:
                 records.write_junit(junit, folder, content, message)
     skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
-    click.echo(
+    printer.say(
         f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
     )
-    click.echo(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(folder / 'run.log')}")
+    printer.say(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(folder / 'run.log')}")

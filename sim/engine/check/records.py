@@ -35,12 +35,6 @@ def record(folder: Path, identity: Mapping[str, Any], replay: str | None) -> dic
     }
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a record."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps(content, indent=2) + "\n")
-
-
 def write_junit(path: Path, folder: Path, content: Mapping[str, Any], message: str) -> None:
     """Write the run's test cases under the design's name; failed ones have the report of the run.
 
