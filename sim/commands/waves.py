@@ -1,10 +1,9 @@
-"""``bitpath waves``: opens a unit's last wave in GTKWave or Surfer."""
+"""``bitpath waves``: opens the last wave of a unit or a checked design in GTKWave or Surfer."""
 
 import subprocess
 
 import click
 
-from bitpath.rtl.units import find_unit
 from bitpath.sim.commands._click import Choice, Command, examples
 from bitpath.sim.engine import paths, tools
 from bitpath.sim.engine.errors import MissingToolError
@@ -16,16 +15,19 @@ VIEWERS = {"gtkwave": (write_save_file, ()), "surfer": (write_command_file, ("--
 """Writer of each viewer's file, and the option that takes the file."""
 
 
-@click.command(cls=Command, epilog=examples("bitpath waves quad_mx_pe", "bitpath waves dot16 --no-open"))
+@click.command(
+    cls=Command, epilog=examples("bitpath waves quad_mx_pe", "bitpath waves dot16 --no-open", "bitpath waves my_dot")
+)
 @click.argument("unit")
 @click.option("--viewer", type=Choice(list(VIEWERS)), default="gtkwave", show_default=True)
 @click.option("--open/--no-open", "opened", default=True, help="Open the viewer, or only write its file.")
 def command(unit: str, viewer: str, opened: bool) -> None:
     """Open the last wave of a unit in a viewer.
 
-    The wave of UNIT is shown from its first mismatch on. Signals are grouped by stage, codes are numbers, and golden's values are beside the outputs.
+    UNIT may also be the top module of a design that bitpath check ran. The wave is shown from its first mismatch on. Signals
+    are grouped by stage, codes are numbers, and golden's values are beside the outputs.
     """
-    wave = last_wave(find_unit(unit).name)
+    wave = last_wave(unit)
     write, options = VIEWERS[viewer]
     file = write(unit, wave)
     click.echo(f"wave: {paths.shown(wave)}\nsave file: {paths.shown(file)}")

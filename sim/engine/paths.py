@@ -32,6 +32,11 @@ def runs() -> Path:
     return build_root() / "runs"
 
 
+def checks() -> Path:
+    """Return the folder of runs of somebody's own designs, by their top modules."""
+    return build_root() / "check"
+
+
 def reports() -> Path:
     """Return the folder of reports, which are lists of flat records."""
     return build_root() / "reports"

@@ -3,7 +3,7 @@
 import re
 
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, E8M0, FP32, TF32, FloatFormat
-from bitpath.rtl.common.unit import DEFAULT_WAVES, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, WaveGroup
 from bitpath.rtl.units import UNITS
 from bitpath.verif.kit.values import Integer
 
@@ -26,10 +26,13 @@ FORMATS: tuple[tuple[str, int, tuple[FloatFormat | Integer, ...]], ...] = (
 as E5M2; for the others see `bitpath.sim.engine.numbers.selected`. SrcA and SrcB words are displayed as TF32, which includes BF16.
 """
 
+CHECKED = (CLOCK, WaveGroup("bench", r"(?!dut\.|design_)"), WaveGroup("design", r"dut\."))
+"""Groups of a design that `bitpath check` ran: what the bench drives and compares, then the design."""
+
 
 def groups_of(unit: str) -> tuple[WaveGroup, ...]:
-    """Return the unit's groups in display order."""
-    return UNITS[unit].waves if unit in UNITS else DEFAULT_WAVES
+    """Return the groups of a unit, or of a checked design, in display order."""
+    return UNITS[unit].waves if unit in UNITS else CHECKED
 
 
 def group_of(unit: str, path: str) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bitpath.rtl.units import find_unit
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.errors import MissingToolError
 from bitpath.sim.engine.numbers.selected import rule_of
@@ -73,11 +74,18 @@ class Trace:
         return " ".join(word for word in words if word)
 
 
-def last_wave(unit: str) -> Path:
-    """Return the newest wave of a unit's runs; without one, raise ValueError with the command that records it."""
-    found = list(paths.runs().glob(f"{unit}-????????/*/{WAVE}"))
+def last_wave(name: str) -> Path:
+    """Return the newest wave of a unit's runs, or of those of a design that `bitpath check` ran.
+
+    Raises ValueError for another name, and without a wave, with the command that records it.
+    """
+    checked = (paths.checks() / name).is_dir()
+    found = list(
+        (paths.checks() / name).glob(f"*/{WAVE}") if checked else paths.runs().glob(f"{name}-????????/*/{WAVE}")
+    )
     if not found:
-        raise ValueError(f"no wave of {unit!r}; run make sim UNIT={unit} WAVES=1 first")
+        line = "bitpath check with --waves" if checked else f"make sim UNIT={find_unit(name).name} WAVES=1"
+        raise ValueError(f"no wave of {name!r}; run {line} first")
     return max(found, key=lambda file: file.stat().st_mtime_ns)
 
 
@@ -120,7 +128,11 @@ def traces_of(unit: str, wave: Path) -> dict[str, list[Trace]]:
     scopes: dict[tuple[str, ...], dict[str, Signal]] = {}
     for signal in signals(wave):
         # Verilator adds copies of the ports beside the top module.
-        if signal.scopes and re.fullmatch(rf"{unit}_[0-9a-f]{{8}}", signal.scopes[0]) and "$" not in signal.full:
+        if (
+            signal.scopes
+            and re.fullmatch(rf"{unit}_[0-9a-f]{{8}}|check_\w+", signal.scopes[0])
+            and "$" not in signal.full
+        ):
             scopes.setdefault(signal.scopes, {})[signal.bare] = signal
     found: list[Trace] = []
     for scope, inside in scopes.items():

@@ -89,6 +89,6 @@ def _complaints(text: str, files: Sequence[Path]) -> list[str]:
 
 def new_folder(top: str, simulator: str) -> Path:
     """Return a new folder for a run, apart from the runs of this project's own units."""
-    base = paths.build_root() / "check" / top
+    base = paths.checks() / top
     base.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix=f"{time.strftime('%Y%m%d-%H%M%S')}-{simulator}-", dir=base))

@@ -76,6 +76,22 @@ def test_no_wave_says_how_to_make_one(elsewhere):
         last_wave("psum")
 
 
+def test_a_checked_design_has_waves_too(wave, tmp_path):
+    folder = tmp_path / "build/check/my_dot/one"
+    folder.mkdir(parents=True)
+    with pytest.raises(ValueError, match="no wave of 'my_dot'; run bitpath check with --waves first"):
+        last_wave("my_dot")
+    (folder / WAVE).write_text(VCD.replace("quad_mx_pe_00000000", "check_quad_mx_dot"))
+    (folder / COMPARED).write_text("partial_south\n")
+    text = write_save_file("my_dot", last_wave("my_dot")).read_text()
+    assert "check_quad_mx_dot.expected__partial_south[31:0]" in text
+    assert (group_of("my_dot", "o__payload"), group_of("my_dot", "dut.sum"), group_of("my_dot", "design_1")) == (
+        "bench",
+        "design",
+        None,
+    )
+
+
 def test_signals_are_named_as_gtkwave_knows_them(wave):
     assert [(signal.full, signal.width) for signal in signals(wave)][:3] == [
         ("quad_mx_pe_00000000.clk", 1),
@@ -212,7 +228,7 @@ def test_tables_name_formats_and_groups():
     assert group_of("quad_mx_pe", "dot.fine.o") == "normalize"
     assert group_of("quad_mx_pe", "dot.multiply_3.a") == "products"
     assert group_of("quad_mx_pe", "nosuch") is None
-    assert group_of("a unit without a table", "o__valid") == "ports and registers"
+    assert group_of("dot16", "o__valid") == "ports and registers"
     assert formats_of("dot.i__payload.partial", 32) == (FP32,)
     assert formats_of("o__payload.codes[3]", 8) == (E4M3FN, E5M2)
     assert formats_of("o__payload.block.codes[3]", 8) == (Integer(8),)
