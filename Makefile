@@ -100,8 +100,8 @@ report: ## one page, build/reports/report.html: the last run, testplans, campaig
 	@$(PYTHON) -I sim/engine/bootstrap.py plot
 	@$(BITPATH) report $(if $(filter-out 0,$(STRICT)),--strict)
 
-docs: setup ## the pages below build/docs/html; warnings are errors
-	@$(PYTHON) -I sim/engine/bootstrap.py docs
+docs: setup ## the pages below build/docs/html; examples and tutorials run, warnings are errors
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot docs
 	@$(VENV)/bin/python -m sphinx -W --keep-going --quiet -E -a -d build/docs/doctrees docs build/docs/html
 	@echo "pages: build/docs/html/index.html"
 

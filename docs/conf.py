@@ -1,5 +1,6 @@
 """Configuration of the pages."""
 
+import os
 import sys
 import tomllib
 import warnings
@@ -23,7 +24,15 @@ project = "bitpath"
 author = "the bitpath contributors"
 copyright = "2026, the bitpath contributors"  # noqa: A001 (Sphinx names it)
 release = PROJECT["version"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+# The tutorials are notebooks. They run each time the pages are built, and a cell that fails stops the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_merge_streams = True
+# Cells call `bitpath` as a reader does. Jupyter asks for colours and moving progress bars, which a page cannot show.
+os.environ["TTY_COMPATIBLE"] = "0"
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 myst_enable_extensions = ["deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3
 exclude_patterns = ["parts", "records"]
