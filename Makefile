@@ -85,7 +85,7 @@ synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
 	@$(BITPATH) synth $(UNIT) $(synth_options)
 
 mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT=
-	@$(PYTHON) -I sim/engine/bootstrap.py formal
+	@$(PYTHON) -I sim/engine/bootstrap.py formal plot
 	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)")
 
 agree: icarus ## every simulator and the netlist of gates give the same bits: UNIT=

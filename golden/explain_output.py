@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_contraction, checked
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.arrays.operands import as_numpy, operand
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.machines import find_machine
@@ -44,6 +44,5 @@ def explain(
         if array.ndim != 2:
             raise ValueError(f"{name} must have one or two dimensions, not shape {array.shape}")
         sides.append(np.ascontiguousarray(array))
-    check_contraction(*sides)
     arguments = {**record.formats[format], "numerics": find_numerics(record, numerics), **options}
     return record.explain(*sides, output, step, **arguments)

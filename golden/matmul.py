@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_broadcast, check_choice, check_contraction, checked
+from bitpath.golden.arrays.arguments import check_broadcast, check_choice, checked
 from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.arrays.operands import operand
 from bitpath.golden.machines import Machine, find_machine
@@ -47,7 +47,6 @@ def matmul(
     record = find_machine(machine, format)
     left, right = (operand(name, value, format in record.integers) for name, value in (("a", a), ("b", b)))
     arguments = {**record.formats[format], "numerics": find_numerics(record, numerics), "progress": progress, **options}
-    check_contraction(left, right)
     if right.ndim == 2:
         # A row of the result depends on its own row of `a` alone: all leading axes are one product.
         rows = np.ascontiguousarray(left.reshape(-1, left.shape[-1]))

@@ -24,7 +24,5 @@ def apply_exponent_threshold(values: np.ndarray, mid_format: Format, threshold: 
 
     Exponents of 5 bits are compared as they are.
     """
-    if threshold == 0:
-        return values
     exponent = values >> 10 & 0x1F if mid_format in EXPONENT5_FORMATS else values >> 23 & 0xFF
     return np.where(exponent < threshold, 0, values)

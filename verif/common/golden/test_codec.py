@@ -185,8 +185,9 @@ def test_helpers():
 
 
 def test_errors(monkeypatch):
-    with pytest.raises(ValueError, match="code is 256; E4M3FN codes are 0 to 255"):
-        decode(E4M3FN, 256)
+    for code in (256, -1):
+        with pytest.raises(ValueError, match=f"code is {code}; E4M3FN codes are 0 to 255"):
+            decode(E4M3FN, code)
     for backend in ("numpy", "numba"):
         monkeypatch.setenv("BITPATH_FAST", backend)
         with pytest.raises(ValueError, match="codes reach from 0 to 16; E2M1 codes are 4 bits"):

@@ -63,6 +63,31 @@ def test_a_comparison_has_every_format_in_three_forms(rng):
     assert ranked == sorted(ranked, reverse=True)
 
 
+def test_results_without_error_lie_below_one_ulp():
+    ones = np.ones((2, 4))
+    assert str(compare(ones, ones.T, formats=["mx9"])).split()[-2:] == ["<", "2**0"]
+
+
+def test_the_plot_has_a_bar_and_a_histogram_for_each_format(rng):
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    found = compare(rng.normal(size=(8, 64)), rng.normal(size=(64, 8)), formats=["mx9", "mx6", "mx4"])
+    figure = found.plot()
+    assert figure.get_size_inches().tolist() == [10, pytest.approx(1.2 + 0.4 * 3)]
+    bars, histogram, colours = figure.axes
+    assert [label.get_text() for label in bars.get_yticklabels()] == list(found.errors)
+    assert [bar.get_width() for bar in bars.patches] == [each.sqnr_db for each in found.errors.values()]
+    assert (bars.get_xlabel(), bars.yaxis_inverted()) == ("SQNR in dB", True)
+    (picture,) = histogram.images
+    shares = picture.get_array()
+    assert shares.shape == (3, max(len(each.ulp) for each in found.errors.values()))
+    for row, each in zip(shares, found.errors.values(), strict=True):
+        assert row[: len(each.ulp)].tolist() == [count / 64 for count in each.ulp]
+        assert not row[len(each.ulp) :].any()
+    assert picture.get_clim()[0] == 0
+    assert histogram.get_xlabel() == "distance: below 2**k ulp of float32"
+    assert colours.get_ylabel() == "share of results"
+
+
 def test_a_comparison_may_have_another_reference(rng):
     a, b = rng.integers(-9, 9, (4, 8)), rng.integers(-9, 9, (8, 4))
     exact = compare(a, b, formats=["int8", "bf16_hifi4"])

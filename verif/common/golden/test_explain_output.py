@@ -3,11 +3,13 @@
 import html
 import json
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
 from bitpath.golden.machines import MACHINES, find_machine
 from bitpath.golden.matmul import matmul
@@ -15,6 +17,13 @@ from bitpath.golden.matmul import matmul
 NAMES = [name for record in MACHINES.values() for name in record.formats]
 SHAPES = (35, 70), (70, 20)
 PLACE = 33, 17
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The smallest trace of a step."""
+
+    result: int
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +71,14 @@ def test_text_html_and_json_show_the_same_steps(name, matrices):
         one = explain(*matrices(name), format=name, output=PLACE, step=index)
         assert one.steps == found.steps[index : index + 1]
         assert one.result == steps[index]["result"]
+
+
+def test_labels_are_bold_and_steps_are_indented():
+    lines = ["result       1", "a            b", "1a           c", "  0          d", "no label of 13 columns"]
+    shown = Explanation("\n".join(lines), (("step ", Trace(3)),), 1)
+    inside = re.fullmatch(r'<pre style="line-height: 1\.3">(.*)</pre>', shown._repr_html_())[1]
+    assert inside.split("<br>") == ["<b>result       </b>1", "<b>a            </b>b", *lines[2:]]
+    assert shown.to_json() == '[\n  {\n    "name": "step",\n    "result": 3\n  }\n]'
 
 
 def test_options_and_numerics_are_the_machines_own():
