@@ -96,7 +96,7 @@ def encode_dst(numerics: TensixNumerics, value: Fraction, exponent: int, style: 
     position = floor_log2(value)
     significand = abs(round_to_integer(value / Fraction(2) ** (position - fraction_bits), numerics.final_tie))
     if significand == 1 << fraction_bits + 1:
-        significand, position = 1 << fraction_bits, position + 1
+        position += 1
     biased = exponent + position
     if biased <= 0:
         return 0

@@ -11,6 +11,7 @@ from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, Masking
 from bitpath.golden.tensix.exact import add, maximum, multiply_add
+from bitpath.golden.tensix.exact.accumulate import read_dst
 from bitpath.golden.tensix.exact.pooling import next_index_phase
 from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
@@ -192,6 +193,10 @@ def test_pooling_and_row_broadcast_are_products():
         assert np.array_equal(got[:, ::2], rows[:, ::2])
         assert np.array_equal(got[:, 1:7:2], (rows if writes_all else dst)[:, 1:7:2])
         assert np.array_equal(got[:, 7], dst[:, 7])
+
+
+def test_a_dst_word_with_exponent_0_is_0():
+    assert [read_dst(word, Style.TF32, dst32=True) for word in (0, 1, 0x807FFFFF)] == [(0, 0)] * 3
 
 
 def test_masking_by_format_or_by_style():
