@@ -1,6 +1,5 @@
 """``bitpath check``: runs a unit's bench on somebody's own design."""
 
-import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.unit_options import FILE, SIMULATOR, unit_options
+from bitpath.sim.engine.unit_options import FILE, bench_options, unit_options
 
 
 @click.command(
@@ -37,18 +36,8 @@ from bitpath.sim.engine.unit_options import FILE, SIMULATOR, unit_options
 @click.option(
     "--latency", type=click.IntRange(1), help="Cycles from a request to its result; any number when not given."
 )
-@SIMULATOR
-@click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
-@click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
-@click.option("--waves", is_flag=True, help="Record a wave.")
+@bench_options
 @click.option("--junit", type=FILE, help="Write the tests' results as JUnit XML.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=600.0,
-    show_default=True,
-    help="Seconds after which the run fails.",
-)
 @unit_options
 @output_options
 def command(files: tuple[Path, ...], unit: str, top: str | None, map_file: Path | None, **options: Any) -> None:
@@ -79,10 +68,6 @@ def command(files: tuple[Path, ...], unit: str, top: str | None, map_file: Path 
 
     names = ("simulator", "waves", "latency", "seed", "tests", "timeout", "includes", "junit", "printer")
     run_options = {name: options.pop(name) for name in names}
-    try:
-        re.compile(run_options["tests"] or "")
-    except re.error as error:
-        raise ValueError(f"--filter: {run_options['tests']!r} is not a regular expression: {error}") from None
     find_unit(unit)
     _check(files, unit, top or files[0].stem, map_file, read_map(map_file), options, **run_options)
 

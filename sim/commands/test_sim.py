@@ -1,14 +1,13 @@
 """``bitpath test-sim``: runs one unit's bench in a simulator, as ``make sim`` does."""
 
 import json
-import re
 from typing import Any
 
 import click
 
 from bitpath.sim.commands._click import Command, Printer, examples, output_options
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.unit_options import SIMULATOR, unit_options
+from bitpath.sim.engine.unit_options import bench_options, unit_options
 
 
 @click.command(
@@ -20,18 +19,8 @@ from bitpath.sim.engine.unit_options import SIMULATOR, unit_options
     ),
 )
 @click.argument("unit")
-@SIMULATOR
-@click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given.")
+@bench_options
 @click.option("--bench", metavar="MODULE", help="Another bench of the unit, as a failed run names it.")
-@click.option("--filter", "tests", help="Regular expression for the names of the tests to run.")
-@click.option("--waves", is_flag=True, help="Record a wave; bitpath waves UNIT opens it.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=600.0,
-    show_default=True,
-    help="Seconds after which the run fails.",
-)
 @unit_options
 @output_options
 def command(
@@ -53,10 +42,6 @@ def command(
     from bitpath.sim.engine.configure import chosen
     from bitpath.sim.engine.runner import build, run
 
-    try:
-        re.compile(tests or "")
-    except re.error as error:
-        raise ValueError(f"--filter: {tests!r} is not a regular expression: {error}") from None
     built = build(unit, chosen(unit, **settings), simulator, waves=waves)
     printer.say(
         f"{built.top} on {simulator}: built in {built.seconds:.1f} s"

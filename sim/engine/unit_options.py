@@ -1,5 +1,6 @@
 """Command options that several commands share, choices that suggest a name, and a decorator that adds several options."""
 
+import re
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
@@ -45,3 +46,27 @@ unit_options = with_options(
     ),
 )
 """The options of :func:`bitpath.sim.engine.configure.chosen`."""
+
+
+def _pattern(_ctx: click.Context, _option: click.Parameter, pattern: str | None) -> str | None:
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise ValueError(f"--filter: {pattern!r} is not a regular expression: {error}") from None
+    return pattern
+
+
+bench_options = with_options(
+    SIMULATOR,
+    click.option("--seed", type=int, help="Seed of all random choices; drawn and printed when not given."),
+    click.option("--filter", "tests", callback=_pattern, help="Regular expression for the names of the tests to run."),
+    click.option("--waves", is_flag=True, help="Record a wave, which bitpath waves opens."),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(0, min_open=True),
+        default=600.0,
+        show_default=True,
+        help="Seconds after which the run fails.",
+    ),
+)
+"""The options of a bench's run."""
