@@ -25,7 +25,7 @@ def maximum(
     """
     check_length("scales", scales, COLUMNS)
     check_length("column", column, COLUMNS)
-    bias = {Style.INT8: 0, Style.FP16: 15}.get(style, 127)
+    bias = 15 if style is Style.FP16 else 127
     integer = style is Style.INT8 or (argmax and style is Style.TF32)
     half = not dst32 or (argmax and not integer)
     if integer:

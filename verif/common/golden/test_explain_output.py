@@ -48,6 +48,7 @@ def test_the_result_is_the_matmuls(name, matrices):
     a, b = matrices(name)
     found = explain(a, b, format=name, output=PLACE)
     assert found.result == code(name, matmul(a, b, format=name)[PLACE])
+    assert explain(a, b, format=name, output=(20, 5)).result == code(name, matmul(a, b, format=name)[20, 5])
     # A row of `a` alone gives the same bits; so does a column of `b`, except that the blocks of Tensix run along rows.
     assert explain(a[33], b, format=name, output=(0, 17)).result == found.result
     if not name.startswith("bfp"):
@@ -71,6 +72,20 @@ def test_text_html_and_json_show_the_same_steps(name, matrices):
         one = explain(*matrices(name), format=name, output=PLACE, step=index)
         assert one.steps == found.steps[index : index + 1]
         assert one.result == steps[index]["result"]
+
+
+def test_steps_of_tensix_have_their_range_of_k_and_their_phase():
+    found = explain(np.ones((1, 64)), np.ones((64, 1)), format="bf16_hifi2")
+    assert [" ".join(name.split()) for name, _ in found.steps] == [
+        "0 k 0-15 phase 0",
+        "1 k 16-31 phase 0",
+        "2 k 0-15 phase 1",
+        "3 k 16-31 phase 1",
+        "4 k 32-47 phase 0",
+        "5 k 48-63 phase 0",
+        "6 k 32-47 phase 1",
+        "7 k 48-63 phase 1",
+    ]
 
 
 def test_labels_are_bold_and_steps_are_indented():

@@ -19,6 +19,7 @@ BIT_15, BIT_16, BIT_19 = (np.uint32(1 << bit) for bit in (15, 16, 19))
 BYTES = np.zeros(64, np.uint8)
 A = np.zeros((2, 2), np.float32)
 TILE = np.zeros((64, 16), np.float32)
+PROGRAM = tensix.matmul_program(A, A)
 
 
 def mvmul(dst=DST, src_b=SRC_B, src_a=SRC_A, style="BF16", dst32=True, phase=0, **more):
@@ -75,6 +76,7 @@ VALUES = [
     (lambda: tensix.broadcast_src_b(SRC_B + BIT_19), "src_b must hold words of 19 bits, not 0x80000"),
     (lambda: tensix.broadcast_src_b(SRC_B, row=8), "row must be 0 to 7, not 8"),
     (lambda: tensix.broadcast_src_b(SRC_A), "src_b must have shape [..., 8, 16], not (16, 16)"),
+    (lambda: tensix.result_matrix(PROGRAM, SRC_A), "dst must have shape [1, 1, 64, 16], not (16, 16)"),
     (lambda: tensix.tile_image(A, "bf16"), "tile must have shape [64, 16], not (2, 2)"),
     (lambda: tensix.tile_image(TILE, "mxfp4"), f"{FORMATS}'mxfp4'"),
     (lambda: unpack(out="FP16"), "out_format must be BF16 from BF16, not FP16"),
