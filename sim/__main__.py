@@ -59,7 +59,7 @@ class _Commands(Group):
 
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"max_content_width": 100},
     epilog=examples("bitpath run", "bitpath units dot16", "bitpath COMMAND -h"),
 )
 @click.version_option(package_name="bitpath")

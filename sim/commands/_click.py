@@ -24,7 +24,12 @@ def summary(command: click.Command) -> str:
 
 
 class Command(click.Command):
-    """A command whose help ends with examples."""
+    """A command whose help, for which -h asks too, ends with examples."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        # click would take it from the group, but keeps the first answer, which a call without the group can be.
+        self.context_settings["help_option_names"] = ["-h", "--help"]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):

@@ -58,7 +58,8 @@ def build_design(
     links = connect(unit, flat_ports(component, _clock(component)), design, port_map)
     heading = [f"// {design.top} as {unit}, for bitpath check."]
     heading += [f"// {digest} {file}" for file, digest in digests(design).items()]
-    verilog = "\n".join([*heading, wrapper(name, component, design, links, port_map)])
+    wrapped = wrapper(name, component, design, links, port_map)
+    verilog = "\n".join([*heading, wrapped])
 
     def emit(unit: str, config: Any, folder: Path) -> SimpleNamespace:
         file = folder / f"{name}.v"
@@ -66,10 +67,12 @@ def build_design(
         return SimpleNamespace(top=name, files=(*files, file), no_inline=())
 
     files, includes = ([each.resolve() for each in group] for group in (design.files, design.includes))
-    # The same files in another folder are another design: the cache keeps their paths.
-    emitter = Emitter(emit, (), "\n".join([verilog, *map(str, files)]), tuple(includes))
+    # Other files, or the same in another folder, are another design even with the same top module: two commands at a time
+    # may build and run them.
+    place = hashlib.sha256("\n".join([wrapped, *map(str, files)]).encode()).hexdigest()[:8]
+    emitter = Emitter(emit, (), f"{verilog}\n{place}", tuple(includes))
     try:
-        built = build(f"check-{design.top}", config, simulator, waves=waves, emitter=emitter)
+        built = build(f"check-{design.top}-{place}", config, simulator, waves=waves, emitter=emitter)
     except SimulationError as error:
         if lines := _complaints(str(error), design.files):
             raise ValueError(f"{simulator} rejects {design.top}: {messages(lines)}") from None

@@ -222,7 +222,7 @@ def test_a_percentage_is_rounded_down():
 
 def test_mistakes_are_one_sentence(bitpath, monkeypatch):
     assert bitpath("coverage", "nothing")[::2] == (
-        1,
+        2,
         f"bitpath: unknown unit 'nothing', known are {', '.join(UNITS)}\n",
     )
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

@@ -113,7 +113,7 @@ def test_the_replay_line_records_a_wave(bitpath, monkeypatch):
     replay = rows(out)["replay"]
     assert "--sim icarus --slice 2x128x2" in replay
     assert "bitpath explain trainium3 --output 1,0 --format mxfp8_e4m3 --slice 2x128x2" in out
-    status, again, _ = bitpath(*shlex.split(replay)[1:])
+    status, again, err = bitpath(*shlex.split(replay)[1:])
     assert status == 1
-    assert "wave: build/runs/tensor_engine-" in again
+    assert "wave: build/runs/tensor_engine-" in err
     assert rows(again)["got"] == rows(out)["got"]
