@@ -257,6 +257,7 @@ def test_src_b_broadcasts():
                 for j in range(16):
                     expected = b[:, i if row is None else row, 0 if column_0 else j]
                     assert np.array_equal(got[:, i, j], expected)
+    assert np.array_equal(tensix.broadcast_src_b(b), b)
     a, dst = sources(rng, Style.BF16, "near", (8, 16)), dsts(rng, Style.BF16, True, "near", (8, 16))
     spread = tensix.broadcast_src_b(b[0], row=3, column_0=True)
     got = tensix.elwadd(dst, spread, a, style="BF16", dst32=True)

@@ -1,9 +1,13 @@
 """The declarations of Trainium3's vector side: presets by name, and a source for everything."""
 
+from dataclasses import replace
+
 import pytest
 
 from bitpath.golden.aie_ml_v2.declarations import numerics as aie_ml_v2_numerics
+from bitpath.golden.formats.catalogue import FP16
 from bitpath.golden.formats.presets import Preset
+from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
 from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations import vector as trainium3_vector
@@ -36,6 +40,22 @@ def test_everything_has_a_source():
     assert all(source.where and source.kind in ("documented", "measured", "inferred", "chosen") for source in sources)
     with pytest.raises(ValueError, match="fields and sources differ"):
         Preset(name="incomplete", numerics=TRAINIUM3_MATMUL.numerics, sources={})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"accumulator": FP16}, "accumulator must have FP32's exponents, .* not be FP16"),
+        ({"align_rounding": Rounding.RNA}, "align_rounding must be RNE or RTZ, not RNA"),
+        ({"accumulator_rounding": Rounding.SR}, "accumulator_rounding must be RNE or RTZ, not SR"),
+        ({"align_fraction_bits": -1}, "align_fraction_bits must be None, 0 or more, not -1"),
+    ],
+)
+def test_numerics_of_a_dot_product_refuse(change, says):
+    numerics = trainium3.TRAINIUM3_QUAD_MX_ALIGNED.numerics
+    assert replace(numerics, align_fraction_bits=0).align_fraction_bits == 0
+    with pytest.raises(ValueError, match=f"^{says}$"):
+        replace(numerics, **change)
 
 
 @pytest.mark.parametrize(
