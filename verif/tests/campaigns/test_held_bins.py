@@ -30,8 +30,10 @@ VERIF = Path(__file__).parents[2]
 WITHOUT_BENCHES = (
     "tests/units/test_emit.py",
     "tests/units/test_dead_designs.py",
-    "tests/commands",
+    "tests/units/test_testbench.py",
     "tests/campaigns",
+    "tests/check",
+    "tests/commands",
     "tests/field",
     "house",
 )
