@@ -110,3 +110,10 @@ WRONG_VALUES = [
 def test_errors(error, function, array, sentence):
     with pytest.raises(error, match=f"^{re.escape(sentence)}"):
         function(array)
+
+
+def test_words_and_scales_have_two_axes():
+    with pytest.raises(ValueError, match=r"^words must have shape \[P, F\], not \(4,\)$"):
+        unpack_x4(np.zeros(4, np.uint32), E4)
+    with pytest.raises(ValueError, match=r"^tile must have shape \[P, F\], not \(32,\)$"):
+        gather_scale(np.zeros(32, np.uint8))
