@@ -51,10 +51,8 @@ def kat() -> Callable[[str], dict[str, np.ndarray]]:
 def c_reference(tmp_path_factory) -> Iterator[Callable[..., Any]]:
     """Compile a machine's C reference with checks for undefined behaviour, once for each preset; print what it computed."""
     from bitpath.golden.c.constants import MACHINES
-    from bitpath.golden.c.export import export
-    from bitpath.golden.c.prototypes import functions
     from bitpath.sim.engine.compiler import shared_library
-    from bitpath.verif.kit.c_library import Library
+    from bitpath.verif.kit.c_library import Library, write_reference
 
     libraries: dict[str, Library] = {}
 
@@ -62,13 +60,9 @@ def c_reference(tmp_path_factory) -> Iterator[Callable[..., Any]]:
         preset = preset or next(iter(MACHINES[machine].presets))
         if preset in libraries:
             return libraries[preset]
-        folder, name = tmp_path_factory.mktemp(f"c_{machine}"), f"bitpath_{machine}"
-        texts = export(machine, preset)
-        for file, text in texts.items():
-            (folder / file).write_text(text)
+        source, known = write_reference(tmp_path_factory.mktemp(f"c_{machine}"), machine, preset)
         checks = ("-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover=all")
-        library = shared_library(folder / f"{name}.c", checks)
-        libraries[preset] = Library(library, f"{name}_", functions(texts[f"{name}.h"]))
+        libraries[preset] = Library(shared_library(source, checks), f"{source.stem}_", known)
         return libraries[preset]
 
     yield build

@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.verif.kit.values import ulp_distance
+
 CELLS, ERROR_CELLS = 64, 32
 """Most cells along a side of a map of mismatches, and of errors, which has a number in every cell."""
 
@@ -30,7 +33,11 @@ def result_map(rtl: np.ndarray, golden: np.ndarray, numbers: np.ndarray, referen
         block = _block(different.shape, CELLS)
         found: dict[str, Any] = {"block": block, "mismatches": _cells(np.add, different.astype(int), block).tolist()}
         if rtl.dtype == np.float32:
-            distance = np.where(different, _distance(rtl, golden), np.nan)
+            pairs = zip(
+                golden[different].view(np.uint32).tolist(), rtl[different].view(np.uint32).tolist(), strict=True
+            )
+            distance = np.full(different.shape, np.nan)
+            distance[different] = [np.nan if (steps := ulp_distance(FP32, *each)) is None else steps for each in pairs]
             found["ulp"] = _listed(_cells(np.fmax, distance, block), int)
         return found
     with np.errstate(invalid="ignore", over="ignore"):
@@ -51,17 +58,6 @@ def _cells(reduction: np.ufunc, values: np.ndarray, block: list[int]) -> np.ndar
     for axis, (length, side) in enumerate(zip(values.shape, block, strict=True)):
         values = reduction.reduceat(values, np.arange(0, length, side), axis=axis)
     return values
-
-
-def _distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the steps between float32 numbers on the number line as float64; NaN where either is NaN."""
-    first, second = (_position(each.view(np.uint32).astype(np.int64)) for each in (x, y))
-    return np.where(np.isnan(x) | np.isnan(y), np.nan, np.abs(first - second))
-
-
-def _position(codes: np.ndarray) -> np.ndarray:
-    magnitude = codes & 0x7FFFFFFF
-    return np.where(codes >> 31, -magnitude, magnitude)
 
 
 def _listed(cells: np.ndarray, number: Any) -> list[list[Any]]:

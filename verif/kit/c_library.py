@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
-from bitpath.golden.c.prototypes import Function
+from bitpath.golden.c.export import export
+from bitpath.golden.c.prototypes import Function, functions
 
 DTYPES = {
     "int": np.dtype(np.int32),
@@ -16,6 +18,17 @@ DTYPES = {
 }
 """Dtypes of the C types."""
 GUARD = 0x5A5A5A5A
+FEW, MANY = 1 << 12, 1 << 20
+"""Random results of a case in `make test`, and in the deep tests."""
+counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.deep)], ids=["few", "many"])
+
+
+def write_reference(folder: Path, machine: str, preset: str) -> tuple[Path, list[Function]]:
+    """Write a machine's C reference to a folder, and return its source and its functions."""
+    texts = export(machine, preset)
+    for file, text in texts.items():
+        (folder / file).write_text(text)
+    return folder / f"bitpath_{machine}.c", functions(texts[f"bitpath_{machine}.h"])
 
 
 class Library:

@@ -15,11 +15,9 @@ from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.c.constants import enumerations
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
+from bitpath.verif.kit.c_library import FEW, MANY, counts
 
 C = {name.removeprefix("BITPATH_AIE_ML_V2_"): number for name, number in enumerations("aie_ml_v2").items()}
-FEW, MANY = 1 << 12, 1 << 20
-"""Random lanes of a case in `make test`, and in the deep tests."""
-counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.deep)], ids=["few", "many"])
 FLAGS = ("negate_products", "negate_acc1", "negate_acc2", "zero_acc1")
 FP32_CORNERS = [
     0,

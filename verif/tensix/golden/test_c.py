@@ -23,11 +23,9 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
 from bitpath.golden.tensix.matmul.host import FORMATS
+from bitpath.verif.kit.c_library import FEW, counts
 
 C = {name.removeprefix("BITPATH_TENSIX_"): number for name, number in enumerations("tensix").items()}
-FEW, MANY = 1 << 12, 1 << 20
-"""Random Dst words of a case in `make test`, and in the deep tests."""
-counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.deep)], ids=["few", "many"])
 ALL16 = np.arange(1 << 16, dtype=np.uint32)
 WIDTHS = [(style, dst32) for style in Style for dst32 in (True, False) if dst32 or style is not Style.INT8]
 

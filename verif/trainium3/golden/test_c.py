@@ -15,11 +15,9 @@ from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.trainium3.declarations.quad_mx import PRESETS, TRAINIUM3_QUAD_MX
 from bitpath.golden.trainium3.matmul.array import chain_rows
 from bitpath.golden.trainium3.matmul.psum import psum_write
+from bitpath.verif.kit.c_library import counts
 
 C = {name.removeprefix("BITPATH_TRAINIUM3_"): number for name, number in enumerations("trainium3").items()}
-FEW, MANY = 1 << 12, 1 << 20
-"""Random operands of a case in `make test`, and in the deep tests."""
-counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.deep)], ids=["few", "many"])
 FP32_CORNERS = [
     0,
     1 << 31,
