@@ -35,6 +35,7 @@ WITHOUT_BENCHES = (
     "tests/check",
     "tests/commands",
     "tests/field",
+    "tests/waves",
     "house",
 )
 """Tests that hold no unit to its bins."""

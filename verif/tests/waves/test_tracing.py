@@ -1,5 +1,6 @@
-"""Verilator's part of a wave: the LZ4 blocks of the FST writer, and the signals that are left out."""
+"""What a build with waves adds: wires for numbers and expected values, the FST writer's LZ4 blocks, and what is left out."""
 
+import re
 import subprocess
 from random import Random
 
@@ -91,3 +92,38 @@ def test_only_declarations_of_generated_names_are_left_out(tmp_path):
     ]
     source.write_text("\n".join(lines))
     assert list(tracing.left_out([str(source)])) == [f'tracing_off -file "{source}" -lines {line}' for line in (1, 2)]
+
+
+TOP = """module decode(format, code);
+  input format;
+  wire format;
+  input [7:0] code;
+  wire [7:0] code;
+endmodule
+module top_00000000(a, o, o__valid);
+  input [8:0] a;
+  wire [8:0] a;
+  output [40:0] o;
+  wire [40:0] o;
+  output o__valid;
+  wire o__valid;
+  wire \\$1 ;
+endmodule
+"""
+
+
+def test_a_wave_has_wires_for_numbers_and_expected_values():
+    fields = {"o": {"o.elements[0]": (0, 8), "o.format": (40, 1)}, "a": {"a.code": (0, 8), "a.format": (8, 1)}}
+    decode, top = tracing.with_wave_wires(TOP, "top_00000000", fields).split("module top")
+    assert "  wire [8:0] number__code = { format, code };\n" in decode
+    assert re.findall(r"^  (?:reg|wire .*=).*", top, re.M) == [
+        "  reg mismatch = 0;",
+        "  wire [8:0] number__a__code = { a[8:8], a[7:0] };",
+        "  wire number__a__format = { a[8:8] };",
+        "  wire [8:0] number__o__elements_0 = { o[40:40], o[7:0] };",
+        "  wire number__o__format = { o[40:40] };",
+        "  reg [40:0] expected__o = 0;",
+        "  reg mismatch__o = 0;",
+        "  wire [8:0] expected__o__elements_0 = { expected__o[40:40], expected__o[7:0] };",
+        "  wire expected__o__format = { expected__o[40:40] };",
+    ]
