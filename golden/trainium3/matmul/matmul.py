@@ -34,7 +34,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import nc_matmul_mx
 from bitpath.golden.trainium3.operands import fp32
-from bitpath.golden.trainium3.operands.layout import KOrder, check_k_order, to_partitions
+from bitpath.golden.trainium3.operands.layout import KOrder, to_partitions
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName, quantize_offline
 
 FIRST_OVERWRITE, LAST = AccumulateFlag.FIRST_OVERWRITE, AccumulateFlag.LAST
@@ -129,7 +129,6 @@ def matmul_program(
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
     check_contraction(a, b)
-    check_k_order(k_order)
     sides = {"a": (np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format), "b": (b, b_format)}
     for name, (matrix, format_name) in sides.items():
         check_choice(f"{name}_format", format_name, MX_FORMATS)

@@ -88,6 +88,11 @@ def test_steps_of_tensix_have_their_range_of_k_and_their_phase():
     ]
 
 
+def test_instructions_of_trainium3_are_numbered_from_1():
+    text = str(explain(np.ones((1, 1024)), np.ones((1024, 1)), format="mxfp8_e4m3"))
+    assert re.findall(r"nc_matmul_mx (\d+) of (\d+)", text) == [("1", "2"), ("2", "2")]
+
+
 def test_labels_are_bold_and_steps_are_indented():
     lines = ["result       1", "a            b", "1a           c", "  0          d", "no label of 13 columns"]
     shown = Explanation("\n".join(lines), (("step ", Trace(3)),), 1)

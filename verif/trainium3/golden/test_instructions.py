@@ -176,6 +176,12 @@ def test_scalar_tensor_tensor(op0, op1, reverse):
         assert codes_of(got)[p, f] == fp32.convert(x, FP32, BF16)
 
 
+def test_operands_are_right_of_the_operators():
+    data = np.array([[5.0, 6.0]], np.float32)
+    got = scalar_tensor_tensor(data, "subtract", 2.0, "subtract", np.array([[1.0, 8.0]], np.float32))
+    assert got.tolist() == [[2.0, -4.0]]
+
+
 @pytest.mark.parametrize("op", ["add", "max", "min", "abs_max"])
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 15])
 def test_tensor_reduce(op, size):

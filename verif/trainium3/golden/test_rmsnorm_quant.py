@@ -289,3 +289,12 @@ def test_arguments_are_not_modified():
     rmsnorm_quant(hidden, gamma, lower_bound=0.1)
     rmsnorm_quant(hidden, gamma, quant_type="static", in_scale=scale, quant_only=True)
     assert before == (hidden.tobytes(), gamma.tobytes(), scale.tobytes())
+
+
+def test_a_row_has_an_element_and_as_many_weights():
+    for row, says in (
+        ([], "hidden must have at least 1 element, not 0"),
+        ([0], "gamma must have 1 elements as hidden, not 0"),
+    ):
+        with pytest.raises(ValueError, match=f"^{says}$"):
+            scalar_norm(row, [])
