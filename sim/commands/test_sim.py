@@ -36,11 +36,12 @@ def command(
 ) -> None:
     """Run the bench of a unit in a simulator.
 
-    The bench of UNIT compares its outputs with golden. --json prints the record of the run, with its folder and its wave.
+    The bench of UNIT compares its outputs with golden. --json prints the record of the run, also of one that
+    fails, with its folder and its wave.
     """
     from bitpath.rtl.units import find_unit
     from bitpath.sim.engine.configure import chosen
-    from bitpath.sim.engine.runner import build, run
+    from bitpath.sim.engine.runner import WAVE, build, new_folder, run
 
     built = build(unit, chosen(unit, **settings), simulator, waves=waves)
     printer.say(
@@ -48,13 +49,15 @@ def command(
         if built.seconds
         else f"{built.top}: build up to date"
     )
-    result = run(built, bench or find_unit(unit).bench, seed=seed, tests=tests, timeout=timeout)
+    folder = new_folder(built)
+    try:
+        result = run(built, bench or find_unit(unit).bench, seed=seed, tests=tests, timeout=timeout, folder=folder)
+    finally:
+        if (folder / "run.json").exists():
+            record, wave = json.loads((folder / "run.json").read_text()), folder / WAVE
+            printer.result(record | {"folder": str(folder), "wave": str(wave) if wave.exists() else None})
     skipped = f"{len(result.skipped)} skipped, " if result.skipped else ""
     printer.say(
         f"{len(result.tests)} tests passed, {skipped}{result.compared} values compared, seed {result.seed}, {result.seconds:.1f} s"
     )
-    printer.say(
-        f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(result.folder / 'run.log')}"
-    )
-    record = json.loads((result.folder / "run.json").read_text())
-    printer.result(record | {"folder": str(result.folder), "wave": result.wave and str(result.wave)})
+    printer.say(f"wave: {paths.shown(result.wave)}" if result.wave else f"log: {paths.shown(folder / 'run.log')}")

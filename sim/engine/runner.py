@@ -106,7 +106,7 @@ def run(
     replay : makes the line that replays a failed run from its seed and test; None names ``make sim``.
     """
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
-    folder = _new_folder(built) if folder is None else folder
+    folder = new_folder(built) if folder is None else folder
     if any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: files of an earlier run would be taken for results of this run")
     (folder / "config.json").write_text(json.dumps(to_dict(built.config), indent=2) + "\n")
@@ -171,7 +171,7 @@ def run_bench(
     return run(build(unit, config, simulator), find_unit(unit).bench, env=variables, **checks)
 
 
-def _new_folder(built: Built) -> Path:
+def new_folder(built: Built) -> Path:
     base = paths.runs() / f"{built.unit}-{built.digest}"
     base.mkdir(parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")

@@ -76,13 +76,14 @@ def fake_bench(monkeypatch, tmp_path):
     built = SimpleNamespace(top="dot16_0", seconds=1.5)
 
     def install(error=None):
-        def run(*_, seed, **__):
+        def run(*_, seed, folder, **__):
+            (folder / "run.json").write_text(json.dumps({"unit": "dot16", "seed": seed}))
             if error:
                 raise error
-            (tmp_path / "run.json").write_text(json.dumps({"unit": "dot16", "seed": seed}))
             return runner.SimResult(tmp_path, seed, ("a",), 7, (), None, 0.5)
 
         monkeypatch.setattr(runner, "build", lambda unit, config, simulator, waves: built)
+        monkeypatch.setattr(runner, "new_folder", lambda _: tmp_path)
         monkeypatch.setattr(runner, "run", run)
 
     return install
@@ -102,9 +103,11 @@ def test_test_sim_of_a_bench_that_passes(bitpath, fake_bench):
 
 def test_test_sim_of_a_bench_that_fails(bitpath, fake_bench):
     fake_bench(SimulationError("1 of 1 tests failed"))
-    text, *others = outputs(bitpath, "test-sim", "dot16")
+    text, as_json, quiet, both = outputs(bitpath, "test-sim", "dot16", "--seed", "3")
     assert text[0] == 1
-    assert others == [(1, "", "bitpath: 1 of 1 tests failed\n")] * 3
+    assert [each[::2] for each in (as_json, quiet, both)] == [(1, "bitpath: 1 of 1 tests failed\n")] * 3
+    assert (quiet[1], both[1]) == ("", as_json[1])
+    assert json.loads(as_json[1]).items() > {"unit": "dot16", "seed": 3, "wave": None}.items()
 
 
 def test_report_strict(bitpath):
