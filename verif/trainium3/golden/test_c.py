@@ -1,5 +1,6 @@
 """The C reference against golden, bit for bit: random operands, corners of every format, and all presets."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array
 from bitpath.golden.c.constants import TRAINIUM3_FORMATS, enumerations
+from bitpath.golden.c.export import export
+from bitpath.golden.c.prototypes import functions
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3, E4M3FN, E5M2, FP16, FP32, TF32
 from bitpath.golden.formats.rounding import Rounding
@@ -60,6 +63,13 @@ def partials(rng, shape):
 def grid(x, y):
     """Return the rows of two operands in all pairs."""
     return np.repeat(x, len(y), axis=0), np.tile(y, (len(x), *(1,) * (y.ndim - 1)))
+
+
+def test_package_imports_the_functions_without_pointers():
+    texts = export("trainium3", next(iter(PRESETS)))
+    declared = functions(texts["bitpath_trainium3.h"])
+    imported = re.findall(r"^  import .* (\w+)\($", texts["bitpath_trainium3_dpi.sv"], re.MULTILINE)
+    assert imported == [each.name for each in declared if not each.name.endswith("_n") and not each.has_pointers]
 
 
 STEPS = [
