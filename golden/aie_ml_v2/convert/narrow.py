@@ -92,7 +92,7 @@ def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, sa
     minus = words & FP32.sign_mask != 0
     # Normalised, so that a positive shift of a subnormal finds its leading bit where a normal number's is.
     significand = fraction | (biased > 0).astype(np.int64) << FP32.fraction_bits
-    missing = np.where(significand == 0, 0, FP32.precision - np.frexp(significand.astype(np.float64))[1])
+    missing = FP32.precision - np.frexp(significand.astype(np.float64))[1]
     significand <<= missing
     exponent = np.maximum(biased, 1) - missing - FP32.bias + shift
     # Below the smallest normal number the last place stays where it is.
