@@ -84,9 +84,10 @@ def bf16_to_int32(bits: np.ndarray, shift: int = 0) -> np.ndarray:
     biased, fraction = words >> BF16.fraction_bits & BF16.exponent_mask, words & BF16.fraction_mask
     significand = fraction | (biased > 0).astype(np.int64) << BF16.fraction_bits
     significand = np.where(words & BF16.sign_mask, -significand, significand)
-    distance = np.maximum(biased, 1) - BF16.bias - BF16.fraction_bits + shift
-    # Significands have 8 bits: 32 places up they saturate, 8 down only the sign is left.
-    up, down = np.clip(distance, 0, 32), np.clip(-distance, 0, LARGEST_SHIFT)
+    # No shift brings a subnormal number to 1, so that its exponent needs no rule of its own.
+    distance = biased - BF16.bias - BF16.fraction_bits + shift
+    # Significands have 8 bits: 24 places up they saturate, 8 down only the sign is left.
+    up, down = np.clip(distance, 0, 24), np.clip(-distance, 0, LARGEST_SHIFT)
     integers = np.clip(significand << up >> down, -INT32_MAX - 1, INT32_MAX)
     nan = (biased == BF16.exponent_mask) & (fraction > 0)
     return np.where(nan, INT32_MAX, integers).astype(np.int32)
