@@ -24,7 +24,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import (
     AccumulateFlag,
 )
 from bitpath.golden.trainium3.exact.psum import psum_write
-from bitpath.golden.trainium3.matmul.matmul import round_to_bfloat16
+from bitpath.golden.trainium3.matmul.matmul import operand_tiles, round_to_bfloat16, tile_program
 from bitpath.verif.trainium3.golden.exact_columns import column_steps, instruction_side
 
 E4, E5, FP4 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn
@@ -137,6 +137,13 @@ def test_accuracy_against_the_dequantised_product():
         got = matmul(a, b, a_format=name, b_format=name)
         assert np.all(np.abs(got - exact) <= 128 * 2.0**-24 * magnitude)
         assert not np.array_equal(got, exact)
+
+
+def test_stages_refuse_what_they_cannot_cut():
+    with pytest.raises(TypeError, match=r"^matrix must be float32, not float64$"):
+        operand_tiles(np.zeros((4, 4)))
+    with pytest.raises(ValueError, match=r"^stationary must have at least 1 element, not 0$"):
+        tile_program([], [])
 
 
 def test_round_to_bfloat16():
