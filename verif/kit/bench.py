@@ -161,10 +161,11 @@ class Bench:
     ) -> Scoreboard:
         """Add a scoreboard, which must have compared at least one value and be empty at the end of the test.
 
-        A wave shows its expected values beside ``output``, by default the one of its name, from bit ``lowest`` on.
+        Its values are those of ``output``, by default the one of its name: a recording notes there what was compared, and a
+        wave shows the expected values beside it, from bit ``lowest`` on.
         """
         show = None if self._marks is None else self._marks.of(output or name, lowest, width(shape))
-        self.scoreboards.append(Scoreboard(name, shape, formats, self.moment, show))
+        self.scoreboards.append(Scoreboard(name, shape, formats, self.moment, show, output or name))
         return self.scoreboards[-1]
 
     def check_stream(

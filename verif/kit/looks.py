@@ -12,7 +12,7 @@ class Looks:
     Attributes
     ----------
     reads : times and signal names.
-    compared : times, scoreboard names, compared values and their widths in bits.
+    compared : times, names of outputs or streams, compared values and their widths in bits.
     """
 
     reads: list[tuple[int, str]] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Looks:
         self.reads.append((get_sim_time(), name))
 
     def compare(self, name: str, value: int, bits: int) -> None:
-        """Note that a scoreboard compared a value."""
+        """Note that a scoreboard compared a value of an output or a stream."""
         self.compared.append((get_sim_time(), name, value, bits))
 
 

@@ -35,6 +35,7 @@ class Scoreboard:
     formats : number format of each field that is displayed as a number, by path; the key "" stands for all fields.
     moment : function that returns the current time as text.
     show : function that shows a comparison in the wave; None without a wave.
+    output : the output, or its stream, whose values come here; by default the one of the scoreboard's name.
     """
 
     def __init__(
@@ -44,8 +45,9 @@ class Scoreboard:
         formats: Mapping[Any, Number] | None = None,
         moment: Callable[[], str] = lambda: f"at {get_sim_time('ns'):g} ns",
         show: Show | None = None,
+        output: str = "",
     ):
-        self.name = name
+        self.name, self.output = name, output or name
         self.shape = shape
         self.formats = dict(formats or {})
         self.compared = 0
@@ -68,7 +70,7 @@ class Scoreboard:
         Raises after :data:`SHOWN` mismatches, after one if :data:`IMPATIENT` is set, and on a surplus value.
         """
         if looks.noted is not None:
-            looks.noted.compare(self.name, value, width(self.shape))
+            looks.noted.compare(self.output, value, width(self.shape))
         if not self._expected:
             raise AssertionError(
                 f"{self.name}: {value:#x} came, and nothing more was expected ({self.compared} compared)"

@@ -1,6 +1,7 @@
 """Vectors of a unit's Verilog testbench: the recorded stimulus of its bench, and the values that golden gave there."""
 
 import tempfile
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ WHOLE_STEPS = 4000
 def vectors(unit: str, config: Any) -> Vectors:
     """Return the unit's recorded inputs, and each output where its bench compared it with golden.
 
-    An engine's bench compares at the end of a test, so that whole tests are taken, the shortest first. Raises SimulationError
-    if the bench failed, or compared no whole output.
+    An engine's bench compares at the end of a test, so that whole tests are taken, the first ones. Raises SimulationError if
+    the bench failed, or compared no whole output.
     """
     place = paths.build_root() / "agree"
     place.mkdir(parents=True, exist_ok=True)
@@ -29,7 +30,7 @@ def vectors(unit: str, config: Any) -> Vectors:
     if not any(expected):
         with tempfile.TemporaryDirectory(dir=place, prefix=f"{unit}-") as folder:
             played, _, _ = recorded.record(unit, config, Path(folder), cases=1, steps=None, seed=SEED)
-        played = _shortest([test for test in played if test.answers])
+        played = _first(played)
         chosen, expected = [test.steps for test in played], [test.answers for test in played]
     steps = recorded.stimulus(played, chosen)
     first, moved = len(steps) - sum(chosen), []
@@ -41,10 +42,15 @@ def vectors(unit: str, config: Any) -> Vectors:
     return Vectors(tuple(played[0].inputs), steps, moved)
 
 
-def _shortest(tests: list[recorded.Recorded]) -> list[recorded.Recorded]:
-    """Return the shortest tests within :data:`WHOLE_STEPS` in all, at least one."""
-    chosen: list[recorded.Recorded] = []
-    for test in sorted(tests, key=lambda test: test.steps):
-        if not chosen or sum(each.steps for each in chosen) + test.steps <= WHOLE_STEPS:
-            chosen.append(test)
-    return chosen
+def _first(tests: list[recorded.Recorded]) -> list[recorded.Recorded]:
+    """Return the first tests within :data:`WHOLE_STEPS` in all, and all up to the first with answers.
+
+    A test may read what the tests before it left in the memories, so that none of these is left out.
+    """
+    ends = accumulate(test.steps for test in tests)
+    needed = next((number for number, test in enumerate(tests) if test.answers), len(tests))
+    return [
+        test
+        for number, (test, end) in enumerate(zip(tests, ends, strict=True))
+        if number <= needed or end <= WHOLE_STEPS
+    ]
