@@ -18,6 +18,7 @@ from cocotb.simtime import get_sim_time
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer, ValueChange, select
 
 from bitpath.verif.kit import looks
+from bitpath.verif.kit.pauses import test_name
 from bitpath.verif.kit.streams import integer_of
 
 ANSWERS = "data"
@@ -43,8 +44,8 @@ class Recorder:
     dut, signature : the design and its ports.
     path : .npz file to write; if it exists, a number is added: ``traffic-1.npz`` after ``traffic.npz``. Arrays: ``changes`` of
         inputs and ``outputs`` of outputs, uint32 words: cycle, index of the port, value from the lowest word on; ``looks``:
-        cycle, index of the output, :data:`READ` or :data:`COMPARED`; ``answers``: payloads in words; ``meta``, JSON: names
-        and widths of inputs (``ports``) and outputs (``output_ports``), the number of cycles, and the first cycle outside
+        cycle, index of the output, :data:`READ` or :data:`COMPARED`; ``answers``: payloads in words; ``meta``, JSON: the name
+        of the ``test``, names and widths of inputs (``ports``) and outputs (``output_ports``), the number of cycles, and the first cycle outside
         of reset in which each output with a valid signal was valid, for outputs in parts by ``NAME[PART]``.
     enough : end the test after this many cycles in all and after the first valid cycle of each such output or part; None to
         record the whole test.
@@ -164,6 +165,7 @@ class Recorder:
         self._look(None)
         looks.noted = None
         meta = {
+            "test": test_name(),
             "ports": _described(self.inputs),
             "output_ports": _described(self.outputs),
             "cycles": self.cycles,

@@ -28,6 +28,7 @@ class Recorded:
 
     Attributes
     ----------
+    test : the test's name, as a filter of tests takes it.
     inputs : widths of the design's inputs by name, "rst" included if it has a clock.
     changes : changes of inputs: step, index, value; the steps ascend.
     steps : number of cycles, or of input changes in a design without a clock.
@@ -38,6 +39,7 @@ class Recorded:
         at its end.
     """
 
+    test: str
     inputs: dict[str, int]
     changes: tuple[tuple[int, int, int], ...]
     steps: int
@@ -124,7 +126,7 @@ def read(file: Path) -> Recorded:
             compared.append((step, name, level[name]))
         elif name == f"{ANSWERS}{PAYLOAD}" and level[f"{ANSWERS}__valid"] and level[f"{ANSWERS}__ready"]:
             answers.append((step, name, level[name]))
-    return Recorded(widths, changes, steps, meta["offers"], tuple(compared), tuple(answers))
+    return Recorded(meta["test"], widths, changes, steps, meta["offers"], tuple(compared), tuple(answers))
 
 
 def _levels(changes: Iterable[tuple[int, int, int]], ports: int, steps: int) -> Iterator[list[int]]:

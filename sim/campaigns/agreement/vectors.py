@@ -1,7 +1,7 @@
 """Vectors of a unit's Verilog testbench: the recorded stimulus of its bench, and the values that golden gave there."""
 
+import re
 import tempfile
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +12,28 @@ from bitpath.sim.engine.errors import SimulationError
 
 CASES, STEPS, SEED = 50, 100, 0
 """Random cases of a test, steps of a test, and seed of the benches."""
-WHOLE_STEPS = 4000
-"""Largest number of steps of an engine's tests, which are played to their ends."""
+FEWEST = 16
+"""Fewest compared results of the test that stands for an engine."""
 
 
 def vectors(unit: str, config: Any) -> Vectors:
     """Return the unit's recorded inputs, and each output where its bench compared it with golden.
 
-    An engine's bench compares at the end of a test, so that whole tests are taken, the first ones. Raises SimulationError if
-    the bench failed, or compared no whole output.
+    An engine's bench compares at the end of a test: its shortest one with :data:`FEWEST` results is taken whole. Raises
+    SimulationError if the bench failed, or compared no whole output.
     """
-    place = paths.build_root() / "agree"
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place, prefix=f"{unit}-") as folder:
-        played, chosen, _ = recorded.record(unit, config, Path(folder), cases=CASES, steps=STEPS, seed=SEED)
-    expected = [test.compared for test in played]
+    played, chosen = _recorded(unit, config, cases=CASES, steps=STEPS)
+    steps, expected = recorded.stimulus(played, chosen), [test.compared for test in played]
     if not any(expected):
-        with tempfile.TemporaryDirectory(dir=place, prefix=f"{unit}-") as folder:
-            played, _, _ = recorded.record(unit, config, Path(folder), cases=1, steps=None, seed=SEED)
-        played = _first(played)
-        chosen, expected = [test.steps for test in played], [test.answers for test in played]
-    steps = recorded.stimulus(played, chosen)
+        whole, _ = _recorded(unit, config, cases=1, steps=None)
+        shortest = min(
+            (test for test in whole if len(test.answers) >= FEWEST), key=lambda test: test.steps, default=None
+        )
+        if shortest is None:
+            raise SimulationError(f"{unit}: no test of its bench compares {FEWEST} results")
+        # By itself and from the first cycle on: a test may read memories that it did not write.
+        played, chosen = _recorded(unit, config, cases=1, steps=None, tests=f"{re.escape(shortest.test)}$")
+        steps, expected = played[0].values(chosen[0]), [test.answers for test in played]
     first, moved = len(steps) - sum(chosen), []
     for values, count in zip(expected, chosen, strict=True):
         moved += [(first + step, name, value) for step, name, value in values if step < count]
@@ -42,15 +43,10 @@ def vectors(unit: str, config: Any) -> Vectors:
     return Vectors(tuple(played[0].inputs), steps, moved)
 
 
-def _first(tests: list[recorded.Recorded]) -> list[recorded.Recorded]:
-    """Return the first tests within :data:`WHOLE_STEPS` in all, and all up to the first with answers.
-
-    A test may read what the tests before it left in the memories, so that none of these is left out.
-    """
-    ends = accumulate(test.steps for test in tests)
-    needed = next((number for number, test in enumerate(tests) if test.answers), len(tests))
-    return [
-        test
-        for number, (test, end) in enumerate(zip(tests, ends, strict=True))
-        if number <= needed or end <= WHOLE_STEPS
-    ]
+def _recorded(unit: str, config: Any, **which: Any) -> tuple[list[recorded.Recorded], list[int]]:
+    """Return the tests that `recorded.record` selects, and the number of steps to replay of each."""
+    place = paths.build_root() / "agree"
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place, prefix=f"{unit}-") as folder:
+        played, chosen, _ = recorded.record(unit, config, Path(folder), seed=SEED, **which)
+    return played, chosen

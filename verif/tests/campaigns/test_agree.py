@@ -131,7 +131,7 @@ def test_only_what_is_valid_counts():
 
 def recorded_test(offers, *, steps=1000):
     changes = ((0, 0, 1), (2, 0, 0), (2, 1, 5), (4, 1, 6))
-    return recorded.Recorded({"rst": 1, "i": 3}, changes, steps, offers)
+    return recorded.Recorded("any", {"rst": 1, "i": 3}, changes, steps, offers)
 
 
 def test_a_recording_gives_every_step():

@@ -125,6 +125,7 @@ def test_only_compared_values_are_expected(tmp_path):
     shown = [word for index, level in enumerate(levels) for word in (0, index, level)]
     looks = [(0, 0, READ), (0, 1, READ), (0, 3, READ), (1, 0, COMPARED), (1, 2, READ), (1, 3, READ), (2, 0, READ)]
     meta = {
+        "test": "any",
         "ports": ports,
         "output_ports": [{"name": name, "bits": bits} for name, bits in outputs.items()],
         "cycles": 2,
