@@ -165,7 +165,7 @@ class Bench:
         wave shows the expected values beside it, from bit ``lowest`` on.
         """
         show = None if self._marks is None else self._marks.of(output or name, lowest, width(shape))
-        self.scoreboards.append(Scoreboard(name, shape, formats, self.moment, show, output or name))
+        self.scoreboards.append(Scoreboard(name, shape, formats, self.moment, show, output))
         return self.scoreboards[-1]
 
     def check_stream(

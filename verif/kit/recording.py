@@ -36,8 +36,8 @@ READ, COMPARED = 1, 2
 class Recorder:
     """Record all port changes, the cycles in which the bench read each output, and the payloads of the stream ``data``.
 
-    An output counts as compared in a cycle if the bench read it and a scoreboard of its name, or of its stream's, got the whole
-    value. A read between a rising and the next falling edge counts for both cycles.
+    An output counts as compared in a cycle if the bench read it and a scoreboard of it, or of its stream, got the whole value.
+    A read between a rising and the next falling edge counts for both cycles.
 
     Parameters
     ----------
@@ -45,8 +45,9 @@ class Recorder:
     path : .npz file to write; if it exists, a number is added: ``traffic-1.npz`` after ``traffic.npz``. Arrays: ``changes`` of
         inputs and ``outputs`` of outputs, uint32 words: cycle, index of the port, value from the lowest word on; ``looks``:
         cycle, index of the output, :data:`READ` or :data:`COMPARED`; ``answers``: payloads in words; ``meta``, JSON: the name
-        of the ``test``, names and widths of inputs (``ports``) and outputs (``output_ports``), the number of cycles, and the first cycle outside
-        of reset in which each output with a valid signal was valid, for outputs in parts by ``NAME[PART]``.
+        of the ``test``, names and widths of inputs (``ports``) and outputs (``output_ports``), the number of cycles, and the
+        first cycle outside of reset in which each output with a valid signal was valid, for outputs in parts by
+        ``NAME[PART]``.
     enough : end the test after this many cycles in all and after the first valid cycle of each such output or part; None to
         record the whole test.
     """

@@ -95,7 +95,7 @@ def _narrow(bits: np.ndarray, fmt: FloatFormat, rounding: RoundingCode | int, sa
     missing = FP32.precision - np.frexp(significand.astype(np.float64))[1]
     significand <<= missing
     exponent = np.maximum(biased, 1) - missing - FP32.bias + shift
-    # Below the smallest normal number the last place stays where it is.
+    # Below the smallest normal number, and for zero, the last place stays where it is.
     place = np.maximum(exponent, fmt.emin)
     distance = np.minimum(FP32.fraction_bits - fmt.fraction_bits + place - exponent, LARGEST_SHIFT)
     kept = np.abs(shift_round(np.where(minus, -significand, significand), distance, code.mode))

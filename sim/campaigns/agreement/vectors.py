@@ -19,8 +19,8 @@ FEWEST = 16
 def vectors(unit: str, config: Any) -> Vectors:
     """Return the unit's recorded inputs, and each output where its bench compared it with golden.
 
-    An engine's bench compares at the end of a test: its shortest one with :data:`FEWEST` results is taken whole. Raises
-    SimulationError if the bench failed, or compared no whole output.
+    An engine's bench compares at the end of a test, so that its shortest test of at least :data:`FEWEST` results is taken
+    whole. Raises SimulationError if the bench failed, or compared no whole output.
     """
     played, chosen = _recorded(unit, config, cases=CASES, steps=STEPS)
     steps, expected = recorded.stimulus(played, chosen), [test.compared for test in played]

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.verif.kit import looks
 from bitpath.verif.kit.recording import COMPARED, READ, Recorder
+from bitpath.verif.kit.scoreboard import Scoreboard
 
 SIGNATURE = wiring.Signature({"i": In(8), "o": Out(8), "flag": Out(1)})
 PERIOD = 10
@@ -59,6 +60,15 @@ def test_a_comparison_without_a_read_does_not_count(tmp_path):
     # The lowest bits alone are not the whole value.
     recording.cycle(("001", "0"), [(40, "o")], [(40, "o", 1, 1)])
     assert recording.recorder.looks == {(0, 0): READ, (2, 0): READ, (4, 0): READ}
+
+
+def test_a_scoreboard_of_another_name_notes_its_output(monkeypatch):
+    monkeypatch.setattr(looks, "get_sim_time", lambda: 10)
+    looks.noted = looks.Looks()
+    board = Scoreboard("value", 3, output="o")
+    board.expect(5, "any")
+    board.got(5)
+    assert looks.noted.compared == [(10, "o", 5, 3)]
 
 
 def test_without_a_clock_looks_come_after_their_moment(tmp_path):
