@@ -21,6 +21,8 @@ from bitpath.rtl.packages import BENDER, core_name, package_files
 from bitpath.rtl.testbench import Vectors, bench_files, file_names
 from bitpath.rtl.units import find_unit
 
+STARTER = re.compile(r"^( *)reg (\\\S*dump_module\S*) += 0;", re.MULTILINE)
+"""Yosys' declaration of the constant on which it makes the blocks of a module depend."""
 WAIVERS = {
     "DECLFILENAME": "one file holds all modules of a unit, so that it can be handed on as one",
     "WIDTHEXPAND": "Yosys writes a narrow operand where Verilog extends it by itself",
@@ -28,6 +30,7 @@ WAIVERS = {
     "UNUSEDSIGNAL": "wires show the fields of a layout by name, and nothing reads some of them",
     "PROCASSINIT": "the value at power-on stands in a register's declaration",
     "CASEINCOMPLETE": "Yosys assigns the default before the case",
+    "INITIALDLY": "the assignment at time zero comes after all blocks wait for it",
 }
 """Lint rules that the style of emitted Verilog breaks, with reasons; the Verilog's first lines repeat them."""
 
@@ -93,7 +96,17 @@ def verilog_text(top: wiring.Component, name: str, *, prefix: str = "") -> tuple
     """Return a component's Verilog with each shared module once, and the names of modules to compile separately."""
     text, apart = rtlil_text(top, name, prefix=prefix)
     # One Yosys run for all modules. The public function would take seconds, with one run for each.
-    return verilog._convert_rtlil_text(text), apart
+    return started(verilog._convert_rtlil_text(text)), apart
+
+
+def started(text: str) -> str:
+    """Return Verilog of Yosys in which every block ``always @*`` runs at time zero.
+
+    Yosys makes each block depend on a constant and gives the constant its value where it is declared. SystemVerilog does
+    so before any block waits for a change, and a block whose inputs stay at their initial values would leave its outputs
+    at X. Here the constant is assigned when all blocks wait. Ref: IEEE 1800-2017, 6.8 and 4.4.2.
+    """
+    return STARTER.sub(r"\1reg \2 ;\n\1initial \2 <= 0;", text)
 
 
 def emit(unit: str, config: Any, out: Path) -> Emitted:

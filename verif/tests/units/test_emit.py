@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from amaranth import Const, Value
-from amaranth.lib import data
-from amaranth.lib.wiring import In
+from amaranth import Const, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
 from bitpath.rtl.aie_ml_v2.mac.config import MX9_LANE
 from bitpath.rtl.common.config import PipelineConfig, from_dict, require_power_of_two, require_range
 from bitpath.rtl.common.pipeline.repeat import FAN_OUT
-from bitpath.rtl.emit import emit, emit_flat, port_names
+from bitpath.rtl.emit import emit, emit_flat, port_names, verilog_text
 from bitpath.rtl.flat import flat_ports, wrapper
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
@@ -67,6 +67,37 @@ def test_lint_clean_with_its_flat_wrapper(variant, flat):
     for command in (verilator, icarus):
         done = subprocess.run([*command, *files], env=tools.environment(), capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+class Idle(wiring.Component):
+    """``o`` follows a register that keeps its initial value, through a block ``always @*``."""
+
+    o: Out(2)
+
+    def elaborate(self, platform):
+        m = Module()
+        register = Signal(init=1)
+        m.d.sync += register.eq(register)
+        with m.If(register):
+            m.d.comb += self.o.eq(2)
+        return m
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("standard", ["-g2005", "-g2012"])
+def test_blocks_run_at_time_zero(standard, tmp_path):
+    tools.require("iverilog")
+    text, _ = verilog_text(Idle(), "idle")
+    assert "always @*" in text
+    bench = (
+        "module tb; wire [1:0] o; idle idle(.clk(1'b0), .rst(1'b0), .o(o)); initial #1 $write(\"%b\", o); endmodule\n"
+    )
+    (tmp_path / "tb.v").write_text(text + bench)
+    for command in (["iverilog", standard, "-s", "tb", "-o", "tb", "tb.v"], ["vvp", "-n", "tb"]):
+        done = subprocess.run(
+            [str(tools.find(command[0])), *command[1:]], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+    assert done.stdout == "10"
 
 
 def leaves(value, name):
