@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numba import config, njit
@@ -47,18 +49,21 @@ _SETTING = Lock()
 """Lock for numba's folder setting, which is global to the process, since several threads may import kernels."""
 
 
-def kernel(function: Callable[..., None]) -> Callable[..., None]:
+def kernel(function: Callable[..., None] | None = None, *, fused: bool = False) -> Callable[..., Any]:
     """Compile a function at its first call, and keep the code for later processes.
 
-    Without fast-math, the compiler does not reorder or fuse operations if that changes a bit. numba checks only the kernel's
-    own file for changes, but kernels also use this file and the declarations. The cache folder is therefore named by the digest
-    of all of them, and nothing is cached if numba cannot use that folder.
+    The compiler reorders nothing, and fuses a product and an addition only with ``fused``, for functions whose products are
+    all exact. numba checks only the kernel's own file for changes, but kernels also use this file and the declarations. The
+    cache folder is therefore named by the digest of all of them, and nothing is cached if numba cannot use that folder.
     """
+    if function is None:
+        return partial(kernel, fused=fused)
     with _SETTING:
         before = config.CACHE_DIR
         config.CACHE_DIR = str(_FOLDER or "")
         try:
-            return njit(cache=_FOLDER is not None, nogil=True, error_model="numpy")(function)
+            fastmath = {"contract"} if fused else False
+            return njit(cache=_FOLDER is not None, nogil=True, error_model="numpy", fastmath=fastmath)(function)
         finally:
             config.CACHE_DIR = before
 

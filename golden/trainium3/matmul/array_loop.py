@@ -1,65 +1,57 @@
 """Trainium3's array: scaled four-product dot steps chained down the rows, with float64 as the exact container.
 
-Bit-identical to `trainium3.array.chain_rows` for the numerics that `supports` names.
-
 Exactness. An element times its scale is a float64 without error: at most 4 significant bits between 2**-16 and 2**16, times
-a power of two between 2**-127 and 2**127. So is a product of two of them. A *narrow* row is one whose products, before
-their scales, are multiples of 2**g, and whose sums of four stay below 2**(g + 53): then every such sum is exact, in any
-order, fused or not. E4M3 with E4M3 spans 38 bits and with E5M2 52; E5M2 with E5M2 spans 66, so it depends on the
-elements of the row. The sum of a narrow row's four products and the partial sum is one float64 addition, whose error Knuth's
-two-sum gives exactly; rounded to odd at 53 bits it rounds to FP32's 24 (or fewer, below the normal range) as the exact
-sum does, for 53 is at least 24 + 2 (Boldo and Melquiond). Other rows go through `trainium3.expansion.sum_to_odd`'s
-algorithm on all five terms, whose proof stands there. The smallest product is 2**-32 * 2**-254, the largest sum below
-2**34 * 2**254 * 4: no step comes near float64's own limits.
+a power of two between 2**-127 and 2**127. So is a product of two of them, and fusing it with an addition changes nothing.
+The smallest product is 2**-32 * 2**-254, the largest sum below 2**34 * 2**254 * 4: no step comes near float64's own
+limits. A block of rows of one instruction takes the cheapest of three steps that its elements allow:
+
+- *Plain*: products and partial sums are multiples of one power of two 2**g, and all sums stay below 2**(g + 53). Then float64
+  holds each sum, in any order, and the conversion to FP32 is the one rounding. Rounding a multiple of 2**g to FP32 gives a
+  multiple of 2**g again, or of FP32's smallest number. Blocks of quantised tensors take this step.
+- *Narrow*: the four products alone fit so. Their sum and the partial sum is one float64 addition, whose error Knuth's two-sum
+  gives exactly; rounded to odd at 53 bits it rounds to FP32's 24 (or fewer, below the normal range) as the exact sum does,
+  for 53 is at least 24 + 2 (Boldo and Melquiond).
+- *Wide*: `_sum_to_odd` keeps all five terms as an expansion.
+
+Numerics other than one rounding to nearest of the exact sum to FP32 take a fourth step, which brings the terms onto a grid
+if the numerics ask for it, sums them by `_sum_to_odd`, and rounds by the numerics' fields.
 
 IEEE 754 addition gives the specials and zeros that `DotNumerics` asks for: -0 where all terms are -0, +0 of a
 cancellation, NaN of 0 * infinity and of infinity - infinity. The conversion to FP32 rounds to nearest even, keeps
 subnormals, the sign of what rounds to zero, and overflows to infinity.
+
+Ref: J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", Discrete &
+Computational Geometry 18, 1997 (theorem 10, Grow-Expansion); S. Boldo and G. Melquiond, "Emulation of FMA and Correctly
+Rounded Sums: Proved Algorithms Using Rounding to Odd", IEEE Transactions on Computers 57(4), 2008.
 """
 
+import math
 from functools import cache
 
 import numpy as np
 from numba import njit
 
-from bitpath.golden.arrays.backend import in_parallel, owned, shares
-from bitpath.golden.arrays.bits import kernel, to_odd, two_sum
+from bitpath.golden.arrays.backend import cuts, in_parallel, owned, shares
+from bitpath.golden.arrays.bits import code64, kernel, magnitude_code, to_odd, two_sum, value64
 from bitpath.golden.arrays.codec import decode_array, flushed
-from bitpath.golden.formats.catalogue import E8M0, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
 
-COLUMNS = 64
-"""Columns of a block: the partial sums fit in the L1 cache, the moving elements of 128 rows in the L2 cache."""
-ROWS = 32
-"""Fewest rows for a thread of their own."""
+ROWS, COLUMNS = 8, 64
+"""Sizes of a block: its partial sums and its stationary elements fit in the L1 cache, the moving ones in the L2 cache."""
+PLAIN, NARROW, WIDE, OTHER = range(4)
+"""Steps of a block's row, see above."""
 _SUM_BITS = 2
 """Bits by which a sum of four terms is wider than a product."""
 _EXACT_BITS = 53
 """Bits of a float64's significand."""
-_NO_ELEMENT = 1 << 10
+_NO_EXPONENT = 1 << 10
 """Exponent of elements that are 0 or not finite, beyond every real one."""
-
-
-def supports(numerics: DotNumerics, stationary_scale: np.ndarray, moving_scale: np.ndarray) -> bool:
-    """Return True if the kernel implements these numerics with these scales.
-
-    Either flag of subnormal elements is; a scale of 255 that means infinity is not: it multiplies products, not their sum.
-    """
-    nan = E8M0.nan_code
-    infinite = numerics.scale_nan is ScaleNan.INFINITY and bool(
-        np.any(stationary_scale == nan) or np.any(moving_scale == nan)
-    )
-    return (
-        not infinite
-        and numerics.terms == 4
-        and numerics.scale_format == E8M0
-        and numerics.accumulator == FP32
-        and numerics.align_fraction_bits is None
-        and numerics.accumulator_rounding is Rounding.RNE
-        and numerics.accumulator_subnormals
-        and numerics.overflow_to_infinity
-    )
+_EVERYTHING = 600
+"""Fraction bits that lose nothing: terms are multiples of 2**-300, and no exponent reaches 300."""
+_FRACTION, _EMIN, _EMAX, _BIAS = FP32.fraction_bits, FP32.emin, FP32.emax, FP32.bias
+_NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
 def chain_rows(
@@ -73,86 +65,226 @@ def chain_rows(
     start: np.ndarray | None,
 ) -> np.ndarray:
     """Return the array's partial sums, FP32 codes uint32 [M, N]; arguments are those of `array.chain_rows`."""
-    keep = numerics.element_subnormals
-    wide = np.zeros(len(stationary), bool)
-    if _bits(stationary_format) + _bits(moving_format) + _SUM_BITS > _EXACT_BITS:
-        (x_lowest, x_bound), (y_lowest, y_bound) = (
-            _span(fmt, codes, keep) for fmt, codes in ((stationary_format, stationary), (moving_format, moving))
-        )
-        wide = x_bound + y_bound - x_lowest - y_lowest + _SUM_BITS > _EXACT_BITS
-    x = _scaled(stationary_format, stationary, stationary_scale, keep)
-    y = owned(_scaled(moving_format, moving, moving_scale, keep).transpose(0, 2, 1))
-    shape = x.shape[1], y.shape[2]
+    x_side, y_side = (stationary, stationary_format, stationary_scale), (moving, moving_format, moving_scale)
+    shape = stationary.shape[1], moving.shape[1]
     result = np.zeros(shape, np.float32) if start is None else start.view(np.float32).copy()
-    in_parallel(lambda rows: _chain(owned(x[:, rows]), y, wide, result[rows]), shares(shape[0], ROWS))
-    result[np.isnan(result)] = np.uint32(FP32.nan_code).view(np.float32)
+    x = _packed(numerics, *x_side, ROWS)
+    rounding = _rounding(numerics)
+
+    def work(columns: slice) -> None:
+        codes, fmt, scale = y_side
+        y = _packed(numerics, codes[:, columns], fmt, scale[:, columns], COLUMNS)
+        _chain(*x, *y, *rounding, start is not None, result[:, columns])
+
+    in_parallel(work, shares(shape[1], COLUMNS))
+    result[np.isnan(result)] = _NAN
     return result.view(np.uint32)
 
 
-def _bits(fmt: FloatFormat) -> int:
-    """Return the bits from a format's smallest subnormal number to its largest."""
-    return fmt.emax + 1 - fmt.emin + fmt.fraction_bits
+def _rounding(numerics: DotNumerics) -> tuple[bool, int, bool, int, bool, bool, bool]:
+    """Return whether the three cheap steps round as the numerics ask, and the fields that the fourth step reads."""
+    fmt = numerics.accumulator
+    to_nearest = numerics.accumulator_rounding is Rounding.RNE
+    fields = (to_nearest, numerics.accumulator_subnormals, numerics.overflow_to_infinity)
+    align = -1 if numerics.align_fraction_bits is None else min(numerics.align_fraction_bits, _EVERYTHING)
+    plain = all(fields) and fmt == FP32 and align < 0
+    return plain, align, numerics.align_rounding is Rounding.RNE, fmt.fraction_bits, *fields
 
 
-def _scaled(fmt: FloatFormat, codes: np.ndarray, scale_codes: np.ndarray, subnormals: bool) -> np.ndarray:
-    return _elements(fmt, subnormals)[0][codes] * _scales()[scale_codes][..., np.newaxis]
+def _packed(
+    numerics: DotNumerics, codes: np.ndarray, fmt: FloatFormat, scale_codes: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return one side in blocks of `width` columns, the last one filled with zeros.
 
-
-def _span(fmt: FloatFormat, codes: np.ndarray, subnormals: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each row, the weight's exponent of the lowest last place and a bound of the exponents of its elements."""
-    _, last, bound = _elements(fmt, subnormals)
-    return last[codes].min(axis=(1, 2), initial=_NO_ELEMENT), bound[codes].max(axis=(1, 2), initial=-_NO_ELEMENT)
+    Returns
+    -------
+    Elements times scales, float64 [blocks, P, 4, width]; for each block and row the exponent of the lowest last place and
+    one above those of all its elements, int64 [blocks, P] each; for aligned numerics the exponents of the elements, int64
+    [blocks, P, 4, width], or else an array without elements.
+    """
+    values, last, above, exponents = _elements(fmt, numerics.element_subnormals)
+    scales, scale_exponents = _scales(numerics.scale_format, numerics.scale_nan)
+    rows, free, lanes = codes.shape
+    shape = -(-free // width), rows, lanes, width
+    packed, spans = np.zeros(shape), np.empty((2, *shape[:2]), np.int64)
+    bytes_of = (owned(each.astype(np.uint8, copy=False)) for each in (codes, scale_codes))
+    _pack(*bytes_of, values, last, above, scales, scale_exponents, packed, *spans)
+    if numerics.align_fraction_bits is None:
+        return packed, *spans, np.zeros((0, 0, 0, 0), np.int64)
+    each = exponents[codes] + scale_exponents[scale_codes][..., np.newaxis]
+    filled = np.full((rows, shape[0] * width, lanes), -_NO_EXPONENT)
+    filled[:, :free] = each
+    return packed, *spans, owned(filled.reshape(rows, shape[0], width, lanes).transpose(1, 0, 3, 2))
 
 
 @cache
-def _elements(fmt: FloatFormat, subnormals: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, for every code, its value, the exponent of its last place, and one that is above the value's."""
+def _elements(fmt: FloatFormat, subnormals: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return, for every code, its value, the exponent of its last place, one that is above the value's, and its own.
+
+    Its own exponent is that of DotNumerics' E: a subnormal has emin.
+    """
     values = decode_array(fmt, np.arange(1 << fmt.width))
     if not subnormals:
         values = flushed(fmt, values)
     counts = np.isfinite(values) & (values != 0)
-    above = np.frexp(np.where(counts, values, 1.0))[1]
-    last = np.maximum(above - 1, fmt.emin) - fmt.fraction_bits
-    return values, np.where(counts, last, _NO_ELEMENT), np.where(counts, above, -_NO_ELEMENT)
+    above = np.frexp(np.where(counts, values, 1.0))[1].astype(np.int64)
+    own = np.maximum(above - 1, fmt.emin)
+    # The sum with a scale's exponent stays beyond every real one.
+    nothing = 2 * _NO_EXPONENT
+    return (
+        values,
+        *(np.where(counts, own - fmt.fraction_bits, nothing), np.where(counts, above, -nothing)),
+        np.where(counts, own, -nothing),
+    )
 
 
 @cache
-def _scales() -> np.ndarray:
-    return decode_array(E8M0, np.arange(1 << E8M0.width))
+def _scales(fmt: FloatFormat, nan: ScaleNan) -> tuple[np.ndarray, np.ndarray]:
+    """Return the value and the exponent of every scale code; an exponent of 0 for what is not finite."""
+    values = decode_array(fmt, np.arange(1 << fmt.width))
+    if nan is ScaleNan.INFINITY:
+        values = np.where(np.isnan(values), np.inf, values)
+    # frexp's exponent of 2**e is e + 1.
+    finite = np.where(np.isfinite(values), values, 1.0)
+    return values, np.frexp(finite)[1].astype(np.int64) - 1
 
 
 @kernel
-def _chain(x, y, wide, result):
-    """Add all rows to `result` [M, N] float32: x is [P, M, 4] and y [P, 4, N], elements times scales."""
-    for n in range(0, y.shape[2], COLUMNS):
-        columns = slice(n, min(n + COLUMNS, y.shape[2]))
-        for m in range(x.shape[1]):
-            partial = result[m, columns]
-            for p in range(x.shape[0]):
-                x0, x1, x2, x3 = x[p, m, 0], x[p, m, 1], x[p, m, 2], x[p, m, 3]
-                y0, y1, y2, y3 = y[p, 0, columns], y[p, 1, columns], y[p, 2, columns], y[p, 3, columns]
-                if wide[p]:
-                    for i in range(partial.shape[0]):
-                        partial[i] = _wide_step(x0 * y0[i], x1 * y1[i], x2 * y2[i], x3 * y3[i], np.float64(partial[i]))
-                else:
-                    for i in range(partial.shape[0]):
-                        products = x0 * y0[i] + x1 * y1[i] + (x2 * y2[i] + x3 * y3[i])
-                        total, error = two_sum(products, np.float64(partial[i]))
-                        partial[i] = np.float32(to_odd(total, error))
+def _pack(codes, scale_codes, values, last, above, scales, scale_exponents, packed, lowest, highest):
+    """Write what `_packed` returns, for codes [P, F, 4] and scale codes [P, F]."""
+    width = packed.shape[3]
+    for block in range(packed.shape[0]):
+        columns = slice(block * width, min((block + 1) * width, codes.shape[1]))
+        for p in range(codes.shape[0]):
+            own, own_scale, out = codes[p, columns], scale_codes[p, columns], packed[block, p]
+            low, high = _NO_EXPONENT, -_NO_EXPONENT
+            for i in range(own.shape[0]):
+                scale, exponent = scales[own_scale[i]], scale_exponents[own_scale[i]]
+                own_low, own_high = _NO_EXPONENT, -_NO_EXPONENT
+                for lane in range(4):
+                    code = own[i, lane]
+                    out[lane, i] = values[code] * scale
+                    own_low, own_high = min(own_low, last[code]), max(own_high, above[code])
+                low, high = min(low, own_low + exponent), max(high, own_high + exponent)
+            lowest[block, p], highest[block, p] = low, high
+
+
+@kernel(fused=True)
+def _chain(
+    x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents,
+    plain, align, align_to_nearest, fraction_bits, to_nearest, subnormals, to_infinity, started, result
+):  # fmt: skip
+    """Add all rows to `result` [M, N] float32: two sides of `_packed` and the fields of `_rounding`."""
+    partial = np.zeros((ROWS, COLUMNS), np.float32)
+    steps = np.empty(x.shape[1], np.int64)
+    for n in range(y.shape[0]):
+        columns = min(COLUMNS, result.shape[1] - n * COLUMNS)
+        for m in range(x.shape[0]):
+            rows = min(ROWS, result.shape[0] - m * ROWS)
+            for r in range(rows):
+                for i in range(columns):
+                    partial[r, i] = result[m * ROWS + r, n * COLUMNS + i]
+            _choose(x_lowest[m], x_highest[m], y_lowest[n], y_highest[n], plain, started, steps)
+            for p in range(x.shape[1]):
+                step = steps[p]
+                for r in range(ROWS):
+                    x0, x1, x2, x3 = x[m, p, 0, r], x[m, p, 1, r], x[m, p, 2, r], x[m, p, 3, r]
+                    if step == PLAIN:
+                        for i in range(COLUMNS):
+                            total = x3 * y[n, p, 3, i] + np.float64(partial[r, i])
+                            total = x1 * y[n, p, 1, i] + (x2 * y[n, p, 2, i] + total)
+                            partial[r, i] = np.float32(x0 * y[n, p, 0, i] + total)
+                    elif step == NARROW:
+                        for i in range(COLUMNS):
+                            total = x0 * y[n, p, 0, i] + x1 * y[n, p, 1, i] + (x2 * y[n, p, 2, i] + x3 * y[n, p, 3, i])
+                            total, error = two_sum(total, np.float64(partial[r, i]))
+                            partial[r, i] = np.float32(to_odd(total, error))
+                    elif step == WIDE:
+                        for i in range(COLUMNS):
+                            total = _sum_to_odd(
+                                x0 * y[n, p, 0, i],
+                                x1 * y[n, p, 1, i],
+                                x2 * y[n, p, 2, i],
+                                x3 * y[n, p, 3, i],
+                                np.float64(partial[r, i]),
+                            )
+                            partial[r, i] = np.float32(total)
+                    else:
+                        for i in range(columns):
+                            a, b = x0 * y[n, p, 0, i], x1 * y[n, p, 1, i]
+                            c, d = x2 * y[n, p, 2, i], x3 * y[n, p, 3, i]
+                            own = np.float64(partial[r, i])
+                            if not subnormals and abs(own) < 2.0**_EMIN:
+                                own = math.copysign(0.0, own)
+                            ieee = a + b + (c + d) + own
+                            if align >= 0:
+                                largest = -_NO_EXPONENT if own == 0.0 else max(_exponent(own), _EMIN)
+                                for lane in range(4):
+                                    product = x_exponents[m, p, lane, r] + y_exponents[n, p, lane, i]
+                                    largest = max(largest, product)
+                                if largest > -_NO_EXPONENT:
+                                    up = value64((align - largest + 1023) << 52)
+                                    down = value64((largest - align + 1023) << 52)
+                                    a = _on_grid(a * up, align_to_nearest) * down
+                                    b = _on_grid(b * up, align_to_nearest) * down
+                                    c = _on_grid(c * up, align_to_nearest) * down
+                                    d = _on_grid(d * up, align_to_nearest) * down
+                                    own = _on_grid(own * up, align_to_nearest) * down
+                            total = _sum_to_odd(a, b, c, d, own)
+                            if ieee - ieee == 0.0:
+                                total = _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity)
+                            partial[r, i] = np.float32(total if ieee - ieee == 0.0 else ieee)
+            for r in range(rows):
+                for i in range(columns):
+                    result[m * ROWS + r, n * COLUMNS + i] = partial[r, i]
 
 
 @njit(forceinline=True)
-def _wide_step(a, b, c, d, partial):
-    """Return the exact sum of five float64 terms, rounded once to FP32."""
-    plain = a + b + (c + d) + partial
-    # Grow-Expansion; h0 to h4 come out in increasing magnitude.
+def _choose(x_lowest, x_highest, y_lowest, y_highest, plain, started, steps):
+    """Write the step of each row of a block: the cheapest one that is exact."""
+    # Sums are multiples of 2**grid and below `bound`; FP32 codes from elsewhere may be anything.
+    grid = _EMIN - _FRACTION if started else _NO_EXPONENT
+    bound = 2.0 ** (_EMAX + 1) if started else 0.0
+    for p in range(steps.shape[0]):
+        last = x_lowest[p] + y_lowest[p]
+        above = x_highest[p] + y_highest[p] + _SUM_BITS
+        if not plain:
+            steps[p] = OTHER
+        elif above <= last:
+            # No product counts: a side is 0 or not finite.
+            steps[p] = PLAIN
+        else:
+            grid = min(grid, last)
+            bound += math.ldexp(1.0, above)
+            if bound <= math.ldexp(1.0, grid + _EXACT_BITS):
+                steps[p] = PLAIN
+            elif above - last <= _EXACT_BITS:
+                steps[p] = NARROW
+            else:
+                steps[p] = WIDE
+            # A sum that rounds up is larger by 2**-24 of itself at most.
+            bound += math.ldexp(bound, -_FRACTION)
+
+
+@njit(forceinline=True)
+def _sum_to_odd(a, b, c, d, e):
+    """Return the exact sum of five float64 terms, rounded to odd at 53 bits; a zero, NaN or infinity as IEEE 754 has it.
+
+    Grow-Expansion keeps the sum exactly, as components of increasing magnitude. With ties to even they are nonadjacent:
+    the components below h sum to less than half the weight of h's lowest set bit. Folding from the smallest is exact
+    rounding to odd. Let y be the exact sum of the components below h, v = y rounded to odd and inexact, g the weight of v's
+    last bit. Then |y| >= 2**52 g, so h is a multiple of 2g, and v + h lies between the same two neighbouring multiples of
+    2g as y + h, at the odd multiple of g. As |y + h| > |y|, the last bit of the rounded y + h weighs g (then v + h is the
+    answer itself) or at least 2g (then both sums round alike).
+    """
+    plain = a + b + (c + d) + e
     h1, h0 = two_sum(b, a)
     carry, h0 = two_sum(c, h0)
     h2, h1 = two_sum(carry, h1)
     carry, h0 = two_sum(d, h0)
     carry, h1 = two_sum(carry, h1)
     h3, h2 = two_sum(carry, h2)
-    carry, h0 = two_sum(partial, h0)
+    carry, h0 = two_sum(e, h0)
     carry, h1 = two_sum(carry, h1)
     carry, h2 = two_sum(carry, h2)
     h4, h3 = two_sum(carry, h3)
@@ -163,4 +295,28 @@ def _wide_step(a, b, c, d, partial):
     total = to_odd(total, error)
     # The plain sum has the right sign of a zero sum (-0 only if all terms are -0) and the right infinity or NaN.
     total = plain if (plain == 0.0) & (total == 0.0) else total + 0.0
-    return np.float32(total if plain - plain == 0.0 else plain)
+    return total if plain - plain == 0.0 else plain
+
+
+@njit(forceinline=True)
+def _exponent(value):
+    """Return the exponent of a normal float64."""
+    return (code64(value) >> 52 & 0x7FF) - 1023
+
+
+@njit(forceinline=True)
+def _on_grid(value, to_nearest):
+    return np.rint(value) if to_nearest else np.trunc(value)
+
+
+@njit(forceinline=True)
+def _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity):
+    """Return a finite sum, rounded to odd, in the accumulator's format, as its value."""
+    magnitude = magnitude_code(code64(abs(total)), fraction_bits, _EMIN, _BIAS, np.int64(to_nearest))
+    infinity = np.int64(_EMAX + _BIAS + 1) << fraction_bits
+    if magnitude >= infinity:
+        magnitude = infinity if to_infinity else infinity - 1
+    if not subnormals and magnitude < 1 << fraction_bits:
+        magnitude = np.int64(0)
+    value = np.uint32(magnitude << (_FRACTION - fraction_bits)).view(np.float32)
+    return math.copysign(np.float64(value), total)

@@ -7,7 +7,7 @@ Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2025-12-0
 
 import numpy as np
 
-from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
+from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.formats.rounding import Rounding
 
@@ -33,15 +33,14 @@ def psum_write(
     -------
     [M, N] of `dtype`. NaNs are 0x7FC00000 or 0x7FC0.
     """
-    total = decode_array(FP32, incoming)
+    total = incoming.view(np.float32)
     if present is not None:
-        # The float64 sum of two FP32 numbers rounds to FP32 as the exact sum does: 53 >= 2 * 24 + 2 bits, and sums below
-        # FP32's normal range are exact in both. Zeros, infinities and NaN follow IEEE 754 in float64 too.
-        with np.errstate(invalid="ignore"):
-            total = total + decode_array(format_of(present.dtype), codes_of(present))
-    codes = encode_array(FP32, total)
+        # numpy adds float32 as IEEE 754 has it: one rounding to nearest even, with subnormals, zeros' signs and specials.
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = total + present.astype(np.float32)
+    codes = np.where(np.isnan(total), np.uint32(FP32.nan_code), total.view(np.uint32))
     if np.dtype(dtype) == DTYPES[FP32]:
-        return codes.astype(np.uint32).view(np.float32)
+        return codes.view(np.float32)
     if rounding is Rounding.RNE:
         return encode_array(BF16, decode_array(FP32, codes)).astype(np.uint16).view(DTYPES[BF16])
     # Infinity and the one NaN have zeros where the random bits are added, so they pass unchanged.
