@@ -11,10 +11,10 @@ limits. A block of rows of one instruction takes the cheapest of three steps tha
 - *Narrow*: the four products alone fit so. Their sum and the partial sum is one float64 addition, whose error Knuth's two-sum
   gives exactly; rounded to odd at 53 bits it rounds to FP32's 24 (or fewer, below the normal range) as the exact sum does,
   for 53 is at least 24 + 2 (Boldo and Melquiond).
-- *Wide*: `_sum_to_odd` keeps all five terms as an expansion.
+- *Wide*: `sum_to_odd` keeps all five terms as an expansion.
 
 Numerics other than one rounding to nearest of the exact sum to FP32 take a fourth step, which brings the terms onto a grid
-if the numerics ask for it, sums them by `_sum_to_odd`, and rounds by the numerics' fields.
+if the numerics ask for it, sums them by `sum_to_odd`, and rounds by the numerics' fields.
 
 IEEE 754 addition gives the specials and zeros that `DotNumerics` asks for: -0 where all terms are -0, +0 of a
 cancellation, NaN of 0 * infinity and of infinity - infinity. The conversion to FP32 rounds to nearest even, keeps
@@ -27,11 +27,12 @@ Rounded Sums: Proved Algorithms Using Rounding to Odd", IEEE Transactions on Com
 
 import math
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from bitpath.golden.arrays.backend import cuts, in_parallel, owned, shares
+from bitpath.golden.arrays.backend import in_parallel, owned, shares
 from bitpath.golden.arrays.bits import code64, kernel, magnitude_code, to_odd, two_sum, value64
 from bitpath.golden.arrays.codec import decode_array, flushed
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
@@ -68,12 +69,12 @@ def chain_rows(
     x_side, y_side = (stationary, stationary_format, stationary_scale), (moving, moving_format, moving_scale)
     shape = stationary.shape[1], moving.shape[1]
     result = np.zeros(shape, np.float32) if start is None else start.view(np.float32).copy()
-    x = _packed(numerics, *x_side, ROWS)
+    x = packed(numerics, *x_side, ROWS)
     rounding = _rounding(numerics)
 
     def work(columns: slice) -> None:
         codes, fmt, scale = y_side
-        y = _packed(numerics, codes[:, columns], fmt, scale[:, columns], COLUMNS)
+        y = packed(numerics, codes[:, columns], fmt, scale[:, columns], COLUMNS)
         _chain(*x, *y, *rounding, start is not None, result[:, columns])
 
     in_parallel(work, shares(shape[1], COLUMNS))
@@ -81,17 +82,39 @@ def chain_rows(
     return result.view(np.uint32)
 
 
-def _rounding(numerics: DotNumerics) -> tuple[bool, int, bool, int, bool, bool, bool]:
+class _Fields(NamedTuple):
+    """Fields of the numerics that the fourth step reads.
+
+    Attributes
+    ----------
+    align, align_to_nearest : fraction bits of the grid, or -1 for none; whether terms are rounded onto it, else truncated.
+    fraction_bits, to_nearest, subnormals, to_infinity : the accumulator and how a sum is rounded to it.
+    """
+
+    align: int
+    align_to_nearest: bool
+    fraction_bits: int
+    to_nearest: bool
+    subnormals: bool
+    to_infinity: bool
+
+
+def _rounding(numerics: DotNumerics) -> tuple[bool, _Fields]:
     """Return whether the three cheap steps round as the numerics ask, and the fields that the fourth step reads."""
     fmt = numerics.accumulator
-    to_nearest = numerics.accumulator_rounding is Rounding.RNE
-    fields = (to_nearest, numerics.accumulator_subnormals, numerics.overflow_to_infinity)
-    align = -1 if numerics.align_fraction_bits is None else min(numerics.align_fraction_bits, _EVERYTHING)
-    plain = all(fields) and fmt == FP32 and align < 0
-    return plain, align, numerics.align_rounding is Rounding.RNE, fmt.fraction_bits, *fields
+    fields = _Fields(
+        align=-1 if numerics.align_fraction_bits is None else min(numerics.align_fraction_bits, _EVERYTHING),
+        align_to_nearest=numerics.align_rounding is Rounding.RNE,
+        fraction_bits=fmt.fraction_bits,
+        to_nearest=numerics.accumulator_rounding is Rounding.RNE,
+        subnormals=numerics.accumulator_subnormals,
+        to_infinity=numerics.overflow_to_infinity,
+    )
+    plain = fmt == FP32 and fields.align < 0 and fields.to_nearest and fields.subnormals and fields.to_infinity
+    return plain, fields
 
 
-def _packed(
+def packed(
     numerics: DotNumerics, codes: np.ndarray, fmt: FloatFormat, scale_codes: np.ndarray, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return one side in blocks of `width` columns, the last one filled with zeros.
@@ -106,15 +129,15 @@ def _packed(
     scales, scale_exponents = _scales(numerics.scale_format, numerics.scale_nan)
     rows, free, lanes = codes.shape
     shape = -(-free // width), rows, lanes, width
-    packed, spans = np.zeros(shape), np.empty((2, *shape[:2]), np.int64)
+    blocks, spans = np.zeros(shape), np.empty((2, *shape[:2]), np.int64)
     bytes_of = (owned(each.astype(np.uint8, copy=False)) for each in (codes, scale_codes))
-    _pack(*bytes_of, values, last, above, scales, scale_exponents, packed, *spans)
+    _pack(*bytes_of, values, last, above, scales, scale_exponents, blocks, *spans)
     if numerics.align_fraction_bits is None:
-        return packed, *spans, np.zeros((0, 0, 0, 0), np.int64)
+        return blocks, *spans, np.zeros((0, 0, 0, 0), np.int64)
     each = exponents[codes] + scale_exponents[scale_codes][..., np.newaxis]
     filled = np.full((rows, shape[0] * width, lanes), -_NO_EXPONENT)
     filled[:, :free] = each
-    return packed, *spans, owned(filled.reshape(rows, shape[0], width, lanes).transpose(1, 0, 3, 2))
+    return blocks, *spans, owned(filled.reshape(rows, shape[0], width, lanes).transpose(1, 0, 3, 2))
 
 
 @cache
@@ -150,13 +173,13 @@ def _scales(fmt: FloatFormat, nan: ScaleNan) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _pack(codes, scale_codes, values, last, above, scales, scale_exponents, packed, lowest, highest):
-    """Write what `_packed` returns, for codes [P, F, 4] and scale codes [P, F]."""
-    width = packed.shape[3]
-    for block in range(packed.shape[0]):
+def _pack(codes, scale_codes, values, last, above, scales, scale_exponents, blocks, lowest, highest):
+    """Write what `packed` returns, for codes [P, F, 4] and scale codes [P, F]."""
+    width = blocks.shape[3]
+    for block in range(blocks.shape[0]):
         columns = slice(block * width, min((block + 1) * width, codes.shape[1]))
         for p in range(codes.shape[0]):
-            own, own_scale, out = codes[p, columns], scale_codes[p, columns], packed[block, p]
+            own, own_scale, out = codes[p, columns], scale_codes[p, columns], blocks[block, p]
             low, high = _NO_EXPONENT, -_NO_EXPONENT
             for i in range(own.shape[0]):
                 scale, exponent = scales[own_scale[i]], scale_exponents[own_scale[i]]
@@ -170,77 +193,73 @@ def _pack(codes, scale_codes, values, last, above, scales, scale_exponents, pack
 
 
 @kernel(fused=True)
-def _chain(
-    x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents,
-    plain, align, align_to_nearest, fraction_bits, to_nearest, subnormals, to_infinity, started, result
-):  # fmt: skip
-    """Add all rows to `result` [M, N] float32: two sides of `_packed` and the fields of `_rounding`."""
+def _chain(x, x_lowest, x_highest, x_exponents, y, y_lowest, y_highest, y_exponents, plain, fields, started, result):
+    """Add all rows to `result` [M, N] float32: two sides of `packed`, and what `_rounding` returns."""
     partial = np.zeros((ROWS, COLUMNS), np.float32)
     steps = np.empty(x.shape[1], np.int64)
     for n in range(y.shape[0]):
-        columns = min(COLUMNS, result.shape[1] - n * COLUMNS)
         for m in range(x.shape[0]):
-            rows = min(ROWS, result.shape[0] - m * ROWS)
-            for r in range(rows):
-                for i in range(columns):
-                    partial[r, i] = result[m * ROWS + r, n * COLUMNS + i]
-            _choose(x_lowest[m], x_highest[m], y_lowest[n], y_highest[n], plain, started, steps)
+            out = result[m * ROWS : (m + 1) * ROWS, n * COLUMNS : (n + 1) * COLUMNS]
+            partial[: out.shape[0], : out.shape[1]] = out
+            choose_steps(x_lowest[m], x_highest[m], y_lowest[n], y_highest[n], plain, started, steps)
             for p in range(x.shape[1]):
-                step = steps[p]
-                for r in range(ROWS):
-                    x0, x1, x2, x3 = x[m, p, 0, r], x[m, p, 1, r], x[m, p, 2, r], x[m, p, 3, r]
-                    if step == PLAIN:
-                        for i in range(COLUMNS):
-                            total = x3 * y[n, p, 3, i] + np.float64(partial[r, i])
-                            total = x1 * y[n, p, 1, i] + (x2 * y[n, p, 2, i] + total)
-                            partial[r, i] = np.float32(x0 * y[n, p, 0, i] + total)
-                    elif step == NARROW:
-                        for i in range(COLUMNS):
-                            total = x0 * y[n, p, 0, i] + x1 * y[n, p, 1, i] + (x2 * y[n, p, 2, i] + x3 * y[n, p, 3, i])
-                            total, error = two_sum(total, np.float64(partial[r, i]))
-                            partial[r, i] = np.float32(to_odd(total, error))
-                    elif step == WIDE:
-                        for i in range(COLUMNS):
-                            total = _sum_to_odd(
-                                x0 * y[n, p, 0, i],
-                                x1 * y[n, p, 1, i],
-                                x2 * y[n, p, 2, i],
-                                x3 * y[n, p, 3, i],
-                                np.float64(partial[r, i]),
-                            )
-                            partial[r, i] = np.float32(total)
-                    else:
-                        for i in range(columns):
-                            a, b = x0 * y[n, p, 0, i], x1 * y[n, p, 1, i]
-                            c, d = x2 * y[n, p, 2, i], x3 * y[n, p, 3, i]
-                            own = np.float64(partial[r, i])
-                            if not subnormals and abs(own) < 2.0**_EMIN:
-                                own = math.copysign(0.0, own)
-                            ieee = a + b + (c + d) + own
-                            if align >= 0:
-                                largest = -_NO_EXPONENT if own == 0.0 else max(_exponent(own), _EMIN)
-                                for lane in range(4):
-                                    product = x_exponents[m, p, lane, r] + y_exponents[n, p, lane, i]
-                                    largest = max(largest, product)
-                                if largest > -_NO_EXPONENT:
-                                    up = value64((align - largest + 1023) << 52)
-                                    down = value64((largest - align + 1023) << 52)
-                                    a = _on_grid(a * up, align_to_nearest) * down
-                                    b = _on_grid(b * up, align_to_nearest) * down
-                                    c = _on_grid(c * up, align_to_nearest) * down
-                                    d = _on_grid(d * up, align_to_nearest) * down
-                                    own = _on_grid(own * up, align_to_nearest) * down
-                            total = _sum_to_odd(a, b, c, d, own)
-                            if ieee - ieee == 0.0:
-                                total = _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity)
-                            partial[r, i] = np.float32(total if ieee - ieee == 0.0 else ieee)
-            for r in range(rows):
-                for i in range(columns):
-                    result[m * ROWS + r, n * COLUMNS + i] = partial[r, i]
+                if steps[p] == OTHER:
+                    _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial)
+                else:
+                    _row(x, y, m, n, p, steps[p], partial)
+            out[:] = partial[: out.shape[0], : out.shape[1]]
 
 
 @njit(forceinline=True)
-def _choose(x_lowest, x_highest, y_lowest, y_highest, plain, started, steps):
+def _row(x, y, m, n, p, step, partial):
+    """Add row p to the partial sums of block m, n by one of the three cheap steps."""
+    for r in range(ROWS):
+        x0, x1, x2, x3 = x[m, p, 0, r], x[m, p, 1, r], x[m, p, 2, r], x[m, p, 3, r]
+        if step == PLAIN:
+            for i in range(COLUMNS):
+                total = x2 * y[n, p, 2, i] + (x3 * y[n, p, 3, i] + np.float64(partial[r, i]))
+                partial[r, i] = np.float32(x0 * y[n, p, 0, i] + (x1 * y[n, p, 1, i] + total))
+        elif step == NARROW:
+            for i in range(COLUMNS):
+                total = x0 * y[n, p, 0, i] + x1 * y[n, p, 1, i] + (x2 * y[n, p, 2, i] + x3 * y[n, p, 3, i])
+                total, error = two_sum(total, np.float64(partial[r, i]))
+                partial[r, i] = np.float32(to_odd(total, error))
+        else:
+            for i in range(COLUMNS):
+                a, b, c, d = x0 * y[n, p, 0, i], x1 * y[n, p, 1, i], x2 * y[n, p, 2, i], x3 * y[n, p, 3, i]
+                partial[r, i] = np.float32(sum_to_odd(a, b, c, d, np.float64(partial[r, i])))
+
+
+@njit(forceinline=True)
+def _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial):
+    """Add row p to the partial sums of block m, n by the numerics' fields."""
+    align, align_to_nearest, fraction_bits, to_nearest, subnormals, to_infinity = fields
+    for r in range(ROWS):
+        for i in range(COLUMNS):
+            own = np.float64(partial[r, i])
+            if not subnormals and abs(own) < 2.0**_EMIN:
+                own = math.copysign(0.0, own)
+            a, b = x[m, p, 0, r] * y[n, p, 0, i], x[m, p, 1, r] * y[n, p, 1, i]
+            c, d = x[m, p, 2, r] * y[n, p, 2, i], x[m, p, 3, r] * y[n, p, 3, i]
+            ieee = a + b + (c + d) + own
+            if align >= 0:
+                largest = -_NO_EXPONENT if own == 0.0 else max(_exponent(own), _EMIN)
+                for lane in range(4):
+                    largest = max(largest, x_exponents[m, p, lane, r] + y_exponents[n, p, lane, i])
+                if largest > -_NO_EXPONENT:
+                    shift = align - largest
+                    a, b = _on_grid(a, shift, align_to_nearest), _on_grid(b, shift, align_to_nearest)
+                    c, d = _on_grid(c, shift, align_to_nearest), _on_grid(d, shift, align_to_nearest)
+                    own = _on_grid(own, shift, align_to_nearest)
+            total = sum_to_odd(a, b, c, d, own)
+            if ieee - ieee == 0.0:
+                partial[r, i] = _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity)
+            else:
+                partial[r, i] = ieee
+
+
+@njit(forceinline=True)
+def choose_steps(x_lowest, x_highest, y_lowest, y_highest, plain, started, steps):
     """Write the step of each row of a block: the cheapest one that is exact."""
     # Sums are multiples of 2**grid and below `bound`; FP32 codes from elsewhere may be anything.
     grid = _EMIN - _FRACTION if started else _NO_EXPONENT
@@ -267,7 +286,7 @@ def _choose(x_lowest, x_highest, y_lowest, y_highest, plain, started, steps):
 
 
 @njit(forceinline=True)
-def _sum_to_odd(a, b, c, d, e):
+def sum_to_odd(a, b, c, d, e):
     """Return the exact sum of five float64 terms, rounded to odd at 53 bits; a zero, NaN or infinity as IEEE 754 has it.
 
     Grow-Expansion keeps the sum exactly, as components of increasing magnitude. With ties to even they are nonadjacent:
@@ -305,13 +324,15 @@ def _exponent(value):
 
 
 @njit(forceinline=True)
-def _on_grid(value, to_nearest):
-    return np.rint(value) if to_nearest else np.trunc(value)
+def _on_grid(value, shift, to_nearest):
+    """Return a value on the grid of ``2**-shift``."""
+    scaled = value * value64((shift + 1023) << 52)
+    return (np.rint(scaled) if to_nearest else np.trunc(scaled)) * value64((1023 - shift) << 52)
 
 
 @njit(forceinline=True)
 def _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity):
-    """Return a finite sum, rounded to odd, in the accumulator's format, as its value."""
+    """Return a finite sum, rounded to odd, in the accumulator's format, as its value, float32."""
     magnitude = magnitude_code(code64(abs(total)), fraction_bits, _EMIN, _BIAS, np.int64(to_nearest))
     infinity = np.int64(_EMAX + _BIAS + 1) << fraction_bits
     if magnitude >= infinity:
@@ -319,4 +340,4 @@ def _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity):
     if not subnormals and magnitude < 1 << fraction_bits:
         magnitude = np.int64(0)
     value = np.uint32(magnitude << (_FRACTION - fraction_bits)).view(np.float32)
-    return math.copysign(np.float64(value), total)
+    return np.float32(math.copysign(value, total))

@@ -16,7 +16,6 @@ from bitpath.golden.formats.catalogue import BF16, E3M4, E4M3, E4M3FN, E5M2, FP1
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_STATIONARY, PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, MatmulNumerics
 from bitpath.golden.trainium3.exact import check_formats
-from bitpath.golden.trainium3.matmul.expansion import add_to_odd
 from bitpath.golden.trainium3.matmul.instruction import accumulates, check_destination, check_rounding, check_tiling
 from bitpath.golden.trainium3.matmul.psum import psum_write
 
@@ -122,5 +121,21 @@ def _step(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, partial: np.nd
         product = x * y
         if numerics.product_rounding is not None:
             product = decode_array(accumulator, encode_array(accumulator, product, rounding=numerics.product_rounding))
-        total = add_to_odd(product, partial)
+        total = _add_to_odd(product, partial)
     return decode_array(accumulator, encode_array(accumulator, total, rounding=numerics.accumulator_rounding))
+
+
+def _add_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a + b, float64, rounded to odd: an inexact even result moves to its neighbour on the error's side.
+
+    Rounding that to a format of at most 51 bits gives what rounding the exact sum would have given (S. Boldo and G.
+    Melquiond, "Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", IEEE Transactions on
+    Computers 57(4), 2008). NaN, infinity and the sign of a zero sum are as in IEEE 754.
+    """
+    total = a + b
+    part = total - a
+    error = (a - (total - part)) + (b - part)
+    bits = total.view(np.int64)
+    outward = (error > 0) == (total > 0)
+    move = (error != 0) & (bits & 1 == 0) & np.isfinite(total)
+    return (bits + np.where(move, np.where(outward, 1, -1), 0)).view(np.float64)
