@@ -10,7 +10,6 @@ from functools import cache
 import ml_dtypes
 import numpy as np
 
-from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.formats.catalogue import (
     BF16,
@@ -30,7 +29,6 @@ from bitpath.golden.formats.catalogue import (
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.codec import Overflow, overflow_code
 
-LOOPS = "bitpath.golden.arrays.codec_loops"
 DTYPES = {
     E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
     E4M3: np.dtype(ml_dtypes.float8_e4m3),
@@ -46,6 +44,8 @@ DTYPES = {
 }
 """The numpy dtype that carries codes of each format; TF32 has no dtype."""
 
+NO_CODE = -1
+"""In place of the code of a value that a format lacks."""
 _UNSIGNED = {width: np.dtype(f"u{width // 8}") for width in (8, 16, 32)}
 """Unsigned dtype of the codes of a format, by the format's width in bits."""
 TABLE_BITS = 16
@@ -163,32 +163,13 @@ def encode_array(
         raise ValueError(f"values hold NaN, which {fmt.name} cannot express")
     if not fmt.signed and np.any(~np.isnan(values) & (np.signbit(values) | (values < float(fmt.min_normal)))):
         raise ValueError(f"values go below {float(fmt.min_normal)}, the smallest number of {fmt.name}")
-    # A kernel cannot raise, which an overflow has to where there is nothing to overflow to.
-    overflows = fmt.specials is not Specials.FINITE or overflow is Overflow.SATURATE
-    if overflows and (loops := backend.loops(LOOPS, values.size)):
-        return loops.encode(fmt, values, rounding, overflow_code(fmt, overflow))
+    # The compiler is loaded with the first call.
+    from bitpath.golden.arrays import codec_loops
 
-    bits = values.view(np.int64)
-    negative = bits < 0
-    biased = bits >> 52 & 0x7FF
-    nan = np.isnan(values)
-    significand = (bits & (1 << 52) - 1) + np.where(biased > 0, 1 << 52, 0)
-    exponent = np.maximum(np.maximum(biased, 1) - 1023, fmt.emin)
-    # Bits below the format's last one. 54 suffice: they leave nothing of 53 bits, and less than half a unit.
-    shift = np.minimum(exponent - np.maximum(biased, 1) + 1023 + 52 - fmt.fraction_bits, 54)
-    kept = significand >> shift
-    if rounding is Rounding.RNE:
-        rest = significand - (kept << shift)
-        half = np.int64(1) << (shift - 1)
-        kept += (rest > half) | ((rest == half) & (kept & 1 == 1))
-    # The hidden bit of `kept` adds the 1 missing in the exponent, which a subnormal lacks; a carry adds one more.
-    codes = (exponent + fmt.bias - 1 << fmt.fraction_bits) + kept
-    beyond = (codes > fmt.max_code) & ~nan
-    if beyond.any():
-        codes = np.where(beyond, overflow_code(fmt, overflow), codes)
-    signed_zero = fmt.specials is not Specials.UNSIGNED_ZERO
-    codes = np.where(negative & (signed_zero | (codes > 0)), codes | fmt.sign_mask, codes)
-    # NaN has no sign, that of overflow included.
-    return (
-        codes if fmt.nan_code is None else np.where(nan | (codes == fmt.nan_code | fmt.sign_mask), fmt.nan_code, codes)
-    )
+    # A kernel cannot raise, which an overflow has to where there is nothing to overflow to.
+    saturates = fmt.specials is not Specials.FINITE or overflow is Overflow.SATURATE
+    beyond = overflow_code(fmt, overflow) if saturates else NO_CODE
+    codes = codec_loops.encode(fmt, values, rounding, beyond)
+    if not saturates and np.any(codes == NO_CODE):
+        overflow_code(fmt, overflow)
+    return codes

@@ -1,7 +1,4 @@
-"""float64 to codes, for large arrays.
-
-Bit-identical to `codec.encode_array`, which holds the checks.
-"""
+"""float64 to codes, as `codec.encode_array` does after its checks."""
 
 import numpy as np
 
@@ -15,7 +12,7 @@ BLOCK = 1 << 18
 
 
 def encode(fmt: FloatFormat, values: np.ndarray, rounding: Rounding, overflow_code: int) -> np.ndarray:
-    """Round float64 values to int64 codes; the format must be able to express every value."""
+    """Round float64 values to int64 codes, `overflow_code` of those beyond the largest; there is no NaN if the format has none."""
     flat = owned(values).reshape(-1)
     codes = np.empty(flat.shape, np.int64)
     fields = _fields(fmt, rounding, overflow_code)

@@ -2,55 +2,55 @@
 
 Bit-identical to `aie_ml_v2.matmul.run_program` for the numerics that `supports` names.
 
-Exactness. Aligned terms are integers in units of ``2**(E - align_fraction_bits)``, with 24 such bits at most. An accumulator
-is below 2 and so below 2**25 units; a product of floats is below 4, hence 2**26, and eight of them with an accumulator
-below 2**29 + 2**25. Codes of m magnitude bits are doubled, which makes them at most 2**(m + 1), as -2**m is; 16 products are
-at most 2**(2 * m + 6), and aligned, at most 24 - 2 * m places up, at most 2**30: with an accumulator below 2**30 + 2**25. All
-of it fits 32 bits. A block pair's sum is computed in float32, which holds every integer up to 2**24: it is at most 2**20,
-m being at most 7. The sum on the grid is rounded to nearest even once, by its conversion to float32, whose exponent field
-then only has to be moved.
+Exactness. float64 holds every term, sum and power of two here. With the largest exponent E, terms are rounded to the grid
+``2**(E - F)``, F the align_fraction_bits, of 26 at most. A term is below ``2**(E + 2)``, so that adding ``1.5 * 2**52 *
+2**(E - F)`` to it gives a float64 whose last place is the grid: the addition rounds to nearest even, once, and taking the
+constant away again is exact. A product of floats is exact too, so it may be fused with that addition. Eight rounded
+products and an accumulator are below ``2**(E + 6)``, multiples of the grid and so of at most 32 bits: their sum is exact in
+any order. Codes of m magnitude bits, 7 at most, are doubled, which makes them at most 2**(m + 1), as -2**m is; the sum of
+16 products, at most 2**20, is computed in float32, which holds every integer up to 2**24. The sum on the grid is rounded to
+FP32 once, by its conversion. Exponents are those of `AieNumerics` less 255: a product has the sum of its operands', before
+it is normalised, and an accumulator its own.
 """
 
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.mac.fused_dot import decode_floats, splits
+from bitpath.golden.aie_ml_v2.mac.fused_dot import splits
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.backend import Progress, cuts, in_parallel, owned, threads
-from bitpath.golden.arrays.bits import kernel, left32, right32
-from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
+from bitpath.golden.arrays.bits import code64, kernel, value64
+from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
-ROWS, COLUMNS, DEPTH = 64, 128, 8
-"""Rows that a core takes at a time; columns and steps of K whose operands stay in its caches."""
-LARGEST_FRACTION_BITS = 24
-LARGEST_SHIFT = 30
-"""Only terms below 2**24 are shifted right, so no bit is left after this shift."""
-ABSENT = -1
-"""Exponent of a term that is left out of the maximum."""
-EMPTY_EXPONENT = -(1 << 14)
-"""The exponent of a float operand that takes no part: with any other's it sums to less than `ABSENT`."""
-FRACTION_BITS, FRACTION_MASK, EXPONENT_MASK = FP32.fraction_bits, FP32.fraction_mask, FP32.exponent_mask
-BIAS, INFINITY, NAN = FP32.bias, FP32.infinity_code, FP32.nan_code
-NAN_EXPONENT, BLOCK = MX_NAN_EXPONENT, MX_BLOCK
+ROWS, COLUMNS = 8, 128
+"""Sizes of a block of the result: its accumulators and the operands of one step stay in the L1 cache."""
+SHARE = 64
+"""Rows that a core takes at a time."""
+DEPTH = 8
+"""Products of floats that are added at once."""
+SMALLEST = (1 - 2.0**-25) * 2.0**FP32.emin
+"""What lies below is rounded to less than FP32's smallest normal number, with any exponent."""
+POWER = 0x7FF << 52
+"""Mask of a float64's exponent field: what it leaves of a normal number is the power of two below it."""
+NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
 def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
     """Return True if the kernels implement these numerics for floats, or for blocks like these.
 
-    Alignment and result are rounded to nearest even, on at most 24 fraction bits; a block pair's products are summed first
-    and together, without loss. All other fields may be either.
+    Alignment and result are rounded to nearest even; a block pair's products are summed first and together, without loss.
+    All other fields may be either.
     """
     even = RoundingCode.CONV_EVEN
     nearest = numerics.align_rounding is numerics.accumulator_align_rounding is numerics.result_rounding is even
-    if not nearest or numerics.align_fraction_bits > LARGEST_FRACTION_BITS:
-        return False
-    if blocks is None:
-        return True
+    if blocks is None or not nearest:
+        return nearest
     lossless = numerics.mx_lossless_shift or blocks.fmt == MX4
     return lossless and numerics.mx_post_add_first and not splits(numerics, blocks)
 
@@ -58,14 +58,13 @@ def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
 def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: Progress | None) -> np.ndarray:
     """Return accumulators float32 [M, N] of blocks a [M/m, K, m, 1] and b [K, N/n, n, 1]."""
     depth = b.shape[0]
-    x, x_exponent = _doubled(a).swapaxes(1, 2), a.exponent.swapaxes(1, 2)
-    y = owned(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2))
-    x, x_exponent = x.reshape(-1, depth, MX_BLOCK), x_exponent.reshape(-1, depth)
-    fraction_bits = 2 * a.fmt.magnitude_bits
-    own = (numerics.align_fraction_bits, fraction_bits, numerics.flushed_zero_keeps_sign)
-    fields = (*own, numerics.mx_zero_term, numerics.mx_nan_block)
-    y_exponent = owned(b.exponent.reshape(depth, -1))
-    return _run(_blocks, (x, x_exponent), (y, y_exponent), fields, progress)
+    x = _doubled(a).swapaxes(1, 2).reshape(-1, depth, MX_BLOCK)
+    y = _doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2)
+    # A product of doubled codes has 2 * m fraction bits.
+    x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
+    y_powers = [each.reshape(depth, -1) for each in _powers(numerics, b)]
+    last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
+    return _run(numerics, partial(_blocks, last_place), (x, *x_powers), (y, *y_powers), progress)
 
 
 def _doubled(blocks: MxBlocks) -> np.ndarray:
@@ -73,146 +72,161 @@ def _doubled(blocks: MxBlocks) -> np.ndarray:
     return (blocks.codes.astype(np.int16) << 1 - blocks.element_shifts.astype(np.int16)).astype(np.float32)
 
 
+def _powers(numerics: AieNumerics, blocks: MxBlocks) -> tuple[np.ndarray, np.ndarray]:
+    """Return blocks' powers of two, NaN of a NaN block, and those that count where the sum of a block pair is 0."""
+    exponent = blocks.exponent.astype(np.int32)
+    powers = np.ldexp(1.0, exponent - FP32.bias)
+    if numerics.mx_nan_block:
+        powers[exponent == MX_NAN_EXPONENT] = np.nan
+    return powers, np.where(exponent > 0, powers, 0.0) if numerics.mx_zero_term else np.zeros_like(powers)
+
+
 def multiply_floats(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, progress: Progress | None) -> np.ndarray:
-    """Return accumulators float32 [M, N] of finite floats a [M/m, K/k, m, k] and b [K/k, N/n, n, k]."""
-    step = a.shape[-1]
+    """Return accumulators float32 [M, N] of finite floats a [M/m, K/8, m, 8] and b [K/8, N/n, n, 8]."""
     rows, columns = a.shape[0] * a.shape[2], b.shape[1] * b.shape[2]
-    x = [each.swapaxes(1, 2).reshape(rows, -1) for each in _operand(numerics, a)]
-    y = [owned(each.transpose(0, 3, 1, 2)).reshape(-1, columns) for each in _operand(numerics, b)]
-    fraction_bits = format_of(a.dtype).fraction_bits + format_of(b.dtype).fraction_bits
-    fields = (numerics.align_fraction_bits, fraction_bits, numerics.flushed_zero_keeps_sign, step)
-    return _run(_floats, x, y, fields, progress)
+    x = [each.swapaxes(1, 2).reshape(rows, -1, DEPTH) for each in _operand(numerics, a)]
+    y = [each.transpose(0, 3, 1, 2).reshape(-1, DEPTH, columns) for each in _operand(numerics, b)]
+    return _run(numerics, _floats, x, y, progress)
 
 
 def specials(array: np.ndarray) -> np.ndarray:
     """Return where floats are infinite or NaN."""
-    return _tables(format_of(array.dtype))[2][codes_of(array)]
+    return np.asarray(~np.isfinite(_tables(format_of(array.dtype))[0][codes_of(array)]))
 
 
 def _operand(numerics: AieNumerics, array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return signed significands and exponents, rebased so that two add up to a product's, int16."""
-    signed, exponent, _ = _tables(format_of(array.dtype))
+    """Return values, and the powers of two of their exponents."""
+    values, powers = _tables(format_of(array.dtype))
     if not numerics.float_zero_term:
-        exponent = np.where(signed == 0, np.int16(EMPTY_EXPONENT), exponent)
+        powers = np.where(values == 0, 0.0, powers)
     codes = codes_of(array)
-    return signed[codes], exponent[codes]
+    return values[codes], powers[codes]
 
 
 @cache
-def _tables(fmt: FloatFormat) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    every = np.arange(1 << fmt.width).astype(f"u{fmt.width // 8}").view(DTYPES[fmt])
-    decoded = decode_floats(every)
-    exponent = decoded.exponent + FP32.bias - fmt.bias
-    return decoded.signed.astype(np.int16), exponent.astype(np.int16), decoded.special
+def _tables(fmt: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
+    """Return the value of every code of a format, and the power of two of its exponent, which a subnormal has too."""
+    every = np.arange(1 << fmt.width)
+    exponent = np.maximum(every >> fmt.fraction_bits & fmt.exponent_mask, 1) - fmt.bias
+    return decode_array(fmt, every), np.ldexp(1.0, exponent)
 
 
-def _run(kernel, x, y, fields, progress: Progress | None) -> np.ndarray:
-    """Run a kernel on blocks of rows; `x` and `y` are arrays with rows and columns of the result on their outer axes."""
+def _run(
+    numerics: AieNumerics,
+    kernel: Callable[..., None],
+    x: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    progress: Progress | None,
+) -> np.ndarray:
+    """Return the accumulators [M, N] of a kernel; M is the first axis of each of `x`, and N the last one of each of `y`."""
     rows, columns = len(x[0]), y[0].shape[-1]
-    codes = np.zeros((rows, columns), np.int32)
-    numbers = [np.int32(each) for each in fields]
+    result = np.zeros((rows, columns), np.float32)
+    right = [_in_blocks(each) for each in y]
+    unit = 1.5 * 2.0 ** (52 - numerics.align_fraction_bits)
 
-    def work(part: slice) -> None:
-        kernel(*(owned(each[part]) for each in x), *y, codes[part], *numbers)
+    def work(share: slice) -> None:
+        for start in range(share.start, share.stop, ROWS):
+            part = slice(start, min(start + ROWS, share.stop))
+            kernel(*(owned(each[part]) for each in x), *right, result[part], unit, numerics.flushed_zero_keeps_sign)
 
-    in_parallel(work, cuts(rows, min(ROWS, -(-rows // threads()))), progress)
-    return codes.view(np.float32)
-
-
-@njit(forceinline=True)
-def _aligned(value, distance, left):
-    """Divide int32 by ``2**(distance - left)``, exactly or rounded to nearest even."""
-    moved = left32(value, max(left - distance, np.int32(0)))
-    shift = min(max(distance - left, np.int32(0)), np.int32(LARGEST_SHIFT))
-    odd = right32(moved, shift) & min(shift, np.int32(1))
-    return np.int32(right32(np.int32(moved + right32(left32(np.int32(1), shift) - np.int32(1), 1) + odd), shift))
+    in_parallel(work, cuts(rows, min(SHARE, -(-rows // threads()))), progress)
+    return result
 
 
-@njit(forceinline=True)
-def _own_exponent(code):
-    """Return an accumulator's exponent, `ABSENT` for zero; infinity and NaN have an exponent too."""
-    biased = right32(code, FRACTION_BITS) & EXPONENT_MASK
-    return np.int32(ABSENT) if code & np.int32(0x7FFFFFFF) == 0 else np.int32(max(biased, 1) + BIAS + 1)
+def _in_blocks(array: np.ndarray) -> np.ndarray:
+    """Return [..., N] as [blocks, ..., COLUMNS], the last block filled with zeros."""
+    missing = -array.shape[-1] % COLUMNS
+    filled = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
+    return owned(np.moveaxis(filled.reshape(*array.shape[:-1], -1, COLUMNS), -2, 0))
 
 
 @njit(forceinline=True)
-def _aligned_accumulator(code, exponent, grid):
-    """Return an accumulator on the grid of the largest exponent."""
-    biased = right32(code, FRACTION_BITS) & EXPONENT_MASK
-    significand = np.int32(code & FRACTION_MASK | (1 << FRACTION_BITS if biased else 0))
-    value = np.int32(-significand if code < 0 else significand)
-    return _aligned(value, np.int32(exponent - _own_exponent(code)), np.int32(grid - FRACTION_BITS))
+def _power(accumulator):
+    """Return the power of two of a normal number's exponent; 0 of 0."""
+    return value64(code64(accumulator) & POWER)
 
 
 @njit(forceinline=True)
-def _code(total, exponent, grid, keep_sign, accumulator):
-    """Return the FP32 code of a sum on the grid; an accumulator that is not finite stays."""
-    rounded = np.float32(total).view(np.int32)
-    biased = (right32(rounded, FRACTION_BITS) & EXPONENT_MASK) + exponent - 2 * BIAS - 1 - grid
-    sign = rounded & np.int32(-(1 << 31))
-    code = sign | left32(np.int32(biased), FRACTION_BITS) | rounded & FRACTION_MASK
-    code = sign | INFINITY if biased >= EXPONENT_MASK else code
-    code = (sign if keep_sign else np.int32(0)) if biased <= 0 else code
-    code = np.int32(0) if total == 0 else code
-    return accumulator if accumulator & INFINITY == INFINITY else np.int32(code)
+def _rounded(total, accumulator, keep_sign):
+    """Return a sum on the grid as FP32; an accumulator that is not finite stays."""
+    flushed = np.copysign(0.0, total) if keep_sign else 0.0
+    result = np.float32(total if abs(total) >= SMALLEST else flushed)
+    return result if accumulator - accumulator == 0.0 else np.float32(accumulator)
 
 
-@kernel
-def _blocks(x, x_exponent, y, y_exponent, codes, grid, fraction_bits, keep_sign, zero_counts, nan_blocks):
-    """x float32 [M, K, 16], y [K, 16, N], exponents uint8 [M, K] and [K, N]; `codes` are the accumulators [M, N]."""
+@kernel(fused=True)
+def _blocks(last_place, x, x_powers, x_counts, y, y_powers, y_counts, result, unit, keep_sign):
+    """x float32 [M, K, 16], y [blocks, K, 16, COLUMNS]; powers of two [M, K] and [blocks, K, COLUMNS]."""
+    accumulators = np.zeros((ROWS, COLUMNS), np.float32)
     sums = np.empty(COLUMNS, np.float32)
-    for n in range(0, codes.shape[1], COLUMNS):
-        columns = slice(n, min(n + COLUMNS, codes.shape[1]))
-        for first in range(0, x.shape[1], DEPTH):
-            for m in range(codes.shape[0]):
-                accumulators = codes[m, columns]
-                for k in range(first, min(first + DEPTH, x.shape[1])):
-                    sums[:] = 0
-                    for i in range(BLOCK):
-                        factor, row = x[m, k, i], y[k, i, columns]
-                        for j in range(row.shape[0]):
-                            sums[j] += factor * row[j]
-                    own, others = np.int32(x_exponent[m, k]), y_exponent[k, columns]
-                    for j in range(accumulators.shape[0]):
-                        other = np.int32(others[j])
-                        total = np.int32(sums[j])
-                        counts = (total != 0) | (zero_counts != 0) & (own > 0) & (other > 0)
-                        pair = np.int32(own + other + 1 if counts else ABSENT)
-                        accumulator = accumulators[j]
-                        exponent = max(pair, _own_exponent(accumulator))
-                        total = _aligned(total, np.int32(exponent - pair), np.int32(grid - fraction_bits))
-                        total += _aligned_accumulator(accumulator, exponent, grid)
-                        code = _code(np.int32(total), exponent, grid, keep_sign, accumulator)
-                        nan = (nan_blocks != 0) & ((own == NAN_EXPONENT) | (other == NAN_EXPONENT))
-                        accumulators[j] = NAN if nan else code
+    rows = result.shape[0]
+    for n in range(y.shape[0]):
+        accumulators[:] = 0
+        for k in range(x.shape[1]):
+            for m in range(rows):
+                for j in range(COLUMNS):
+                    total = x[m, k, 0] * y[n, k, 0, j]
+                    total += x[m, k, 1] * y[n, k, 1, j]
+                    total += x[m, k, 2] * y[n, k, 2, j]
+                    total += x[m, k, 3] * y[n, k, 3, j]
+                    total += x[m, k, 4] * y[n, k, 4, j]
+                    total += x[m, k, 5] * y[n, k, 5, j]
+                    total += x[m, k, 6] * y[n, k, 6, j]
+                    total += x[m, k, 7] * y[n, k, 7, j]
+                    total += x[m, k, 8] * y[n, k, 8, j]
+                    total += x[m, k, 9] * y[n, k, 9, j]
+                    total += x[m, k, 10] * y[n, k, 10, j]
+                    total += x[m, k, 11] * y[n, k, 11, j]
+                    total += x[m, k, 12] * y[n, k, 12, j]
+                    total += x[m, k, 13] * y[n, k, 13, j]
+                    total += x[m, k, 14] * y[n, k, 14, j]
+                    sums[j] = total + x[m, k, 15] * y[n, k, 15, j]
+                power, counts = x_powers[m, k], x_counts[m, k]
+                for j in range(COLUMNS):
+                    pair, accumulator = np.float64(sums[j]), np.float64(accumulators[m, j])
+                    scale = power * y_powers[n, k, j]
+                    largest = max(scale if pair != 0.0 else counts * y_counts[n, k, j], _power(accumulator))
+                    up = largest * unit
+                    total = (pair * (scale * last_place) + up - up) + (accumulator + up - up)
+                    code = _rounded(total, accumulator, keep_sign)
+                    accumulators[m, j] = NAN if np.isnan(scale) else code
+        own = result[:, n * COLUMNS : (n + 1) * COLUMNS]
+        own[:] = accumulators[:rows, : own.shape[1]]
 
 
-@kernel
-def _floats(x, x_exponent, y, y_exponent, codes, grid, fraction_bits, keep_sign, step):
-    """Signed significands and exponents int16, x [M, K], y [K, N]; `codes` are the accumulators [M, N]."""
-    highest, totals = np.empty(COLUMNS, np.int32), np.empty(COLUMNS, np.int32)
-    left = np.int32(grid - fraction_bits)
-    for n in range(0, codes.shape[1], COLUMNS):
-        columns = slice(n, min(n + COLUMNS, codes.shape[1]))
-        for first in range(0, x.shape[1], step * DEPTH):
-            for m in range(codes.shape[0]):
-                accumulators = codes[m, columns]
-                size = accumulators.shape[0]
-                for start in range(first, min(first + step * DEPTH, x.shape[1]), step):
-                    for j in range(size):
-                        highest[j] = _own_exponent(accumulators[j])
-                    for k in range(start, start + step):
-                        own, others = np.int32(x_exponent[m, k] + 1), y_exponent[k, columns]
-                        for j in range(size):
-                            highest[j] = max(highest[j], np.int32(own + others[j]))
-                    for j in range(size):
-                        totals[j] = _aligned_accumulator(accumulators[j], highest[j], grid)
-                    for k in range(start, start + step):
-                        own, others = np.int32(x_exponent[m, k] + 1), y_exponent[k, columns]
-                        factor, row = np.int32(x[m, k]), y[k, columns]
-                        for j in range(size):
-                            product = np.int32(factor * np.int32(row[j]))
-                            distance = np.int32(highest[j] - own - np.int32(others[j]))
-                            totals[j] += _aligned(product, distance, left)
-                    for j in range(size):
-                        accumulators[j] = _code(totals[j], highest[j], grid, keep_sign, accumulators[j])
+@kernel(fused=True)
+def _floats(x, x_powers, y, y_powers, result, unit, keep_sign):
+    """Values and powers of two, x [M, K, 8] and y [blocks, K, 8, COLUMNS]."""
+    accumulators = np.zeros((ROWS, COLUMNS), np.float32)
+    ups = np.empty(COLUMNS)
+    rows = result.shape[0]
+    for n in range(y.shape[0]):
+        accumulators[:] = 0
+        for k in range(x.shape[1]):
+            for m in range(rows):
+                for j in range(COLUMNS):
+                    largest = _power(np.float64(accumulators[m, j]))
+                    largest = max(largest, x_powers[m, k, 0] * y_powers[n, k, 0, j])
+                    largest = max(largest, x_powers[m, k, 1] * y_powers[n, k, 1, j])
+                    largest = max(largest, x_powers[m, k, 2] * y_powers[n, k, 2, j])
+                    largest = max(largest, x_powers[m, k, 3] * y_powers[n, k, 3, j])
+                    largest = max(largest, x_powers[m, k, 4] * y_powers[n, k, 4, j])
+                    largest = max(largest, x_powers[m, k, 5] * y_powers[n, k, 5, j])
+                    largest = max(largest, x_powers[m, k, 6] * y_powers[n, k, 6, j])
+                    largest = max(largest, x_powers[m, k, 7] * y_powers[n, k, 7, j])
+                    ups[j] = largest * unit
+                for j in range(COLUMNS):
+                    up = ups[j]
+                    accumulator = np.float64(accumulators[m, j])
+                    total = accumulator + up - up
+                    total += x[m, k, 0] * y[n, k, 0, j] + up - up
+                    total += x[m, k, 1] * y[n, k, 1, j] + up - up
+                    total += x[m, k, 2] * y[n, k, 2, j] + up - up
+                    total += x[m, k, 3] * y[n, k, 3, j] + up - up
+                    total += x[m, k, 4] * y[n, k, 4, j] + up - up
+                    total += x[m, k, 5] * y[n, k, 5, j] + up - up
+                    total += x[m, k, 6] * y[n, k, 6, j] + up - up
+                    total += x[m, k, 7] * y[n, k, 7, j] + up - up
+                    accumulators[m, j] = _rounded(total, accumulator, keep_sign)
+        own = result[:, n * COLUMNS : (n + 1) * COLUMNS]
+        own[:] = accumulators[:rows, : own.shape[1]]

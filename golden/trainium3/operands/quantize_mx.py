@@ -10,15 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import check_array, checked, dtype_of, member
-from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, encode_array, format_of
+from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, format_of
 from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
-from bitpath.golden.scalar.codec import Overflow
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
 from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
 
-LOOPS = "bitpath.golden.trainium3.operands.quantize_mx_loop"
 ScaleRuleName = Literal["ocp", "nki05"]
 
 
@@ -104,19 +101,11 @@ def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndar
     with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
         if fmt.nan_code is None and np.isnan(x).any():
             raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
-    if x.dtype != np.float64 and (loops := backend.loops(LOOPS, x.size)):
-        codes, scale = loops.quantize(x, fmt, offset)
-        return codes.view(DTYPES[fmt]), scale
-    values = x if x.dtype == np.float64 else decode_array(format_of(x.dtype), codes_of(x))
-    # The FP32 exponent field, from float64's. Below FP32's normal range it is 0 or less, which the scale's 0 absorbs.
-    exponent = (np.ascontiguousarray(values).view(np.int64) >> 52 & 0x7FF) - 1023 + FP32.bias
-    exponent = np.where(np.isfinite(values), np.minimum(exponent, FP32.exponent_mask - 1), FP32.exponent_mask)
-    blocks = exponent.reshape(x.shape[0] // SCALE_PARTITIONS, SCALE_PARTITIONS, x.shape[1] // X4, X4)
-    scale = np.maximum(blocks.max(axis=(1, 3)) - offset, 0)
-    # Data are divided by the stored scale. By a power of two within 2**+-127, exact in float64.
-    scaled = values * np.ldexp(1.0, E8M0.bias - _spread(scale))
-    codes = encode_array(fmt, scaled, overflow=Overflow.SATURATE)
-    return codes.astype(np.uint8).view(DTYPES[fmt]), scale.astype(np.uint8)
+    # The compiler is loaded with the first call.
+    from bitpath.golden.trainium3.operands import quantize_mx_loop
+
+    codes, scale = quantize_mx_loop.quantize(x, fmt, offset)
+    return codes.view(DTYPES[fmt]), scale
 
 
 def _spread(scale: np.ndarray) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Trainium3's QuantizeMX: blocks of 8 partitions by 4 columns to elements and a scale.
 
-Bit-identical to `trainium3.quantize_mx` for elements that FP32 holds: BF16, FP16 and FP32 itself.
-
-Exactness. An FP32 number times a power of two between 2**-127 and 2**127 is a float64 without error, and is rounded once,
+Exactness. A float64 is rounded to odd to FP32's 24 bits, which keeps its exponent; rounding that to an element, of 4 bits
+at most, gives what rounding the float64 would have given. An FP32 number times a power of two between 2**-127 and 2**127 is a float64 without error, and is rounded once,
 to the element, in integers.
 """
 
@@ -24,7 +23,7 @@ def quantize(x: np.ndarray, fmt: FloatFormat, offset: int) -> tuple[np.ndarray, 
 
     Parameters
     ----------
-    x : bfloat16, float16 or float32 [P, F], without NaN where the format has none.
+    x : bfloat16, float16, float32 or float64 [P, F], without NaN where the format has none.
     offset : from the largest biased exponent of a block to its scale.
     """
     elements = np.empty(x.shape, np.uint8)
@@ -42,7 +41,13 @@ def quantize(x: np.ndarray, fmt: FloatFormat, offset: int) -> tuple[np.ndarray, 
 
 
 def _as_float32(x: np.ndarray) -> np.ndarray:
-    """Return numbers as FP32, which holds them all, in an array of their own."""
+    """Return numbers as FP32, rounded to odd where it does not hold them, in an array of their own."""
+    if x.dtype == np.float64:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            nearest = x.astype(np.float32)
+            outward = np.abs(nearest) > np.abs(x)
+            inexact = (nearest != x) & np.isfinite(x)
+        return (nearest.view(np.uint32) - outward | inexact).view(np.float32)
     if format_of(x.dtype) is BF16:  # the upper half of FP32's code
         return (codes_of(x).astype(np.uint32) << FP32.width - BF16.width).view(np.float32)
     with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
