@@ -12,6 +12,23 @@ from typing import Any
 import numpy as np
 from numba import config, njit
 
+from bitpath.golden.formats.rounding import Rounding
+
+RISES = {
+    Rounding.RTD: (0, 0b0000),
+    Rounding.RTU: (0, 0b1111),
+    Rounding.RTZ: (0, 0b1100),
+    Rounding.RTA: (0, 0b0011),
+    Rounding.RND: (1, 0b0000),
+    Rounding.RNU: (1, 0b1111),
+    Rounding.RNZ: (1, 0b1100),
+    Rounding.RNA: (1, 0b0011),
+    Rounding.RNE: (1, 0b1010),
+    Rounding.RNO: (1, 0b0101),
+}
+"""1 if a rounding is to nearest, and a mask of the ties (if not to nearest, the inexact numbers) that round up. Bits of the
+mask from the lowest, by the number just below: even, odd, even of a negative value, odd of a negative value."""
+
 _HERE = Path(__file__).parent
 _GOLDEN = _HERE.parent
 _LOOPS = (*_HERE.glob("*.py"), *_GOLDEN.glob("*/*/*_loop.py"))
@@ -133,3 +150,13 @@ def left32(value, shift):
 def right32(value, shift):
     """Return int32 ``value >> shift`` for a shift of 0 to 31."""
     return np.int32(value >> (shift & np.int32(31)))
+
+
+@njit(forceinline=True)
+def shift_round(value, shift, to_nearest, up):
+    """Divide int32 by ``2**shift``, at least 2, and round as the two fields of `RISES` say; their sum stays in 32 bits."""
+    one = np.int32(1)
+    goes_up = up >> ((value < 0) * 2 + (value >> shift & 1)) & 1
+    whole = (one << shift) - one
+    # To nearest: half a unit less one, and one more where a tie goes up. Else a unit less one, where that goes up.
+    return value + ((whole >> 1) + goes_up if to_nearest else whole * goes_up) >> shift

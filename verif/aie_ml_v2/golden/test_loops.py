@@ -9,7 +9,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.convert import to_mx_loop as aie_blocks
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
-from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_BUMP, AIE_ML_V2_SPLIT, PRESETS
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_SPLIT, PRESETS
 from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
 
 BASE = AIE_ML_V2.numerics
@@ -29,51 +29,35 @@ def numbers(rng, kind, shape):
     return codes.view(np.float32)
 
 
+@pytest.mark.parametrize("bump", [False, True])
 @pytest.mark.parametrize("rounding", RoundingCode, ids=lambda code: code.name)
 @pytest.mark.parametrize("fmt", MX_FORMATS)
-def test_blocks(both, fmt, rounding):
-    """Codes of every kind; some blocks by the scalar tier too."""
+def test_blocks(fmt, rounding, bump):
+    """Codes of every kind, in fields of every value."""
     rng = np.random.default_rng(1)
-    for kind in ("anything", "finite", "subnormal", "ties"):
-        x = numbers(rng, kind, (40, 32))
-        plain, fast = both(lambda: aie.to_mx(x, fmt, rounding=rounding))  # noqa: B023
-        for name in ("exponent", "shift", "codes"):
-            assert np.array_equal(getattr(plain, name), getattr(fast, name))
-        block = exact.to_mx(BASE, x[3, 16:].view(np.uint32).tolist(), MX_FORMATS[fmt], rounding)
-        assert (block.exponent, block.shift) == (fast.exponent[3, 1], fast.shift[3, 1])
-        assert block.codes == tuple(fast.codes[3, 1].tolist())
+    flags = {"mx_flush": not bump, "mx_min_code": bump, "mx_nan_block": not bump}
+    for numerics in (replace(BASE, mx_bump=bump), replace(BASE, mx_bump=bump, **flags)):
+        for kind in ("anything", "finite", "subnormal", "ties"):
+            x = numbers(rng, kind, (20, 32))
+            got = aie.to_mx(x, fmt, rounding=rounding, numerics=numerics)
+            for row, block in np.ndindex(20, 2):
+                words = x[row, 16 * block : 16 * block + 16].view(np.uint32).tolist()
+                expected = exact.to_mx(numerics, words, MX_FORMATS[fmt], rounding)
+                assert (expected.exponent, expected.shift) == (got.exponent[row, block], got.shift[row, block])
+                assert expected.codes == tuple(got.codes[row, block].tolist())
 
 
-@pytest.mark.parametrize(
-    ("changes", "supported"),
-    [
-        ({"mx_flush": False}, True),
-        ({"mx_min_code": True}, True),
-        ({"mx_nan_block": False}, True),
-        ({"mx_bump": True}, False),
-    ],
-)
-def test_fields_of_the_conversion(both, changes, supported):
-    rng = np.random.default_rng(2)
-    numerics = replace(BASE, **changes)
-    assert aie_blocks.supports(numerics) is supported
-    for kind in ("anything", "finite", "subnormal"):
-        x = numbers(rng, kind, (40, 16))
-        plain, fast = both(lambda: aie.to_mx(x, "mx6", numerics=numerics))  # noqa: B023
-        for name in ("exponent", "shift", "codes"):
-            assert np.array_equal(getattr(plain, name), getattr(fast, name))
-
-
-def test_blocks_on_two_threads(monkeypatch, both):
+def test_blocks_on_two_threads(monkeypatch):
     monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    x = numbers(np.random.default_rng(7), "anything", (45, 16))
+    whole = aie.to_mx(x, "mx6")
     monkeypatch.setattr(aie_blocks, "BLOCKS", 16)
     sizes, kernel = [], aie_blocks._to_mx
     monkeypatch.setattr(aie_blocks, "_to_mx", lambda bits, *rest: sizes.append(len(bits)) or kernel(bits, *rest))
-    x = numbers(np.random.default_rng(7), "anything", (45, 16))
-    plain, fast = both(lambda: aie.to_mx(x, "mx6"))
+    parts = aie.to_mx(x, "mx6")
     assert sorted(sizes) == [13, 32]
     for name in ("exponent", "shift", "codes"):
-        assert np.array_equal(getattr(plain, name), getattr(fast, name))
+        assert np.array_equal(getattr(whole, name), getattr(parts, name))
 
 
 def matrices(rng, kind):
@@ -170,7 +154,6 @@ def test_what_is_left_to_numpy():
     assert [aie_lanes.supports(each, blocks[fmt]) for fmt in ("mx9", "mx6", "mx4")] == [False, False, False]
     assert [aie_lanes.supports(AIE_ML_V2_SPLIT.numerics, blocks[fmt]) for fmt in ("mx9", "mx6")] == [False, True]
     assert aie_lanes.supports(lossy, None)
-    assert not aie_blocks.supports(AIE_ML_V2_BUMP.numerics)
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
@@ -184,22 +167,3 @@ def test_matrices(both, fmt, preset):
             options = {"fmt": fmt, "numerics": preset.numerics, "rounding": code}
             plain, fast = both(lambda: aie.matmul(a, b, **options))  # noqa: B023
             assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
-
-
-@pytest.mark.parametrize("saturate", [False, True])
-def test_narrowing(both, saturate):
-    """Rounded to nearest even through the codec where no NaN is met, else as in every other rounding code."""
-    rng = np.random.default_rng(5)
-    codes = rng.integers(0, 1 << 32, 4000, np.uint64).astype(np.uint32)
-    finite = codes[np.isfinite(codes.view(np.float32))]
-    finite[:4] = [0x7F800000, 0xFF800000, 0x80000000, 0x7F7FFFFF]
-    even = {"rounding": RoundingCode.CONV_EVEN, "saturate": saturate}
-    for bits in (codes, finite):
-        for convert in (
-            lambda bits: aie.f32_to_bf16(bits, **even),
-            lambda bits: aie.f32_to_fp16(bits, **even),
-            lambda bits: aie.f32_to_fp8(bits, "float8_e4m3fn", shift=-3, **even),
-            lambda bits: aie.f32_to_fp8(bits, "float8_e5m2", shift=31, **even),
-            lambda bits: aie.f32_to_fp8(bits, "float8_e5m2fnuz", shift=-32, **even),
-        ):
-            assert np.array_equal(*both(lambda: convert(bits)))  # noqa: B023
