@@ -136,27 +136,29 @@ def encode_array(
     *,
     rounding: Rounding = Rounding.RNE,
     overflow: Overflow = Overflow.SPECIAL,
+    dtype: np.dtype | type = np.int64,
 ) -> np.ndarray:
-    """Round exact float64 values to codes, once; the inverse of `decode_array`.
+    """Round values to codes, once; the inverse of `decode_array`.
 
     Parameters
     ----------
-    values : float64 of any shape. NaN becomes the format's `nan_code`, infinity overflows.
+    values : float64 or float32 of any shape. NaN becomes the format's `nan_code`, infinity overflows.
     rounding : RNE or RTZ.
     overflow : result for a magnitude above the largest finite number after rounding with unbounded exponent.
+    dtype : integers that hold the format's codes.
 
     Returns
     -------
-    int64 codes of the same shape.
+    Codes of that dtype, of the same shape.
 
     Raises
     ------
-    TypeError : `values` are not float64.
+    TypeError : `values` are neither float64 nor float32.
     ValueError : another `rounding`, or a value that the format lacks: NaN; zero, a negative value or one below the smallest
         number, in a format without zero and sign; overflow, in a format that can only saturate.
     """
-    if values.dtype != np.float64:
-        raise TypeError(f"values must be float64, not {values.dtype}")
+    if values.dtype not in (np.float64, np.float32):
+        raise TypeError(f"values must be float64 or float32, not {values.dtype}")
     if rounding not in (Rounding.RNE, Rounding.RTZ):
         raise ValueError(f"rounding must be RNE or RTZ, not {rounding.name}")
     if fmt.nan_code is None and np.isnan(values).any():
@@ -169,7 +171,7 @@ def encode_array(
     # A kernel cannot raise, which an overflow has to where there is nothing to overflow to.
     saturates = fmt.specials is not Specials.FINITE or overflow is Overflow.SATURATE
     beyond = overflow_code(fmt, overflow) if saturates else NO_CODE
-    codes = codec_loops.encode(fmt, values, rounding, beyond)
+    codes = codec_loops.encode(fmt, values, rounding, beyond, np.int64 if beyond == NO_CODE else dtype)
     if not saturates and np.any(codes == NO_CODE):
         overflow_code(fmt, overflow)
-    return codes
+    return codes.astype(dtype, copy=False)

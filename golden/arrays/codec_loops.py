@@ -1,4 +1,4 @@
-"""float64 to codes, as `codec.encode_array` does after its checks."""
+"""Numbers to codes, as `codec.encode_array` does after its checks."""
 
 import numpy as np
 
@@ -11,10 +11,12 @@ BLOCK = 1 << 18
 """Values that a core takes at a time."""
 
 
-def encode(fmt: FloatFormat, values: np.ndarray, rounding: Rounding, overflow_code: int) -> np.ndarray:
-    """Round float64 values to int64 codes, `overflow_code` of those beyond the largest; there is no NaN if the format has none."""
+def encode(
+    fmt: FloatFormat, values: np.ndarray, rounding: Rounding, overflow_code: int, dtype: np.dtype | type
+) -> np.ndarray:
+    """Round float64 or float32 values to codes, `overflow_code` of those beyond the largest; there is no NaN if the format has none."""
     flat = owned(values).reshape(-1)
-    codes = np.empty(flat.shape, np.int64)
+    codes = np.empty(flat.shape, dtype)
     fields = _fields(fmt, rounding, overflow_code)
     in_parallel(lambda part: _encode(flat[part], codes[part], *fields), cuts(flat.size, BLOCK))
     return codes.reshape(values.shape)
@@ -35,7 +37,7 @@ def _fields(fmt: FloatFormat, rounding: Rounding, overflow_code: int) -> tuple[n
 @kernel
 def _encode(values, codes, fraction_bits, emin, bias, to_nearest, largest, beyond, sign_mask, nan, unsigned_zero):
     for i in range(values.shape[0]):
-        word = code64(values[i])
+        word = code64(np.float64(values[i]))
         code = magnitude_code(word, fraction_bits, emin, bias, to_nearest)
         code = beyond if code > largest else code
         signed = code | (sign_mask if word < 0 else np.int64(0))

@@ -253,7 +253,7 @@ def _other_row(x, x_exponents, y, y_exponents, m, n, p, fields, partial):
                     own = _on_grid(own, shift, align_to_nearest)
             total = sum_to_odd(a, b, c, d, own)
             if ieee - ieee == 0.0:
-                partial[r, i] = _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity)
+                partial[r, i] = rounded(total, fraction_bits, to_nearest, subnormals, to_infinity)
             else:
                 partial[r, i] = ieee
 
@@ -331,7 +331,7 @@ def _on_grid(value, shift, to_nearest):
 
 
 @njit(forceinline=True)
-def _rounded(total, fraction_bits, to_nearest, subnormals, to_infinity):
+def rounded(total, fraction_bits, to_nearest, subnormals, to_infinity):
     """Return a finite sum, rounded to odd, in the accumulator's format, as its value, float32."""
     magnitude = magnitude_code(code64(abs(total)), fraction_bits, _EMIN, _BIAS, np.int64(to_nearest))
     infinity = np.int64(_EMAX + _BIAS + 1) << fraction_bits

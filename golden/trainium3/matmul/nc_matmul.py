@@ -73,10 +73,10 @@ def nc_matmul(
     y, y_format = _read("moving", moving, moving_tf32, numerics)
     said = (f"{name} is {each.dtype}" for name, each in (("stationary", stationary), ("moving", moving)))
     check_formats(numerics, x_format, y_format, *said)
-    partial = np.zeros(shape)
-    for k in range(len(x)):
-        partial = _step(numerics, x[k][:, np.newaxis], y[k], partial)
-    result = encode_array(FP32, partial).astype(np.uint32)  # exact: FP32 holds the accumulator's numbers
+    # The compiler is loaded with the first call.
+    from bitpath.golden.trainium3.matmul import nc_matmul_loop
+
+    result = nc_matmul_loop.chain_rows(numerics, x, y)
     return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
 
 
@@ -107,35 +107,3 @@ def _read(name: str, matrix: np.ndarray, tf32: bool, numerics: MatmulNumerics) -
     if fmt is not FP32:
         raise ValueError(f"{name} must be float32 with {name}_tf32, not {matrix.dtype}")
     return decode_array(TF32, encode_array(TF32, values, rounding=numerics.tf32_rounding)), TF32
-
-
-def _step(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, partial: np.ndarray) -> np.ndarray:
-    """Add the products of a column [M, 1] and a row [N] to the partial sums [M, N], values on the accumulator's grid.
-
-    A product of two elements has at most 48 bits and lies between 2**-298 and 2**256, so float64 has it exactly. Its
-    sum with the partial sum is rounded to odd, then once more to the accumulator, which is as one rounding.
-    """
-    accumulator = numerics.accumulator
-    # Infinity and NaN follow IEEE 754, as float64 arithmetic does.
-    with np.errstate(invalid="ignore"):
-        product = x * y
-        if numerics.product_rounding is not None:
-            product = decode_array(accumulator, encode_array(accumulator, product, rounding=numerics.product_rounding))
-        total = _add_to_odd(product, partial)
-    return decode_array(accumulator, encode_array(accumulator, total, rounding=numerics.accumulator_rounding))
-
-
-def _add_to_odd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a + b, float64, rounded to odd: an inexact even result moves to its neighbour on the error's side.
-
-    Rounding that to a format of at most 51 bits gives what rounding the exact sum would have given (S. Boldo and G.
-    Melquiond, "Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", IEEE Transactions on
-    Computers 57(4), 2008). NaN, infinity and the sign of a zero sum are as in IEEE 754.
-    """
-    total = a + b
-    part = total - a
-    error = (a - (total - part)) + (b - part)
-    bits = total.view(np.int64)
-    outward = (error > 0) == (total > 0)
-    move = (error != 0) & (bits & 1 == 0) & np.isfinite(total)
-    return (bits + np.where(move, np.where(outward, 1, -1), 0)).view(np.float64)

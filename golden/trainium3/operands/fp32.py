@@ -18,8 +18,9 @@ NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
 def one_nan(values: np.ndarray) -> np.ndarray:
-    """Return float32 values with every NaN replaced by the one."""
-    return np.where(np.isnan(values), NAN, values)
+    """Return float32 values with every NaN replaced by the one; the values themselves where there is none."""
+    nan = np.isnan(values)
+    return np.where(nan, NAN, values) if nan.any() else values
 
 
 def _operation(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -91,10 +92,7 @@ def write(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     fmt = format_of(dtype)
     if fmt is FP32:
         return one_nan(values)
-    with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
-        exact = values.astype(np.float64)
-    codes = encode_array(fmt, exact)
-    return codes.astype(np.dtype(f"u{np.dtype(dtype).itemsize}")).view(dtype)
+    return encode_array(fmt, values, dtype=np.dtype(f"u{np.dtype(dtype).itemsize}")).view(dtype)
 
 
 def _where_equal(x: np.ndarray, y: np.ndarray, otherwise: np.ndarray, choose: np.ufunc) -> np.ndarray:

@@ -7,13 +7,13 @@ describes (nki-library, ``rmsnorm_quant.py``, 2026-04; here RQ). Numerics are `T
 that the documents leave open are in `bitpath.golden.trainium3.declarations.vector.CHOICES`.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer, member, shown
+from bitpath.golden.arrays.backend import in_parallel
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
@@ -102,7 +102,19 @@ def rmsnorm_quant(
             return _quantize_static(tile, factors[np.arange(first, last) % ROW_TILE])
         return _quantize_row(tile, lower_bound)
 
-    packed = np.concatenate([_run_shard(shard, run_tile) for shard in _shards(len(rows), shards)])
+    # The tiles of all shards; they do not see each other.
+    starts = [
+        (start, shard.stop)
+        for shard in _shards(len(rows), shards)
+        for start in range(shard.start, shard.stop, ROW_TILE)
+    ]
+    packed = np.empty((len(rows), hidden.shape[-1] + (SCALE_BYTES if factors is None else 0)), np.uint8)
+
+    def work(tile: tuple[int, int]) -> None:
+        first, last = tile[0], min(tile[0] + ROW_TILE, tile[1])
+        packed[first:last] = run_tile(first, last)
+
+    in_parallel(work, starts)
     return packed.reshape(*hidden.shape[:-1], packed.shape[-1])
 
 
@@ -111,12 +123,6 @@ def _shards(rows: int, shards: int) -> list[range]:
     count = integer("shards", shards, range(1, rows + 1), f" for {rows} rows")
     nominal = rows // count
     return [range(i * nominal, rows if i == count - 1 else (i + 1) * nominal) for i in range(count)]
-
-
-def _run_shard(shard: range, run_tile: Callable[[int, int], np.ndarray]) -> np.ndarray:
-    """Run one core: its tiles one after the other."""
-    starts = range(shard.start, shard.stop, ROW_TILE)
-    return np.concatenate([run_tile(start, min(start + ROW_TILE, shard.stop)) for start in starts])
 
 
 def _quantize_row(tile: np.ndarray, lower_bound: float) -> np.ndarray:

@@ -1,0 +1,65 @@
+"""Trainium3's array without scales: products added one after the other, with float64 as the exact container.
+
+Exactness. A product of two elements has at most 48 bits and lies between 2**-298 and 2**256, so float64 has it exactly, and
+fusing it with an addition changes nothing. Its sum with the partial sum is rounded to odd, then once more to the accumulator,
+which is as one rounding (Boldo and Melquiond). Zeros, infinities and NaN follow IEEE 754.
+"""
+
+import numpy as np
+
+from bitpath.golden.arrays.backend import in_parallel, shares
+from bitpath.golden.arrays.bits import kernel, to_odd, two_sum
+from bitpath.golden.formats.catalogue import FP32
+from bitpath.golden.formats.rounding import Rounding
+from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
+from bitpath.golden.trainium3.matmul.array_loop import rounded
+
+COLUMNS = 128
+"""Columns of a block: the partial sums fit in the L1 cache, the moving elements in the L2 cache."""
+
+
+def chain_rows(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return ``sum over k of x[k, m] * y[k, n]`` from +0, FP32 codes uint32 [M, N], of float64 [K, M] and [K, N]."""
+    result = np.empty((x.shape[1], y.shape[1]), np.float32)
+    fmt, product_rounding = numerics.accumulator, numerics.product_rounding
+    to_nearest = numerics.accumulator_rounding is Rounding.RNE
+    fields = product_rounding is not None, product_rounding is Rounding.RNE, fmt.fraction_bits, to_nearest
+    plain = fmt == FP32 and to_nearest and product_rounding is None
+    stationary = np.ascontiguousarray(x.T)
+
+    def work(columns: slice) -> None:
+        blocks = np.zeros((-(-(columns.stop - columns.start) // COLUMNS), len(y), COLUMNS))
+        for number, block in enumerate(blocks):
+            part = y[:, columns][:, number * COLUMNS : (number + 1) * COLUMNS]
+            block[:, : part.shape[1]] = part
+        _chain(stationary, blocks, plain, *fields, result[:, columns])
+
+    in_parallel(work, shares(y.shape[1], COLUMNS))
+    return np.where(np.isnan(result), np.uint32(FP32.nan_code), result.view(np.uint32))
+
+
+@kernel(fused=True)
+def _chain(x, y, plain, rounds_product, product_to_nearest, fraction_bits, to_nearest, result):
+    """Write the sums of x [M, K] and y [blocks, K, COLUMNS] to `result` [M, N]."""
+    partial = np.empty(COLUMNS, np.float32)
+    for n in range(y.shape[0]):
+        for m in range(x.shape[0]):
+            partial[:] = 0
+            for k in range(x.shape[1]):
+                own = x[m, k]
+                if plain:
+                    for i in range(COLUMNS):
+                        total, error = two_sum(own * y[n, k, i], np.float64(partial[i]))
+                        partial[i] = np.float32(to_odd(total, error))
+                else:
+                    for i in range(COLUMNS):
+                        product = own * y[n, k, i]
+                        if rounds_product and np.isfinite(product):
+                            product = np.float64(rounded(product, fraction_bits, product_to_nearest, True, True))
+                        total, error = two_sum(product, np.float64(partial[i]))
+                        if np.isfinite(total):
+                            partial[i] = rounded(to_odd(total, error), fraction_bits, to_nearest, True, True)
+                        else:
+                            partial[i] = total
+            out = result[m, n * COLUMNS : (n + 1) * COLUMNS]
+            out[:] = partial[: out.shape[0]]
