@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_broadcast, check_choice, checked
-from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.arrays.operands import operand
+from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import Machine, find_machine
 
 

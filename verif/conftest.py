@@ -84,20 +84,6 @@ def replay(kat):
 
 
 @pytest.fixture
-def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], list[Any]]:
-    """Run a call with numpy and with numba and return both results."""
-
-    def compute(call: Callable[[], Any]) -> list[Any]:
-        results = []
-        for name in ("numpy", "numba"):
-            monkeypatch.setenv("BITPATH_FAST", name)
-            results.append(call())
-        return results
-
-    return compute
-
-
-@pytest.fixture
 def evaluate():
     """Drive a combinational component in Amaranth's simulator: ``{port: value}`` vectors to values of ``o`` or of `outputs`."""
     from amaranth.sim import Simulator

@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 
 PROJECT = "bitpath"
-LOOPS = ("_loop", "_loops")
-"""Ends of the names of compiled loops, which golden's operations give to `backend.loops` as strings."""
 
 
 def module_file(module: str) -> Path:
@@ -62,6 +60,4 @@ def _project_modules(file: Path) -> Iterator[str]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Constant) and str(node.value).endswith(LOOPS):
-            names = [str(node.value)]
         yield from (name for name in names if _file(name) is not None)

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any
 
-from bitpath.golden.arrays.backend import THREADS
+from bitpath.golden.arrays.parallel import THREADS
 from bitpath.sim.engine.errors import SimulationError
 
 QUIET = {signal.SIGINT, signal.SIGHUP}

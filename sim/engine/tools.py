@@ -152,10 +152,7 @@ def library_versions() -> dict[str, str]:
     """Return versions of the libraries that golden and stimulus use."""
     from importlib.metadata import version as package_version
 
-    from bitpath.golden.arrays.backend import NUMBA, backend
-
-    names = ("numpy", "ml_dtypes", *(["numba"] if backend() == NUMBA else []))
-    return {name: package_version(name) for name in names}
+    return {name: package_version(name) for name in ("numpy", "ml_dtypes", "numba")}
 
 
 def require_extra(name: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bitpath.golden import aie_ml_v2
 from bitpath.golden.arrays.arguments import one_of, suggestion
-from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import AIE_ML_V2
 from bitpath.rtl.aie_ml_v2.engine.config import AieEngineConfig
 from bitpath.rtl.aie_ml_v2.vector.config import VectorMacConfig

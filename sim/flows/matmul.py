@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 from rich.console import Console
 
-from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.sim.engine.machines import ENGINES
 from bitpath.sim.flows.builds import Builds, Part

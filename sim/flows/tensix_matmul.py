@@ -7,7 +7,7 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import one_of, suggestion
-from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import TENSIX
 from bitpath.golden.tensix.declarations.formats import COLUMNS, FIDELITY_PHASES, TILE, Fidelity
 from bitpath.golden.tensix.matmul.matmul import from_tiles

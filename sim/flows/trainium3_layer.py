@@ -8,8 +8,8 @@ import numpy as np
 from rich.console import Console
 
 from bitpath.golden import trainium3
-from bitpath.golden.arrays.backend import Progress
 from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16, E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
-from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import TRAINIUM3
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
 from bitpath.rtl.trainium3.array.config import ArrayConfig

@@ -1,13 +1,17 @@
-"""Temporary source mutation of a function, to show that a test detects a bug."""
+"""Temporary source mutation of a function or of a module of compiled loops, to show that a test detects a bug."""
 
 import importlib
 import importlib.util
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
+from unittest.mock import patch
+
+from bitpath.golden.arrays import bits
 
 VERIF = Path(__file__).resolve().parents[1]
 
@@ -24,26 +28,48 @@ def function_of(target: str) -> FunctionType:
 
 @contextmanager
 def mutated(target: str, old: str, new: str) -> Iterator[None]:
-    """Replace ``old``, which must occur once in the function's source, by ``new`` within the context.
+    """Replace ``old``, which must occur once in the source of the target, by ``new`` within the context.
 
-    The function's code object is exchanged, so all references to the function run the mutant.
+    The target is a function, ``module:qualified.name``, or a module of compiled loops. The function's code object is
+    exchanged, so all references to the function run the mutant. The module is exchanged as a whole, and nothing of its
+    mutant is kept.
 
     Raises
     ------
     ValueError : ``old`` does not occur exactly once; update the mutant to the changed source.
     """
-    function = function_of(target)
-    source = textwrap.dedent(inspect.getsource(function))
+    module, _, name = target.partition(":")
+    source = textwrap.dedent(inspect.getsource(function_of(target) if name else importlib.import_module(module)))
     if source.count(old) != 1:
         raise ValueError(f"{target} has {source.count(old)} times {old!r}, once is needed")
+    with _other_function(target, source.replace(old, new)) if name else _other_module(module, source.replace(old, new)):
+        yield
+
+
+@contextmanager
+def _other_function(target: str, source: str) -> Iterator[None]:
+    function = function_of(target)
     space = dict(function.__globals__)
-    exec(compile(source.replace(old, new), f"<mutant of {target}>", "exec"), space)
+    exec(compile(source, f"<mutant of {target}>", "exec"), space)
     mutant, original = space[function.__name__], function.__code__
     function.__code__ = inspect.unwrap(getattr(mutant, "__func__", mutant)).__code__
     try:
         yield
     finally:
         function.__code__ = original
+
+
+@contextmanager
+def _other_module(name: str, source: str) -> Iterator[None]:
+    original = importlib.import_module(name)
+    mutant = ModuleType(name)
+    # numba keeps compiled code by the file's name.
+    with patch.object(bits, "_FOLDER", None):
+        exec(compile(source, f"<mutant of {name}>", "exec"), vars(mutant))
+    package, _, own = name.rpartition(".")
+    with patch.dict(sys.modules, {name: mutant}), patch.object(sys.modules[package], own, mutant):
+        assert importlib.import_module(name) is not original
+        yield
 
 
 def named_test(name: str) -> Callable[..., None]:

@@ -8,8 +8,8 @@ from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, MX_NAN_EXPONENT, MxFormat, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.arrays.backend import in_parallel, owned, shares
 from bitpath.golden.arrays.bits import RISES, kernel, shift_round
+from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.catalogue import FP32
 
 BLOCKS = 1 << 14

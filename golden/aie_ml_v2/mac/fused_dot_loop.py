@@ -23,9 +23,9 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_NAN_EX
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import splits
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.arrays.backend import Progress, cuts, in_parallel, owned, threads
 from bitpath.golden.arrays.bits import code64, kernel, value64
 from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
+from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, owned, threads
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
 ROWS, COLUMNS = 8, 128

@@ -23,7 +23,6 @@ from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, sp
 from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import (
     check_array,
     check_choice,
@@ -34,11 +33,9 @@ from bitpath.golden.arrays.arguments import (
     member,
     one_of,
 )
-from bitpath.golden.arrays.backend import Progress, cuts
 from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.arrays.parallel import Progress, cuts
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
-
-LOOPS = "bitpath.golden.aie_ml_v2.mac.fused_dot_loop"
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
@@ -178,10 +175,13 @@ def run_program(program: Program, *, progress: Progress | None = None) -> np.nda
 
     `progress` is called after each block of rows with the number done and the total.
     """
+    # The compiler is loaded with the first call.
+    from bitpath.golden.aie_ml_v2.mac import fused_dot_loop
+
     dense = not isinstance(program.b, SparseVector) and program.fmt not in INTEGER_MODES
     blocks = program.a if isinstance(program.a, MxBlocks) else None
-    if dense and (loops := backend.loops(LOOPS, program.mac_count, program.numerics, blocks)):
-        return _run_compiled(loops, program, progress)
+    if dense and fused_dot_loop.supports(program.numerics, blocks):
+        return _run_compiled(fused_dot_loop, program, progress)
     return _run_steps(program, progress)
 
 

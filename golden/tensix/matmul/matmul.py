@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
-from bitpath.golden.arrays.backend import Progress
+from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (

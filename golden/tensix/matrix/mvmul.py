@@ -8,7 +8,6 @@ from math import prod
 
 import numpy as np
 
-from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
@@ -28,7 +27,6 @@ from bitpath.golden.tensix.operands.sources import (
     read_sources,
 )
 
-LOOPS = "bitpath.golden.tensix.matrix.mvmul_loop"
 PRODUCT_FRACTION_BITS = 10
 """Fraction bits of a product of two fields, a value below 4."""
 BATCH = 32
@@ -156,15 +154,17 @@ def _blocks(
     sizes = rows, COLUMNS
     style, formats, leading = check_operands(dst, src_b, src_a, sizes, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
-    work = 0 if style is Style.INT8 else prod(leading) * rows * COLUMNS * COLUMNS
-    if work and (loops := backend.loops(LOOPS, work, numerics)):
-        new = loops.mvmul(
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.matrix import mvmul_loop
+
+    if style is not Style.INT8 and 0 not in leading and mvmul_loop.supports(numerics):
+        new = mvmul_loop.mvmul(
             numerics,
             np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
             src_b.reshape(-1, rows, COLUMNS),
             src_a.reshape(-1, COLUMNS, COLUMNS),
-            tuple(_numbers(each.shape[:-2], leading) for each in (src_b, src_a)),
-            loops.SourceFields(**_reading(numerics, style, dst32, phase, formats)),
+            (_numbers(src_b.shape[:-2], leading), _numbers(src_a.shape[:-2], leading)),
+            mvmul_loop.SourceFields(**_reading(numerics, style, dst32, phase, formats)),
             dst_fields(style, dst32),
         )
         return new.reshape(*leading, rows, COLUMNS)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bitpath.golden.arrays.backend import in_parallel, owned, shares
 from bitpath.golden.arrays.bits import code64, kernel, left32, right32
+from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics

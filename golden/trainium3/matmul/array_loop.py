@@ -32,9 +32,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bitpath.golden.arrays.backend import in_parallel, owned, shares
 from bitpath.golden.arrays.bits import code64, kernel, magnitude_code, to_odd, two_sum, value64
 from bitpath.golden.arrays.codec import decode_array, flushed
+from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan

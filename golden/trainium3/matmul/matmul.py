@@ -18,8 +18,8 @@ from bitpath.golden.arrays.arguments import (
     check_shape,
     checked,
 )
-from bitpath.golden.arrays.backend import Progress, cuts, in_parallel
 from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dot import DotNumerics

@@ -7,8 +7,8 @@ which is as one rounding (Boldo and Melquiond). Zeros, infinities and NaN follow
 
 import numpy as np
 
-from bitpath.golden.arrays.backend import in_parallel, shares
 from bitpath.golden.arrays.bits import kernel, to_odd, two_sum
+from bitpath.golden.arrays.parallel import in_parallel, shares
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics

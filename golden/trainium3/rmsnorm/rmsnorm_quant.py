@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer, member, shown
-from bitpath.golden.arrays.backend import in_parallel
 from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.arrays.parallel import in_parallel
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bitpath.golden.arrays.backend import threads
+from bitpath.golden.arrays.parallel import threads
 from bitpath.sim.campaigns.formal.prove import Task, answer, design_key, emitted
 from bitpath.sim.engine import journal, paths
 from bitpath.sim.engine.errors import SimulationError

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from bitpath.golden.arrays.backend import threads
+from bitpath.golden.arrays.parallel import threads
 from bitpath.sim.engine import journal, paths, process
 from bitpath.sim.engine.errors import SimulationError
 

@@ -1,7 +1,6 @@
-"""Timed operations of golden in every tier, beside numpy's matmul and casts of ml_dtypes.
+"""Timed operations of golden in both tiers, beside numpy's matmul and casts of ml_dtypes.
 
-Names of items are unique; the tier follows the operation: "fast" uses compiled kernels, "numpy" is the vectorised tier without
-them, and "scalar" is the exact tier.
+Names of items are unique; the tier follows the operation: the number of cores of the vectorised tier, or "scalar".
 """
 
 from collections.abc import Callable
@@ -16,8 +15,8 @@ from bitpath.golden import aie_ml_v2, tensix, trainium3
 from bitpath.golden.aie_ml_v2 import exact as aie_ml_v2_exact
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
-from bitpath.golden.arrays import backend
 from bitpath.golden.arrays.codec import codes_of, format_of
+from bitpath.golden.arrays.parallel import threads
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
@@ -29,7 +28,7 @@ from bitpath.sim.study.bench.measure import EACH, RATE, Item
 
 PRODUCT, CAST = "numpy float32 @", "ml_dtypes float32 to float8_e4m3fn"
 """Names of the yardsticks of products and of casts."""
-CORES = backend.threads()
+CORES = threads()
 ELEMENTS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "fp4": ml_dtypes.float4_e2m1fn}
 
 
@@ -51,34 +50,31 @@ def _tiers(
     machine: str,
     name: str,
     call: Callable[[int], Callable[[], Any]],
-    sizes: tuple[int, int],
+    size: int,
     config: Callable[[int], dict[str, Any]],
     scalar: tuple[int, Any] | None,
     yardstick: str,
 ) -> list[Item]:
-    """Return the items of one operation: compiled on one core and on all, if numba is installed, in numpy, and on scalars.
+    """Return the items of one operation: the vectorised tier on all cores and on one, and the exact tier.
 
     Parameters
     ----------
-    call, config : take a size; the numbers of the configuration's shape multiply to the count.
-    sizes : of the compiled tier, and of numpy.
-    scalar : its count, and its call.
+    call, config : take the size; the numbers of the configuration's shape multiply to the count.
+    scalar : the count of the exact tier, and its call.
     """
     common: dict[str, Any] = {
         "machine": machine,
         "unit": RATE if yardstick == PRODUCT else EACH,
         "yardstick": yardstick,
     }
-    fast, plain = (_timed(config(size), call(size)) for size in sizes)
+    own = _timed(config(size), call(size))
     result = [
-        Item(name=f"{name}, fast, {cores}", backend=backend.NUMBA, cores=used, **fast, **common)
+        Item(name=f"{name}, {cores}", cores=used, **own, **common)
         for used, cores in {CORES: f"{CORES} cores", 1: "one core"}.items()
-        if backend.backend() == backend.NUMBA
     ]
-    result.append(Item(name=f"{name}, numpy", **plain, **common))
     if scalar is not None:
-        count, own = scalar
-        result.append(Item(name=f"{name}, scalar", config={"of": "one result"}, count=count, call=own, **common))
+        count, one = scalar
+        result.append(Item(name=f"{name}, scalar", config={"of": "one result"}, count=count, call=one, **common))
     return result
 
 
@@ -136,14 +132,14 @@ def _trainium3(rng: np.random.Generator, quick: bool) -> list[Item]:
             "trainium3",
             f"nc_matmul_mx {name}",
             call,
-            (32, 32) if quick else (128, 32),
+            32 if quick else 128,
             lambda rows: {"shape": [128, 4 * rows, 512]},
             scalar,
             PRODUCT,
         )
     tile = _normal(rng, 128, 8192).astype(ml_dtypes.bfloat16)
     block = codes_of(tile)[:8, :4].ravel().tolist()
-    sizes = (512, 512) if quick else (8192, 1024)
+    size = 512 if quick else 8192
 
     def shape(columns: int) -> dict[str, Any]:
         return {"shape": [128, columns], "format": "bfloat16"}
@@ -157,7 +153,7 @@ def _trainium3(rng: np.random.Generator, quick: bool) -> list[Item]:
             "trainium3",
             f"quantize_mx {name}",
             quantized(dtype),
-            sizes,
+            size,
             shape,
             (32, partial(quantize_block, block, BF16, format_of(dtype), ScaleRule.OCP)),
             CAST,
@@ -167,7 +163,7 @@ def _trainium3(rng: np.random.Generator, quick: bool) -> list[Item]:
     def rows(columns: int) -> Callable[[], Any]:
         return partial(trainium3.rmsnorm_quant, tile[:, :columns], gamma[:columns])
 
-    return found + _tiers("trainium3", "rmsnorm_quant", rows, sizes, shape, None, CAST)
+    return found + _tiers("trainium3", "rmsnorm_quant", rows, size, shape, None, CAST)
 
 
 def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
@@ -184,7 +180,7 @@ def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
         "tensix",
         "mvmul bf16",
         lambda blocks: partial(tensix.mvmul, dst[:blocks], b[:blocks], a[:blocks], **options),
-        (most, 256),
+        most,
         lambda blocks: {"shape": [blocks, 8, 16, 16], "style": "bf16", "phases": 1, "dst32": True},
         (16, partial(trace_dot16, WORMHOLE.numerics, 0, src_b, src_a, **options, **formats)),
         PRODUCT,
@@ -217,7 +213,7 @@ def _aie_ml_v2(rng: np.random.Generator, quick: bool) -> list[Item]:
             "aie_ml_v2",
             f"matmul {fmt}",
             product(fmt),
-            (size, 32),
+            size,
             shape(fmt),
             scalar,
             PRODUCT,
@@ -227,7 +223,7 @@ def _aie_ml_v2(rng: np.random.Generator, quick: bool) -> list[Item]:
         "aie_ml_v2",
         "to_mx mx9",
         lambda rows: partial(aie_ml_v2.to_mx, large[:rows], "mx9"),
-        (len(large), 64),
+        len(large),
         lambda rows: {"shape": [rows, size], "format": "float32"},
         (16, partial(aie_ml_v2_exact.to_mx, numerics, row, MX_FORMATS["mx9"], RoundingCode.CONV_EVEN)),
         CAST,

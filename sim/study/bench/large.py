@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.parallel import threads
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.progress import shown_progress
@@ -32,7 +32,7 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
     Raises SimulationError if the process failed, or took more than an hour.
     """
     format_name = RECORDS[machine].large_format
-    config = {"shape": [size] * 3, "format": format_name, "with": "conversion", "backend": backend.backend()}
+    config = {"shape": [size] * 3, "format": format_name, "with": "conversion"}
     with tempfile.TemporaryDirectory() as folder:
         share, result = Path(folder) / "share.json", Path(folder) / "result.json"
         command = [sys.executable, "-m", __name__, machine, str(size), str(share), str(result)]
@@ -42,7 +42,7 @@ def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
             except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
                 raise SimulationError(f"the matmul of {size}x{size}x{size} on {machine} failed: {error}") from None
         seconds, peak = json.loads(result.read_text())
-    name, cores = f"{machine} {size}x{size}x{size}", backend.threads()
+    name, cores = f"{machine} {size}x{size}x{size}", threads()
     to_operands = peak / (3 * 4 * size * size), "operands and result in float32"
     return [
         record(f"{name}, rate", machine, size**3 / seconds / 1e6, RATE, config, cores=cores),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.parallel import THREADS, Progress
 
 RATE, EACH = "M MAC/s", "ns/element"
 """Units: million multiply-accumulates a second, and time for an element."""
@@ -28,7 +28,6 @@ class Item:
     unit : unit of the value, `RATE` or `EACH`.
     count : number of multiply-accumulates or elements.
     yardstick : name of the item for comparison.
-    backend : golden's backend, "numpy" or "numba".
     cores : maximum number of cores.
     """
 
@@ -39,7 +38,6 @@ class Item:
     count: int
     call: Callable[[], Any]
     yardstick: str
-    backend: str = backend.NUMPY
     cores: int = 1
 
     def value(self, seconds: float) -> float:
@@ -47,7 +45,7 @@ class Item:
         return self.count / seconds / 1e6 if self.unit == RATE else seconds * 1e9 / self.count
 
 
-def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | None = None) -> list[float]:
+def best_times(items: Sequence[Item], rounds: int, progress: Progress | None = None) -> list[float]:
     """Return the best time of every item, in seconds: one warm-up round, then all items in turn in every round.
 
     ``progress`` is called with the number of calls done and of all calls.
@@ -55,7 +53,7 @@ def best_times(items: Sequence[Item], rounds: int, progress: backend.Progress | 
     best = [float("inf")] * len(items)
     for turn in range(rounds + 1):
         for i, item in enumerate(items):
-            with patch.dict(os.environ, {backend.CHOICE: item.backend, backend.THREADS: str(item.cores)}):
+            with patch.dict(os.environ, {THREADS: str(item.cores)}):
                 start = time.perf_counter()
                 item.call()
                 seconds = time.perf_counter() - start

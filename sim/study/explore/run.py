@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import bitpath.golden
-from bitpath.golden.arrays.backend import THREADS, threads
+from bitpath.golden.arrays.parallel import THREADS, threads
 from bitpath.sim.engine import cache, journal, paths
 from bitpath.sim.engine.build import rtl_emitter
 from bitpath.sim.engine.errors import SimulationError

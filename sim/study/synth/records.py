@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bitpath.golden.arrays.backend import threads
+from bitpath.golden.arrays.parallel import threads
 from bitpath.sim.engine import journal, paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.pool import workers

@@ -16,6 +16,19 @@ BASE = AIE_ML_V2.numerics
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz")
 
 
+@pytest.fixture
+def both(monkeypatch):
+    """Run a call step by step in numpy, and in the compiled loops; return both results."""
+
+    def compute(call):
+        compiled = call()
+        with monkeypatch.context() as patch:
+            patch.setattr(aie_lanes, "supports", lambda *given: False)
+            return call(), compiled
+
+    return compute
+
+
 def numbers(rng, kind, shape):
     """FP32 numbers of one kind; the middle columns of "blocks" are ties of all formats."""
     codes = rng.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32)
@@ -48,7 +61,7 @@ def test_blocks(fmt, rounding, bump):
 
 
 def test_blocks_on_two_threads(monkeypatch):
-    monkeypatch.setenv("BITPATH_FAST_THREADS", "2")
+    monkeypatch.setenv("BITPATH_THREADS", "2")
     x = numbers(np.random.default_rng(7), "anything", (45, 16))
     whole = aie.to_mx(x, "mx6")
     monkeypatch.setattr(aie_blocks, "BLOCKS", 16)

@@ -28,13 +28,7 @@ def scalar(fmt: FloatFormat, value: float, rounding=Rounding.RNE, overflow=Overf
     return round_to_format(Fraction(value), fmt, rounding, overflow=overflow, zero_sign=int(np.signbit(value)))
 
 
-def compiled(*arguments, **options) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BITPATH_FAST", "numba")
-        return vector(*arguments, **options)
-
-
-every_tier = pytest.mark.parametrize("encode", [scalar, vector, compiled])
+every_tier = pytest.mark.parametrize("encode", [scalar, vector])
 
 
 NEAREST_EDGES = [
@@ -121,21 +115,20 @@ def test_a_format_without_a_negative_zero_rounds_to_zero_and_not_to_nan(encode, 
     assert encode(fmt, -1e9) == fmt.nan_code
 
 
-@pytest.mark.parametrize("encode", [vector, compiled])
 @pytest.mark.parametrize("fmt", SIGNED, ids=lambda fmt: fmt.name)
-def test_specials(encode, fmt):
-    assert encode(fmt, np.inf, overflow=Overflow.SATURATE) == fmt.max_code
+def test_specials(fmt):
+    assert vector(fmt, np.inf, overflow=Overflow.SATURATE) == fmt.max_code
     if fmt.nan_code is None:
         with pytest.raises(ValueError, match="values hold NaN, which E2M1 cannot express"):
-            encode(fmt, np.nan)
+            vector(fmt, np.nan)
     else:
-        assert encode(fmt, -np.inf) == (fmt.infinity_code | fmt.sign_mask if fmt.infinity_code else fmt.nan_code)
-        assert encode(fmt, np.nan) == encode(fmt, -np.nan) == fmt.nan_code
+        assert vector(fmt, -np.inf) == (fmt.infinity_code | fmt.sign_mask if fmt.infinity_code else fmt.nan_code)
+        assert vector(fmt, np.nan) == vector(fmt, -np.nan) == fmt.nan_code
 
 
 @pytest.mark.parametrize(("rounding", "overflow"), MODES)
 @pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: fmt.name)
-def test_tiers_agree_at_every_number_and_midpoint(both, fmt, rounding, overflow):
+def test_tiers_agree_at_every_number_and_midpoint(fmt, rounding, overflow):
     """Each number, the midpoint above it and float64's neighbours of both, of 400 codes; numbers beyond both ends; specials."""
     numbers = [decode(fmt, int(code)) for code in np.unique(np.linspace(0, fmt.max_code, 400).astype(int))]
     values = [float(each.value + part * ulp(fmt, each.value)) for each in numbers for part in (0, Fraction(1, 2))]
@@ -148,11 +141,10 @@ def test_tiers_agree_at_every_number_and_midpoint(both, fmt, rounding, overflow)
     values = values[values >= float(fmt.min_normal)] if fmt is E8M0 else np.concatenate([values, -values])
     if fmt.nan_code is not None:
         values = np.concatenate([values, [np.nan, -np.nan]])
-    plain, fast = both(lambda: encode_array(fmt, values, rounding=rounding, overflow=overflow))
-    assert np.array_equal(plain, fast)
-    assert plain.dtype == fast.dtype == np.int64
+    got = encode_array(fmt, values, rounding=rounding, overflow=overflow)
+    assert got.dtype == np.int64
     finite = np.isfinite(values)
-    assert plain[finite].tolist() == [scalar(fmt, value, rounding, overflow) for value in values[finite].tolist()]
+    assert got[finite].tolist() == [scalar(fmt, value, rounding, overflow) for value in values[finite].tolist()]
 
 
 @given(
@@ -184,20 +176,18 @@ def test_helpers():
     assert ulp(E4M3FN, Fraction(0)) == Fraction(1, 2**9)
 
 
-def test_errors(monkeypatch):
+def test_errors():
     for code in (256, -1):
         with pytest.raises(ValueError, match=f"code is {code}; E4M3FN codes are 0 to 255"):
             decode(E4M3FN, code)
-    for backend in ("numpy", "numba"):
-        monkeypatch.setenv("BITPATH_FAST", backend)
-        with pytest.raises(ValueError, match="codes reach from 0 to 16; E2M1 codes are 4 bits"):
-            decode_array(E2M1, np.array([0, 16], np.uint8))
-    with pytest.raises(TypeError, match="values must be float64, not float32"):
-        encode_array(E4M3FN, np.zeros(1, np.float32))
+    with pytest.raises(ValueError, match="codes reach from 0 to 16; E2M1 codes are 4 bits"):
+        decode_array(E2M1, np.array([0, 16], np.uint8))
+    with pytest.raises(TypeError, match="values must be float64 or float32, not float16"):
+        encode_array(E4M3FN, np.zeros(1, np.float16))
     for encode, must in ((vector, "be RNE or RTZ, not"), (scalar, "(be RNE or RTZ, not|not be)")):
         with pytest.raises(ValueError, match=f"rounding must {must} SR"):
             encode(E4M3FN, 1.0, Rounding.SR)
-    for value, encode in product((0.0, -1.0, 2.0**-128), (scalar, vector, compiled)):
+    for value, encode in product((0.0, -1.0, 2.0**-128), (scalar, vector)):
         with pytest.raises(ValueError, match="smallest number of E8M0"):
             encode(E8M0, value)
     with pytest.raises(ValueError, match="infinity has no exact value"):

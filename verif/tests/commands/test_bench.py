@@ -1,12 +1,13 @@
 """``bitpath bench``: records, table, and errors for wrong arguments."""
 
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from bitpath.golden.arrays import backend
+from bitpath.golden.arrays.parallel import THREADS, threads
 from bitpath.sim.commands.bench import command
 from bitpath.sim.engine import paths
 from bitpath.sim.study.bench import golden, measure, report
@@ -34,38 +35,31 @@ def test_values_and_ratios():
     assert item("casts", 1000, measure.EACH).value(1e-6) == pytest.approx(1.0)
 
 
-def test_items_take_turns_with_their_backend_and_cores(monkeypatch):
-    monkeypatch.setenv(backend.CHOICE, "numpy")
-    monkeypatch.delenv(backend.THREADS, raising=False)
+def test_items_take_turns_with_their_cores(monkeypatch):
+    monkeypatch.delenv(THREADS, raising=False)
     seen, shown = [], []
     one, two = (
-        item(
-            name,
-            call=lambda name=name: seen.append((name, backend.backend(), backend.threads())),
-            backend=name,
-            cores=cores,
-        )
-        for name, cores in (("numba", 1), ("numpy", 3))
+        item(name, call=lambda name=name: seen.append((name, threads())), cores=cores)
+        for name, cores in (("first", 1), ("second", 3))
     )
     times = measure.best_times([one, two], 2, lambda *share: shown.append(share))
-    assert seen == [("numba", "numba", 1), ("numpy", "numpy", 3)] * 3
+    assert seen == [("first", 1), ("second", 3)] * 3
     assert shown == [(each, 6) for each in range(1, 7)]
     assert all(0 < each < 60 for each in times)
-    assert (backend.backend(), backend.THREADS in backend.os.environ) == ("numpy", False)
+    assert THREADS not in os.environ
 
 
-def test_every_operation_in_every_tier():
-    """The machines' hot operations with and without compiled loops, on scalars, and both reference operations."""
+def test_every_operation_in_both_tiers():
+    """The machines' hot operations on all cores and on one, on scalars, and both reference operations."""
     found = {each.name: each for each in golden.items(quick=True)}
-    operations = {name.partition(",")[0] for name in found if ", fast" in name}
+    operations = {name.partition(",")[0] for name in found if ", one core" in name}
     assert operations == {
         *(f"nc_matmul_mx {each}" for each in ("e4m3", "e5m2", "fp4")),
         *("quantize_mx e4m3", "quantize_mx e5m2", "rmsnorm_quant", "mvmul bf16"),
         *("matmul mx9", "matmul bf16", "to_mx mx9"),
     }
     for each in operations:
-        assert found[f"{each}, fast, one core"].backend == "numba"
-        assert found[f"{each}, numpy"].backend == "numpy"
+        assert found[f"{each}, one core"].cores == 1
         assert each in ("rmsnorm_quant", "nc_matmul_mx fp4") or f"{each}, scalar" in found
     assert {each.yardstick for each in found.values()} == {golden.PRODUCT, golden.CAST}
     assert all(each.unit == found[each.yardstick].unit for each in found.values())
@@ -75,7 +69,6 @@ def test_the_command(reports, monkeypatch):
     """Run two of the items."""
     everything = golden.items(quick=True)
     monkeypatch.setattr(golden, "items", lambda quick: everything[:2])
-    monkeypatch.delenv(backend.CHOICE, raising=False)
     reports.write_text(json.dumps([{"name": "of another run"}, {"name": golden.CAST, "value": 0}]))
     done = CliRunner().invoke(command, ["--unit", "golden", "--rounds", "1"])
     assert done.exit_code == 0, done.output
@@ -110,13 +103,6 @@ def test_options_that_do_not_go_together(arguments, sentence):
     done = CliRunner().invoke(command, arguments)
     assert isinstance(done.exception, ValueError)
     assert str(done.exception) == sentence
-
-
-def test_without_numba_the_other_tiers_are_timed(monkeypatch):
-    monkeypatch.setenv(backend.CHOICE, "numpy")
-    found = [each.name for each in golden.items(quick=True)]
-    assert "mvmul bf16, numpy" in found
-    assert not any(", fast" in name for name in found)
 
 
 def test_the_table_shows_items_without_a_ratio():

@@ -1,4 +1,4 @@
-"""Backend choice, core count, and compiled loops of the codec."""
+"""The number of cores, kept code, and compiled loops of the codec."""
 
 import copy
 import pickle
@@ -7,7 +7,6 @@ import sys
 import time
 import tracemalloc
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -17,120 +16,66 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
-from bitpath.golden.arrays import backend, bits, codec, codec_loops
+from bitpath.golden.arrays import bits, codec, codec_loops, parallel
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32
 from bitpath.golden.trainium3.matmul import array_loop
 
 
-@pytest.fixture
-def choose(monkeypatch):
-    """Set the backend; the environment names none until the first call."""
-    monkeypatch.delenv(backend.CHOICE, raising=False)
-    return partial(monkeypatch.setenv, backend.CHOICE)
-
-
-def test_numba_is_installed_here():
-    """`make setup` installs it: without it these tests would compare numpy with itself."""
-    assert backend.backend() == backend.NUMBA or backend.os.environ[backend.CHOICE] == backend.NUMPY
-
-
-@pytest.mark.parametrize("name", ["numpy", "numba"])
-def test_the_environment_forces_a_backend_for_any_size(choose, name):
-    choose(name)
-    assert backend.backend() == name
-    assert backend.compiled(1) is (name == "numba")
-
-
-@pytest.mark.parametrize("name", [None, ""])
-def test_small_work_does_not_load_numba(choose, name):
-    if name is not None:
-        choose(name)
-    assert not backend.compiled(1)
-    assert not backend.compiled(backend.WORTH_LOADING - 1)
-    assert backend.compiled(backend.WORTH_LOADING)
-
-
-def test_without_numba_everything_is_numpys(choose, monkeypatch):
-    monkeypatch.setattr(backend, "_has_numba", lambda: False)
-    assert backend.backend() == "numpy"
-    assert not backend.compiled(1 << 40)
-    choose("numba")
-    with pytest.raises(
-        ValueError, match=r"BITPATH_FAST is 'numba', but numba is not installed; run: pip install numba"
-    ):
-        backend.compiled(1)
-
-
-def test_other_words_are_refused(choose, monkeypatch):
-    choose("cuda")
-    with pytest.raises(ValueError, match="BITPATH_FAST must be 'numpy' or 'numba', not 'cuda'"):
-        backend.backend()
+def test_the_number_of_cores(monkeypatch):
     for word in ("0", "-1", "two", ""):
-        monkeypatch.setenv(backend.THREADS, word)
-        with pytest.raises(ValueError, match=f"BITPATH_FAST_THREADS must be an integer of at least 1, not '{word}'"):
-            backend.threads()
-    monkeypatch.setenv(backend.THREADS, "3")
-    assert backend.threads() == 3
+        monkeypatch.setenv(parallel.THREADS, word)
+        with pytest.raises(ValueError, match=f"BITPATH_THREADS must be an integer of at least 1, not '{word}'"):
+            parallel.threads()
+    monkeypatch.setenv(parallel.THREADS, "3")
+    assert parallel.threads() == 3
 
 
 def test_cores_where_a_process_cannot_be_bound_to_some(monkeypatch):
-    monkeypatch.delenv(backend.THREADS, raising=False)
-    monkeypatch.delattr(backend.os, "sched_getaffinity", raising=False)
+    monkeypatch.delenv(parallel.THREADS, raising=False)
+    monkeypatch.delattr(parallel.os, "sched_getaffinity", raising=False)
     for count, expected in ((6, 6), (None, 1)):
-        monkeypatch.setattr(backend.os, "cpu_count", lambda: count)  # noqa: B023
-        assert backend.threads() == expected
+        monkeypatch.setattr(parallel.os, "cpu_count", lambda: count)  # noqa: B023
+        assert parallel.threads() == expected
 
 
-WITHOUT_LOADING = """
-from bitpath.golden import aie_ml_v2, tensix, trainium3
-assert "numba" not in sys.modules
-"""
-WITHOUT_NUMBA = """
-sys.modules["numba"] = None
-import numpy as np; from bitpath.golden import trainium3
-a = np.eye(128, dtype=np.float32); assert np.array_equal(trainium3.matmul(a, a), a)
-"""
-
-
-@pytest.mark.parametrize(("name", "code"), [("", WITHOUT_LOADING), ("numba", WITHOUT_LOADING), ("", WITHOUT_NUMBA)])
-def test_golden_loads_numba_late_or_never(choose, name, code):
-    choose(name)
-    assert subprocess.run([sys.executable, "-c", f"import sys{code}"], check=False).returncode == 0
+def test_an_import_does_not_load_the_compiler():
+    code = "import sys; from bitpath.golden import aie_ml_v2, tensix, trainium3; assert 'numba' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_parallel_work(monkeypatch, count):
-    monkeypatch.setenv(backend.THREADS, count)
+    monkeypatch.setenv(parallel.THREADS, count)
     done, shown, callers = [], [], set()
 
     def work(block):
         caller = get_ident()
         callers.add(caller)
         # One inside another runs in the thread it is called from.
-        backend.in_parallel(lambda each: done.append((each, get_ident() == caller)), range(block.start, block.stop))
+        parallel.in_parallel(lambda each: done.append((each, get_ident() == caller)), range(block.start, block.stop))
 
-    backend.in_parallel(work, backend.cuts(10, 3), lambda *share: shown.append(share))
+    parallel.in_parallel(work, parallel.cuts(10, 3), lambda *share: shown.append(share))
     assert sorted(done) == [(each, True) for each in range(10)]
     assert (get_ident() in callers) is (count == "1")
     assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert backend.shares(10, 4) == ([slice(0, 10)] if count == "1" else [slice(0, 8), slice(8, 10)])
-    assert backend.shares(0, 4) == backend.cuts(0, 0) == []
-    backend.in_parallel(work, [], lambda *share: shown.append(share))
+    assert parallel.shares(10, 4) == ([slice(0, 10)] if count == "1" else [slice(0, 8), slice(8, 10)])
+    assert parallel.shares(0, 4) == parallel.cuts(0, 0) == []
+    parallel.in_parallel(work, [], lambda *share: shown.append(share))
     assert len(shown) == 4
 
     def fails(block):
         raise ValueError(f"block {block}")
 
     with pytest.raises(ValueError, match="block 0"):
-        backend.in_parallel(fails, range(2))
+        parallel.in_parallel(fails, range(2))
 
 
 @pytest.mark.parametrize("count", ["1", "2"])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
 def test_what_progress_raises_stops_the_work(monkeypatch, stop, count):
     """Running blocks complete; waiting blocks do not start."""
-    monkeypatch.setenv(backend.THREADS, count)
+    monkeypatch.setenv(parallel.THREADS, count)
     begun, ended, told = [], [], Event()
 
     def work(block):
@@ -145,7 +90,7 @@ def test_what_progress_raises_stops_the_work(monkeypatch, stop, count):
         raise stop
 
     with pytest.raises(stop):
-        backend.in_parallel(work, range(100), progress)
+        parallel.in_parallel(work, range(100), progress)
     assert len(begun) < 50
     assert sorted(ended) == sorted(begun)
 
@@ -238,22 +183,13 @@ def test_kept_code_is_of_these_sources():
     assert folder == f"kernels-{sha256(b''.join(each.read_bytes() for each in sources)).hexdigest()[:16]}"
 
 
-@pytest.mark.parametrize("fmt", CATALOGUE.values(), ids=CATALOGUE)
-def test_decoding(both, fmt):
-    count = min(1 << fmt.width, 1 << 16)
-    codes = np.linspace(0, (1 << fmt.width) - 1, count).astype(np.int64)
-    if fmt is FP32:
-        codes[:8] = [0, 1, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00000, 0xFFFFFFFF, 0x80000000]
-    carrier = np.uint32 if fmt.width == 19 else np.dtype(f"u{max(fmt.width // 8, 1)}")
-    assert np.array_equal(*both(lambda: decode_array(fmt, codes.astype(carrier)).view(np.int64)))
-
-
-def test_encoding_in_blocks(monkeypatch, both):
+def test_encoding_in_blocks(monkeypatch):
+    values = np.linspace(-3, 3, 20).reshape(4, 5)
+    whole = encode_array(BF16, values)
     monkeypatch.setattr(codec_loops, "BLOCK", 8)
     sizes, kernel = [], codec_loops._encode
     monkeypatch.setattr(codec_loops, "_encode", lambda part, *rest: sizes.append(len(part)) or kernel(part, *rest))
-    values = np.linspace(-3, 3, 20).reshape(4, 5)
-    assert np.array_equal(*both(lambda: encode_array(BF16, values)))
+    assert np.array_equal(encode_array(BF16, values), whole)
     assert sorted(sizes) == [4, 8, 8]
 
 
@@ -278,17 +214,13 @@ def test_formats_of_32_bits_are_not_looked_up(monkeypatch):
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0)])
 @pytest.mark.parametrize("fmt", [FP32, BF16, E8M0], ids=lambda fmt: fmt.name)
-def test_scalars_and_empty_arrays(both, fmt, shape):
+def test_scalars_and_empty_arrays(fmt, shape):
     values, codes = np.full(shape, 1.5), np.full(shape, 130, f"u{fmt.width // 8}")
     # Beyond the largest number, too.
-    numbers = values, values[()], np.full(shape, 1e300)
-
-    def converted():
-        return [encode_array(fmt, each) for each in numbers] + [decode_array(fmt, each) for each in (codes, codes[()])]
-
-    plain, fast = both(converted)
-    assert all(type(each) is np.ndarray and each.shape == shape for each in plain + fast)
-    assert [(each.dtype, each.tolist()) for each in plain] == [(each.dtype, each.tolist()) for each in fast]
+    encoded = [encode_array(fmt, each) for each in (values, values[()], np.full(shape, 1e300))]
+    decoded = [decode_array(fmt, each) for each in (codes, codes[()])]
+    assert all(type(each) is np.ndarray and each.shape == shape for each in encoded + decoded)
+    assert [each.dtype for each in encoded + decoded] == [np.int64] * 3 + [np.float64] * 2
 
 
 @pytest.mark.parametrize(
@@ -301,10 +233,9 @@ def test_scalars_and_empty_arrays(both, fmt, shape):
     ],
     ids=["trainium3", "tensix", "aie_ml_v2-mx9", "aie_ml_v2-bf16"],
 )
-def test_progress_and_memory(choose, monkeypatch, matmul, options, shape, steps, times):
+def test_progress_and_memory(monkeypatch, matmul, options, shape, steps, times):
     """Tiles are told one by one; what lies between operands and result is a few times as large."""
-    choose("numba")
-    monkeypatch.setenv(backend.THREADS, "2")
+    monkeypatch.setenv(parallel.THREADS, "2")
     rng = np.random.default_rng(6)
     m, k, n = shape
     a, b = rng.standard_normal((m, k), dtype=np.float32), rng.standard_normal((k, n), dtype=np.float32)

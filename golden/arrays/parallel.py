@@ -1,26 +1,14 @@
-"""Choice of backend for large work, numpy or numba, and of the number of cores.
-
-``BITPATH_FAST=numpy`` or ``numba`` forces one. Otherwise numba is used if it is installed and the work is worth the time
-of loading it. ``BITPATH_FAST_THREADS`` limits the cores; the default is every core that the process may use.
-"""
+"""Work on several cores. ``BITPATH_THREADS`` limits them; the default is every core that the process may use."""
 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from threading import local
-from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
 
-CHOICE = "BITPATH_FAST"
-THREADS = "BITPATH_FAST_THREADS"
-NUMPY, NUMBA = "numpy", "numba"
-WORTH_LOADING = 1 << 14
-"""Fewest values for which numba is used: loading it takes 0.5 s once."""
+THREADS = "BITPATH_THREADS"
 
 Block = TypeVar("Block")
 Progress = Callable[[int, int], None]
@@ -30,57 +18,12 @@ _worker = local()
 """`_worker.busy` is True in the threads of `in_parallel`."""
 
 
-def backend() -> str:
-    """Return the backend of large work, "numpy" or "numba".
-
-    Raises
-    ------
-    ValueError : the environment names another backend, or names numba, which is not installed.
-    """
-    choice = os.environ.get(CHOICE, "")
-    if choice not in ("", NUMPY, NUMBA):
-        raise ValueError(f"{CHOICE} must be {NUMPY!r} or {NUMBA!r}, not {choice!r}")
-    if choice == NUMBA and not _has_numba():
-        raise ValueError(f"{CHOICE} is {NUMBA!r}, but numba is not installed; run: pip install numba")
-    return choice or (NUMBA if _has_numba() else NUMPY)
-
-
-def compiled(values: int) -> bool:
-    """Return True if compiled kernels do work of this size; with BITPATH_FAST=numba they do work of any size.
-
-    Raises
-    ------
-    ValueError : as `backend`.
-    """
-    return backend() == NUMBA and (values >= WORTH_LOADING or os.environ.get(CHOICE) == NUMBA)
-
-
-def loops(module: str, values: int, *declared: object) -> ModuleType | None:
-    """Return an operation's compiled loops, or None where numpy computes.
-
-    Parameters
-    ----------
-    module : name of the module of loops, which is imported when it is first used: `import bitpath.golden` waits for no
-        compiler.
-    values : size of the work, as for `compiled`.
-    declared : arguments of the module's `supports`, which tells the numerics that its kernels compute.
-
-    Raises
-    ------
-    ValueError : as `backend`.
-    """
-    if not compiled(values):
-        return None
-    found = import_module(module)
-    return found if not declared or found.supports(*declared) else None
-
-
 def threads() -> int:
     """Return the number of cores to use.
 
     Raises
     ------
-    ValueError : BITPATH_FAST_THREADS is not an integer of at least 1.
+    ValueError : BITPATH_THREADS is not an integer of at least 1.
     """
     given = os.environ.get(THREADS)
     if given is None:
@@ -137,8 +80,3 @@ def shares(size: int, multiple: int) -> list[slice]:
     """Cut 0 to size - 1 into one block for each core; all but the last are multiples of `multiple`."""
     parts = -(-size // multiple)
     return cuts(size, -(-parts // threads()) * multiple)
-
-
-@cache
-def _has_numba() -> bool:
-    return find_spec("numba") is not None
