@@ -13,8 +13,7 @@ FP32 once, by its conversion. Exponents are those of `AieNumerics` less 255: a p
 it is normalised, and an accumulator its own.
 """
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 from numba import njit
@@ -28,12 +27,12 @@ from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
 from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, owned, threads
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
-ROWS, COLUMNS = 8, 128
-"""Sizes of a block of the result: its accumulators and the operands of one step stay in the L1 cache."""
-SHARE = 64
-"""Rows that a core takes at a time."""
+SHARE, COLUMNS = 64, 128
+"""Rows that a core takes at a time, and columns of a block: its accumulators fit in the L1 cache."""
 DEPTH = 8
 """Products of floats that are added at once."""
+STEPS = 8
+"""Steps of floats whose operands are decoded at a time: the right ones fit in the L2 cache."""
 SMALLEST = (1 - 2.0**-25) * 2.0**FP32.emin
 """What lies below is rounded to less than FP32's smallest normal number, with any exponent."""
 POWER = 0x7FF << 52
@@ -64,7 +63,15 @@ def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: P
     x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
     y_powers = [each.reshape(depth, -1) for each in _powers(numerics, b)]
     last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
-    return _run(numerics, partial(_blocks, last_place), (x, *x_powers), (y, *y_powers), progress)
+    right = [_in_blocks(each) for each in (y, *y_powers)]
+    result = np.zeros((len(x), y.shape[-1]), np.float32)
+
+    def work(share: slice) -> None:
+        left = (owned(each[share]) for each in (x, *x_powers))
+        _blocks(*left, *right, last_place, *_fields(numerics), result[share])
+
+    in_parallel(work, _shares(len(x)), progress)
+    return result
 
 
 def _doubled(blocks: MxBlocks) -> np.ndarray:
@@ -84,53 +91,40 @@ def _powers(numerics: AieNumerics, blocks: MxBlocks) -> tuple[np.ndarray, np.nda
 def multiply_floats(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, progress: Progress | None) -> np.ndarray:
     """Return accumulators float32 [M, N] of finite floats a [M/m, K/8, m, 8] and b [K/8, N/n, n, 8]."""
     rows, columns = a.shape[0] * a.shape[2], b.shape[1] * b.shape[2]
-    x = [each.swapaxes(1, 2).reshape(rows, -1, DEPTH) for each in _operand(numerics, a)]
-    y = [each.transpose(0, 3, 1, 2).reshape(-1, DEPTH, columns) for each in _operand(numerics, b)]
-    return _run(numerics, _floats, x, y, progress)
+    x = codes_of(a).swapaxes(1, 2).reshape(rows, -1)
+    y = owned(codes_of(b).transpose(0, 3, 1, 2)).reshape(-1, columns)
+    tables = [*_tables(numerics, format_of(a.dtype)), *_tables(numerics, format_of(b.dtype))]
+    result = np.zeros((rows, columns), np.float32)
+
+    def work(share: slice) -> None:
+        _floats(owned(x[share]), y, *tables, *_fields(numerics), result[share])
+
+    in_parallel(work, _shares(rows), progress)
+    return result
 
 
 def specials(array: np.ndarray) -> np.ndarray:
     """Return where floats are infinite or NaN."""
-    return np.asarray(~np.isfinite(_tables(format_of(array.dtype))[0][codes_of(array)]))
-
-
-def _operand(numerics: AieNumerics, array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values, and the powers of two of their exponents."""
-    values, powers = _tables(format_of(array.dtype))
-    if not numerics.float_zero_term:
-        powers = np.where(values == 0, 0.0, powers)
-    codes = codes_of(array)
-    return values[codes], powers[codes]
+    return np.asarray(~np.isfinite(decode_array(format_of(array.dtype), codes_of(array))))
 
 
 @cache
-def _tables(fmt: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
-    """Return the value of every code of a format, and the power of two of its exponent, which a subnormal has too."""
+def _tables(numerics: AieNumerics, fmt: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for every code, its value and the power of two of its exponent, which a subnormal has too; 0 of no term."""
     every = np.arange(1 << fmt.width)
+    values = decode_array(fmt, every)
     exponent = np.maximum(every >> fmt.fraction_bits & fmt.exponent_mask, 1) - fmt.bias
-    return decode_array(fmt, every), np.ldexp(1.0, exponent)
+    counts = numerics.float_zero_term | (values != 0)
+    return values, np.where(counts, np.ldexp(1.0, exponent), 0.0)
 
 
-def _run(
-    numerics: AieNumerics,
-    kernel: Callable[..., None],
-    x: Sequence[np.ndarray],
-    y: Sequence[np.ndarray],
-    progress: Progress | None,
-) -> np.ndarray:
-    """Return the accumulators [M, N] of a kernel; M is the first axis of each of `x`, and N the last one of each of `y`."""
-    rows, columns = len(x[0]), y[0].shape[-1]
-    result = np.zeros((rows, columns), np.float32)
-    right = [_in_blocks(each) for each in y]
-    unit = 1.5 * 2.0 ** (52 - numerics.align_fraction_bits)
+def _fields(numerics: AieNumerics) -> tuple[float, bool]:
+    """Return the constant that rounds onto the grid of a largest exponent of 0, and whether a flushed zero keeps its sign."""
+    return 1.5 * 2.0 ** (52 - numerics.align_fraction_bits), numerics.flushed_zero_keeps_sign
 
-    def work(share: slice) -> None:
-        for start in range(share.start, share.stop, ROWS):
-            part = slice(start, min(start + ROWS, share.stop))
-            kernel(*(owned(each[part]) for each in x), *right, result[part], unit, numerics.flushed_zero_keeps_sign)
 
-    in_parallel(work, cuts(rows, min(SHARE, -(-rows // threads()))), progress)
-    return result
+def _shares(rows: int) -> list[slice]:
+    return cuts(rows, min(SHARE, -(-rows // threads())))
 
 
 def _in_blocks(array: np.ndarray) -> np.ndarray:
@@ -155,9 +149,9 @@ def _rounded(total, accumulator, keep_sign):
 
 
 @kernel(fused=True)
-def _blocks(last_place, x, x_powers, x_counts, y, y_powers, y_counts, result, unit, keep_sign):
+def _blocks(x, x_powers, x_counts, y, y_powers, y_counts, last_place, unit, keep_sign, result):
     """x float32 [M, K, 16], y [blocks, K, 16, COLUMNS]; powers of two [M, K] and [blocks, K, COLUMNS]."""
-    accumulators = np.zeros((ROWS, COLUMNS), np.float32)
+    accumulators = np.zeros((SHARE, COLUMNS), np.float32)
     sums = np.empty(COLUMNS, np.float32)
     rows = result.shape[0]
     for n in range(y.shape[0]):
@@ -195,38 +189,54 @@ def _blocks(last_place, x, x_powers, x_counts, y, y_powers, y_counts, result, un
 
 
 @kernel(fused=True)
-def _floats(x, x_powers, y, y_powers, result, unit, keep_sign):
-    """Values and powers of two, x [M, K, 8] and y [blocks, K, 8, COLUMNS]."""
-    accumulators = np.zeros((ROWS, COLUMNS), np.float32)
-    ups = np.empty(COLUMNS)
-    rows = result.shape[0]
-    for n in range(y.shape[0]):
+def _floats(x, y, x_values, x_powers, y_values, y_powers, unit, keep_sign, result):
+    """Codes x [M, K] and y [K, N], and the tables of their formats."""
+    accumulators, ups = np.zeros((SHARE, COLUMNS), np.float32), np.empty(COLUMNS)
+    left, left_power = np.empty((STEPS, DEPTH)), np.empty((STEPS, DEPTH))
+    right, right_power = np.zeros((STEPS, DEPTH, COLUMNS)), np.zeros((STEPS, DEPTH, COLUMNS))
+    for n in range(0, y.shape[1], COLUMNS):
         accumulators[:] = 0
-        for k in range(x.shape[1]):
-            for m in range(rows):
-                for j in range(COLUMNS):
-                    largest = _power(np.float64(accumulators[m, j]))
-                    largest = max(largest, x_powers[m, k, 0] * y_powers[n, k, 0, j])
-                    largest = max(largest, x_powers[m, k, 1] * y_powers[n, k, 1, j])
-                    largest = max(largest, x_powers[m, k, 2] * y_powers[n, k, 2, j])
-                    largest = max(largest, x_powers[m, k, 3] * y_powers[n, k, 3, j])
-                    largest = max(largest, x_powers[m, k, 4] * y_powers[n, k, 4, j])
-                    largest = max(largest, x_powers[m, k, 5] * y_powers[n, k, 5, j])
-                    largest = max(largest, x_powers[m, k, 6] * y_powers[n, k, 6, j])
-                    largest = max(largest, x_powers[m, k, 7] * y_powers[n, k, 7, j])
-                    ups[j] = largest * unit
-                for j in range(COLUMNS):
-                    up = ups[j]
-                    accumulator = np.float64(accumulators[m, j])
-                    total = accumulator + up - up
-                    total += x[m, k, 0] * y[n, k, 0, j] + up - up
-                    total += x[m, k, 1] * y[n, k, 1, j] + up - up
-                    total += x[m, k, 2] * y[n, k, 2, j] + up - up
-                    total += x[m, k, 3] * y[n, k, 3, j] + up - up
-                    total += x[m, k, 4] * y[n, k, 4, j] + up - up
-                    total += x[m, k, 5] * y[n, k, 5, j] + up - up
-                    total += x[m, k, 6] * y[n, k, 6, j] + up - up
-                    total += x[m, k, 7] * y[n, k, 7, j] + up - up
-                    accumulators[m, j] = _rounded(total, accumulator, keep_sign)
-        own = result[:, n * COLUMNS : (n + 1) * COLUMNS]
-        own[:] = accumulators[:rows, : own.shape[1]]
+        for first in range(0, y.shape[0], STEPS * DEPTH):
+            part = y[first : first + STEPS * DEPTH, n : n + COLUMNS]
+            for k in range(part.shape[0]):
+                for j in range(part.shape[1]):
+                    right[k // DEPTH, k % DEPTH, j] = y_values[part[k, j]]
+                    right_power[k // DEPTH, k % DEPTH, j] = y_powers[part[k, j]]
+            for m in range(result.shape[0]):
+                own = x[m, first : first + STEPS * DEPTH]
+                for k in range(own.shape[0]):
+                    left[k // DEPTH, k % DEPTH] = x_values[own[k]]
+                    left_power[k // DEPTH, k % DEPTH] = x_powers[own[k]]
+                for step in range(own.shape[0] // DEPTH):
+                    _float_step(left, left_power, right, right_power, step, unit, keep_sign, ups, accumulators[m])
+        out = result[:, n : n + COLUMNS]
+        out[:] = accumulators[: out.shape[0], : out.shape[1]]
+
+
+@njit(forceinline=True)
+def _float_step(x, x_powers, y, y_powers, step, unit, keep_sign, ups, accumulators):
+    """Add eight products of one row to its accumulators."""
+    for j in range(COLUMNS):
+        largest = _power(np.float64(accumulators[j]))
+        largest = max(largest, x_powers[step, 0] * y_powers[step, 0, j])
+        largest = max(largest, x_powers[step, 1] * y_powers[step, 1, j])
+        largest = max(largest, x_powers[step, 2] * y_powers[step, 2, j])
+        largest = max(largest, x_powers[step, 3] * y_powers[step, 3, j])
+        largest = max(largest, x_powers[step, 4] * y_powers[step, 4, j])
+        largest = max(largest, x_powers[step, 5] * y_powers[step, 5, j])
+        largest = max(largest, x_powers[step, 6] * y_powers[step, 6, j])
+        largest = max(largest, x_powers[step, 7] * y_powers[step, 7, j])
+        ups[j] = largest * unit
+    for j in range(COLUMNS):
+        up = ups[j]
+        accumulator = np.float64(accumulators[j])
+        total = accumulator + up - up
+        total += x[step, 0] * y[step, 0, j] + up - up
+        total += x[step, 1] * y[step, 1, j] + up - up
+        total += x[step, 2] * y[step, 2, j] + up - up
+        total += x[step, 3] * y[step, 3, j] + up - up
+        total += x[step, 4] * y[step, 4, j] + up - up
+        total += x[step, 5] * y[step, 5, j] + up - up
+        total += x[step, 6] * y[step, 6, j] + up - up
+        total += x[step, 7] * y[step, 7, j] + up - up
+        accumulators[j] = _rounded(total, accumulator, keep_sign)
