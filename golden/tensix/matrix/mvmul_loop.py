@@ -1,7 +1,14 @@
 """Tensix MVMUL: 16-term dot products in one fidelity phase, added to float Dst words.
 
-Bit-identical to `tensix.mvmul` for the numerics that `supports` names. All of it is integer arithmetic: products below
-2**(12 + guard) and their sums in 32 bits, additions to Dst in 64.
+Bit-identical to `tensix.mvmul` for the numerics that `supports` names.
+
+Exactness. Words are biased exponents e and significands; here they are float64 numbers s * 2**e, and so are their products,
+of 12 bits, and Dst. To round a number t onto a grid 2**q, 1.5 * 2**52 * 2**q is added and taken away again: the addition
+rounds to nearest even, once, for its result has its last place there. Ties away from zero come of t * (1 + d) in place of
+t, and ties to plus infinity of t + abs(t) * d: with a d below the last place of t relative to its size, a tie becomes more
+than one, and nothing else crosses one. Fields of SrcA come with this factor. Sums of a group's products on its grid, of 29
+bits at most, are exact in any order, as is that of Dst and the addends. A result is rounded at last in its code: half of
+its last place is added, and what lies below falls away.
 """
 
 from typing import NamedTuple
@@ -9,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bitpath.golden.arrays.bits import code64, kernel, left32, right32
+from bitpath.golden.arrays.bits import code64, kernel, value64
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
@@ -18,15 +25,16 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 COLUMNS = WORD_COLUMNS
 BLOCKS = 128
 """Fewest blocks for a thread of their own."""
+QUAD = 4
+"""Products taken together; every group is a multiple of it."""
 PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10
 """Fraction bits of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
-PRODUCT_BITS = 12
-ZERO_EXPONENT, EMPTY_EXPONENT = -(1 << 14), -(1 << 10)
-"""Exponents of a zero operand, and of one with a zero field that does not count. Real ones with offset are within 400."""
-ANY_ZERO = -(1 << 13)
-"""An exponent sum with a zero operand is below this, every other above; with an empty operand it is below 0."""
-LARGEST_SHIFT = 31
-"""Every addend is below 2**30, so no bit is left after this shift."""
+AWAY = 1 + 2.0**-26
+"""Moves a tie of products, of 12 bits, and of Dst, of 24 bits, away from zero."""
+UP = 2.0**-32
+"""Moves a tie of sums, of 29 bits, up."""
+ON_GRID = 1.5 * 2.0**52
+"""Rounds to nearest even where it is added, times the grid, and taken away."""
 
 
 class SourceFields(NamedTuple):
@@ -95,144 +103,122 @@ def mvmul(
 
 
 @njit(forceinline=True)
-def _away(value, shift):
-    """Divide int64 by ``2**shift`` and round to nearest, halves away from zero: those below it get less than a half."""
-    return (value << 1) + (np.int64(1) << shift) + (value >> 63) >> shift + 1
+def _power(exponent):
+    """Return ``2**exponent``, float64."""
+    return value64((np.int64(exponent) + 1023) << 52)
 
 
 @njit(forceinline=True)
-def _up(value, shift):
-    """Divide by ``2**shift`` and round to nearest, halves to plus infinity."""
-    return value + ((np.int64(1) << shift) >> 1) >> shift
+def _rounded(value, grid):
+    """Round a number onto a grid, a power of two, to nearest even."""
+    return value + ON_GRID * grid - ON_GRID * grid
 
 
 @njit(forceinline=True)
-def _field(word, exponent_mask, fraction_mask, right, field_mask, left):
-    """Return the signed field of a source word that a phase multiplies, 0 of a zero."""
-    magnitude = ((word & fraction_mask | 1 << 10) >> right & field_mask) << left
-    magnitude = magnitude if word >> 10 & exponent_mask else 0
-    return -magnitude if word >> 18 else magnitude
+def _read(
+    words, values, powers, least, offset, zero_power, exponent_mask, fraction_mask, right, field_mask, left, empty_terms, factor
+):  # fmt: skip
+    """Write the signed fields of source words times their powers of two and a factor, and these powers, 0 if they do not count.
+
+    A zero raises `least` to the power that its product has.
+    """
+    for i in range(COLUMNS):
+        word = np.int32(words[i])
+        exponent = word >> 10 & exponent_mask
+        field = ((word & fraction_mask | 1 << 10) >> right & field_mask) << left
+        power = _power(exponent + offset) if exponent else 0.0
+        least[i] = least[i] if exponent else max(least[i], zero_power)
+        values[i] = np.float64(-field if word >> 18 else field) * power * factor
+        powers[i] = power if (field != 0) | (empty_terms != 0) else 0.0
 
 
-@njit(forceinline=True)
-def _exponent(word, exponent_mask, field, empty_terms):
-    """Return a source word's exponent, or the marker of a zero or of an operand that does not count."""
-    exponent = word >> 10 & exponent_mask
-    counted = exponent if (field != 0) | (empty_terms != 0) else np.int32(EMPTY_EXPONENT)
-    return counted if exponent else np.int32(ZERO_EXPONENT)
-
-
-@kernel
+@kernel(fused=True)
 def _mvmul(
     dst, src_b, src_a, which_b, which_a, result,
     offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, group, guard, empty_terms,
     narrow, quirk, exponent_bits, fraction_bits,
 ):  # fmt: skip
-    size = dst.shape[1]
-    groups = COLUMNS // group
-    # Both operands of every product, by k and then by datum of Dst, so that the inner loops are long.
-    a_exponents, a_fields = np.empty((COLUMNS, size), np.int16), np.empty((COLUMNS, size), np.int16)
-    b_exponents, b_fields = np.empty((COLUMNS, size), np.int16), np.empty((COLUMNS, size), np.int16)
-    sums, highest = np.empty((groups, size), np.int32), np.empty((groups, size), np.int32)
+    groups, quads, rows = COLUMNS // group, group // QUAD, dst.shape[1] // COLUMNS
+    zero_power, unit = _power(zero_exponent), ON_GRID * _power(-guard)
+    a, a_powers = np.empty((COLUMNS // QUAD, QUAD, COLUMNS)), np.empty((COLUMNS // QUAD, QUAD, COLUMNS))
+    b, b_powers = np.empty((rows, COLUMNS // QUAD, QUAD)), np.empty((rows, COLUMNS // QUAD, QUAD))
+    a_least, b_least = np.empty((groups, COLUMNS)), np.empty((rows, COLUMNS))
+    sums, highest = np.empty((groups, rows * COLUMNS)), np.empty((groups, rows * COLUMNS))
     for block in range(dst.shape[0]):
         if block == 0 or which_a[block] != which_a[block - 1]:
-            words = src_a[which_a[block]]
+            a_least[:] = 1.0
             for k in range(COLUMNS):
-                exponents, fields, own = a_exponents[k], a_fields[k], words[k]
-                for i in range(COLUMNS):
-                    word = np.int32(own[i])
-                    field = _field(word, exponent_mask, a_mask, a_right, np.int32(0x1F), np.int32(1))
-                    fields[i] = field
-                    exponents[i] = _exponent(word, exponent_mask, field, empty_terms)
-                for i in range(COLUMNS, size):
-                    fields[i] = fields[i - COLUMNS]
-                    exponents[i] = exponents[i - COLUMNS]
+                out = a[k // QUAD, k % QUAD], a_powers[k // QUAD, k % QUAD], a_least[k // group]
+                own = src_a[which_a[block], k]
+                _read(own, *out, 0, zero_power, exponent_mask, a_mask, a_right, 0x1F, 0, empty_terms, AWAY)
         if block == 0 or which_b[block] != which_b[block - 1]:
-            words = src_b[which_b[block]]
-            for row in range(size // COLUMNS):
-                for k in range(COLUMNS):
-                    word = np.int32(words[row, k])
-                    field = _field(word, exponent_mask, b_mask, b_right, b_field, b_left)
-                    b_fields[k, row * COLUMNS : (row + 1) * COLUMNS] = field
-                    exponent = _exponent(word, exponent_mask, field, empty_terms) + offset
-                    b_exponents[k, row * COLUMNS : (row + 1) * COLUMNS] = exponent
-        for number in range(groups):
-            most, total = highest[number], sums[number]
-            _align(
-                a_exponents, a_fields, b_exponents, b_fields, number * group, group, most, total, zero_exponent, guard
-            )
+            b_least[:] = 1.0
+            for row in range(rows):
+                out = b[row].reshape(COLUMNS), b_powers[row].reshape(COLUMNS), b_least[row]
+                own = src_b[which_b[block], row]
+                _read(own, *out, offset, zero_power, exponent_mask, b_mask, b_right, b_field, b_left, empty_terms, 1.0)
+        for row in range(rows):
+            for number in range(groups):
+                least = b_least[row, number * group : (number + 1) * group].max()
+                part, first = slice(row * COLUMNS, (row + 1) * COLUMNS), number * quads
+                most, total = highest[number, part], sums[number, part]
+                for i in range(COLUMNS):
+                    most[i] = max(a_least[number, i], least)
+                for quad in range(first, first + quads):
+                    _find_highest(a_powers[quad], b_powers[row, quad], most)
+                total[:] = 0
+                for quad in range(first, first + quads):
+                    _add_products(a[quad], b[row, quad], most, unit, total)
         _add(dst[block], sums, highest, result[block], narrow, quirk, exponent_bits, fraction_bits)
 
 
-@kernel
-def _align(a_exponents, a_fields, b_exponents, b_fields, first, group, highest, total, zero_exponent, guard):
-    """Align a group's products to their largest exponent and add them: `highest` and `total` of every datum."""
-    highest[:] = 0
-    total[:] = 0
-    size = total.shape[0]
-    for k in range(first, first + group):
-        a_exponent, b_exponent = a_exponents[k], b_exponents[k]
-        for i in range(size):
-            exponent = np.int32(np.int32(a_exponent[i]) + np.int32(b_exponent[i]))
-            highest[i] = max(highest[i], zero_exponent if exponent < ANY_ZERO else exponent)
-    # Nothing is left of a product after one bit more than it has. Fields of SrcA come doubled, for the half.
-    largest = np.int32(PRODUCT_BITS + 1 + guard)
-    for k in range(first, first + group):
-        a_exponent, a_field, b_exponent, b_field = a_exponents[k], a_fields[k], b_exponents[k], b_fields[k]
-        for i in range(size):
-            exponent = np.int32(np.int32(a_exponent[i]) + np.int32(b_exponent[i]))
-            doubled = left32(np.int32(np.int32(a_field[i]) * np.int32(b_field[i])), guard)
-            distance = min(np.int32(highest[i] - exponent), largest)
-            # A half is added, a quarter less below zero, so that a tie goes away from it: the doubled one has a bit for it.
-            rounded = np.int32(doubled + left32(np.int32(1), distance) + right32(doubled, 31))
-            total[i] += right32(rounded, distance + np.int32(1))
-    for i in range(size):
-        # Exponents of 0 and below make the group 0.
-        total[i] = total[i] << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS - guard if highest[i] > 0 else np.int32(0)
+@njit(forceinline=True)
+def _find_highest(a, b, most):
+    """Raise the powers of two in `most` to those of four products."""
+    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
+    for i in range(COLUMNS):
+        most[i] = max(max(most[i], max(a[0, i] * b0, a[1, i] * b1)), max(a[2, i] * b2, a[3, i] * b3))
+
+
+@njit(forceinline=True, fastmath={"contract"})
+def _add_products(a, b, most, unit, total):
+    """Round four products onto the grid of `most` and add them to `total`."""
+    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
+    for i in range(COLUMNS):
+        up = most[i] * unit
+        total[i] += ((a[0, i] * b0 + up - up) + (a[1, i] * b1 + up - up)) + (
+            (a[2, i] * b2 + up - up) + (a[3, i] * b3 + up - up)
+        )
 
 
 @kernel
-def _add(dst, sums, exponents, result, narrow, quirk, exponent_bits, fraction_bits):
-    """Add sums, in units of 2**-23 at biased exponents [groups, datums], to Dst words."""
-    size = dst.shape[0]
-    exponent_, total_ = np.empty(size, np.int64), np.empty(size, np.int64)
-    point = np.int64(NARROW_FRACTION_BITS if narrow else SUM_FRACTION_BITS)
-    dropped = SUM_FRACTION_BITS - point
-    for i in range(size):
-        exponent_[i] = np.int64(dst[i]) >> fraction_bits & (1 << exponent_bits) - 1
-    for group in range(sums.shape[0]):
-        each = exponents[group]
-        for i in range(size):
-            exponent_[i] = max(exponent_[i], np.int64(each[i]))
-    for i in range(size):
+def _add(dst, sums, highest, result, narrow, quirk, exponent_bits, fraction_bits):
+    """Add sums of products, and the powers of two of their exponents, [groups, datums], to Dst words."""
+    point = NARROW_FRACTION_BITS if narrow else SUM_FRACTION_BITS
+    below, last = np.int64(52 - fraction_bits), _power(-point)
+    sign_bit, infinity = np.int64(exponent_bits + fraction_bits), np.int64((1 << exponent_bits) - 1)
+    for i in range(dst.shape[0]):
         word = np.int64(dst[i])
-        own = word >> fraction_bits & (1 << exponent_bits) - 1
-        value = (word & (1 << fraction_bits) - 1 | 1 << fraction_bits) << SUM_FRACTION_BITS - fraction_bits
-        value = (-value if word >> exponent_bits + fraction_bits & 1 else value) if own else np.int64(0)
-        # Shifted by nothing where Dst has 32 bits or is not rounded first.
-        total_[i] = _away(_away(value, min(exponent_[i] - own, np.int64(LARGEST_SHIFT))), dropped)
-    for group in range(sums.shape[0]):
-        each, values = exponents[group], sums[group]
-        for i in range(size):
-            addend = _up(np.int64(values[i]), min(exponent_[i] - np.int64(each[i]), np.int64(LARGEST_SHIFT)))
-            total_[i] += _up(addend, dropped)
-    for i in range(size):
+        exponent = word >> fraction_bits & infinity
+        code = (exponent + 1023 << 52) | (word & (1 << fraction_bits) - 1) << below
+        value = value64(code | (word >> sign_bit & 1) << 63) if exponent else 0.0
+        power = _power(exponent)
+        for group in range(sums.shape[0]):
+            power = max(power, highest[group, i])
+        fine, grid = power * 2.0**-SUM_FRACTION_BITS, power * last
+        total = _rounded(_rounded(value * AWAY, fine) * AWAY, grid)
+        for group in range(sums.shape[0]):
+            # A group whose exponents are all 0 or below is 0.
+            addend = sums[group, i] * 2.0**-PRODUCT_FRACTION_BITS if highest[group, i] > 1.0 else 0.0
+            addend = _rounded(addend + abs(addend) * UP, fine)
+            total += _rounded(addend + abs(addend) * UP, grid)
         # The quirk: -1 unit becomes -1.0, four binades up.
-        wrong = (quirk != 0) & (total_[i] == -1)
-        total = -(np.int64(1) << point) if wrong else total_[i]
-        exponent = exponent_[i] + 4 if wrong else exponent_[i]
-        # A float64 holds a total exactly, and its exponent is the position of the leading bit.
-        position = (code64(np.float64(total)) >> 52 & 0x7FF) - 1023
-        shift = position - fraction_bits
-        # No total reaches 2**32, and one of 0 gives 0 below.
-        left = min(max(-shift, np.int64(0)), np.int64(LARGEST_SHIFT))
-        significand = _away(abs(total) << left, max(shift, np.int64(0)))
-        # A rounding carry leaves 2.0, whose fraction is 0 too.
-        biased = exponent + position - point + (significand >> fraction_bits + 1)
-        code = (biased << fraction_bits) + (significand & (1 << fraction_bits) - 1)
+        total = -16.0 * power if (quirk != 0) & (total == -grid) else total
+        # Half of the last place is added to the magnitude's code; a carry goes on into the exponent.
+        rounded = (code64(abs(total)) + (np.int64(1) << below - 1) >> below) - (1023 << fraction_bits)
         if exponent_bits == 5:
-            code = np.int64(0x7FFF) if biased > 31 else code
+            rounded = np.int64(0x7FFF) if rounded >> fraction_bits > infinity else rounded
         else:
-            code = np.int64(255) << fraction_bits if biased >= 255 else code
-        code |= np.int64(total < 0) << exponent_bits + fraction_bits
-        result[i] = 0 if (total == 0) | (biased <= 0) else code
+            rounded = infinity << fraction_bits if rounded >> fraction_bits >= infinity else rounded
+        sign = np.int64(total < 0.0) << sign_bit
+        result[i] = 0 if (total == 0.0) | (rounded >> fraction_bits <= 0) else rounded | sign
