@@ -29,6 +29,7 @@ QUAD = 4
 """Products taken together; every group is a multiple of it."""
 PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10
 """Fraction bits of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
+SUM_UNIT, PRODUCT_UNIT = 2.0**-SUM_FRACTION_BITS, 2.0**-PRODUCT_FRACTION_BITS
 AWAY = 1 + 2.0**-26
 """Moves a tie of products, of 12 bits, and of Dst, of 24 bits, away from zero."""
 UP = 2.0**-32
@@ -162,14 +163,32 @@ def _mvmul(
                 least = b_least[row, number * group : (number + 1) * group].max()
                 part, first = slice(row * COLUMNS, (row + 1) * COLUMNS), number * quads
                 most, total = highest[number, part], sums[number, part]
-                for i in range(COLUMNS):
-                    most[i] = max(a_least[number, i], least)
-                for quad in range(first, first + quads):
-                    _find_highest(a_powers[quad], b_powers[row, quad], most)
-                total[:] = 0
-                for quad in range(first, first + quads):
-                    _add_products(a[quad], b[row, quad], most, unit, total)
+                _eight(a, b, a_powers, b_powers, a_least, least, row, number, unit, highest, sums)
         _add(dst[block], sums, highest, result[block], narrow, quirk, exponent_bits, fraction_bits)
+
+
+@njit(forceinline=True, fastmath={"contract"})
+def _eight(a, b, ap, bp, a_least, least, row, number, unit, highest, sums):
+    q, r = 2 * number, 2 * number + 1
+    b0, b1, b2, b3 = b[row, q, 0], b[row, q, 1], b[row, q, 2], b[row, q, 3]
+    b4, b5, b6, b7 = b[row, r, 0], b[row, r, 1], b[row, r, 2], b[row, r, 3]
+    p0, p1, p2, p3 = bp[row, q, 0], bp[row, q, 1], bp[row, q, 2], bp[row, q, 3]
+    p4, p5, p6, p7 = bp[row, r, 0], bp[row, r, 1], bp[row, r, 2], bp[row, r, 3]
+    for i in range(COLUMNS):
+        m = max(
+            max(max(ap[q, 0, i] * p0, ap[q, 1, i] * p1), max(ap[q, 2, i] * p2, ap[q, 3, i] * p3)),
+            max(max(ap[r, 0, i] * p4, ap[r, 1, i] * p5), max(ap[r, 2, i] * p6, ap[r, 3, i] * p7)),
+        )
+        m = max(m, max(a_least[number, i], least))
+        up = m * unit
+        highest[number, row * COLUMNS + i] = m
+        t = ((a[q, 0, i] * b0 + up - up) + (a[q, 1, i] * b1 + up - up)) + (
+            (a[q, 2, i] * b2 + up - up) + (a[q, 3, i] * b3 + up - up)
+        )
+        t += ((a[r, 0, i] * b4 + up - up) + (a[r, 1, i] * b5 + up - up)) + (
+            (a[r, 2, i] * b6 + up - up) + (a[r, 3, i] * b7 + up - up)
+        )
+        sums[number, row * COLUMNS + i] = t
 
 
 @njit(forceinline=True)
@@ -194,31 +213,38 @@ def _add_products(a, b, most, unit, total):
 @kernel
 def _add(dst, sums, highest, result, narrow, quirk, exponent_bits, fraction_bits):
     """Add sums of products, and the powers of two of their exponents, [groups, datums], to Dst words."""
-    point = NARROW_FRACTION_BITS if narrow else SUM_FRACTION_BITS
-    below, last = np.int64(52 - fraction_bits), _power(-point)
-    sign_bit, infinity = np.int64(exponent_bits + fraction_bits), np.int64((1 << exponent_bits) - 1)
-    for i in range(dst.shape[0]):
+    size = dst.shape[0]
+    powers, totals = np.empty(size), np.empty(size)
+    below, infinity = np.int64(52 - fraction_bits), np.int64((1 << exponent_bits) - 1)
+    sign_bit = exponent_bits + fraction_bits
+    unit = _power(-NARROW_FRACTION_BITS if narrow else -SUM_FRACTION_BITS)
+    for i in range(size):
+        powers[i] = _power(np.int64(dst[i]) >> fraction_bits & infinity)
+    for group in range(sums.shape[0]):
+        own = highest[group]
+        for i in range(size):
+            powers[i] = max(powers[i], own[i])
+    for i in range(size):
         word = np.int64(dst[i])
         exponent = word >> fraction_bits & infinity
-        code = (exponent + 1023 << 52) | (word & (1 << fraction_bits) - 1) << below
-        value = value64(code | (word >> sign_bit & 1) << 63) if exponent else 0.0
-        power = _power(exponent)
-        for group in range(sums.shape[0]):
-            power = max(power, highest[group, i])
-        fine, grid = power * 2.0**-SUM_FRACTION_BITS, power * last
-        total = _rounded(_rounded(value * AWAY, fine) * AWAY, grid)
-        for group in range(sums.shape[0]):
+        code = (exponent + 1023 << 52) | (word & (1 << fraction_bits) - 1) << below | (word >> sign_bit & 1) << 63
+        value = value64(code) if exponent else 0.0
+        totals[i] = _rounded(_rounded(value * AWAY, powers[i] * SUM_UNIT) * AWAY, powers[i] * unit)
+    for group in range(sums.shape[0]):
+        own, values = highest[group], sums[group]
+        for i in range(size):
             # A group whose exponents are all 0 or below is 0.
-            addend = sums[group, i] * 2.0**-PRODUCT_FRACTION_BITS if highest[group, i] > 1.0 else 0.0
-            addend = _rounded(addend + abs(addend) * UP, fine)
-            total += _rounded(addend + abs(addend) * UP, grid)
+            addend = values[i] * PRODUCT_UNIT if own[i] > 1.0 else 0.0
+            addend = _rounded(addend + abs(addend) * UP, powers[i] * SUM_UNIT)
+            totals[i] += _rounded(addend + abs(addend) * UP, powers[i] * unit)
+    for i in range(size):
         # The quirk: -1 unit becomes -1.0, four binades up.
-        total = -16.0 * power if (quirk != 0) & (total == -grid) else total
+        total = -16.0 * powers[i] if (quirk != 0) & (totals[i] == -powers[i] * unit) else totals[i]
         # Half of the last place is added to the magnitude's code; a carry goes on into the exponent.
-        rounded = (code64(abs(total)) + (np.int64(1) << below - 1) >> below) - (1023 << fraction_bits)
+        code = (code64(abs(total)) + (np.int64(1) << below - 1) >> below) - (1023 << fraction_bits)
         if exponent_bits == 5:
-            rounded = np.int64(0x7FFF) if rounded >> fraction_bits > infinity else rounded
+            code = np.int64(0x7FFF) if code >> fraction_bits > infinity else code
         else:
-            rounded = infinity << fraction_bits if rounded >> fraction_bits >= infinity else rounded
-        sign = np.int64(total < 0.0) << sign_bit
-        result[i] = 0 if (total == 0.0) | (rounded >> fraction_bits <= 0) else rounded | sign
+            code = infinity << fraction_bits if code >> fraction_bits >= infinity else code
+        code |= np.int64(total < 0.0) << sign_bit
+        result[i] = 0 if (total == 0.0) | (code & infinity << fraction_bits == 0) else code
