@@ -25,8 +25,8 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 COLUMNS = WORD_COLUMNS
 BLOCKS = 128
 """Fewest blocks for a thread of their own."""
-QUAD = 4
-"""Products taken together; every group is a multiple of it."""
+OCTET = 8
+"""Products that are summed at a time."""
 PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10
 """Fraction bits of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
 SUM_UNIT, PRODUCT_UNIT = 2.0**-SUM_FRACTION_BITS, 2.0**-PRODUCT_FRACTION_BITS
@@ -139,75 +139,97 @@ def _mvmul(
     offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, group, guard, empty_terms,
     narrow, quirk, exponent_bits, fraction_bits,
 ):  # fmt: skip
-    groups, quads, rows = COLUMNS // group, group // QUAD, dst.shape[1] // COLUMNS
+    rows, groups, octets = dst.shape[1] // COLUMNS, COLUMNS // group, max(COLUMNS // OCTET, COLUMNS // group)
     zero_power, unit = _power(zero_exponent), ON_GRID * _power(-guard)
-    a, a_powers = np.empty((COLUMNS // QUAD, QUAD, COLUMNS)), np.empty((COLUMNS // QUAD, QUAD, COLUMNS))
-    b, b_powers = np.empty((rows, COLUMNS // QUAD, QUAD)), np.empty((rows, COLUMNS // QUAD, QUAD))
-    a_least, b_least = np.empty((groups, COLUMNS)), np.empty((rows, COLUMNS))
-    sums, highest = np.empty((groups, rows * COLUMNS)), np.empty((groups, rows * COLUMNS))
+    a, a_powers = np.empty((COLUMNS // OCTET, OCTET, COLUMNS)), np.empty((COLUMNS // OCTET, OCTET, COLUMNS))
+    a_least, combined = np.empty((groups, COLUMNS)), np.empty((1, COLUMNS))
+    b_least = np.empty(COLUMNS)
+    # A row's operands by octets: those of a group of four stand in an octet of their own, beside zeros.
+    b, b_powers = np.zeros((rows, octets * OCTET)), np.zeros((rows, octets * OCTET))
+    least_by_groups = np.empty((rows, groups))
+    sums, highest = np.empty((octets, rows * COLUMNS)), np.empty((octets, rows * COLUMNS))
     for block in range(dst.shape[0]):
         if block == 0 or which_a[block] != which_a[block - 1]:
             a_least[:] = 1.0
             for k in range(COLUMNS):
-                out = a[k // QUAD, k % QUAD], a_powers[k // QUAD, k % QUAD], a_least[k // group]
+                out = a[k // OCTET, k % OCTET], a_powers[k // OCTET, k % OCTET], a_least[k // group]
                 own = src_a[which_a[block], k]
                 _read(own, *out, 0, zero_power, exponent_mask, a_mask, a_right, 0x1F, 0, empty_terms, AWAY)
         if block == 0 or which_b[block] != which_b[block - 1]:
-            b_least[:] = 1.0
             for row in range(rows):
-                out = b[row].reshape(COLUMNS), b_powers[row].reshape(COLUMNS), b_least[row]
-                own = src_b[which_b[block], row]
+                own, out = src_b[which_b[block], row], (b[row], b_powers[row], b_least)
+                b_least[:] = 1.0
                 _read(own, *out, offset, zero_power, exponent_mask, b_mask, b_right, b_field, b_left, empty_terms, 1.0)
+                if group < OCTET:
+                    _spread(b[row])
+                    _spread(b_powers[row])
+                for number in range(groups):
+                    least = 1.0
+                    for k in range(number * group, (number + 1) * group):
+                        least = max(least, b_least[k])
+                    least_by_groups[row, number] = least
         for row in range(rows):
-            for number in range(groups):
-                least = b_least[row, number * group : (number + 1) * group].max()
-                part, first = slice(row * COLUMNS, (row + 1) * COLUMNS), number * quads
-                most, total = highest[number, part], sums[number, part]
-                _eight(a, b, a_powers, b_powers, a_least, least, row, number, unit, highest, sums)
-        _add(dst[block], sums, highest, result[block], narrow, quirk, exponent_bits, fraction_bits)
-
-
-@njit(forceinline=True, fastmath={"contract"})
-def _eight(a, b, ap, bp, a_least, least, row, number, unit, highest, sums):
-    q, r = 2 * number, 2 * number + 1
-    b0, b1, b2, b3 = b[row, q, 0], b[row, q, 1], b[row, q, 2], b[row, q, 3]
-    b4, b5, b6, b7 = b[row, r, 0], b[row, r, 1], b[row, r, 2], b[row, r, 3]
-    p0, p1, p2, p3 = bp[row, q, 0], bp[row, q, 1], bp[row, q, 2], bp[row, q, 3]
-    p4, p5, p6, p7 = bp[row, r, 0], bp[row, r, 1], bp[row, r, 2], bp[row, r, 3]
-    for i in range(COLUMNS):
-        m = max(
-            max(max(ap[q, 0, i] * p0, ap[q, 1, i] * p1), max(ap[q, 2, i] * p2, ap[q, 3, i] * p3)),
-            max(max(ap[r, 0, i] * p4, ap[r, 1, i] * p5), max(ap[r, 2, i] * p6, ap[r, 3, i] * p7)),
-        )
-        m = max(m, max(a_least[number, i], least))
-        up = m * unit
-        highest[number, row * COLUMNS + i] = m
-        t = ((a[q, 0, i] * b0 + up - up) + (a[q, 1, i] * b1 + up - up)) + (
-            (a[q, 2, i] * b2 + up - up) + (a[q, 3, i] * b3 + up - up)
-        )
-        t += ((a[r, 0, i] * b4 + up - up) + (a[r, 1, i] * b5 + up - up)) + (
-            (a[r, 2, i] * b6 + up - up) + (a[r, 3, i] * b7 + up - up)
-        )
-        sums[number, row * COLUMNS + i] = t
+            _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, combined, highest, sums)
+        if group > OCTET:
+            sums[0] += sums[1]
+        _add(dst[block], sums[:groups], highest[:groups], result[block], narrow, quirk, exponent_bits, fraction_bits)
 
 
 @njit(forceinline=True)
-def _find_highest(a, b, most):
-    """Raise the powers of two in `most` to those of four products."""
-    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
-    for i in range(COLUMNS):
-        most[i] = max(max(most[i], max(a[0, i] * b0, a[1, i] * b1)), max(a[2, i] * b2, a[3, i] * b3))
+def _products(a, a_powers, a_least, b, b_powers, b_least, row, unit, combined, highest, sums):
+    """Write the sums of a row's octets and the largest powers of two of its groups."""
+    octets, groups = b.shape[1] // OCTET, a_least.shape[0]
+    operands = a, a_powers, b, b_powers
+    for octet in range(octets):
+        own, number = octet * 2 // octets, octet * groups // octets
+        _multiply(*operands, own, row, octet, unit, a_least, number, b_least[row, number], highest, sums)
+    if groups == 1:
+        # Both octets' products are aligned to the largest exponent of all.
+        for i in range(COLUMNS):
+            combined[0, i] = max(highest[0, row * COLUMNS + i], highest[1, row * COLUMNS + i])
+        for octet in range(octets):
+            _multiply(*operands, octet, row, octet, unit, combined, 0, 0.0, highest, sums)
+
+
+@njit(forceinline=True)
+def _spread(row):
+    """Move the four quads of two octets to an octet each, to where they stand in it, and put zeros beside them."""
+    row[28:], row[16:20], row[12:16] = row[12:16], row[8:12], row[4:8]
+    row[4:12] = row[20:28] = 0.0
 
 
 @njit(forceinline=True, fastmath={"contract"})
-def _add_products(a, b, most, unit, total):
-    """Round four products onto the grid of `most` and add them to `total`."""
-    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
+def _multiply(a, a_powers, b, b_powers, own, row, octet, unit, least, number, row_least, highest, sums):
+    """Write the sums of eight products of a row and octet `own` of SrcA, and the largest powers of two among them.
+
+    The powers are at least those in `least[number]` and `row_least`. Scalars are read before the loop, so that it is
+    vectorised.
+    """
+    k = octet * OCTET
+    b0, b1, b2, b3, b4, b5, b6, b7 = _eight(b, row, k)
+    p0, p1, p2, p3, p4, p5, p6, p7 = _eight(b_powers, row, k)
     for i in range(COLUMNS):
-        up = most[i] * unit
-        total[i] += ((a[0, i] * b0 + up - up) + (a[1, i] * b1 + up - up)) + (
-            (a[2, i] * b2 + up - up) + (a[3, i] * b3 + up - up)
-        )
+        m0 = max(a_powers[own, 0, i] * p0, a_powers[own, 1, i] * p1)
+        m1 = max(a_powers[own, 2, i] * p2, a_powers[own, 3, i] * p3)
+        m2 = max(a_powers[own, 4, i] * p4, a_powers[own, 5, i] * p5)
+        m3 = max(a_powers[own, 6, i] * p6, a_powers[own, 7, i] * p7)
+        m0, m1, m2 = max(m0, m1), max(m2, m3), max(row_least, least[number, i])
+        m0 = max(m0, m1)
+        most = max(m0, m2)
+        up = most * unit
+        s0 = (a[own, 0, i] * b0 + up - up) + (a[own, 1, i] * b1 + up - up)
+        s1 = (a[own, 2, i] * b2 + up - up) + (a[own, 3, i] * b3 + up - up)
+        s2 = (a[own, 4, i] * b4 + up - up) + (a[own, 5, i] * b5 + up - up)
+        s3 = (a[own, 6, i] * b6 + up - up) + (a[own, 7, i] * b7 + up - up)
+        highest[octet, row * COLUMNS + i] = most
+        sums[octet, row * COLUMNS + i] = (s0 + s1) + (s2 + s3)
+
+
+@njit(forceinline=True)
+def _eight(b, row, k):
+    """Return eight neighbours of a row."""
+    low = b[row, k], b[row, k + 1], b[row, k + 2], b[row, k + 3]
+    return *low, b[row, k + 4], b[row, k + 5], b[row, k + 6], b[row, k + 7]
 
 
 @kernel
@@ -246,5 +268,5 @@ def _add(dst, sums, highest, result, narrow, quirk, exponent_bits, fraction_bits
             code = np.int64(0x7FFF) if code >> fraction_bits > infinity else code
         else:
             code = infinity << fraction_bits if code >> fraction_bits >= infinity else code
-        code |= np.int64(total < 0.0) << sign_bit
-        result[i] = 0 if (total == 0.0) | (code & infinity << fraction_bits == 0) else code
+        nothing = (total == 0.0) | (code >> fraction_bits <= 0)
+        result[i] = 0 if nothing else code | np.int64(total < 0.0) << sign_bit
