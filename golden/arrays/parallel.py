@@ -11,6 +11,7 @@ import numpy as np
 THREADS = "BITPATH_THREADS"
 
 Block = TypeVar("Block")
+Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 """Called in the caller's thread after each block with the number of finished blocks and of all blocks."""
 
@@ -64,6 +65,14 @@ def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress
     for future in futures:
         if not future.cancelled():
             future.result()
+
+
+def mapped(function: Callable[[Block], Result], blocks: Iterable[Block]) -> list[Result]:
+    """Return a function's result of each block, in their order, computed as `in_parallel` does."""
+    blocks = list(blocks)
+    results: dict[int, Result] = {}
+    in_parallel(lambda number: results.update({number: function(blocks[number])}), range(len(blocks)))
+    return [results[number] for number in range(len(blocks))]
 
 
 def owned(array: np.ndarray) -> np.ndarray:

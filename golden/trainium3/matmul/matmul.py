@@ -6,6 +6,7 @@ difference between the two is never one of tiling or quantisation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -19,7 +20,7 @@ from bitpath.golden.arrays.arguments import (
     checked,
 )
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel
+from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, mapped
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
@@ -136,7 +137,7 @@ def matmul_program(
         if element.nan_code is None and np.isnan(matrix).any():
             raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
     stationary, moving = (
-        [quantize_tile(tile, format_name, scale_rule=scale_rule) for tile in operand_tiles(matrix, k_order)]
+        mapped(partial(quantize_tile, format_name=format_name, scale_rule=scale_rule), operand_tiles(matrix, k_order))
         for matrix, format_name in sides.values()
     )
     return tile_program(stationary, moving)
@@ -162,7 +163,7 @@ def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[n
     check_array("matrix", matrix, np.float32)
     check_shape("matrix", matrix, "K", "F")
     padded = np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0)))
-    return [to_partitions(round_to_bfloat16(padded[rows]), k_order) for rows in cuts(padded.shape[0], K_TILE)]
+    return mapped(lambda rows: to_partitions(round_to_bfloat16(padded[rows]), k_order), cuts(padded.shape[0], K_TILE))
 
 
 @checked
