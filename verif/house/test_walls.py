@@ -117,7 +117,7 @@ def test_compiled_loops_are_imported_where_they_are_handed_over():
         if name in loops
     ]
     assert not early
-    assert not [name for name in head_imports(ROOT / "golden/arrays/backend.py") if within(name, "numba")]
+    assert not [name for name in head_imports(ROOT / "golden/arrays/parallel.py") if within(name, "numba")]
 
 
 def test_declarations_import_themselves_and_the_standard_library():

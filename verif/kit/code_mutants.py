@@ -11,8 +11,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from unittest.mock import patch
 
-from bitpath.golden.arrays import bits
-
 VERIF = Path(__file__).resolve().parents[1]
 
 
@@ -61,6 +59,8 @@ def _other_function(target: str, source: str) -> Iterator[None]:
 
 @contextmanager
 def _other_module(name: str, source: str) -> Iterator[None]:
+    from bitpath.golden.arrays import bits
+
     original = importlib.import_module(name)
     mutant = ModuleType(name)
     # numba keeps compiled code by the file's name.
