@@ -67,9 +67,12 @@ def _other_module(name: str, source: str) -> Iterator[None]:
     with patch.object(bits, "_FOLDER", None):
         exec(compile(source, f"<mutant of {name}>", "exec"), vars(mutant))
     package, _, own = name.rpartition(".")
-    with patch.dict(sys.modules, {name: mutant}), patch.object(sys.modules[package], own, mutant):
-        assert importlib.import_module(name) is not original
-        yield
+    sys.modules[name] = mutant
+    with patch.object(sys.modules[package], own, mutant):
+        try:
+            yield
+        finally:
+            sys.modules[name] = original
 
 
 def named_test(name: str) -> Callable[..., None]:
