@@ -141,18 +141,6 @@ def magnitude_code(code, fraction_bits, emin, bias, to_nearest):
 
 
 @njit(forceinline=True)
-def left32(value, shift):
-    """Return int32 ``value << shift`` for a shift of 0 to 31: numba's own shifts widen to 64 bits, and vectors halve."""
-    return np.int32(value << (shift & np.int32(31)))
-
-
-@njit(forceinline=True)
-def right32(value, shift):
-    """Return int32 ``value >> shift`` for a shift of 0 to 31."""
-    return np.int32(value >> (shift & np.int32(31)))
-
-
-@njit(forceinline=True)
 def shift_round(value, shift, to_nearest, up):
     """Divide int32 by ``2**shift``, at least 2, and round as the two fields of `RISES` say; their sum stays in 32 bits."""
     one = np.int32(1)
