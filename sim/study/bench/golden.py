@@ -28,6 +28,19 @@ from bitpath.sim.study.bench.measure import EACH, RATE, Item
 
 PRODUCT, CAST = "numpy float32 @", "ml_dtypes float32 to float8_e4m3fn"
 """Names of the yardsticks of products and of casts."""
+TARGETS = {
+    "nc_matmul_mx e4m3": 0.15,
+    "mvmul bf16": 0.05,
+    "matmul mx9": 0.15,
+    "matmul bf16": 0.06,
+    "quantize_mx e4m3": 0.15,
+    "quantize_mx e5m2": 0.15,
+    "to_mx mx9": 0.15,
+    "pack bfp8": 0.15,
+    "unpack bfp8": 0.15,
+    "rmsnorm_quant": 2.0,
+}
+"""Ratios that operations are to reach on all cores: to the yardstick's rate at least, to its time at most."""
 CORES = threads()
 ELEMENTS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "fp4": ml_dtypes.float4_e2m1fn}
 
@@ -69,8 +82,8 @@ def _tiers(
     }
     own = _timed(config(size), call(size))
     result = [
-        Item(name=f"{name}, {cores}", cores=used, **own, **common)
-        for used, cores in {CORES: f"{CORES} cores", 1: "one core"}.items()
+        Item(name=f"{name}, {cores}", cores=used, target=TARGETS.get(name) if used == CORES else None, **own, **common)
+        for used, cores in {1: "one core", CORES: f"{CORES} cores"}.items()
     ]
     if scalar is not None:
         count, one = scalar
@@ -176,7 +189,7 @@ def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
     options: dict[str, Any] = {"style": Style.BF16, "dst32": True, "phase": 0}
     formats: dict[str, Any] = {"srca_format": Format.BF16, "srcb_format": Format.BF16}
     src_b, src_a = b[0, 0].tolist(), a[0, :, 0].tolist()
-    return _tiers(
+    found = _tiers(
         "tensix",
         "mvmul bf16",
         lambda blocks: partial(tensix.mvmul, dst[:blocks], b[:blocks], a[:blocks], **options),
@@ -185,6 +198,21 @@ def _tensix(rng: np.random.Generator, quick: bool) -> list[Item]:
         (16, partial(trace_dot16, WORMHOLE.numerics, 0, src_b, src_a, **options, **formats)),
         PRODUCT,
     )
+    size = 1 << 12 if quick else 1 << 20
+    values = _normal(rng, size).view(np.uint32)
+    packed = tensix.pack(values, Format.BFP8, Format.BFP8, dst32=True)
+
+    def shape(count: int) -> dict[str, Any]:
+        return {"shape": [count], "format": "bfp8"}
+
+    def pack(count: int) -> Callable[[], Any]:
+        return partial(tensix.pack, values, Format.BFP8, Format.BFP8, dst32=True)
+
+    def unpack(count: int) -> Callable[[], Any]:
+        return partial(tensix.unpack, packed, Format.BFP8, Format.BF16, count=count)
+
+    found += _tiers("tensix", "pack bfp8", pack, size, shape, None, CAST)
+    return found + _tiers("tensix", "unpack bfp8", unpack, size, shape, None, CAST)
 
 
 def _aie_ml_v2(rng: np.random.Generator, quick: bool) -> list[Item]:

@@ -12,7 +12,7 @@ from bitpath.golden.arrays.parallel import THREADS, Progress
 RATE, EACH = "M MAC/s", "ns/element"
 """Units: million multiply-accumulates a second, and time for an element."""
 
-FIELDS = ("name", "machine", "value", "unit", "ratio", "ratio_to", "cores", "config")
+FIELDS = ("name", "machine", "value", "unit", "ratio", "ratio_to", "target", "cores", "config")
 """Fields of a record of bench.json."""
 Ratio = tuple[float, str] | tuple[None, None]
 
@@ -29,6 +29,7 @@ class Item:
     count : number of multiply-accumulates or elements.
     yardstick : name of the item for comparison.
     cores : maximum number of cores.
+    target : ratio to reach: at least that of a rate, at most that of a time.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Item:
     call: Callable[[], Any]
     yardstick: str
     cores: int = 1
+    target: float | None = None
 
     def value(self, seconds: float) -> float:
         """Return the time as a value in the item's unit."""
@@ -72,10 +74,11 @@ def record(
     config: Mapping[str, Any],
     *,
     to: Ratio = (None, None),
+    target: float | None = None,
     cores: int = 1,
 ) -> dict[str, Any]:
-    """Return a record of bench.json; ``to`` is a ratio and what it is to."""
-    return dict(zip(FIELDS, (name, machine, value, unit, *to, cores, config), strict=True))
+    """Return a record of bench.json; ``to`` is a ratio and what it is to, and ``target`` the ratio to reach."""
+    return dict(zip(FIELDS, (name, machine, value, unit, *to, target, cores, config), strict=True))
 
 
 def records(items: Sequence[Item], times: Sequence[float]) -> list[dict[str, Any]]:
@@ -87,7 +90,14 @@ def records(items: Sequence[Item], times: Sequence[float]) -> list[dict[str, Any
     ratios = {item.name: (values[item.name] / values[item.yardstick], item.yardstick) for item in items}
     return [
         record(
-            item.name, item.machine, values[item.name], item.unit, item.config, to=ratios[item.name], cores=item.cores
+            item.name,
+            item.machine,
+            values[item.name],
+            item.unit,
+            item.config,
+            to=ratios[item.name],
+            target=item.target,
+            cores=item.cores,
         )
         for item in items
     ]

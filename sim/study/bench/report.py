@@ -10,12 +10,13 @@ from rich.table import Table
 def show(console: Console, title: str, records: Sequence[dict[str, Any]]) -> None:
     """Print the records as a table."""
     table = Table("machine", "what", title=title)
-    for column in ("value", "unit", "ratio", "to", "cores", "of"):
-        table.add_column(column, justify="right" if column in ("value", "ratio", "cores") else "left")
+    for column in ("value", "unit", "ratio", "target", "to", "cores", "of"):
+        table.add_column(column, justify="right" if column in ("value", "ratio", "target", "cores") else "left")
     for record in records:
         ratio = "" if record["ratio"] is None else f"{record['ratio']:.3g}"
         value = f"{record['value']:,.0f}" if record["value"] >= 1000 else f"{record['value']:.3g}"
-        cells = record["machine"], record["name"], value, record["unit"], ratio, record["ratio_to"] or ""
+        target = "" if record["target"] is None else f"{record['target']:.3g}"
+        cells = record["machine"], record["name"], value, record["unit"], ratio, target, record["ratio_to"] or ""
         table.add_row(*cells, str(record["cores"]), _in_words(record["config"]))
     console.print(table)
 

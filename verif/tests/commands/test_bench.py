@@ -56,11 +56,13 @@ def test_every_operation_in_both_tiers():
     assert operations == {
         *(f"nc_matmul_mx {each}" for each in ("e4m3", "e5m2", "fp4")),
         *("quantize_mx e4m3", "quantize_mx e5m2", "rmsnorm_quant", "mvmul bf16"),
-        *("matmul mx9", "matmul bf16", "to_mx mx9"),
+        *("matmul mx9", "matmul bf16", "to_mx mx9", "pack bfp8", "unpack bfp8"),
     }
     for each in operations:
         assert found[f"{each}, one core"].cores == 1
-        assert each in ("rmsnorm_quant", "nc_matmul_mx fp4") or f"{each}, scalar" in found
+        vectorised_alone = ("rmsnorm_quant", "nc_matmul_mx fp4", "pack bfp8", "unpack bfp8")
+        assert each in vectorised_alone or f"{each}, scalar" in found
+    assert {each for each in golden.TARGETS if f"{each}, {golden.CORES} cores" in found} == set(golden.TARGETS)
     assert {each.yardstick for each in found.values()} == {golden.PRODUCT, golden.CAST}
     assert all(each.unit == found[each.yardstick].unit for each in found.values())
 
@@ -108,7 +110,7 @@ def test_options_that_do_not_go_together(arguments, sentence):
 def test_the_table_shows_items_without_a_ratio():
     console = Console(record=True, width=200)
     config = {"shape": [2, 3], "format": "mx9", "array": {"rows": 4}, "digest": "abc"}
-    record = dict(zip(FIELDS, ("large m, rate", "m", 1234.5, "M MAC/s", None, None, 2, config), strict=True))
+    record = dict(zip(FIELDS, ("large m, rate", "m", 1234.5, "M MAC/s", None, None, None, 2, config), strict=True))
     report.show(console, "of m", [record])
     text = console.export_text()
     assert "1,234" in text

@@ -25,7 +25,7 @@ def test_the_bare_loop_gives_the_answers_of_the_recorded_run(monkeypatch):
     for record in records:
         assert {name: type(record[name]) for name in RECORD} == RECORD
         assert record["value"] > 0
-        assert set(record) == {*RECORD, "ratio", "ratio_to"}
+        assert set(record) == {*RECORD, "ratio", "ratio_to", "target"}
     cocotb, whole, bare = records
     assert cocotb["ratio"] == pytest.approx(cocotb["value"] / bare["value"], abs=0.01)
     assert whole["value"] < cocotb["value"]
