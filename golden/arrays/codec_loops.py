@@ -14,7 +14,10 @@ BLOCK = 1 << 18
 def encode(
     fmt: FloatFormat, values: np.ndarray, rounding: Rounding, overflow_code: int, dtype: np.dtype | type
 ) -> np.ndarray:
-    """Round float64 or float32 values to codes, `overflow_code` of those beyond the largest; there is no NaN if the format has none."""
+    """Round float64 or float32 values to codes, those beyond the largest to `overflow_code`.
+
+    No value is NaN if the format has none.
+    """
     flat = owned(values).reshape(-1)
     codes = np.empty(flat.shape, dtype)
     fields = _fields(fmt, rounding, overflow_code)

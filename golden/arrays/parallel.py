@@ -80,6 +80,12 @@ def owned(array: np.ndarray) -> np.ndarray:
     return np.require(array, requirements=("C", "W"))
 
 
+def in_blocks(array: np.ndarray, width: int) -> np.ndarray:
+    """Return [..., N] as [blocks, ..., width], the last block filled with zeros, so that a kernel's loops are of one length."""
+    filled = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, -array.shape[-1] % width)])
+    return owned(np.moveaxis(filled.reshape(*array.shape[:-1], -1, width), -2, 0))
+
+
 def cuts(size: int, step: int) -> list[slice]:
     """Cut 0 to size - 1 into blocks of `step`, the last one shorter; a size of 0 gives no blocks for any step."""
     return [slice(start, min(start + step, size)) for start in range(0, size, max(step, 1))]

@@ -3,11 +3,11 @@
 Bit-identical to `aie_ml_v2.matmul.run_program` for the numerics that `supports` names.
 
 Exactness. float64 holds every term, sum and power of two here. With the largest exponent E, terms are rounded to the grid
-``2**(E - F)``, F the align_fraction_bits, of 26 at most. A term is below ``2**(E + 2)``, so that adding ``1.5 * 2**52 *
-2**(E - F)`` to it gives a float64 whose last place is the grid: the addition rounds to nearest even, once, and taking the
-constant away again is exact. A product of floats is exact too, so it may be fused with that addition. Eight rounded
-products and an accumulator are below ``2**(E + 6)``, multiples of the grid and so of at most 32 bits: their sum is exact in
-any order. Codes of m magnitude bits, 7 at most, are doubled, which makes them at most 2**(m + 1), as -2**m is; the sum of
+``2**(E - F)``, F the align_fraction_bits, of 26 at most. A product of floats is below ``2**(E + 2)`` and the sum of a block
+pair at most ``2**(E + 6)``, so that adding ``1.5 * 2**52 * 2**(E - F)`` to it gives a float64 whose last place is the grid:
+the addition rounds to nearest even, once, and taking the constant away again is exact. A product of floats is exact too, so
+it may be fused with that addition. Eight rounded products, or the sum of a block pair, and an accumulator are below
+``2**(E + 7)``, multiples of the grid and so of at most 33 bits: their sum is exact in any order. Codes of m magnitude bits, 7 at most, are doubled, which makes them at most 2**(m + 1), as -2**m is; the sum of
 16 products, at most 2**20, is computed in float32, which holds every integer up to 2**24. The sum on the grid is rounded to
 FP32 once, by its conversion. Exponents are those of `AieNumerics` less 255: a product has the sum of its operands', before
 it is normalised, and an accumulator its own.
@@ -24,7 +24,7 @@ from bitpath.golden.aie_ml_v2.mac.fused_dot import splits
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
 from bitpath.golden.arrays.bits import code64, kernel, value64
 from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
-from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, owned, threads
+from bitpath.golden.arrays.parallel import Progress, cuts, in_blocks, in_parallel, owned, threads
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
 SHARE, COLUMNS = 64, 128
@@ -63,7 +63,7 @@ def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: P
     x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
     y_powers = [each.reshape(depth, -1) for each in _powers(numerics, b)]
     last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
-    right = [_in_blocks(each) for each in (y, *y_powers)]
+    right = [in_blocks(each, COLUMNS) for each in (y, *y_powers)]
     result = np.zeros((len(x), y.shape[-1]), np.float32)
 
     def work(share: slice) -> None:
@@ -127,13 +127,6 @@ def _shares(rows: int) -> list[slice]:
     return cuts(rows, min(SHARE, -(-rows // threads())))
 
 
-def _in_blocks(array: np.ndarray) -> np.ndarray:
-    """Return [..., N] as [blocks, ..., COLUMNS], the last block filled with zeros."""
-    missing = -array.shape[-1] % COLUMNS
-    filled = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
-    return owned(np.moveaxis(filled.reshape(*array.shape[:-1], -1, COLUMNS), -2, 0))
-
-
 @njit(forceinline=True)
 def _power(accumulator):
     """Return the power of two of a normal number's exponent; 0 of 0."""
@@ -182,8 +175,8 @@ def _blocks(x, x_powers, x_counts, y, y_powers, y_counts, last_place, unit, keep
                     largest = max(scale if pair != 0.0 else counts * y_counts[n, k, j], _power(accumulator))
                     up = largest * unit
                     total = (pair * (scale * last_place) + up - up) + (accumulator + up - up)
-                    code = _rounded(total, accumulator, keep_sign)
-                    accumulators[m, j] = NAN if np.isnan(scale) else code
+                    added = _rounded(total, accumulator, keep_sign)
+                    accumulators[m, j] = NAN if np.isnan(scale) else added
         own = result[:, n * COLUMNS : (n + 1) * COLUMNS]
         own[:] = accumulators[:rows, : own.shape[1]]
 

@@ -119,9 +119,9 @@ def _rounded(value, grid):
 def _read(
     words, values, powers, least, offset, zero_power, exponent_mask, fraction_mask, right, field_mask, left, empty_terms, factor
 ):  # fmt: skip
-    """Write the signed fields of source words times their powers of two and a factor, and these powers, 0 if they do not count.
+    """Write the signed fields of source words times their powers of two and a factor, and these powers.
 
-    A zero raises `least` to the power that its product has.
+    A power that does not count is 0. A zero raises `least` to the power that its product has.
     """
     for i in range(COLUMNS):
         word = np.int32(words[i])

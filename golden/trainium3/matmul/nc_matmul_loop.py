@@ -8,7 +8,7 @@ which is as one rounding (Boldo and Melquiond). Zeros, infinities and NaN follow
 import numpy as np
 
 from bitpath.golden.arrays.bits import kernel, to_odd, two_sum
-from bitpath.golden.arrays.parallel import in_parallel, shares
+from bitpath.golden.arrays.parallel import in_blocks, in_parallel, shares
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
@@ -28,11 +28,7 @@ def chain_rows(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray) -> np.nda
     stationary = np.ascontiguousarray(x.T)
 
     def work(columns: slice) -> None:
-        blocks = np.zeros((-(-(columns.stop - columns.start) // COLUMNS), len(y), COLUMNS))
-        for number, block in enumerate(blocks):
-            part = y[:, columns][:, number * COLUMNS : (number + 1) * COLUMNS]
-            block[:, : part.shape[1]] = part
-        _chain(stationary, blocks, plain, *fields, result[:, columns])
+        _chain(stationary, in_blocks(y[:, columns], COLUMNS), plain, *fields, result[:, columns])
 
     in_parallel(work, shares(y.shape[1], COLUMNS))
     return np.where(np.isnan(result), np.uint32(FP32.nan_code), result.view(np.uint32))

@@ -17,19 +17,6 @@ BASE = WORMHOLE.numerics
 KINDS = ("near", "anything", "zeros", "ties", "cancelling")
 
 
-@pytest.fixture
-def both(monkeypatch):
-    """Run a call step by step in numpy, and in the compiled loops; return both results."""
-
-    def compute(call):
-        compiled = call()
-        with monkeypatch.context() as patch:
-            patch.setattr(tensix_dot, "supports", lambda *given: False)
-            return call(), compiled
-
-    return compute
-
-
 def words(rng, kind, shape, exponent_bits, fraction_bits, sign_at=None):
     """Return words of sign, exponent and fraction; the sign is above the exponent or at bit `sign_at`."""
     sign_at = exponent_bits + fraction_bits if sign_at is None else sign_at
@@ -60,7 +47,7 @@ def test_mvmul(both, kind, style, dst32):
     rng = np.random.default_rng(KINDS.index(kind))
     for phase in range(4):
         d, b, a = operands(rng, kind, style, dst32, 6)
-        plain, fast = both(lambda: tensix.mvmul(d, b, a, style=style, dst32=dst32, phase=phase))  # noqa: B023
+        plain, fast = both(tensix_dot, lambda: tensix.mvmul(d, b, a, style=style, dst32=dst32, phase=phase))  # noqa: B023
         assert np.array_equal(plain, fast)
         own = {"srca_format": STYLE_OWN_FORMAT[style], "srcb_format": STYLE_OWN_FORMAT[style]}
         for block, row, column in ((0, 1, 2), (5, 7, 15)):
@@ -99,7 +86,7 @@ def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
         with monkeypatch.context() as patch:
             patch.setattr(tensix_dot, "mvmul", lambda *given: calls.append(1) or kernel(*given))  # noqa: B023
             arguments = {"style": style, "dst32": dst32, "phase": 0, "numerics": numerics}
-            plain, fast = both(lambda: tensix.mvmul(d, b, a, **arguments))  # noqa: B023
+            plain, fast = both(tensix_dot, lambda: tensix.mvmul(d, b, a, **arguments))  # noqa: B023
         assert np.array_equal(plain, fast)
         assert len(calls) == supported
 
@@ -121,9 +108,9 @@ def test_leading_axes_broadcast(both):
     d, b, a = operands(rng, "near", Style.BF16, True, 6)
     d, b, a = d.reshape(2, 3, 8, 16), b[:2, np.newaxis], a[:3]
     for shape in (d, d[0, 0]):
-        plain, fast = both(lambda: tensix.mvmul(shape, b, a, style="BF16", dst32=True, phase=1))  # noqa: B023
+        plain, fast = both(tensix_dot, lambda: tensix.mvmul(shape, b, a, style="BF16", dst32=True, phase=1))  # noqa: B023
         assert np.array_equal(plain, fast)
-    pooled = both(lambda: tensix.gapool(d[0], b[:1, 0], a, style="BF16", dst32=True))
+    pooled = both(tensix_dot, lambda: tensix.gapool(d[0], b[:1, 0], a, style="BF16", dst32=True))
     assert np.array_equal(*pooled)
 
 
@@ -133,7 +120,7 @@ def test_blocks_on_two_threads(monkeypatch, both):
     sizes, kernel = [], tensix_dot._mvmul
     monkeypatch.setattr(tensix_dot, "_mvmul", lambda dst, *rest: sizes.append(len(dst)) or kernel(dst, *rest))
     d, b, a = operands(np.random.default_rng(12), "near", Style.BF16, True, 5)
-    assert np.array_equal(*both(lambda: tensix.mvmul(d, b, a, style="BF16", dst32=True, phase=0)))
+    assert np.array_equal(*both(tensix_dot, lambda: tensix.mvmul(d, b, a, style="BF16", dst32=True, phase=0)))
     assert sorted(sizes) == [1, 4]
 
 
@@ -145,5 +132,5 @@ def test_matrices(both, fmt):
         rng.integers(-127, 128, shape) if fmt == "int8" else rng.standard_normal(shape, dtype=np.float32)
         for shape in shapes
     )
-    plain, fast = both(lambda: tensix.matmul(a, b, fmt=fmt, fidelity="HiFi2"))
+    plain, fast = both(tensix_dot, lambda: tensix.matmul(a, b, fmt=fmt, fidelity="HiFi2"))
     assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
