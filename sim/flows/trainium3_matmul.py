@@ -11,6 +11,7 @@ from bitpath.golden.arrays.arguments import one_of, suggestion
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.machines import TRAINIUM3
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.sim.flows.matmul import MatmulRun, resized
@@ -25,9 +26,9 @@ SLICES = {"icarus": "8x128x8"}
 """The slice of the layer that a slow simulator runs by default."""
 
 ENGINES = {
-    # A whole instruction in operand memory and PSUM at once.
+    # The machine's 128x128 PEs, and a whole instruction in operand memory and PSUM at once.
     "verilator": EngineConfig(
-        array=ArrayConfig(rows=32, cols=8, operand_depth=4096), psum_bank_depth=2048, chain_depth=512
+        array=ArrayConfig(rows=PARTITIONS, cols=PARTITIONS, operand_depth=4096), psum_bank_depth=2048, chain_depth=512
     ),
     "icarus": EngineConfig(array=ArrayConfig(rows=4, cols=4)),
 }

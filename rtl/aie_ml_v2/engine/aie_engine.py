@@ -8,8 +8,10 @@
 Ref: AM027, chapter 4; llvm-aie, AIE2PSGenSchedule.td, for the pace of chained instructions.
 """
 
+from typing import Any
+
 from amaranth import Module, Mux, Signal
-from amaranth.lib import data, enum, memory, stream, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
@@ -20,6 +22,7 @@ from bitpath.rtl.aie_ml_v2.engine.row_sequencer import RowSequencer
 from bitpath.rtl.aie_ml_v2.engine.row_storer import RowStorer
 from bitpath.rtl.aie_ml_v2.vector.layouts import word_bits
 from bitpath.rtl.aie_ml_v2.vector.vector_mac import VectorMac
+from bitpath.rtl.common.pipeline.word_memory import word_memory
 
 QUEUE_DEPTH = 4
 """Capacity of the command queue."""
@@ -110,7 +113,7 @@ class AieEngine(wiring.Component):
         held = Signal.like(sequencer.o.p, reset_less=True)
         held_valid = Signal()
         free, issues = Signal(), Signal()
-        x, y = self._operands(m, unit, sequencer, free)
+        x, y = self._operands(m, platform, unit, sequencer, free)
         beat = unit.i.p
         m.d.comb += [
             beat.control.eq(held.control),
@@ -137,10 +140,12 @@ class AieEngine(wiring.Component):
             self.retired.eq(self.retired + (issues & held.completes)),
             self.busy_cycles.eq(self.busy_cycles + self.busy),
         ]
-        self._results(m, storer)
+        self._results(m, platform, storer)
         return m
 
-    def _operands(self, m: Module, unit: VectorMac, sequencer: RowSequencer, free: Signal) -> list[data.View]:
+    def _operands(
+        self, m: Module, platform: Any, unit: VectorMac, sequencer: RowSequencer, free: Signal
+    ) -> list[data.View]:
         """Return the operand words of the held beat; connect the host's writes to memories and accumulators."""
         write = self.write.p
         words = []
@@ -148,17 +153,18 @@ class AieEngine(wiring.Component):
             (AieMemory.X, X_WORD, self.config.x_depth, sequencer.o.p.x),
             (AieMemory.Y, Y_WORD, self.config.y_depth, sequencer.o.p.y),
         ):
-            m.submodules[f"memory_{name.name.lower()}"] = cells = memory.Memory(shape=layout, depth=depth, init=[])
-            port, operand = cells.write_port(), cells.read_port()
-            m.d.comb += [
-                port.addr.eq(write.address),
-                port.data.eq(write.data),
-                port.en.eq(self.write.valid & (write.memory == name)),
+            own = name.name.lower()
+            words.append(Signal(layout, name=f"word_{own}"))
+            values = {
+                "write_address": write.address[: ceil_log2(depth)],
+                "write_data": write.data[: layout.size],
+                "write_enable": self.write.valid & (write.memory == name),
                 # The read port holds its word while the beat waits.
-                operand.addr.eq(at),
-                operand.en.eq(free),
-            ]
-            words.append(operand.data)
+                "read_address": at,
+                "read_enable": free,
+                "read_data": words[-1],
+            }
+            word_memory(m, platform, f"memory_{own}", values, depth)
         to_accumulators = write.memory == AieMemory.ACCUMULATORS
         m.d.comb += [
             unit.write.p.place.eq(write.address),
@@ -168,22 +174,19 @@ class AieEngine(wiring.Component):
         ]
         return words
 
-    def _results(self, m: Module, storer: RowStorer) -> None:
+    def _results(self, m: Module, platform: Any, storer: RowStorer) -> None:
         """Instantiate the result memory, which the storer writes and the host reads."""
-        m.submodules.results = results = memory.Memory(
-            shape=word_bits(self.config.unit), depth=self.config.result_depth, init=[]
-        )
-        write, answer = results.write_port(), results.read_port()
         # The read port holds its word while ``data`` stalls.
         free = ~self.data.valid | self.data.ready
-        m.d.comb += [
-            write.addr.eq(storer.write.address),
-            write.data.eq(storer.write.data),
-            write.en.eq(storer.write.valid),
-            self.read.ready.eq(free),
-            answer.addr.eq(self.read.p),
-            answer.en.eq(free),
-            self.data.p.eq(answer.data),
-        ]
+        values = {
+            "write_address": storer.write.address,
+            "write_data": storer.write.data,
+            "write_enable": storer.write.valid,
+            "read_address": self.read.p,
+            "read_enable": free,
+            "read_data": self.data.p,
+        }
+        word_memory(m, platform, "results", values, self.config.result_depth)
+        m.d.comb += self.read.ready.eq(free)
         with m.If(free):
             m.d.sync += self.data.valid.eq(self.read.valid)

@@ -5,7 +5,7 @@ few smaller groups, so the Verilog grows with the logarithm of the columns.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth import Module, Shape, Signal, Value
 from amaranth.lib import wiring
@@ -36,6 +36,16 @@ def repeat(
         instantiate_on(m, platform, name, values, Repeat, cls, args, count, spread, chained)
 
 
+class Elements(NamedTuple):
+    """The components of a :class:`Repeat`, by its parameters."""
+
+    cls: type[wiring.Component]
+    args: tuple
+    count: int
+    spread: tuple[str, ...]
+    chained: tuple[tuple[str, str], ...]
+
+
 class Repeat(wiring.Component):
     """``count`` components ``cls(*args)`` side by side; the first one's words are lowest.
 
@@ -62,35 +72,34 @@ class Repeat(wiring.Component):
         spread: tuple[str, ...],
         chained: tuple[tuple[str, str], ...] = (),
     ):
-        self._cls, self._args, self._count, self._spread, self._chained = cls, args, count, spread, chained
+        self.elements = Elements(cls, args, count, spread, chained)
         self._ports = cls.ports(*args)
         self.clocked = getattr(cls, "clocked", True)
         super().__init__({name: self._member(name) for name in self._ports})
 
     def _member(self, name: str) -> wiring.Member:
         member = self._ports[name]
-        if name not in self._spread:
+        if name not in self.elements.spread:
             return member
-        return (In if member.flow is In else Out)(self._width(name) * self._count)
+        return (In if member.flow is In else Out)(self._width(name) * self.elements.count)
 
     def _width(self, name: str) -> int:
         return Shape.cast(self._ports[name].shape).width
 
     def elaborate(self, platform):
         m = Module()
-        size = self._count // FAN_OUT if self._count > FAN_OUT and self._count % FAN_OUT == 0 else 1
-        kind = snake(self._cls.__name__)
+        cls, args, count, spread, chained = self.elements
+        size = count // FAN_OUT if count > FAN_OUT and count % FAN_OUT == 0 else 1
+        kind = snake(cls.__name__)
         values = {name: Value.cast(getattr(self, name)) for name in self._ports}
-        for first in range(0, self._count, size):
-            last = first + size == self._count
+        for first in range(0, count, size):
+            last = first + size == count
             name = f"{kind}_{first}" if size == 1 else f"{kind}s_{first}"
-            for _, out in self._chained:
+            for _, out in chained:
                 values[out] = getattr(self, out) if last else Signal.like(getattr(self, out), name=f"{out}_{first}")
-            own = {each: self._part(each, first, size) for each in self._spread}
-            repeat(
-                m, platform, name, values | own, self._cls, self._args, size, spread=self._spread, chained=self._chained
-            )
-            values |= {into: values[out] for into, out in self._chained}
+            own = {each: self._part(each, first, size) for each in spread}
+            repeat(m, platform, name, values | own, cls, args, size, spread=spread, chained=chained)
+            values |= {into: values[out] for into, out in chained}
         return m
 
     def _part(self, name: str, first: int, size: int) -> Value:

@@ -4,10 +4,11 @@ Ref: tt-isa-documentation 3930471, UNPACR_Regular.
 """
 
 from amaranth import Module, Signal
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from bitpath.rtl.common.pipeline.word_memory import word_memory
 from bitpath.rtl.tensix.engine.command import (
     MAX_ROWS_PER_WORD_LOG2,
     TILE_ROW_BITS,
@@ -61,10 +62,7 @@ class TileLoader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         load = self.load
-        m.submodules.cells = cells = memory.Memory(shape=WORD_BITS, depth=self.config.operand_depth, init=[])
         m.submodules.unpacker = unpacker = Unpacker(self.config.conversion)
-        write, read = cells.write_port(), cells.read_port()
-        m.d.comb += [write.addr.eq(self.write.address), write.data.eq(self.write.data), write.en.eq(self.write_valid)]
 
         # Stage 1 requests a word of the memory; stage 2 holds it.
         row = Signal(TILE_ROW_BITS)
@@ -72,11 +70,21 @@ class TileLoader(wiring.Component):
         asks_exponents = Signal()
         log = Signal(range(MAX_ROWS_PER_WORD_LOG2 + 1))
         advance = Signal()
+        word = Signal(WORD_BITS)
+        asked = Signal.like(self.write.address)
+        values = {
+            "write_address": self.write.address,
+            "write_data": self.write.data,
+            "write_enable": self.write_valid,
+            "read_address": asked,
+            "read_enable": advance,
+            "read_data": word,
+        }
+        word_memory(m, platform, "words", values, self.config.operand_depth)
         m.d.comb += [
             log.eq(rows_per_word_log2(load.p.control.l1_format)),
             asks_exponents.eq(has_exponents(load.p.control.l1_format) & ~exponents_asked),
-            read.addr.eq(load.p.address + (row >> log) + exponents_asked),
-            read.en.eq(advance),
+            asked.eq(load.p.address + (row >> log) + exponents_asked),
             load.ready.eq(advance & ~asks_exponents & (row == TILE_ROWS - 1)),
         ]
         held = Signal(data.StructLayout({"row": TILE_ROW_BITS, "log": log.shape(), "is_exponents": 1}), reset_less=True)
@@ -107,11 +115,11 @@ class TileLoader(wiring.Component):
             request.p.control.eq(held_control),
         ]
         with m.If(held_valid & held.is_exponents):
-            m.d.sync += exponents.eq(read.data)
+            m.d.sync += exponents.eq(word)
         with m.Switch(held.log):
             for log2 in range(MAX_ROWS_PER_WORD_LOG2 + 1):
                 with m.Case(log2):
-                    m.d.comb += request.p.datums.eq(read.data.word_select(held.row[:log2], WORD_BITS >> log2))
+                    m.d.comb += request.p.datums.eq(word.word_select(held.row[:log2], WORD_BITS >> log2))
 
         written = Signal(TILE_ROW_BITS)
         m.d.comb += [

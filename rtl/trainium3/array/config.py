@@ -11,6 +11,20 @@ MAX_LANES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowConfig:
+    """Configuration of one row of the array; see :class:`ArrayConfig`, which has its fields."""
+
+    cols: int
+    operand_depth: int
+    dot: DotConfig
+
+    @property
+    def row_latency(self) -> int:
+        """Cycles from a partial sum above a PE to the one below it: its input register and the stages of its dot product."""
+        return self.dot.pipeline.stages + 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class ArrayConfig:
     """Configuration of the systolic array of quad-MX PEs and of its operand memory.
 
@@ -41,9 +55,14 @@ class ArrayConfig:
         return self.rows // self.groups
 
     @property
+    def row(self) -> RowConfig:
+        """The configuration of each row, which does not depend on their number."""
+        return RowConfig(cols=self.cols, operand_depth=self.operand_depth, dot=self.dot)
+
+    @property
     def row_latency(self) -> int:
-        """Cycles from a partial sum above a PE to the one below it: its input register and the stages of its dot product."""
-        return self.dot.pipeline.stages + 1
+        """Latency of a row in cycles; see :class:`RowConfig`."""
+        return self.row.row_latency
 
 
 @dataclass(frozen=True, kw_only=True)

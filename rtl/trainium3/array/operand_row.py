@@ -9,7 +9,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.common.pipeline.delay import Delay
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.trainium3.array.config import ArrayConfig
+from bitpath.rtl.trainium3.array.config import ArrayConfig, RowConfig
 from bitpath.rtl.trainium3.dot.config import MapConfig
 from bitpath.rtl.trainium3.dot.element_map import ElementFormat, ElementMap, MapTable, OperandWord
 from bitpath.rtl.trainium3.dot.quad_mx_pe import QuadMxPe
@@ -18,7 +18,7 @@ PE_CHAINS = (("stationary_west", "stationary_east"), ("moving_west", "moving_eas
 """Ports that chain a PE to its eastern neighbour."""
 
 
-def control_layout(config: ArrayConfig) -> data.StructLayout:
+def control_layout(config: ArrayConfig | RowConfig) -> data.StructLayout:
     """Layout of a row's control in one cycle.
 
     ``valid``: multiply the word at ``moving_address``. ``swap``: after this cycle's word, the loaded stationary operands
@@ -46,7 +46,7 @@ class OperandRow(wiring.Component):
 
     Parameters
     ----------
-    config : configuration of the array.
+    config : configuration of the row.
 
     Members
     -------
@@ -57,12 +57,14 @@ class OperandRow(wiring.Component):
     partial_north : In(cols * 32), partial_south : Out(cols * 32), FP32, the first column's lowest
     """
 
-    def __init__(self, config: ArrayConfig):
+    registered = True
+
+    def __init__(self, config: RowConfig):
         self.config = config
         super().__init__(self.ports(config))
 
     @staticmethod
-    def ports(config: ArrayConfig) -> dict[str, wiring.Member]:
+    def ports(config: RowConfig) -> dict[str, wiring.Member]:
         """Return the members of one row."""
         control = control_layout(config)
         partials = FP32.width * config.cols

@@ -165,7 +165,7 @@ class SystolicArray(wiring.Component):
             f"rows_{group}",
             values,
             OperandRow,
-            (config,),
+            (config.row,),
             config.group_rows,
             spread=("write_word",),
             chained=(("control", "control_south"), ("partial_north", "partial_south")),

@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.formats.catalogue import FP32
@@ -17,6 +17,7 @@ from bitpath.rtl.common.pipeline.wide import wide_array
 from bitpath.rtl.trainium3.array.psum import Psum, host_layout
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray, operand_write_layout
 from bitpath.rtl.trainium3.dot.element_map import MapTable
+from bitpath.rtl.trainium3.engine.chain import Chain
 from bitpath.rtl.trainium3.engine.config import EngineConfig
 from bitpath.rtl.trainium3.engine.dispatch import IN_FLIGHT, Dispatch
 from bitpath.rtl.trainium3.engine.instruction import instruction_layout
@@ -129,15 +130,14 @@ class TensorEngine(wiring.Component):
                 queue.r_en.eq(sink.ready),
             ]
 
-        columns = wide_array(FP32.width, config.array.cols)
-        m.submodules[f"chain_{group}"] = chain = SyncFIFOBuffered(width=columns.size, depth=config.chain_depth)
+        chain = instantiate(m, platform, f"chain_{group}", Chain, config)
         m.d.comb += [
-            chain.w_data.eq(write_back.chain),
-            chain.w_en.eq(write_back.chain_valid),
-            chain.r_en.eq(sequencer.chain_take),
-            sequencer.chain_valid.eq(chain.r_rdy),
+            chain.write.eq(write_back.chain),
+            chain.write_valid.eq(write_back.chain_valid),
+            chain.take.eq(sequencer.chain_take),
+            sequencer.chain_valid.eq(chain.read_valid),
             array.control[group].eq(sequencer.control),
-            array.partial[group].eq(Mux(sequencer.chain_take, chain.r_data, 0)),
+            array.partial[group].eq(Mux(sequencer.chain_take, chain.read, 0)),
             write_back.result.eq(array.result[group]),
             write_back.result_valid.eq(array.result_valid[group]),
             psum.write[group].eq(write_back.write),

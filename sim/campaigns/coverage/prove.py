@@ -13,8 +13,9 @@ import tempfile
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
+from bitpath.sim.campaigns.circuits import abc, aiger
 from bitpath.sim.campaigns.coverage.netlist import DESIGN, Net, Netlist
-from bitpath.sim.engine import abc, aiger, cache, journal, paths
+from bitpath.sim.engine import cache, journal, paths
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.yosys import YosysTimeoutError, require_run, yosys_version
 

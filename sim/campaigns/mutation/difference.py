@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from bitpath.sim.engine.aiger import Graph
+from bitpath.sim.campaigns.circuits.aiger import Graph
 
 Gate = tuple[int, int]
 

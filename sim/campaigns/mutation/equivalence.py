@@ -9,10 +9,11 @@ from shutil import copyfile
 from tempfile import TemporaryDirectory
 from threading import Lock
 
+from bitpath.sim.campaigns.circuits import abc, aiger
 from bitpath.sim.campaigns.mutation.difference import Differences
 from bitpath.sim.campaigns.mutation.netlist import MUTATED
 from bitpath.sim.campaigns.mutation.verdicts import TIMED_OUT
-from bitpath.sim.engine import abc, aiger, process
+from bitpath.sim.engine import process
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.bench import MUTANT_PORT

@@ -14,6 +14,7 @@ from typing import Any
 
 from bitpath.rtl.common.config import to_dict
 from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.circuits import abc, aiger
 from bitpath.sim.campaigns.mutation.equivalence import Proof, Prover
 from bitpath.sim.campaigns.mutation.hosts import Host
 from bitpath.sim.campaigns.mutation.netlist import DRAWN, MUTATED, PREPARED, Mutant, build_mutants, select_bits
@@ -40,7 +41,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     scratch,
     side_by_side,
 )
-from bitpath.sim.engine import abc, aiger, cache, tools, yosys
+from bitpath.sim.engine import cache, tools, yosys
 from bitpath.sim.engine.build import Built
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.runner import FULL_BYTES, run

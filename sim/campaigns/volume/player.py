@@ -15,8 +15,8 @@ import numpy as np
 from bitpath.sim.engine import cache, process, tools
 from bitpath.sim.engine.build import Built, build
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.model_program import HEADER, OPTIONS, model_program, port_table, variable
-from bitpath.sim.engine.ports import module_ports
+from bitpath.sim.engine.model_program import HEADER, OPTIONS, model_program, port_table
+from bitpath.sim.engine.ports import module_ports, variable
 from bitpath.verif.kit.batches import Batch, words_of
 
 SOURCE = Path(__file__).with_name("player.cpp")

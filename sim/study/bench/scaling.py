@@ -20,10 +20,21 @@ SLICES = {
     (16, 16): "128x384x128",
     (32, 32): "128x384x256",
     (64, 32): "128x384x512",
+    (128, 128): "128x384x512",
 }
 """Slice of the layer by array size; larger arrays multiply more, so that every run takes seconds."""
-MEASURED = {"emission": "s", "verilog": "bytes", "build": "s", "run": "s", "rate": "cycles/s", "macs": "MAC/s"}
-"""Measurements of each array and their units. Emission and run are processor time, build is wall-clock time."""
+MEASURED = {
+    "emission": "s",
+    "verilog": "bytes",
+    "build": "s",
+    "memory": "MiB",
+    "run": "s",
+    "rate": "cycles/s",
+    "evaluations": "PE/s",
+    "macs": "MAC/s",
+}
+"""Measurements of each array and their units. Emission and run are processor time, build is wall-clock time, and memory is the
+peak of the build's largest process."""
 
 
 def scaling_records(
@@ -43,8 +54,10 @@ def scaling_records(
             "emission": round(emission, 2),
             "verilog": sum(file.stat().st_size for file in built.verilog),
             "build": round(built.compile_seconds, 1),
+            "memory": round(built.compile_peak / (1 << 20)),
             "run": round(run["seconds"], 2),
             "rate": round(run["cycles"] / run["seconds"]),
+            "evaluations": round(rows * cols * run["cycles"] / run["seconds"]),
             "macs": round(macs / run["seconds"]),
         }
         config = to_dict(engine) | {"shape": [*multiply.a.shape, multiply.b.shape[1]]}
@@ -56,8 +69,8 @@ def draw_scaling(records: Sequence[dict[str, Any]], png: Path) -> None:
     """Draw a panel for each measurement over the number of PEs, on logarithmic axes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 7), layout="constrained")
-    for axis, (what, unit) in zip(figure.subplots(2, 3).flat, MEASURED.items(), strict=True):
+    figure = Figure(figsize=(17, 7), layout="constrained")
+    for axis, (what, unit) in zip(figure.subplots(2, 4).flat, MEASURED.items(), strict=True):
         own = [each for each in records if each["name"].endswith(f" {what}")]
         arrays, values = [each["config"]["array"] for each in own], [each["value"] for each in own]
         places = [array["rows"] * array["cols"] for array in arrays]

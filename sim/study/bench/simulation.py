@@ -16,7 +16,8 @@ from bitpath.sim.engine import paths, process
 from bitpath.sim.engine.build import Built, build
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.machines import ENGINES
-from bitpath.sim.engine.model_program import model_program, port_table, recorded_words, variable
+from bitpath.sim.engine.model_program import model_program, port_table, recorded_words
+from bitpath.sim.engine.ports import variable
 from bitpath.sim.engine.runner import SimResult, run
 from bitpath.sim.flows import operands
 from bitpath.sim.flows.machines import RECORDS

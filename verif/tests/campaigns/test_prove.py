@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.circuits.aiger import constant_outputs
 from bitpath.sim.campaigns.coverage import prove
 from bitpath.sim.campaigns.coverage.measure import measure
 from bitpath.sim.campaigns.coverage.netlist import DESIGN, Net, read_netlist
 from bitpath.sim.campaigns.coverage.points import parse
 from bitpath.sim.campaigns.coverage.prove import constant_nets, with_output
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.aiger import constant_outputs
 from bitpath.sim.engine.yosys import YosysTimeoutError
 
 RTLIL = """module \\top

@@ -11,6 +11,7 @@ from amaranth.back import rtlil
 from amaranth.lib.memory import Memory
 
 from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.circuits.abc import reduced
 from bitpath.sim.campaigns.mutation import equivalence
 from bitpath.sim.campaigns.mutation import judge as judging
 from bitpath.sim.campaigns.mutation.equivalence import Proof, Prover
@@ -28,7 +29,6 @@ from bitpath.sim.campaigns.mutation.table import record_of
 from bitpath.sim.campaigns.mutation.traffic import compile_replay, record, replay
 from bitpath.sim.campaigns.mutation.verdicts import TIMED_OUT
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.abc import reduced
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.yosys import YosysTimeoutError, require_run
 from bitpath.verif.kit.recording import COMPARED, READ

@@ -158,7 +158,7 @@ def test_a_name_that_needs_an_escape_is_refused(name, tmp_path):
 
 def test_names_bodies_and_manifest(variant):
     unit, config, emitted = variant
-    text = emitted.files[0].read_text()
+    text = "".join(file.read_text() for file in emitted.files)
     names = modules(text)
     assert emitted.top in names
     assert len(names) == len(set(names))
@@ -193,7 +193,7 @@ def small(tmp_path_factory):
 
 
 def emitted_bytes(size, folder):
-    text = emit("systolic_array", array(size), folder).files[0].read_text()
+    text = "".join(file.read_text() for file in emit("systolic_array", array(size), folder).files)
     assert sum(name.startswith("quad_mx_pe_") for name in modules(text)) == 1
     # One PE instance for each column of the smallest group, for any number of columns.
     assert 0 < len(re.findall(r"^  quad_mx_pe_\w+ ", text, re.MULTILINE)) <= FAN_OUT

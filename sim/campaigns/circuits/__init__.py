@@ -1,0 +1,1 @@
+"""And-inverter graphs: their files, and ABC on them."""
