@@ -76,7 +76,7 @@ coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDAT
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot
 	@$(BITPATH) coverage $(UNIT) $(if $(filter-out 0,$(UPDATE)),--update) $(if $(filter-out 0,$(MISSING)),--missing)
 
-bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (4096x4096x4096); SCALING=1
+bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (16384x4096x4096); SCALING=1
 	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/engine/bootstrap.py plot)
 	@$(BITPATH) bench $(bench_options)
 

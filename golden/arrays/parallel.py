@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from functools import cache
 from threading import local
 from typing import TypeVar
 
@@ -52,19 +53,28 @@ def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress
             if progress is not None:
                 progress(done, len(blocks))
         return
-    pool = ThreadPoolExecutor(count, initializer=lambda: setattr(_worker, "busy", True))
+    pool = _pool(count, os.getpid())
+    futures: list[Future[None]] = []
     try:
-        futures = [pool.submit(work, block) for block in blocks]
+        futures.extend(pool.submit(work, block) for block in blocks)
         for done, future in enumerate(as_completed(futures), 1):
             if future.exception() is not None:
                 break
             if progress is not None:
                 progress(done, len(blocks))
     finally:
-        pool.shutdown(cancel_futures=True)
+        for future in futures:
+            future.cancel()
+        wait(futures)
     for future in futures:
         if not future.cancelled():
             future.result()
+
+
+@cache
+def _pool(count: int, process: int) -> ThreadPoolExecutor:
+    """Threads that stay for later calls, since starting them takes as long as a small product; a forked process has its own."""
+    return ThreadPoolExecutor(count, initializer=lambda: setattr(_worker, "busy", True))
 
 
 def mapped(function: Callable[[Block], Result], blocks: Iterable[Block]) -> list[Result]:

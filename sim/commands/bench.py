@@ -35,7 +35,7 @@ QUICK_SLICE = "4x128x32"
 @click.option("--quick", is_flag=True, help="Small sizes, once: a smoke test without useful figures.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Repeat N times and report the fastest.  [default: {ROUNDS}]")
 @click.option("--large", is_flag=True, help="Run only one whole golden matmul a machine: progress, time, peak memory.")
-@click.option("--size", type=click.IntRange(32), help=f"With --large: N of NxNxN.  [default: {LARGE}]")
+@click.option("--size", type=click.IntRange(32), help=f"With --large: N of 4NxNxN.  [default: {LARGE}]")
 @click.option("--machine", type=Choice(MACHINES), help="With --large: one machine.")
 @click.option("--scaling", is_flag=True, help="Measure only how cost grows with Trainium3's array: minutes of builds.")
 @click.option(

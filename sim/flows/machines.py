@@ -33,7 +33,6 @@ class Machine:
     explain : the module whose texts ``bitpath explain`` prints.
     presets : numerics by the names that ``bitpath explain --preset`` takes.
     numerics : tables of ``bitpath numerics``: presets that share a dataclass, or choices.
-    large_format : in which ``bitpath bench --large`` multiplies.
     """
 
     matmul: ModuleType
@@ -41,7 +40,6 @@ class Machine:
     explain: ModuleType
     presets: Mapping[str, Preset]
     numerics: Sequence[Sequence[Preset] | Sequence[Choice]]
-    large_format: str
 
 
 TRAINIUM3 = Machine(
@@ -56,20 +54,17 @@ TRAINIUM3 = Machine(
         vector.CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
     ),
-    large_format="mxfp8_e4m3",
 )
 TENSIX = Machine(
     matmul=tensix_matmul,
     explain=tensix_explain,
     presets=tensix_numerics.PRESETS,
     numerics=((*tensix_numerics.PRESETS.values(),), tensix_numerics.CHOICES),
-    large_format="bf16_lofi",
 )
 AIE_ML_V2 = Machine(
     matmul=aie_ml_v2_matmul,
     explain=aie_ml_v2_explain,
     presets=aie_ml_v2_numerics.PRESETS,
     numerics=((*aie_ml_v2_numerics.PRESETS.values(),), aie_ml_v2_numerics.CHOICES),
-    large_format="mx9",
 )
 RECORDS = dict(zip(MACHINES, (TRAINIUM3, TENSIX, AIE_ML_V2), strict=True))

@@ -35,6 +35,7 @@ from bitpath.golden.arrays.arguments import (
 )
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import Progress, cuts
+from bitpath.golden.arrays.streamed import ROWS, streamed
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
@@ -106,14 +107,23 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
 
-    Parameters are those of `matmul_program`; `progress` is `run_program`'s.
+    Parameters are those of `matmul_program`; `progress` is `run_program`'s, or told the rows done and all of them if there are
+    more than `streamed.ROWS`.
 
     Raises
     ------
     TypeError, ValueError : as `matmul_program`.
     """
-    program = matmul_program(a, b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
-    return result_matrix(program, run_program(program, progress=progress))
+    numerics = numerics_or_default(numerics)
+    _checked_mode(a, b, fmt, sparse, numerics)
+    program = matmul_program(a[:ROWS], b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
+
+    def multiply(rows: slice, told: Progress | None) -> np.ndarray:
+        left = _left(a[rows], program.tile, fmt, rounding, numerics) if rows.start else program.a
+        part = replace(program, a=left, shape=(rows.stop - rows.start, b.shape[1]))
+        return result_matrix(part, run_program(part, progress=told))
+
+    return streamed(multiply, a.shape[0], progress)
 
 
 @checked
@@ -141,8 +151,25 @@ def matmul_program(
     ------
     TypeError, ValueError : other dtypes, shapes, names or ranges; a dense B with `sparse`, or a format without sparsity.
     """
-    check_choice("fmt", fmt, FORMATS)
     numerics = numerics_or_default(numerics)
+    mode = _checked_mode(a, b, fmt, sparse, numerics)
+    tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
+    code = member("rounding", rounding, RoundingCode)
+    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, code, numerics)
+    return Program(
+        fmt=fmt,
+        mode=mode,
+        tile=tile,
+        a=_left(a, tile, fmt, code, numerics),
+        b=_to_sparse(right) if sparse else right,
+        shape=(a.shape[0], b.shape[1]),
+        numerics=numerics,
+    )
+
+
+def _checked_mode(a: np.ndarray, b: np.ndarray, fmt: str, sparse: bool, numerics: AieNumerics) -> Mode:
+    """The mode of a product; raises as `matmul_program`."""
+    check_choice("fmt", fmt, FORMATS)
     mode = _mode(fmt, numerics)
     for name, matrix, bits in (("a", a, mode.a_bits), ("b", b, mode.b_bits)):
         if bits:
@@ -155,18 +182,12 @@ def matmul_program(
     if sparse and not mode.sparse_shapes:
         known = one_of(name for name in FORMATS if _mode(name, numerics).sparse_shapes)
         raise ValueError(f"fmt must be {known} with sparse True, not {fmt!r}")
-    tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
-    code = member("rounding", rounding, RoundingCode)
-    right = _convert(_tiles(b.T, tile.n, tile.k).swapaxes(0, 1), fmt, code, numerics)
-    return Program(
-        fmt=fmt,
-        mode=mode,
-        tile=tile,
-        a=_convert(_tiles(a, tile.m, tile.k), fmt, code, numerics),
-        b=_to_sparse(right) if sparse else right,
-        shape=(a.shape[0], b.shape[1]),
-        numerics=numerics,
-    )
+    return mode
+
+
+def _left(a: np.ndarray, tile: Shape, fmt: str, rounding: RoundingCode | int, numerics: AieNumerics) -> Any:
+    """The left operand's tiles."""
+    return _convert(_tiles(a, tile.m, tile.k), fmt, member("rounding", rounding, RoundingCode), numerics)
 
 
 @checked

@@ -8,12 +8,13 @@ show that it issues them in this order.
 Ref: tt-llk, llk_math_matmul.h; tt-isa-documentation 3930471, MVMUL.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
 from bitpath.golden.arrays.parallel import Progress
+from bitpath.golden.arrays.streamed import ROWS, streamed
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (
@@ -112,14 +113,22 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
 
-    Parameters are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s.
+    Parameters are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s, or told
+    the rows done and all of them if there are more than `streamed.ROWS`.
 
     Raises
     ------
     TypeError, ValueError : as `matmul_program`.
     """
-    program = matmul_program(a, b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
-    return result_matrix(program, run_program(program, quirk=quirk, numerics=numerics, progress=progress))
+    _check_operands(a, b, fmt, dst32)
+    program = matmul_program(a[:ROWS], b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
+
+    def multiply(rows: slice, told: Progress | None) -> np.ndarray:
+        left = _images(a[rows], fmt, program.numerics) if rows.start else program.left
+        part = replace(program, left=left, shape=(rows.stop - rows.start, b.shape[1]))
+        return result_matrix(part, run_program(part, quirk=quirk, numerics=numerics, progress=told))
+
+    return streamed(multiply, a.shape[0], progress)
 
 
 @checked
@@ -146,11 +155,7 @@ def matmul_program(
     ------
     TypeError, ValueError : other dtypes, shapes or names; NaN; integers out of range.
     """
-    check_choice("fmt", fmt, FORMATS)
-    check_dst32(FORMATS[fmt].style, dst32)
-    check_matrix("a", a, fmt)
-    check_matrix("b", b, fmt)
-    check_contraction(a, b)
+    _check_operands(a, b, fmt, dst32)
     numerics = numerics_with(True, numerics)
     return Program(
         fmt=FORMATS[fmt],
@@ -161,6 +166,14 @@ def matmul_program(
         shape=(a.shape[0], b.shape[1]),
         numerics=numerics,
     )
+
+
+def _check_operands(a: np.ndarray, b: np.ndarray, fmt: str, dst32: bool) -> None:
+    check_choice("fmt", fmt, FORMATS)
+    check_dst32(FORMATS[fmt].style, dst32)
+    check_matrix("a", a, fmt)
+    check_matrix("b", b, fmt)
+    check_contraction(a, b)
 
 
 def _images(matrix: np.ndarray, fmt: str, numerics: TensixNumerics) -> np.ndarray:

@@ -6,7 +6,6 @@ difference between the two is never one of tiling or quantisation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -21,6 +20,7 @@ from bitpath.golden.arrays.arguments import (
 )
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, mapped
+from bitpath.golden.arrays.streamed import streamed
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
@@ -83,15 +83,22 @@ def matmul(
 ) -> np.ndarray:
     """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
 
-    Parameters are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is `run_program`'s.
+    Parameters are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is told the
+    output tiles done and all of them, or the rows of more than `streamed.ROWS` rows.
 
     Raises
     ------
     TypeError, ValueError : as `matmul_program`; no `DotNumerics`, or other than four products per step.
     """
     check_numerics(numerics)
-    program = matmul_program(a, b, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
-    return run_program(program, numerics=numerics, progress=progress)[: a.shape[0], : b.shape[1]]
+    _check_operands(a, b, a_format, b_format)
+    moving = _quantized(b, b_format, scale_rule, k_order)
+
+    def multiply(rows: slice, told: Progress | None) -> np.ndarray:
+        program = tile_program(_quantized(_stationary(a[rows]), a_format, scale_rule, k_order), moving)
+        return run_program(program, numerics=numerics, progress=told)[: rows.stop - rows.start]
+
+    return streamed(multiply, a.shape[0], progress)
 
 
 @checked
@@ -125,22 +132,38 @@ def matmul_program(
     ------
     TypeError, ValueError : another dtype, shape, format, rule or order; NaN for mxfp4.
     """
+    _check_operands(a, b, a_format, b_format)
+    stationary, moving = ((_stationary(a), a_format), (b, b_format))
+    return tile_program(*(_quantized(*side, scale_rule, k_order) for side in (stationary, moving)))
+
+
+def _check_operands(a: np.ndarray, b: np.ndarray, a_format: str, b_format: str) -> None:
     for name, matrix in (("a", a), ("b", b)):
         check_array(name, matrix, np.float32)
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise ValueError(f"{name} must have two dimensions of at least 1, not shape {matrix.shape}")
     check_contraction(a, b)
-    sides = {"a": (np.pad(a.T, ((0, 0), (0, a.shape[0] % 2))), a_format), "b": (b, b_format)}
-    for name, (matrix, format_name) in sides.items():
+    for name, matrix, format_name in (("a", a, a_format), ("b", b, b_format)):
         check_choice(f"{name}_format", format_name, MX_FORMATS)
         element = MX_FORMATS[format_name].element
         if element.nan_code is None and np.isnan(matrix).any():
             raise ValueError(f"{name} holds NaN, which {DTYPES[element]} cannot express")
-    stationary, moving = (
-        mapped(partial(quantize_tile, format_name=format_name, scale_rule=scale_rule), operand_tiles(matrix, k_order))
-        for matrix, format_name in sides.values()
-    )
-    return tile_program(stationary, moving)
+
+
+def _stationary(rows: np.ndarray) -> np.ndarray:
+    """Rows of the left operand as columns, an even number of them."""
+    return np.pad(rows.T, ((0, 0), (0, 1))) if rows.shape[0] % 2 else rows.T
+
+
+def _quantized(
+    matrix: np.ndarray, format_name: str, scale_rule: ScaleRuleName, k_order: KOrder
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Elements and scales of each tile of K; only one tile at a time is held in other formats."""
+
+    def quantized(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        return quantize_tile(_operand_tile(matrix[rows], k_order), format_name, scale_rule=scale_rule)
+
+    return mapped(quantized, cuts(matrix.shape[0], K_TILE))
 
 
 @checked
@@ -162,8 +185,12 @@ def operand_tiles(matrix: np.ndarray, k_order: KOrder = "interleaved") -> list[n
     """
     check_array("matrix", matrix, np.float32)
     check_shape("matrix", matrix, "K", "F")
-    padded = np.pad(matrix, ((0, -matrix.shape[0] % K_STEP), (0, 0)))
-    return mapped(lambda rows: to_partitions(round_to_bfloat16(padded[rows]), k_order), cuts(padded.shape[0], K_TILE))
+    return mapped(lambda rows: _operand_tile(matrix[rows], k_order), cuts(matrix.shape[0], K_TILE))
+
+
+def _operand_tile(rows: np.ndarray, k_order: KOrder) -> np.ndarray:
+    padded = np.pad(rows, ((0, -rows.shape[0] % K_STEP), (0, 0)))
+    return to_partitions(round_to_bfloat16(padded), k_order)
 
 
 @checked

@@ -16,12 +16,14 @@ from typing import Any
 from rich.console import Console
 
 from bitpath.golden.arrays.parallel import threads
+from bitpath.golden.machines import MACHINES
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.progress import shown_progress
 from bitpath.sim.study.bench.measure import RATE, record
 from bitpath.verif.kit.exchange import write_share
 
+LARGE_FORMATS = {"trainium3": "mxfp8_e4m3", "tensix": "bf16_lofi", "aie_ml_v2": "mx9"}
+"""Format in which each machine multiplies."""
 SECONDS = 3600
 """Time limit of one product."""
 MOST_MEMORY = 1.5
@@ -29,29 +31,35 @@ MOST_MEMORY = 1.5
 
 
 def measured(console: Console, machine: str, size: int) -> list[dict[str, Any]]:
-    """Multiply two matrices [size, size] on a machine's golden model; return bench.json's records of time and memory.
+    """Multiply [4 * size, size] @ [size, size] on a machine's golden model; return bench.json's records of time and memory.
 
     Raises SimulationError if the process failed, or took more than an hour.
     """
-    format_name = RECORDS[machine].large_format
-    config = {"shape": [size] * 3, "format": format_name, "with": "conversion"}
+    format_name = LARGE_FORMATS[machine]
+    m, k, n = shape = _shape(size)
+    config = {"shape": shape, "format": format_name, "with": "conversion"}
     with tempfile.TemporaryDirectory() as folder:
         share, result = Path(folder) / "share.json", Path(folder) / "result.json"
         command = [sys.executable, "-m", __name__, machine, str(size), str(share), str(result)]
-        with shown_progress(console, f"{machine} {format_name}, {size}x{size}x{size}", share):
+        with shown_progress(console, f"{machine} {format_name}, {m}x{k}x{n}", share):
             try:
                 subprocess.run(command, check=True, timeout=SECONDS)
             except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-                raise SimulationError(f"the matmul of {size}x{size}x{size} on {machine} failed: {error}") from None
+                raise SimulationError(f"the matmul of {m}x{k}x{n} on {machine} failed: {error}") from None
         seconds, peak = json.loads(result.read_text())
-    name, cores = f"{machine} {size}x{size}x{size}", threads()
-    to_operands = peak / (3 * 4 * size * size), "operands and result in float32"
+    name, cores = f"{machine} {m}x{k}x{n}", threads()
+    to_operands = peak / (4 * (m * k + k * n + m * n)), "operands and result in float32"
     return [
-        record(f"{name}, rate", machine, size**3 / seconds / 1e6, RATE, config, cores=cores),
+        record(f"{name}, rate", machine, m * k * n / seconds / 1e6, RATE, config, cores=cores),
         record(
             f"{name}, memory", machine, peak / (1 << 20), "MiB", config, to=to_operands, target=MOST_MEMORY, cores=cores
         ),
     ]
+
+
+def _shape(size: int) -> tuple[int, int, int]:
+    """M, K and N."""
+    return 4 * size, size, size
 
 
 def main(machine: str, size: int, share: Path, result: Path) -> None:
@@ -59,15 +67,15 @@ def main(machine: str, size: int, share: Path, result: Path) -> None:
     import numpy as np
 
     rng = np.random.default_rng(0)
-    a, b = (rng.standard_normal((size, size), dtype=np.float32) for _ in range(2))
-    own = RECORDS[machine]
+    m, k, n = _shape(size)
+    a, b = (rng.standard_normal(each, dtype=np.float32) for each in ((m, k), (k, n)))
+    own = MACHINES[machine]
 
     def show(done: int, total: int) -> None:
         write_share(share, done / total)
 
     start = time.perf_counter()
-    engine = own.matmul.engine_for("verilator")
-    own.matmul.Run(a, b, own.large_format, engine, "verilator").golden(show)
+    own.matmul(a, b, **own.formats[LARGE_FORMATS[machine]], progress=show)
     seconds = time.perf_counter() - start
     # Linux reports peak memory in KiB.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.arrays.parallel import THREADS
 from bitpath.rtl.common.config import to_dict
 from bitpath.sim.engine import paths, process
 from bitpath.sim.engine.build import Built, build
@@ -31,6 +32,8 @@ FLOWS = {ENGINES[name]: record.matmul for name, record in RECORDS.items()}
 RUN_SECONDS = 3600
 LOOP = Path(__file__).with_name("bare_loop.cpp")
 RUN, RATIO_TO = "layer through cocotb", "bare C++ loop"
+ONE_THREAD = {THREADS: "1"}
+"""Setting of both, since seconds are processor time."""
 LEAST_RATIO = 0.9
 """Speed that the run is to have, as a multiple of the loop's."""
 
@@ -40,7 +43,7 @@ def simulation_records(
 ) -> Iterator[dict[str, Any]]:
     """Return cycles per second of a layer through cocotb, from its first cycle to its last, and of the bare loop.
 
-    Seconds are processor time; a simulation has one thread. Values are those of the fastest run. A ratio is the median over
+    Seconds are processor time, on one thread. Values are those of the fastest run. A ratio is the median over
     neighbouring runs, because the clock of the machine may drift.
 
     Operands are loaded and results read within the cycles; the record "start-up" includes all work before and after them. The loop
@@ -108,7 +111,7 @@ def _cocotb(
 ) -> SimResult:
     """Simulate the matmul once and compare its bits with golden's."""
     files = write_input(folder, multiply.program)
-    env = {name: str(path) for name, path in files.items()} | (env or {})
+    env = {name: str(path) for name, path in files.items()} | (env or {}) | ONE_THREAD
     done = run(built, multiply.bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
     with np.load(files["BITPATH_RESULT"]) as left:
         output = multiply.matrix(left["output"])
@@ -143,7 +146,7 @@ def _bare(program: Path, folder: Path, cycles: int) -> float:
     command = [str(program), str(folder / "changes.bin"), str(folder / "answers.bin"), str(cycles)]
     log = folder / "bare_loop.log"
     try:
-        status = process.run_logged(command, env=os.environ, log=log, timeout=RUN_SECONDS)
+        status = process.run_logged(command, env=os.environ | ONE_THREAD, log=log, timeout=RUN_SECONDS)
     except TimeoutError as error:
         raise SimulationError(f"the bare loop: {error}") from None
     said = log.read_text(errors="replace")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import aie_ml_v2, tensix, trainium3
-from bitpath.golden.arrays import bits, codec, codec_loops, parallel
+from bitpath.golden.arrays import bits, codec, codec_loops, parallel, streamed
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, CATALOGUE, E8M0, FP32
 from bitpath.golden.trainium3.matmul import array_loop
@@ -249,3 +249,23 @@ def test_progress_and_memory(monkeypatch, matmul, options, shape, steps, times):
         tracemalloc.stop()
     assert shown == [(each, steps) for each in range(1, steps + 1)]
     assert peak < times * (a.nbytes + b.nbytes + result.nbytes)
+
+
+@pytest.mark.parametrize(
+    ("matmul", "options"),
+    [(trainium3.matmul, {}), (tensix.matmul, {"fidelity": "LoFi"}), (aie_ml_v2.matmul, {"fmt": "mx9"})],
+    ids=["trainium3", "tensix", "aie_ml_v2"],
+)
+def test_blocks_of_rows_give_the_bits_of_the_whole(monkeypatch, matmul, options):
+    """The rows of the last block are no multiple of a tile."""
+    rng = np.random.default_rng(7)
+    a, b = rng.standard_normal((289, 70), dtype=np.float32), rng.standard_normal((70, 33), dtype=np.float32)
+    whole, shown = matmul(a, b, **options), []
+    for module in (streamed, sys.modules[matmul.__module__]):
+        monkeypatch.setattr(module, "ROWS", 128, raising=False)
+    result = matmul(a, b, progress=lambda *share: shown.append(share), **options)
+    assert np.array_equal(result.view(np.uint32), whole.view(np.uint32))
+    assert {of for _, of in shown} == {289}
+    done = [each for each, _ in shown]
+    assert done == sorted(done)
+    assert {128, 256, 289} <= {*done}

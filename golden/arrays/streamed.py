@@ -1,0 +1,36 @@
+"""Products of many rows, a block of rows at a time, so that memory does not grow with converted operands and sums."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bitpath.golden.arrays.parallel import Progress, cuts
+
+ROWS = 2048
+"""Rows of a block: a multiple of every machine's tile."""
+Multiply = Callable[[slice, Progress | None], np.ndarray]
+"""Multiplies some rows of the left operand; a slice of the rows, and what is told of the progress."""
+
+
+def streamed(multiply: Multiply, rows: int, progress: Progress | None = None) -> np.ndarray:
+    """Return the results of all rows, one block below the other; up to ROWS rows are one block.
+
+    `progress` is told what `multiply` tells of a single block; of several, the rows done and all of them.
+    """
+    if rows <= ROWS:
+        return multiply(slice(0, rows), progress)
+    result = None
+    for part in cuts(rows, ROWS):
+        block = multiply(part, _within(part, rows, progress))
+        if result is None:
+            result = np.empty((rows, *block.shape[1:]), block.dtype)
+        result[part] = block
+    assert result is not None
+    return result
+
+
+def _within(part: slice, rows: int, progress: Progress | None) -> Progress | None:
+    """What is told of the progress of one block."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(part.start + (part.stop - part.start) * done // total, rows)
