@@ -118,7 +118,7 @@ def test_pe(numerics, stages, simulator, cases):
     bench("quad_mx_pe", dot(numerics, stages), simulator, cases=cases, min_tests=6, min_compared=6 * 4 * (cases - 20))
 
 
-@pytest.mark.parametrize(("simulator", "cases"), [("icarus", 300), ("verilator", 1000)])
+@pytest.mark.parametrize(("simulator", "cases"), [("icarus", 100), ("verilator", 1000)])
 def test_psum(simulator, cases):
     """Few columns suffice: they are identical, and the simulation time goes into a bank's arithmetic."""
     config = PsumConfig(cols=2, bank_depth=16)

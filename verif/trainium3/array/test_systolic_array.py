@@ -37,7 +37,7 @@ def test_on_verilator(shape, numerics, stages, depth, cases, least):
 
 
 def test_2x2_on_icarus():
-    bench("icarus", (2, 2), EXACT, 0, depth=16, cases=10, min_compared=900)
+    bench("icarus", (2, 2), EXACT, 0, depth=16, cases=4, min_compared=400)
 
 
 def test_4x4_on_icarus():
