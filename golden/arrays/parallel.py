@@ -92,7 +92,8 @@ def owned(array: np.ndarray) -> np.ndarray:
 
 def in_blocks(array: np.ndarray, width: int) -> np.ndarray:
     """Return [..., N] as [blocks, ..., width], the last block filled with zeros, so that a kernel's loops are of one length."""
-    filled = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, -array.shape[-1] % width)])
+    rest = -array.shape[-1] % width
+    filled = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, rest)]) if rest else array
     return owned(np.moveaxis(filled.reshape(*array.shape[:-1], -1, width), -2, 0))
 
 

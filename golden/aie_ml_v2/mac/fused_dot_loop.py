@@ -56,15 +56,15 @@ def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
 
 def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: Progress | None) -> np.ndarray:
     """Return accumulators float32 [M, N] of blocks a [M/m, K, m, 1] and b [K, N/n, n, 1]."""
-    depth = b.shape[0]
+    depth, columns = b.shape[0], b.shape[1] * b.shape[2]
     x = _doubled(a).swapaxes(1, 2).reshape(-1, depth, MX_BLOCK)
-    y = _doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2)
     # A product of doubled codes has 2 * m fraction bits.
     x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
-    y_powers = [each.reshape(depth, -1) for each in _powers(numerics, b)]
+    y_powers = (each.reshape(depth, -1) for each in _powers(numerics, b))
+    right = [in_blocks(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2), COLUMNS)]
+    right += [in_blocks(each, COLUMNS) for each in y_powers]
     last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
-    right = [in_blocks(each, COLUMNS) for each in (y, *y_powers)]
-    result = np.zeros((len(x), y.shape[-1]), np.float32)
+    result = np.zeros((len(x), columns), np.float32)
 
     def work(share: slice) -> None:
         left = (owned(each[share]) for each in (x, *x_powers))

@@ -271,7 +271,8 @@ def _mode(fmt: str, numerics: AieNumerics) -> Mode:
 
 def _tiles(matrix: np.ndarray, rows: int, depth: int) -> np.ndarray:
     """Pad with zeros and cut: [R, K] to [R/rows, K/depth, rows, depth]."""
-    padded = np.pad(matrix, [(0, -matrix.shape[0] % rows), (0, -matrix.shape[1] % depth)])
+    rests = -matrix.shape[0] % rows, -matrix.shape[1] % depth
+    padded = np.pad(matrix, [(0, rest) for rest in rests]) if any(rests) else matrix
     return padded.reshape(-1, rows, padded.shape[1] // depth, depth).swapaxes(1, 2)
 
 
