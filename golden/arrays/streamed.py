@@ -19,13 +19,12 @@ def streamed(multiply: Multiply, rows: int, progress: Progress | None = None) ->
     """
     if rows <= ROWS:
         return multiply(slice(0, rows), progress)
-    result = None
-    for part in cuts(rows, ROWS):
-        block = multiply(part, _within(part, rows, progress))
-        if result is None:
-            result = np.empty((rows, *block.shape[1:]), block.dtype)
-        result[part] = block
-    assert result is not None
+    first, *others = cuts(rows, ROWS)
+    block = multiply(first, _within(first, rows, progress))
+    result = np.empty((rows, *block.shape[1:]), block.dtype)
+    result[first] = block
+    for part in others:
+        result[part] = multiply(part, _within(part, rows, progress))
     return result
 
 

@@ -131,8 +131,12 @@ class Group {
 
     void step(const uint32_t* values) {
         const auto start = std::chrono::steady_clock::now();
-        step_shares(values, fastest < std::chrono::microseconds(WORTH_SHARING) || trials ? 1 : std::min<std::size_t>(team().size(), elements.size()));
-        if (trials && trials--) fastest = std::min(fastest, std::chrono::steady_clock::now() - start);
+        const bool alone = trials || fastest < std::chrono::microseconds(WORTH_SHARING);
+        step_shares(values, alone ? 1 : std::min<std::size_t>(team().size(), elements.size()));
+        if (trials) {
+            --trials;
+            fastest = std::min(fastest, std::chrono::steady_clock::now() - start);
+        }
     }
 
     void read(uint32_t* values) const {

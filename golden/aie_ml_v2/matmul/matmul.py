@@ -107,8 +107,8 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
 
-    Parameters are those of `matmul_program`; `progress` is `run_program`'s, or told the rows done and all of them if there are
-    more than `streamed.ROWS`.
+    Parameters are those of `matmul_program`; `progress` is `run_program`'s; with more than `streamed.ROWS` rows it is told
+    the rows done and all of them.
 
     Raises
     ------
@@ -185,7 +185,9 @@ def _checked_mode(a: np.ndarray, b: np.ndarray, fmt: str, sparse: bool, numerics
     return mode
 
 
-def _left(a: np.ndarray, tile: Shape, fmt: str, rounding: RoundingCode | int, numerics: AieNumerics) -> Any:
+def _left(
+    a: np.ndarray, tile: Shape, fmt: str, rounding: RoundingCode | int, numerics: AieNumerics
+) -> np.ndarray | MxBlocks:
     """The left operand's tiles."""
     return _convert(_tiles(a, tile.m, tile.k), fmt, member("rounding", rounding, RoundingCode), numerics)
 

@@ -113,8 +113,8 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
 
-    Parameters are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s, or told
-    the rows done and all of them if there are more than `streamed.ROWS`.
+    Parameters are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s; with more
+    than `streamed.ROWS` rows it is told the rows done and all of them.
 
     Raises
     ------

@@ -83,8 +83,8 @@ def matmul(
 ) -> np.ndarray:
     """Multiply float32 matrices [M, K] @ [K, N] in MX formats; returns float32 [M, N].
 
-    Parameters are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is told the
-    output tiles done and all of them, or the rows of more than `streamed.ROWS` rows.
+    Parameters are those of `matmul_program`; `numerics` is nc_matmul_mx's, and checked first; `progress` is
+    `run_program`'s; with more than `streamed.ROWS` rows it is told the rows done and all of them.
 
     Raises
     ------

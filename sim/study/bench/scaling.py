@@ -34,7 +34,7 @@ MEASURED = {
     "macs": "MAC/s",
 }
 """Measurements of each array and their units. Emission and run are processor time, build is wall-clock time, and memory is the
-peak of the build's largest process."""
+peak of the largest process of this build and of those before it in the same command."""
 
 
 def scaling_records(

@@ -32,7 +32,7 @@ FLOWS = {ENGINES[name]: record.matmul for name, record in RECORDS.items()}
 RUN_SECONDS = 3600
 LOOP = Path(__file__).with_name("bare_loop.cpp")
 RUN, RATIO_TO = "layer through cocotb", "bare C++ loop"
-ONE_THREAD = {THREADS: "1"}
+ONE_CORE = {THREADS: "1"}
 """Setting of both, since seconds are processor time."""
 LEAST_RATIO = 0.9
 """Speed that the run is to have, as a multiple of the loop's."""
@@ -111,7 +111,7 @@ def _cocotb(
 ) -> SimResult:
     """Simulate the matmul once and compare its bits with golden's."""
     files = write_input(folder, multiply.program)
-    env = {name: str(path) for name, path in files.items()} | (env or {}) | ONE_THREAD
+    env = {name: str(path) for name, path in files.items()} | (env or {}) | ONE_CORE
     done = run(built, multiply.bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
     with np.load(files["BITPATH_RESULT"]) as left:
         output = multiply.matrix(left["output"])
@@ -146,7 +146,7 @@ def _bare(program: Path, folder: Path, cycles: int) -> float:
     command = [str(program), str(folder / "changes.bin"), str(folder / "answers.bin"), str(cycles)]
     log = folder / "bare_loop.log"
     try:
-        status = process.run_logged(command, env=os.environ | ONE_THREAD, log=log, timeout=RUN_SECONDS)
+        status = process.run_logged(command, env=os.environ | ONE_CORE, log=log, timeout=RUN_SECONDS)
     except TimeoutError as error:
         raise SimulationError(f"the bare loop: {error}") from None
     said = log.read_text(errors="replace")

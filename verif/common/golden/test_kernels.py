@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from dataclasses import replace
 from hashlib import sha256
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Event, Thread, get_ident
@@ -69,6 +70,16 @@ def test_parallel_work(monkeypatch, count):
 
     with pytest.raises(ValueError, match="block 0"):
         parallel.in_parallel(fails, range(2))
+
+
+def test_a_forked_process_has_threads_of_its_own(monkeypatch):
+    """Those of its parent do not exist in it."""
+    monkeypatch.setenv(parallel.THREADS, "2")
+    assert parallel.mapped(str, range(4)) == ["0", "1", "2", "3"]
+    child = get_context("fork").Process(target=parallel.mapped, args=(str, range(4)))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
 
 
 @pytest.mark.parametrize("count", ["1", "2"])
