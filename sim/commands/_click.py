@@ -10,7 +10,7 @@ import click
 
 from bitpath.sim.engine.unit_options import Choice, with_options
 
-__all__ = ["Choice", "Command", "Group", "Printer", "examples", "output_options", "summary"]
+__all__ = ["Choice", "Command", "Group", "Printer", "cluster_options", "examples", "output_options", "summary"]
 
 
 def examples(*lines: str) -> str:
@@ -103,5 +103,27 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def call(*arguments: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
         return command(*arguments, printer=Printer(as_json, quiet), **options)
+
+    return call
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --scheduler and --workers to a command, which takes them as the `Cluster` ``cluster``."""
+
+    @with_options(
+        click.option(
+            "--scheduler", metavar="ADDRESS", help="A Dask scheduler, as tcp://host:8786; this machine when not given."
+        ),
+        click.option(
+            "--workers", type=click.IntRange(1), help="Processes on this machine; one for each core when not given."
+        ),
+    )
+    @functools.wraps(command)
+    def call(*arguments: Any, scheduler: str | None, workers: int | None, **options: Any) -> Any:
+        from bitpath.sim.engine.cluster import Cluster
+
+        if scheduler is not None and workers is not None:
+            raise ValueError("--scheduler and --workers go one at a time")
+        return command(*arguments, cluster=Cluster(scheduler, workers), **options)
 
     return call

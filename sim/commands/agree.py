@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bitpath.sim.commands._click import Command, examples
+from bitpath.sim.commands._click import Command, cluster_options, examples
 from bitpath.sim.engine import paths, results
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.reports import began_since, merge
@@ -31,7 +31,8 @@ AGREES, FAILED = "agrees", "failed"
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the benches.")
 @click.option("--no-netlist", is_flag=True, help="Skip the netlist of gates, which needs Yosys.")
-def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> None:
+@cluster_options
+def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool, cluster: Any) -> None:
     """Give four engines the same stimulus and compare their bits.
 
     The engines are Amaranth's simulator, Icarus, Verilator and the netlist of gates; the stimulus is that of the bench of each
@@ -41,30 +42,30 @@ def command(units: tuple[str, ...], steps: int, seed: int, no_netlist: bool) -> 
     from bitpath.rtl.common.config import digest
     from bitpath.rtl.units import UNITS, find_unit
     from bitpath.sim.campaigns.agreement.agree import ENGINES, NETLIST
-    from bitpath.sim.campaigns.agreement.known import agreement
+    from bitpath.sim.campaigns.agreement.known import agreements
     from bitpath.sim.engine.tools import require_extra
+    from bitpath.sim.flows.progress import counted
 
-    chosen = [find_unit(name) for name in units or UNITS]
+    chosen = list(dict.fromkeys(find_unit(name).name for name in units or UNITS))
     engines = tuple(engine for engine in ENGINES if engine != NETLIST or not no_netlist)
     if not no_netlist:
         # Check for Yosys before hours of other work.
         require_extra("synth")
     console = Console()
     began, since = time.time(), results.newest_source()
-    records, failures = [], []
-    for unit in chosen:
-        config = unit.agreed_config
-        record: dict[str, Any] = {"unit": unit.name, "digest": digest(unit.name, config), "began": began}
-        try:
-            found = agreement(unit.name, config, engines=engines, steps=steps, seed=seed)
-        except SimulationError as error:
-            failures.append(str(error))
+    records: list[dict[str, Any]] = []
+    failures: list[str] = []
+    found = agreements(chosen, engines=engines, steps=steps, seed=seed, cluster=cluster)
+    for unit, agreed in counted(console, "units", found, len(chosen)):
+        record: dict[str, Any] = {"unit": unit, "digest": digest(unit, UNITS[unit].agreed_config), "began": began}
+        if isinstance(agreed, SimulationError):
+            failures.append(str(agreed))
             failure = failures[-1].splitlines()[0]
             record |= {"status": FAILED, "error": failure}
             console.print(failure, style="bold red", markup=False)
         else:
-            record |= {"status": AGREES, **asdict(found)}
-            console.print(f"{unit.name}: {found.values:,} values in {found.steps:,} steps agree")
+            record |= {"status": AGREES, **asdict(agreed)}
+            console.print(f"{unit}: {agreed.values:,} values in {agreed.steps:,} steps agree")
         records.append(record)
         # Keep complete results when a later unit fails.
         merge([record], paths.reports() / f"{REPORT}.json", "unit", began_since(since))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Choice, Command, examples
+from bitpath.sim.commands._click import Choice, Command, cluster_options, examples
 from bitpath.sim.engine.machines import ENGINES, MACHINES
 
 GOLDEN = "golden"
@@ -41,6 +41,7 @@ QUICK_SLICE = "4x128x32"
 @click.option(
     "--largest", type=click.IntRange(4), help=f"With --scaling: rows of the largest array.  [default: {LARGEST}]"
 )
+@cluster_options
 def command(
     units: tuple[str, ...],
     quick: bool,
@@ -50,12 +51,14 @@ def command(
     machine: str | None,
     scaling: bool,
     largest: int | None,
+    cluster: Any,
 ) -> None:
     """Measure the speed of golden and of the engines' simulations.
 
     Golden's hot operations are timed in every tier beside numpy and ml_dtypes, the simulations beside a C++ loop. Prints tables and writes build/reports/bench.json; --quick writes bench_quick.json.
     """
     from bitpath.sim.engine import paths
+    from bitpath.sim.engine.cluster import HERE
     from bitpath.sim.engine.reports import merge
     from bitpath.sim.flows.results import console as make_console
     from bitpath.sim.study.bench import report
@@ -64,11 +67,13 @@ def command(
         raise ValueError("--size and --machine go with --large")
     if not scaling and largest is not None:
         raise ValueError("--largest goes with --scaling")
+    if not scaling and cluster != HERE:
+        raise ValueError("--scheduler and --workers go with --scaling")
     if large + scaling > 1 or ((units or quick or rounds) and (large or scaling)) or (quick and rounds):
         raise ValueError("--large, --scaling, --quick and --rounds go one at a time, --unit with the last two")
     console, began = make_console(), time.time()
     if scaling:
-        groups = [("scaling", _scaling(console, largest or LARGEST))]
+        groups = [("scaling", _scaling(console, largest or LARGEST, cluster))]
     elif large:
         from bitpath.sim.study.bench.large import measured
 
@@ -109,15 +114,16 @@ def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[di
         yield from simulation_records(unit, slice_=QUICK_SLICE if quick else None, rounds=turns)
 
 
-def _scaling(console: Any, largest: int) -> Iterator[dict[str, Any]]:
+def _scaling(console: Any, largest: int, cluster: Any) -> Iterator[dict[str, Any]]:
     from bitpath.sim.engine import paths
+    from bitpath.sim.engine.cluster import HERE
     from bitpath.sim.engine.tools import require_extra
-    from bitpath.sim.study.bench.scaling import SLICES, draw_scaling, scaling_records
+    from bitpath.sim.study.bench.scaling import ONE, SLICES, draw_scaling, scaling_records
 
     require_extra("plot")
     shapes = [shape for shape in SLICES if shape[0] <= largest]
     records = []
-    for record in scaling_records(shapes, lambda name: console.print(f"{name} ...")):
+    for record in scaling_records(shapes, ONE if cluster == HERE else cluster, console.print):
         records.append(record)
         yield record
     picture = paths.reports() / "bench_scaling.png"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Command, examples
+from bitpath.sim.commands._click import Command, cluster_options, examples
 
 
 @click.command(cls=Command, epilog=examples("bitpath coverage dot16 --missing", "bitpath coverage psum --update"))
@@ -16,7 +16,8 @@ from bitpath.sim.commands._click import Command, examples
     "--update", is_flag=True, help="Write the bins hit to the units' lists; later runs of the benches must hit them."
 )
 @click.option("--missing", is_flag=True, help="Print every line and signal bit that is neither reached nor waived.")
-def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
+@cluster_options
+def command(units: tuple[str, ...], update: bool, missing: bool, cluster: Any) -> None:
     """Measure the bins, lines and signal bits that the benches reach.
 
     Runs the bench of each UNIT, or of all, on a build with coverage. Updates the units' records in build/reports/coverage.json, and draws all; fails when a unit is below its goal or lost a bin.
@@ -27,10 +28,12 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     from bitpath.sim.campaigns.coverage.measure import list_key, measure
     from bitpath.sim.campaigns.coverage.waivers import load_all
     from bitpath.sim.engine import bins, paths
+    from bitpath.sim.engine.cluster import Piece, finished
     from bitpath.sim.engine.errors import SimulationError
     from bitpath.sim.engine.reports import merge
     from bitpath.sim.engine.tools import require_extra, require_simulator
     from bitpath.sim.flows import results
+    from bitpath.sim.flows.progress import counted
 
     for unit in units:
         find_unit(unit)
@@ -41,10 +44,13 @@ def command(units: tuple[str, ...], update: bool, missing: bool) -> None:
     file = paths.reports() / report.REPORT
     found: dict[str, dict[str, Any]] = {}
     failed: list[str] = []
-    for unit in dict.fromkeys(units or UNITS):
+    pieces = [
+        Piece(unit, unit, measure, (unit, UNITS[unit].covered, waivers)) for unit in dict.fromkeys(units or UNITS)
+    ]
+    for each in counted(console, "units", finished(pieces, cluster), len(pieces)):
+        unit = each.piece.key
         try:
-            with console.status(f"{unit}: its bench, {len(found)} of {len(units or UNITS)} done"):
-                coverage = measure(unit, UNITS[unit].covered, waivers)
+            coverage = each.result()
         except (SimulationError, ValueError, OSError) as error:
             # Measure the remaining units: the run may have taken hours so far.
             failed.append(str(error) if unit in str(error) else f"{unit}: {error}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Command, examples
+from bitpath.sim.commands._click import Command, cluster_options, examples
 from bitpath.sim.engine.unit_options import SIMULATORS
 
 VECTORS = 100_000_000
@@ -27,9 +27,6 @@ QUICK_VECTORS = 1_000_000
 @click.option("--vectors", type=click.IntRange(1), help=f"Random vectors of each machine.  [default: {VECTORS:,}]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random vectors.")
 @click.option(
-    "--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Number of worker processes."
-)
-@click.option(
     "--replay",
     type=click.IntRange(0),
     nargs=3,
@@ -40,15 +37,16 @@ QUICK_VECTORS = 1_000_000
     "--sim", "simulator", type=SIMULATORS, default="verilator", show_default=True, help="Simulator, with --replay."
 )
 @click.option("--list", "listed", is_flag=True, help="List the tasks and exit.")
+@cluster_options
 def command(
     names: tuple[str, ...],
     quick: bool,
     vectors: int | None,
     seed: int,
-    workers: int,
     replay: tuple[int, int, int] | None,
     simulator: str,
     listed: bool,
+    cluster: Any,
 ) -> None:
     """Compare units with golden on 10^8 random vectors and on whole ranges.
 
@@ -81,7 +79,7 @@ def command(
     for task in tasks:
         with counted_progress(console, task.name) as progress:
             most = 1 if quick and task.blocks else None
-            found = run_task(task, vectors=count, seed=seed, blocks=most, workers=workers, progress=progress)
+            found = run_task(task, vectors=count, seed=seed, blocks=most, cluster=cluster, progress=progress)
         records.append(found | {"began": began})
         # Keep complete results when a later one fails.
         merge(records[-1:], file, keep=began_since(since))

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Choice, Command, examples
+from bitpath.sim.commands._click import Choice, Command, cluster_options, examples
 from bitpath.sim.engine.machines import MACHINES
 from bitpath.sim.engine.unit_options import FILE
 
@@ -27,21 +27,15 @@ from bitpath.sim.engine.unit_options import FILE
     help="The first M rows, K of the contraction, N columns of the layer; random numbers have the same shape.",
 )
 @click.option("--liberty", type=FILE, help="Cells other than the generic ones.")
-@click.option(
-    "--scheduler", metavar="ADDRESS", help="A Dask scheduler, as tcp://host:8786; a local cluster when not given."
-)
-@click.option(
-    "--workers", type=click.IntRange(1), help="Processes of the local cluster; one for each core when not given."
-)
 @click.option("--no-area", is_flag=True, help="Errors alone: no synthesis, no front and no picture.")
+@cluster_options
 def command(
     machines: tuple[str, ...],
     data: tuple[str, ...],
     slice_: str,
     liberty: Path | None,
-    scheduler: str | None,
-    workers: int | None,
     no_area: bool,
+    cluster: Any,
 ) -> None:
     """Sweep the numerics that trade area for accuracy.
 
@@ -66,8 +60,7 @@ def command(
     points = [point for machine in machines or MACHINES for point in sweep(machine)]
     console = results.console()
     with counted_progress(console, "points and areas") as progress:
-        cluster: dict[str, Any] = {"scheduler": scheduler, "workers": workers}
-        records = explore(points, data or DATA, shape=slice_, flow=flow, progress=progress, **cluster)
+        records = explore(points, data or DATA, shape=slice_, flow=flow, cluster=cluster, progress=progress)
     reports = paths.reports()
     write_records(reports / "explore.json", records)
     if flow is not None:

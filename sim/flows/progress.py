@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, repeat
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+Found = TypeVar("Found")
 POLL_SECONDS = 0.2
 FIRST_SECONDS, NEXT_SECONDS = 3, 10
 """Seconds from the begin of a stage to its first line, and from one line to the next, where there is no terminal."""
@@ -27,6 +29,14 @@ def counted_progress(console: Console, title: str) -> Iterator[Callable[[int, in
     with _bar(console) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def counted(console: Console, what: str, found: Iterable[Found], total: int) -> Iterator[Found]:
+    """Yield results, and show how many of them have come."""
+    with console.status(f"0 of {total} {what}") as status:
+        for done, each in enumerate(found, 1):
+            yield each
+            status.update(f"{done} of {total} {what}")
 
 
 def stage(console: Console, title: str) -> AbstractContextManager:

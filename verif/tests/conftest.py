@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bitpath.golden.arrays.parallel import THREADS
 from bitpath.sim import __main__
-from bitpath.sim.engine import paths
+from bitpath.sim.engine import cluster, paths
 from bitpath.sim.flows import progress
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,13 @@ def same_output_everywhere(monkeypatch):
 def elsewhere(tmp_path, monkeypatch):
     """Work in a temporary folder."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Make pieces of campaigns run one after the other in a thread of this process, which sees a test's patches."""
+    monkeypatch.setitem(cluster.LOCAL, "processes", False)
+    monkeypatch.setenv(THREADS, "1")
 
 
 @pytest.fixture

@@ -1,16 +1,14 @@
-"""Decides many properties and their sabotages, two at a time, and stores every answer at once."""
+"""Decides many properties and their sabotages, side by side, and stores every answer at once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bitpath.golden.arrays.parallel import threads
 from bitpath.sim.campaigns.formal.prove import Task, answer, design_key, emitted
 from bitpath.sim.engine import journal, paths
+from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.pool import workers
 from bitpath.verif.formal.property import Property
 
 DECIDED = ("proved", "refuted")
@@ -62,7 +60,10 @@ def answers_file() -> Path:
 
 
 def prove(
-    properties: Sequence[Property], limit: float, progress: Callable[[int, int], None] = lambda done, total: None
+    properties: Sequence[Property],
+    limit: float,
+    cluster: Cluster = HERE,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[list[Proof], list[str]]:
     """Return the proofs in the order of the properties, without those at which a tool failed, and one line for each failure.
 
@@ -71,33 +72,31 @@ def prove(
     limit : seconds for an answer; a property that timed out with a smaller limit is tried again.
     progress : called with the number of answers and their total.
     """
-    known = {
-        line["key"]: line["answer"]
-        for line in journal.read(answers_file())
-        if line.keys() >= {"key", "answer", "limit"} and (line["answer"]["status"] in DECIDED or line["limit"] >= limit)
-    }
+    known: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in journal.read(answers_file()):
+        if line.keys() >= {"key", "task", "answer", "limit"} and (
+            line["answer"]["status"] in DECIDED or line["limit"] >= limit
+        ):
+            known.setdefault(line["task"], {})[line["key"]] = line["answer"]
     tasks = [Task(each, sabotaged) for each in properties for sabotaged in (False, True)]
+    pieces = [Piece(task, task.name, _decide, (task, limit, known.get(task.name, {}))) for task in tasks]
     found: dict[tuple[str, bool], tuple[str, dict[str, Any]]] = {}
     failures = []
-    progress(0, len(tasks))
-    with workers(threads(), "proofs") as pool:
-        futures = {pool.submit(_decide, task, limit, known): task for task in tasks}
-        for future in as_completed(futures):
-            task = futures[future]
-            try:
-                key, got = future.result()
-            except (SimulationError, OSError) as error:
-                failures.append(f"{task.name}: {error}")
-            else:
-                if key not in known:
-                    # Written at once, so that an interruption loses only the answers in progress.
-                    journal.append(answers_file(), {"key": key, "task": task.name, "limit": limit, "answer": got})
-                found[task.of.name, task.sabotaged] = key, got
-            progress(len(found) + len(failures), len(tasks))
-    whole = [each for each in properties if {(each.name, False), (each.name, True)} <= found.keys()]
-    proofs = [
-        Proof(each, found[each.name, False][1], found[each.name, True][1], found[each.name, False][0]) for each in whole
-    ]
+    progress(0, len(pieces))
+    for each in finished(pieces, cluster):
+        task = each.piece.key
+        try:
+            key, got = each.result()
+        except (SimulationError, OSError) as error:
+            failures.append(f"{task.name}: {error}")
+        else:
+            if key not in known.get(task.name, {}):
+                # Written at once, so that an interruption loses only the answers in progress.
+                journal.append(answers_file(), {"key": key, "task": task.name, "limit": limit, "answer": got})
+            found[task.of.name, task.sabotaged] = key, got
+        progress(len(found) + len(failures), len(pieces))
+    whole = [of for of in properties if {(of.name, False), (of.name, True)} <= found.keys()]
+    proofs = [Proof(of, found[of.name, False][1], found[of.name, True][1], found[of.name, False][0]) for of in whole]
     return proofs, failures
 
 

@@ -17,6 +17,8 @@ from tempfile import gettempdir
 from threading import Lock
 from typing import Any
 
+from filelock import FileLock
+
 import bitpath.golden
 from bitpath.golden.arrays.arguments import check_choice
 from bitpath.sim.campaigns.mutation.golden_faults import Fault, apply, draw_faults, possible_faults
@@ -35,7 +37,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     scratch,
     side_by_side,
 )
-from bitpath.sim.engine import cache, journal, process, replaced, tools
+from bitpath.sim.engine import cache, journal, paths, process, replaced, tools
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import imported_by, module_file
 from bitpath.sim.engine.runner import FULL_BYTES
@@ -189,26 +191,34 @@ class _Run:
 
 def _real_runs(target: str, module: str, source: str, tests: Sequence[Path], progress: Progress) -> dict[Path, _Run]:
     """Return the record of each test file; computed once for all targets."""
-    # Journals of older versions have seconds alone.
-    known = {
-        each["tests"]: _Run(each["seconds"], each["lines"]) for each in journal.read(journal_file()) if "lines" in each
-    }
+    known = _recorded_runs()
     keys = {file: _digest(_files_of([file])) for file in tests}
 
     def call(file: Path) -> _Run:
-        began = time.monotonic()
-        with scratch() as folder:
-            lines = folder / "lines.json"
-            _pass(target, module, source, file, lines)
-            return _Run(round(time.monotonic() - began, 1), json.loads(lines.read_text()))
+        # The targets of other workers have the same tests.
+        with FileLock(paths.build_root() / "mutate" / f"{keys[file][:16]}.lock"):
+            if (run := _recorded_runs().get(keys[file])) is not None:
+                return run
+            began = time.monotonic()
+            with scratch() as folder:
+                lines = folder / "lines.json"
+                _pass(target, module, source, file, lines)
+                run = _Run(round(time.monotonic() - began, 1), json.loads(lines.read_text()))
+            if _digest(_files_of([file])) != keys[file]:
+                raise SimulationError("sources or settings changed while tests ran; run it again")
+            journal.append(journal_file(), {"tests": keys[file], **asdict(run)})
+            return run
 
     new = [file for file in tests if keys[file] not in known]
-    for file, run in side_by_side("running the tests without a mutant", new, call, progress):
-        if _digest(_files_of([file])) != keys[file]:
-            raise SimulationError("sources or settings changed while tests ran; run it again")
-        known[keys[file]] = run
-        journal.append(journal_file(), {"tests": keys[file], **asdict(run)})
+    known |= {keys[file]: run for file, run in side_by_side("running the tests without a mutant", new, call, progress)}
     return {file: known[keys[file]] for file in tests}
+
+
+def _recorded_runs() -> dict[str, _Run]:
+    # Journals of older versions have seconds alone.
+    return {
+        each["tests"]: _Run(each["seconds"], each["lines"]) for each in journal.read(journal_file()) if "lines" in each
+    }
 
 
 def _pass(target: str, module: str, source: str, test: Path, lines: Path | None = None) -> None:

@@ -2,15 +2,10 @@
 
 import time
 from collections.abc import Iterable
-from functools import cache as once
 from pathlib import Path
 from typing import Any
 
-import bitpath.golden
-import bitpath.rtl
-import bitpath.sim
-import bitpath.verif
-from bitpath.sim.engine import cache, paths
+from bitpath.sim.engine import cluster, paths
 from bitpath.sim.engine.reports import Record, merge
 
 
@@ -23,7 +18,7 @@ class Rows:
     """Rows of the report. The constructor removes rows of ``targets``, judged again, and rows of other sources."""
 
     def __init__(self, targets: Iterable[str]):
-        self._sources, self._began = _sources(), time.time()
+        self._sources, self._began = cluster.sources(), time.time()
         anew = set(targets)
         merge([], rows_file(), "target", lambda row: self._keeps(row) and row["target"] not in anew)
 
@@ -33,11 +28,3 @@ class Rows:
 
     def _keeps(self, row: Record) -> bool:
         return row.get("sources") == self._sources
-
-
-@once
-def _sources() -> str:
-    """Return the digest of all four packages."""
-    packages = (bitpath.golden, bitpath.rtl, bitpath.verif, bitpath.sim)
-    folders = [Path(str(package.__file__)).parent for package in packages]
-    return cache.hash_files(folders, (".py", ".cpp", ".toml", ".txt"))[:16]

@@ -1,5 +1,6 @@
-"""Targets of both kinds, one after the other, each giving a record of mutation.json."""
+"""Targets of both kinds, side by side, each giving a record of mutation.json."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,9 @@ from bitpath.sim.campaigns.mutation.hosts import find_targets, targets
 from bitpath.sim.campaigns.mutation.judge import judge
 from bitpath.sim.campaigns.mutation.reasons import read_reasons
 from bitpath.sim.campaigns.mutation.table import record_of
-from bitpath.sim.campaigns.mutation.verdicts import Judged, Progress
+from bitpath.sim.campaigns.mutation.verdicts import Judged, Progress, journal_file
+from bitpath.sim.engine import journal
+from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished, tell
 from bitpath.sim.engine.errors import SimulationError
 
 COUNT = 200
@@ -51,28 +54,50 @@ def chosen(names: Sequence[str], *, everything: bool, golden: bool, again: bool 
 
 
 def sweep(
-    tasks: Sequence[Task], count: int | None, seed: int, console: Console, failures: list[str]
+    tasks: Sequence[Task],
+    count: int | None,
+    seed: int,
+    console: Console,
+    failures: list[str],
+    cluster: Cluster = HERE,
 ) -> Iterator[dict[str, Any]]:
     """The record of each target, as soon as it is whole; ``failures`` gets a line on each that could not be judged."""
-    spent = []
+    known: dict[str, list[dict[str, Any]]] = {task.target: [] for task in tasks}
+    for line in journal.read(journal_file()):
+        known.get(line.get("target", ""), []).append(line)
+    pieces = []
+    for task in tasks:
+        try:
+            # Unknown files are reported before hours are spent.
+            read_reasons(task.target)
+        except ValueError as error:
+            failures.append(f"{task.target}: {error}")
+            continue
+        most = task.count if count is None else count
+        pieces.append(Piece(task.target, task.target, _judged, (task, most, seed, known[task.target])))
+    start = time.monotonic()
     with console.status("") as status:
-        for done, task in enumerate(tasks, 1):
-
-            def progress(what: str, part: int, whole: int, target: str = task.target) -> None:
-                status.update(f"{target}: {what} {part}/{whole}")
-
+        for done, each in enumerate(finished(pieces, cluster, status.update), 1):
+            target = each.piece.key
             try:
-                # Unknown files are reported before hours are spent.
-                read_reasons(task.target)
-                record = record_of(task.call(task.count if count is None else count, seed, progress))
+                record, lines = each.result()
             except (SimulationError, ValueError, OSError) as error:
                 # The other targets are judged all the same.
-                failures.append(f"{task.target}: {error}")
-                console.print(f"{task.target}: not judged: {str(error).splitlines()[0]}", highlight=False)
+                failures.append(f"{target}: {error}")
+                console.print(f"{target}: not judged: {str(error).splitlines()[0]}", highlight=False)
                 continue
-            spent.append(record["seconds"])
-            left = (len(tasks) - done) * sum(spent) / len(spent) / 60
-            about = f"{done} of {len(tasks)} targets, about {left:.0f} min to go at their rate"
+            journal.extend(journal_file(), lines)
+            left = (len(pieces) - done) * (time.monotonic() - start) / done / 60
+            about = f"{done} of {len(pieces)} targets, about {left:.0f} min to go at their rate"
             counts = ", ".join(f"{record[name]} {name}" for name in ("killed", "equivalent", "survived", "broken"))
-            console.print(f"{task.target}: {counts}; {about}", highlight=False)
+            console.print(f"{target}: {counts}; {about}", highlight=False)
             yield record
+
+
+def _judged(
+    task: Task, count: int, seed: int, known: Sequence[dict[str, Any]]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Judge a target in a worker; return its record, and the lines of the journal on it, which begin with those known."""
+    journal.extend(journal_file(), known)
+    record = record_of(task.call(count, seed, lambda what, part, whole: tell(f"{task.target}: {what} {part}/{whole}")))
+    return record, [line for line in journal.read(journal_file()) if line.get("target") == task.target]

@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from bitpath.golden.arrays.parallel import threads
-from bitpath.sim.engine import journal, paths, process
+from bitpath.sim.engine import journal, paths
 from bitpath.sim.engine.errors import SimulationError
 
 STALE_SECONDS = 86_400
-END_SECONDS = 0.1
-"""Polling interval for calls that were told to end."""
 KILLED, EQUIVALENT, SURVIVED, BROKEN = "killed", "equivalent", "survived", "broken"
 """Verdicts on a mutant; a broken one cannot be run and counts as a survivor."""
 GOLDEN = "golden"
@@ -101,6 +99,7 @@ class Ledger:
 
     Parameters
     ----------
+    target : file of the mutants.
     key : the digest.
     count : number of mutants; they are numbered from 1.
     now : returns the present digest: sources may change while mutants are judged.
@@ -113,8 +112,8 @@ class Ledger:
     seconds : time spent.
     """
 
-    def __init__(self, key: str, count: int, now: Callable[[], str], *, again: bool = False):
-        self.key, self.count, self._now = key, count, now
+    def __init__(self, target: str, key: str, count: int, now: Callable[[], str], *, again: bool = False):
+        self.target, self.key, self.count, self._now = target, key, count, now
         self.entries: dict[int, dict[str, Any]] = {}
         self.steps: dict[int, dict[str, Any]] = {number: {} for number in range(1, count + 1)}
         self.seconds = 0.0
@@ -147,23 +146,26 @@ class Ledger:
 
     def keep(self, number: int, verdict: str, how: str, **more: Any) -> None:
         """Written at once, so that an interruption loses only the verdicts in progress."""
-        self._append({"key": self.key, "mutant": number, "verdict": verdict, "how": how, **more})
+        self._append(number, verdict=verdict, how=how, **more)
         self.entries[number] = {"verdict": verdict, "how": how, **more}
 
     def note(self, number: int, **step: Any) -> None:
         """Something on the way to a verdict, at once too."""
-        self._append({"key": self.key, "mutant": number, "step": step})
+        self._append(number, step=step)
         self.steps[number] |= step
 
     def spend(self, seconds: float) -> None:
         """Add to the time spent, in the journal too."""
         self.seconds += seconds
-        journal.append(journal_file(), {"key": self.key, "mutant": 0, "seconds": seconds})
+        self._write(0, seconds=seconds)
 
-    def _append(self, entry: dict[str, Any]) -> None:
+    def _append(self, number: int, **entry: Any) -> None:
         if self._now() != self.key:
             raise SimulationError("sources or settings changed while mutants were judged; run it again")
-        journal.append(journal_file(), entry)
+        self._write(number, **entry)
+
+    def _write(self, number: int, **entry: Any) -> None:
+        journal.append(journal_file(), {"target": self.target, "key": self.key, "mutant": number, **entry})
 
 
 def judged(
@@ -183,7 +185,7 @@ def judged(
     key, again : as `Ledger` takes them.
     about : other fields of the result.
     """
-    ledger = Ledger(key(), len(mutants), key, again=again)
+    ledger = Ledger(about["target"], key(), len(mutants), key, again=again)
     if ledger.missing:
         try:
             work(ledger)
@@ -199,14 +201,11 @@ def side_by_side(
 ) -> Iterator[tuple[Any, Any]]:
     """Yield each item and the call's result as soon as it is known; child processes do the work.
 
-    What has been worked out is handed on before the first failure is raised; where the caller is interrupted, child processes
-    are killed.
+    What has been worked out is handed on before the first failure is raised.
     """
     progress(what, 0, len(items))
-    pool = ThreadPoolExecutor(threads())
-    futures: dict[Future, Any] = {}
-    try:
-        futures |= {pool.submit(call, item): item for item in items}
+    with ThreadPoolExecutor(threads()) as pool:
+        futures = {pool.submit(call, item): item for item in items}
         failed = None
         for done, future in enumerate(as_completed(futures), 1):
             if future.cancelled():
@@ -220,15 +219,6 @@ def side_by_side(
             progress(what, done, len(items))
         if failed is not None:
             raise failed
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        pool.shutdown(wait=False, cancel_futures=True)
-        begun = [future for future in futures if not future.cancelled()]
-        # A call may go on to its next child.
-        while wait(begun, END_SECONDS).not_done:
-            process.end_running()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""Runs tasks block by block on several processes. Each finished block is saved at once and never computed again."""
+"""Runs the blocks of tasks side by side. Each finished block is saved at once and never computed again."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import fields
 from functools import cache as once
 from pathlib import Path
@@ -13,9 +12,9 @@ from bitpath.sim.campaigns.volume.table import TASKS, AnyTask
 from bitpath.sim.campaigns.volume.task import clear_scratch
 from bitpath.sim.engine import cache, journal, model_program, paths, tools
 from bitpath.sim.engine.build import rtl_emitter
+from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
 from bitpath.sim.engine.errors import SimulationError
 from bitpath.sim.engine.imports import module_file, reached
-from bitpath.sim.engine.pool import workers as processes
 from bitpath.verif.kit.volume import Found
 
 AROUND = ("replay.py", "report.py", "run.py", "table.py")
@@ -59,7 +58,7 @@ def run_task(
     vectors: int,
     seed: int,
     blocks: int | None = None,
-    workers: int = 2,
+    cluster: Cluster = HERE,
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
     """Compare the blocks of a task that are not on disk yet, and return the record of all blocks.
@@ -70,7 +69,6 @@ def run_task(
     ----------
     vectors : number of vectors, for tasks with random ones.
     blocks : largest number of blocks.
-    workers : number of processes.
     progress : called with the blocks done and their total.
     """
     key, file = digest(task, seed), journal_file(task)
@@ -83,7 +81,7 @@ def run_task(
     }
     missing = [block for block in range(count) if block not in found]
     progress(len(found), count)
-    for block, record in _work(task, seed, missing, workers, key):
+    for block, record in _work(task, seed, missing, cluster, key):
         found[block] = {"key": key, "block": block} | record
         journal.append(file, found[block])
         progress(len(found), count)
@@ -94,25 +92,17 @@ def run_task(
 
 
 def _work(
-    task: AnyTask, seed: int, blocks: Sequence[int], workers: int, key: str
+    task: AnyTask, seed: int, blocks: Sequence[int], cluster: Cluster, key: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and record of each block, as they come."""
-    if not blocks:
-        return
     clear_scratch()
-    waiting = list(reversed(blocks))
-    futures: dict[Future, Any] = {}
-    with processes(min(workers, len(blocks)), task.name) as pool:
-        while waiting or futures:
-            while waiting and len(futures) < workers:
-                block = waiting.pop()
-                futures[pool.submit(run_block, task.name, seed, block, key)] = block
-            for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                yield futures.pop(future), future.result()
+    pieces = [Piece(block, task.name, run_block, (task.name, seed, block, key)) for block in blocks]
+    for each in finished(pieces, cluster):
+        yield each.piece.key, each.result()
 
 
 def run_block(name: str, seed: int, block: int, key: str) -> dict[str, Any]:
-    """One block of a task, in a process of its own.
+    """Run one block of a task in a worker.
 
     Raises SimulationError if the player failed, or this process has other sources than those of the key.
     """

@@ -2,15 +2,13 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bitpath.golden.arrays.parallel import threads
 from bitpath.sim.engine import journal, paths
+from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished
 from bitpath.sim.engine.errors import SimulationError
-from bitpath.sim.engine.pool import workers
 from bitpath.sim.engine.tools import require_extra
 from bitpath.sim.study.synth.configurations import Design
 from bitpath.sim.study.synth.flow import Flow
@@ -18,20 +16,21 @@ from bitpath.sim.study.synth.flow import Flow
 MEASURED = ("ge_area", "ge_fast", "ns_fast", "flip_flops")
 
 
-def synth_records(designs: Sequence[Design], flow: Flow) -> Iterator[tuple[int, dict[str, Any]]]:
+def synth_records(
+    designs: Sequence[Design], flow: Flow, cluster: Cluster = HERE
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the index of a design in the list and its record, as each becomes known.
 
     Raises MissingToolError without Yosys, and SimulationError at the end if some designs failed.
     """
     require_extra("synth")
     failures = []
-    with workers(threads(), "synthesis") as pool:
-        futures = {pool.submit(_record, design, flow): index for index, design in enumerate(designs)}
-        for future in as_completed(futures):
-            try:
-                yield futures[future], future.result()
-            except SimulationError as error:
-                failures.append(f"{designs[futures[future]].name}: {error}")
+    pieces = [Piece(index, design.name, _record, (design, flow)) for index, design in enumerate(designs)]
+    for each in finished(pieces, cluster):
+        try:
+            yield each.piece.key, each.result()
+        except SimulationError as error:
+            failures.append(f"{each.piece.name}: {error}")
     if failures:
         raise SimulationError("\n".join(failures))
 

@@ -233,7 +233,7 @@ def test_mistakes_are_one_sentence(bitpath, monkeypatch):
 
 @pytest.mark.deep
 @pytest.mark.simulator
-def test_a_unit_whole(bitpath):
+def test_a_unit_whole(bitpath, in_process):
     """The element map: measured, with 16 bits proved constant; again from the cache; and without one of its bins."""
     status, out, _ = bitpath("coverage", "element_map")
     assert (status, "element_map" in out) == (0, True)
@@ -246,7 +246,7 @@ def test_a_unit_whole(bitpath):
     assert list(paths.runs().glob("*/*")) == runs
 
 
-def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, monkeypatch, tmp_path):
+def test_a_list_shrinks_only_aloud_and_never_below_its_goal(bitpath, in_process, monkeypatch, tmp_path):
     """Runs the command on faked measurements: a missed bin, a list that shrinks, and hit bins that the list lacks."""
     numbers = ("bins", "lines", "lines_waived", "bits", "bits_waived", "bits_proved_constant", "waived")
     percents = dict.fromkeys(report.KINDS, 100.0)

@@ -1,7 +1,6 @@
 """Proof runs: journal, resumption and report. Deep tests use real solvers, which `make test-deep` installs."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from unittest.mock import Mock
 
@@ -22,7 +21,7 @@ UNKNOWN = {"status": "unknown", "seconds": 1.5}
 
 
 @pytest.fixture
-def answers(tmp_path, monkeypatch, elsewhere):
+def answers(tmp_path, monkeypatch, in_process, elsewhere):
     """Answers by task name instead of solvers; and the tasks that were asked for."""
     given, log = {}, tmp_path / "asked"
 
@@ -40,8 +39,6 @@ def answers(tmp_path, monkeypatch, elsewhere):
     monkeypatch.setattr(run, "emitted", lambda task: b"")
     monkeypatch.setattr(run, "design_key", lambda task, design: f"key of {task.name}")
     monkeypatch.setattr(run, "answer", answer)
-    # Threads, because new processes would not see these patches.
-    monkeypatch.setattr(run, "workers", lambda count, what: ThreadPoolExecutor(count))
     return given, asked
 
 
@@ -145,7 +142,7 @@ def test_without_solvers_the_report_stays_as_it_is(answers, monkeypatch):
 
 def test_an_interrupted_run_leaves_nothing_of_before_in_the_report(answers, monkeypatch):
     CliRunner().invoke(formal.command, ["common.delay"])
-    monkeypatch.setattr(run, "emitted", lambda task: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(run, "finished", Mock(side_effect=KeyboardInterrupt))
     CliRunner().invoke(formal.command, ["common.delay"])
     assert json.loads((paths.reports() / "formal.json").read_text()) == []
 

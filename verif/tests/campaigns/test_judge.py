@@ -37,7 +37,7 @@ class Session(judging._Session):
     """
 
     def __init__(self, kinds, passing=(), stops=99, proved=()):
-        ledger = Ledger("key", COUNT, lambda: "key")
+        ledger = Ledger("rtl/a", "key", COUNT, lambda: "key")
         mutants = [SimpleNamespace(shown=f"mutant {number}", module="top") for number in range(1, COUNT + 1)]
         super().__init__(SimpleNamespace(unit="unit", config=None), Built(), mutants, 1, lambda *_: None, ledger)
         self.proved = proved

@@ -1,8 +1,6 @@
 """Journal of verdicts, reasons of survivors, and complaints about a record."""
 
 import json
-import os
-import time
 
 import pytest
 from rich.console import Console
@@ -23,7 +21,7 @@ from bitpath.sim.campaigns.mutation.verdicts import (
     journal_file,
     side_by_side,
 )
-from bitpath.sim.engine import process
+from bitpath.sim.engine import cluster
 from bitpath.sim.engine.errors import SimulationError
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -36,7 +34,7 @@ def mutant(line):
 
 def ledger(key, count, again=False):
     """Return a ledger whose key stays valid."""
-    return Ledger(key, count, lambda: key, again=again)
+    return Ledger(TARGET, key, count, lambda: key, again=again)
 
 
 def judged(*verdicts):
@@ -83,7 +81,7 @@ def test_another_key_knows_nothing():
 def test_nothing_is_kept_once_a_source_has_changed():
     """A run of hours reads benches and models repeatedly: after an edit its verdicts no longer belong to the key."""
     keys = iter(["key", "edited"])
-    own = Ledger("key", 2, lambda: next(keys))
+    own = Ledger(TARGET, "key", 2, lambda: next(keys))
     own.keep(1, KILLED, "")
     with pytest.raises(SimulationError, match="sources or settings changed while mutants were judged"):
         own.note(2, bench="passes")
@@ -106,27 +104,6 @@ def test_what_another_machine_may_judge_otherwise_is_judged_again_when_asked_for
     assert again.steps[1] == {"bench": "passes"}
     again.keep(1, EQUIVALENT, "induction")
     assert ledger("key", 6, again=True).missing == [3, 4]
-
-
-def test_an_interruption_ends_what_runs_side_by_side(tmp_path):
-    started = tmp_path / "started"
-
-    def call(number):
-        if number:
-            # Longer than any test may take.
-            command = ["/bin/sh", "-c", f"echo $$ > {started}.new; mv {started}.new {started}; sleep 100000"]
-            return process.run_logged(command, env=os.environ, log=tmp_path / "log", timeout=100000)
-        while not started.exists():
-            time.sleep(0.01)
-        return 0
-
-    # More than there are workers: what has not begun need not end.
-    running = side_by_side("work", [0] + [1] * 99, call, lambda *each: None)
-    assert next(running) == (0, 0)
-    with pytest.raises(KeyboardInterrupt):
-        running.throw(KeyboardInterrupt)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(started.read_text()), 0)
 
 
 def test_what_is_done_side_by_side_is_kept_up_to_the_failure():
@@ -222,7 +199,7 @@ def test_reasons_that_are_none(tmp_path, monkeypatch, text, says):
 
 
 @pytest.mark.parametrize("error", [SimulationError, ValueError, OSError])
-def test_a_target_that_fails_does_not_stop_the_others(error):
+def test_a_target_that_fails_does_not_stop_the_others(error, in_process):
     def call(count, seed, progress):
         raise error("the bench fails without a mutant")
 
@@ -249,7 +226,7 @@ def test_the_report_has_no_row_of_before(monkeypatch):
     assert kept() == [("rtl/b", 2)]
     report.add({"target": "rtl/a", "killed": 3})
     assert kept() == [("rtl/b", 2), ("rtl/a", 3)]
-    monkeypatch.setattr(rows, "_sources", lambda: "edited")
+    monkeypatch.setattr(cluster, "sources", lambda: "edited")
     rows.Rows(["rtl/c"])
     assert kept() == []
 

@@ -11,6 +11,7 @@ from bitpath.sim.campaigns.volume import run
 from bitpath.sim.campaigns.volume.table import TASKS
 from bitpath.sim.campaigns.volume.task import clear_scratch, scratch_folder
 from bitpath.sim.engine import journal
+from bitpath.sim.engine.cluster import HERE
 from bitpath.sim.engine.errors import SimulationError
 
 TASK = TASKS["sweep-fidelity-multiplier"]
@@ -24,7 +25,7 @@ def worked(monkeypatch, elsewhere):
     monkeypatch.setattr(run, "digest", lambda task, seed: f"key of {seed}")
     blocks = []
 
-    def work(task, seed, missing, workers, key):
+    def work(task, seed, missing, cluster, key):
         for block in missing:
             blocks.append(block)
             yield block, dict(BLOCK)
@@ -118,7 +119,7 @@ def test_a_player_that_fails_says_on_which_block(verilog, monkeypatch):
 @pytest.mark.simulator
 @pytest.mark.deep
 def test_processes_compare_whole_blocks():
-    found = dict(run._work(TASK, 0, [0, 5, 6], 2, run.digest(TASK, 0)))
+    found = dict(run._work(TASK, 0, [0, 5, 6], HERE, run.digest(TASK, 0)))
     assert found.keys() == {0, 5, 6}
     assert all((each["vectors"], each["mismatches"]) == (TASK.block_vectors, 0) for each in found.values())
 

@@ -12,7 +12,7 @@ from bitpath.verif.kit.report import write_records
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(monkeypatch, in_process):
     """Replace the engines: psum differs, all others agree; return the requests."""
     asked = []
 

@@ -1,6 +1,4 @@
-"""Explorer: Pareto fronts, errors of known numerics, and in the deep tests, with Dask and matplotlib, a resumed sweep."""
-
-from contextlib import contextmanager
+"""Explorer: Pareto fronts, errors of known numerics, and a resumed sweep."""
 
 import pytest
 
@@ -49,21 +47,6 @@ def test_fewer_bits_are_a_larger_error():
     assert errors[3] > 1e-3
 
 
-@pytest.fixture
-def in_process(monkeypatch):
-    """Run the sweep's tasks in threads of this process."""
-    from distributed import Client
-
-    @contextmanager
-    def client(scheduler, workers):
-        with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as each:
-            yield each
-
-    monkeypatch.setattr(run, "_client", client)
-
-
-@pytest.mark.deep
-@pytest.mark.filterwarnings("ignore")
 def test_a_sweep_that_stopped_goes_on_where_it_was(in_process, tmp_path, monkeypatch, elsewhere):
     points = sweep("trainium3")[:2]
     # Log to a file: Dask copies functions and their closures.

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from bitpath.sim.engine import cache, pool, process
-from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.engine import cache, process
 
 COMMAND = """
 import click, os, signal
+from functools import partial
 from pathlib import Path
 from bitpath.sim import __main__
-from bitpath.sim.engine import pool, process
+from bitpath.sim.engine import process
+from bitpath.sim.engine.cluster import Piece, finished
 
 # A shell starts background commands with SIGINT ignored; restore it in case the tests run in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,12 +33,13 @@ __main__.main()
 """
 BODIES = {
     "child": 'process.run_logged(**CALL, log=Path("log 0"))',
-    "workers": """with pool.workers(2, "work") as workers:
-        for future in [workers.submit(process.run_logged, **CALL, log=Path(f"log {k}")) for k in range(4)]:
-            future.result()""",
+    "workers": """for each in finished(
+        [Piece(k, "work", partial(process.run_logged, **CALL, log=Path(f"log {k}")), ()) for k in range(4)]
+    ):
+        each.result()""",
 }
-"""The bitpath command with a child of its own, and a child's child, for the simulator; or two workers with one each, and
-more to do."""
+"""The bitpath command with a child of its own, and a child's child, for the simulator; or workers with one each, and more to
+do."""
 
 
 def pids(log):
@@ -111,14 +113,6 @@ def test_ctrl_c_at_a_terminal_is_the_parent_s(tmp_path):
     )
     assert said == [130, "bitpath: interrupted"]
     assert_ended(children)
-
-
-def test_a_worker_that_dies_is_one_sentence():
-    with (
-        pytest.raises(SimulationError, match=r"^work: a process died, perhaps for want of memory"),
-        pool.workers(1, "work") as workers,
-    ):
-        workers.submit(os.abort).result()
 
 
 def test_a_time_limit_ends_the_whole_group(tmp_path):

@@ -4,7 +4,6 @@ import gzip
 import importlib.util
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -73,13 +72,8 @@ def test_without_yosys_the_line_that_installs_it_is_said(monkeypatch):
         Flow.of(None).synthesize("module t(); endmodule", "t")
 
 
-def in_this_process(monkeypatch):
-    """Run workers in this process, since separate processes would not see a test's patches."""
-    monkeypatch.setattr(records, "workers", lambda count, what: ThreadPoolExecutor(count))
-
-
 @pytest.mark.deep
-def test_two_multipliers_are_twice_one_and_kept(monkeypatch, elsewhere):
+def test_two_multipliers_are_twice_one_and_kept(monkeypatch, in_process, elsewhere):
     designs = [
         configurations.Design(f"{count}", "yardstick", YardstickConfig(count=count, a_bits=4, b_bits=4), count)
         for count in (1, 2)
@@ -97,7 +91,6 @@ def test_two_multipliers_are_twice_one_and_kept(monkeypatch, elsewhere):
     assert dict(records.synth_records(designs, Flow.of(None))) == found
     assert [folder.stat().st_mtime_ns for folder in folders] == stamps
     # A changed script invalidates the result.
-    in_this_process(monkeypatch)
     monkeypatch.setitem(flow.SCRIPTS, "area", ("strash", "&get -n", "&nf", "&put"))
     assert dict(records.synth_records(designs[:1], Flow.of(None)))[0]["ge_area"] != one["ge_area"]
 
@@ -132,13 +125,12 @@ def test_an_incomplete_library_is_an_error(elsewhere):
 
 
 @pytest.mark.deep
-def test_complete_results_are_kept_if_another_fails(monkeypatch, elsewhere):
+def test_complete_results_are_kept_if_another_fails(monkeypatch, in_process, elsewhere):
     broken, good = (
         configurations.Design(name, "yardstick", YardstickConfig(count=1, a_bits=bits, b_bits=2))
         for name, bits in (("broken", 3), ("good", 2))
     )
     verilog = configurations.Design.verilog
-    in_this_process(monkeypatch)
     monkeypatch.setattr(
         configurations.Design,
         "verilog",

@@ -1,0 +1,204 @@
+"""Campaigns on a Dask scheduler: each gives its whole result although one of two workers is killed under it."""
+
+import os
+import signal
+import time
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import pytest
+from rich.console import Console
+
+from bitpath.golden.arrays.parallel import THREADS
+from bitpath.rtl.units import UNITS
+from bitpath.sim.campaigns.agreement.agree import REFERENCE
+from bitpath.sim.campaigns.agreement.known import agreements
+from bitpath.sim.campaigns.coverage.measure import measure
+from bitpath.sim.campaigns.coverage.waivers import load_all
+from bitpath.sim.campaigns.formal.run import prove
+from bitpath.sim.campaigns.mutation.sweep import chosen, sweep
+from bitpath.sim.campaigns.mutation.verdicts import journal_file
+from bitpath.sim.campaigns.volume.run import run_task
+from bitpath.sim.campaigns.volume.table import TASKS
+from bitpath.sim.engine import cluster, journal
+from bitpath.sim.engine.cluster import Cluster, Piece, finished, tell
+from bitpath.sim.engine.errors import SimulationError
+from bitpath.sim.study.bench.scaling import MEASURED, scaling_records
+from bitpath.sim.study.explore.evaluate import error_of
+from bitpath.sim.study.explore.points import sweep as points_of
+from bitpath.sim.study.explore.run import explore
+from bitpath.sim.study.synth.configurations import Design
+from bitpath.sim.study.synth.flow import Flow
+from bitpath.sim.study.synth.records import synth_records
+from bitpath.sim.study.synth.yardsticks import YardstickConfig
+from bitpath.verif.properties import PROPERTIES
+
+
+def agree(place):
+    found = dict(agreements(["ups", "element_map"], engines=("verilator",), steps=5, seed=0, cluster=place))
+    assert {unit: each.engines for unit, each in found.items()} == dict.fromkeys(
+        ("ups", "element_map"), (REFERENCE, "verilator")
+    )
+
+
+def bench(place):
+    records = list(scaling_records([(4, 4), (8, 8)], place))
+    assert len({record["name"] for record in records}) == len(records) == 2 * len(MEASURED)
+    assert all(record["value"] > 0 for record in records)
+
+
+def coverage(place):
+    pieces = [Piece(unit, unit, measure, (unit, UNITS[unit].covered, load_all())) for unit in ("element_map", "ups")]
+    records = [each.result().record for each in finished(pieces, place)]
+    assert {record["unit"]: record["functional_percent"] for record in records} == {"element_map": 100, "ups": 100}
+
+
+def deep(place):
+    task = TASKS["sweep-e2m1-dots"]
+    record = run_task(task, vectors=1, seed=0, blocks=4, cluster=place)
+    assert (record["vectors"], record["mismatches"]) == (4 * task.block_vectors, 0)
+
+
+def exploration(place):
+    points = points_of("trainium3")[:4]
+    records = explore(points, ["layer"], shape="4x128x4", cluster=place)
+    assert [record["error"] for record in records] == [error_of(point, "layer", "4x128x4") for point in points]
+
+
+def formal(place):
+    proofs, failures = prove([PROPERTIES[name] for name in ("align_4_to_7_sticky", "delay_2")], 100, place)
+    assert ([proof.good for proof in proofs], failures) == ([True, True], [])
+
+
+def mutation(place):
+    failures = []
+    names = ["golden/tensix/exact/bf16_fma", "golden/tensix/operands/registers"]
+    tasks = chosen(names, everything=False, golden=False)
+    records = list(sweep(tasks, 1, 1, Console(quiet=True), failures, place))
+    assert failures == []
+    assert {record["target"]: record["mutants"] for record in records} == {f"{name}.py": 1 for name in names}
+    # The verdicts come back from the workers' folders.
+    assert {line["target"] for line in journal.read(journal_file()) if line.get("verdict")} == {
+        f"{name}.py" for name in names
+    }
+
+
+def synthesis(place):
+    designs = [Design(f"{bits}", "yardstick", YardstickConfig(count=1, a_bits=bits, b_bits=2)) for bits in (2, 3, 4)]
+    areas = {index: record["ge_area"] for index, record in synth_records(designs, Flow.of(None), place)}
+    assert 0 < areas[0] < areas[1] < areas[2]
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """Two workers with a folder of their own, as on another machine."""
+    from distributed import LocalCluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("workers"))
+        patch.setenv(THREADS, "1")
+        with LocalCluster(n_workers=2, **cluster.LOCAL) as own:
+            yield own
+
+
+@contextmanager
+def one_worker_killed(local):
+    """Kill the first worker that has a piece, and check that it happened during the block."""
+    ended, killed = Event(), []
+
+    def kill():
+        while not ended.wait(0.002):
+            # The scheduler's thread changes its tables.
+            for name, own in list(local.workers.items()):
+                state = local.scheduler.workers.get(own.worker_address)
+                if state is not None and state.processing:
+                    os.kill(local.workers[name].pid, signal.SIGKILL)
+                    killed.append(name)
+                    return
+
+    killer = Thread(target=kill)
+    killer.start()
+    try:
+        yield
+        assert killed
+    finally:
+        ended.set()
+        killer.join()
+
+
+DEEP = (bench, coverage, formal, mutation)
+"""Campaigns that build designs, or need solvers."""
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    "campaign",
+    [pytest.param(each, marks=pytest.mark.deep) for each in DEEP] + [agree, deep, exploration, synthesis],
+    ids=lambda each: each.__name__,
+)
+def test_a_campaign_is_whole_although_a_worker_is_killed(campaign, local, elsewhere):
+    with one_worker_killed(local):
+        campaign(Cluster(local.scheduler_address))
+
+
+def test_pieces_tell_what_they_do(in_process, elsewhere):
+    told = []
+    found = [each.result() for each in finished([Piece(0, "a", tell, ("half done",))], told=told.append)]
+    deadline = time.monotonic() + 30
+    while not told and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (found, told) == ([None], ["half done"])
+
+
+def test_no_pieces_need_no_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "_client", None)
+    assert list(finished([])) == []
+
+
+def test_a_worker_of_another_version_is_refused(in_process, elsewhere, monkeypatch):
+    digests = iter(["of the client", "of the worker"])
+    monkeypatch.setattr(cluster, "sources", lambda: next(digests))
+    (found,) = finished([Piece(0, "a", print, ())])
+    with pytest.raises(
+        SimulationError, match="the sources have changed, or this worker has another version of bitpath"
+    ):
+        found.result()
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "says"),
+    [
+        ("tcp://127.0.0.1:9", 1, "--scheduler: tcp://127.0.0.1:9 does not answer, or has no worker"),
+        ("nonsense", 2, "missing port number in address 'nonsense'"),
+    ],
+)
+def test_a_scheduler_that_is_not_there_is_one_sentence(bitpath, monkeypatch, address, status, says):
+    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
+    got, _, err = bitpath("explore", "--no-area", "--slice", "4x128x4", "--scheduler", address)
+    assert (got, err.splitlines()[-1]) == (status, f"bitpath: {says}")
+
+
+def test_local_workers_are_not_asked_for_beside_a_scheduler(bitpath):
+    status, _, err = bitpath("explore", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2")
+    assert (status, err) == (2, "bitpath: --scheduler and --workers go one at a time\n")
+
+
+def test_a_scheduler_that_ends_is_one_sentence(elsewhere):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, **cluster.LOCAL) as own:
+        for each in finished(
+            [Piece(n, f"piece {n}", time.sleep, (1000 * n,)) for n in (0, 1)], Cluster(own.scheduler_address)
+        ):
+            if each.piece.key == 0:
+                Thread(target=own.close).start()
+        with pytest.raises(
+            SimulationError, match=r"^piece 1: the scheduler has ended; what is complete is kept, run it again"
+        ):
+            each.result()
+
+
+def test_a_worker_that_dies_is_one_sentence(elsewhere):
+    (found,) = finished([Piece(0, "work", os.abort, ())])
+    with pytest.raises(SimulationError, match=r"^work: a worker died twice, perhaps for want of memory"):
+        found.result()
