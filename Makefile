@@ -79,7 +79,7 @@ coverage: ## bins, lines and toggles that each unit's bench reaches: UNIT= UPDAT
 		$(cluster_options)
 
 bench: setup ## speed of golden and of the engines' simulation: UNIT= QUICK=1; LARGE=1 (16384x4096x4096); SCALING=1 SCHEDULER=
-	@$(if $(filter-out 0,$(SCALING)),$(PYTHON) -I sim/engine/bootstrap.py plot)
+	@$(if $(filter-out 0,$(LARGE) $(SCALING)),$(PYTHON) -I sim/engine/bootstrap.py plot)
 	@$(BITPATH) bench $(bench_options)
 
 synth: ## area and longest path: UNIT= LIBERTY= CONFIG= SCHEDULER=

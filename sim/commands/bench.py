@@ -1,7 +1,7 @@
 """``bitpath bench``: run time of golden and of the engines' simulations, with yardsticks in the same run."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -34,7 +34,11 @@ QUICK_SLICE = "4x128x32"
 )
 @click.option("--quick", is_flag=True, help="Small sizes, once: a smoke test without useful figures.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Repeat N times and report the fastest.  [default: {ROUNDS}]")
-@click.option("--large", is_flag=True, help="Run only one whole golden matmul a machine: progress, time, peak memory.")
+@click.option(
+    "--large",
+    is_flag=True,
+    help="Run only one whole golden matmul a machine, then ones of growing M, K and N: time, memory.",
+)
 @click.option("--size", type=click.IntRange(32), help=f"With --large: N of 4NxNxN.  [default: {LARGE}]")
 @click.option("--machine", type=Choice(MACHINES), help="With --large: one machine.")
 @click.option("--scaling", is_flag=True, help="Measure only how cost grows with Trainium3's array: minutes of builds.")
@@ -78,7 +82,11 @@ def command(
         from bitpath.sim.study.bench.large import measured
 
         machines = MACHINES if machine is None else (machine,)
-        groups = [("whole matmuls", (record for each in machines for record in measured(console, each, size or LARGE)))]
+        sides = size or LARGE
+        groups = [
+            ("whole matmuls", (record for each in machines for record in measured(console, each, sides))),
+            ("growth", _growth(console, machines, max(sides // 8, 1))),
+        ]
     else:
         turns = 1 if quick else rounds or ROUNDS
         groups = [
@@ -112,6 +120,23 @@ def _simulation(console: Any, unit: str, quick: bool, turns: int) -> Iterator[di
 
     with console.status(f"{unit}: cocotb and a bare loop in turn"):
         yield from simulation_records(unit, slice_=QUICK_SLICE if quick else None, rounds=turns)
+
+
+def _growth(console: Any, machines: Sequence[str], base: int) -> Iterator[dict[str, Any]]:
+    from bitpath.sim.engine import paths
+    from bitpath.sim.engine.tools import require_extra
+    from bitpath.sim.study.bench.growth import draw_growth, growth_records
+
+    require_extra("plot")
+    records = []
+    with console.status("") as status:
+        for machine in machines:
+            for record in growth_records(machine, base, status.update):
+                records.append(record)
+                yield record
+    picture = paths.reports() / "bench_growth.png"
+    draw_growth(records, picture)
+    console.print(f"picture: {paths.shown(picture)}")
 
 
 def _scaling(console: Any, largest: int, cluster: Any) -> Iterator[dict[str, Any]]:

@@ -83,11 +83,15 @@ def test_the_command(reports, monkeypatch):
 def test_a_large_product_in_its_own_process(reports):
     done = CliRunner().invoke(command, ["--large", "--size", "64", "--machine", "aie_ml_v2"])
     assert done.exit_code == 0, done.output
-    rate, memory = json.loads(reports.read_text())
-    assert [list(record) for record in (rate, memory)] == [[*FIELDS, "began"]] * 2
+    rate, memory, *growth = records = json.loads(reports.read_text())
+    assert [list(record) for record in records] == [[*FIELDS, "began"]] * 5
     assert (rate["unit"], memory["unit"], memory["ratio_to"]) == ("M MAC/s", "MiB", "operands and result in float32")
     assert rate["value"] > 0
     assert memory["value"] > 10
+    assert [each["name"] for each in growth] == [f"aie_ml_v2 16 times {each}" for each in "MKN"]
+    assert [each["config"]["shape"] for each in growth] == [[128, 8, 8], [8, 128, 8], [8, 8, 128]]
+    assert all(each["ratio"] == each["value"] / 16 for each in growth)
+    assert (reports.parent / "bench_growth.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
