@@ -6,7 +6,7 @@ import numpy as np
 
 from bitpath.golden.arrays.parallel import Progress, cuts
 
-ROWS = 2048
+ROWS = 512
 """Rows of a block: a multiple of every machine's tile."""
 Multiply = Callable[[slice, Progress | None], np.ndarray]
 """Multiplies some rows of the left operand; a slice of the rows, and what is told of the progress."""
@@ -23,6 +23,8 @@ def streamed(multiply: Multiply, rows: int, progress: Progress | None = None) ->
     block = multiply(first, _within(first, rows, progress))
     result = np.empty((rows, *block.shape[1:]), block.dtype)
     result[first] = block
+    # Other blocks need its memory.
+    del block
     for part in others:
         result[part] = multiply(part, _within(part, rows, progress))
     return result

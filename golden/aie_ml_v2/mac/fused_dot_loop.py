@@ -54,15 +54,21 @@ def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
     return lossless and numerics.mx_post_add_first and not splits(numerics, blocks)
 
 
-def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: Progress | None) -> np.ndarray:
-    """Return accumulators float32 [M, N] of blocks a [M/m, K, m, 1] and b [K, N/n, n, 1]."""
-    depth, columns = b.shape[0], b.shape[1] * b.shape[2]
-    x = _doubled(a).swapaxes(1, 2).reshape(-1, depth, MX_BLOCK)
+def prepared_blocks(numerics: AieNumerics, b: MxBlocks) -> list[np.ndarray]:
+    """Return right blocks [K, N/n, n, 1] as `multiply_blocks` takes them."""
+    depth = b.shape[0]
+    codes = in_blocks(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2), COLUMNS).astype(np.float32)
+    return [codes, *(in_blocks(each.reshape(depth, -1), COLUMNS) for each in _powers(numerics, b))]
+
+
+def multiply_blocks(
+    numerics: AieNumerics, a: MxBlocks, right: list[np.ndarray], columns: int, progress: Progress | None
+) -> np.ndarray:
+    """Return accumulators float32 [M, N] of blocks [M/m, K, m, 1] and prepared ones of N columns."""
+    depth = a.shape[1]
+    x = _doubled(a).swapaxes(1, 2).reshape(-1, depth, MX_BLOCK).astype(np.float32)
     # A product of doubled codes has 2 * m fraction bits.
     x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
-    y_powers = (each.reshape(depth, -1) for each in _powers(numerics, b))
-    right = [in_blocks(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2), COLUMNS)]
-    right += [in_blocks(each, COLUMNS) for each in y_powers]
     last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
     result = np.zeros((len(x), columns), np.float32)
 
@@ -75,8 +81,8 @@ def multiply_blocks(numerics: AieNumerics, a: MxBlocks, b: MxBlocks, progress: P
 
 
 def _doubled(blocks: MxBlocks) -> np.ndarray:
-    """Return codes shifted left by 1 less their element shifts, float32."""
-    return (blocks.codes.astype(np.int16) << 1 - blocks.element_shifts.astype(np.int16)).astype(np.float32)
+    """Return codes shifted left by 1 less their element shifts, int16."""
+    return blocks.codes.astype(np.int16) << 1 - blocks.element_shifts
 
 
 def _powers(numerics: AieNumerics, blocks: MxBlocks) -> tuple[np.ndarray, np.ndarray]:
@@ -88,18 +94,23 @@ def _powers(numerics: AieNumerics, blocks: MxBlocks) -> tuple[np.ndarray, np.nda
     return powers, np.where(exponent > 0, powers, 0.0) if numerics.mx_zero_term else np.zeros_like(powers)
 
 
-def multiply_floats(numerics: AieNumerics, a: np.ndarray, b: np.ndarray, progress: Progress | None) -> np.ndarray:
-    """Return accumulators float32 [M, N] of finite floats a [M/m, K/8, m, 8] and b [K/8, N/n, n, 8]."""
-    rows, columns = a.shape[0] * a.shape[2], b.shape[1] * b.shape[2]
-    x = codes_of(a).swapaxes(1, 2).reshape(rows, -1)
-    y = owned(codes_of(b).transpose(0, 3, 1, 2)).reshape(-1, columns)
-    tables = [*_tables(numerics, format_of(a.dtype)), *_tables(numerics, format_of(b.dtype))]
-    result = np.zeros((rows, columns), np.float32)
+def prepared_floats(b: np.ndarray) -> np.ndarray:
+    """Return the codes [K, N] of right floats [K/8, N/n, n, 8]."""
+    return owned(codes_of(b).transpose(0, 3, 1, 2)).reshape(b.shape[0] * DEPTH, -1)
+
+
+def multiply_floats(
+    numerics: AieNumerics, a: np.ndarray, y: np.ndarray, y_format: FloatFormat, progress: Progress | None
+) -> np.ndarray:
+    """Return accumulators float32 [M, N] of finite floats [M/m, K/8, m, 8] and codes [K, N]."""
+    x = codes_of(a).swapaxes(1, 2).reshape(a.shape[0] * a.shape[2], -1)
+    tables = [*_tables(numerics, format_of(a.dtype)), *_tables(numerics, y_format)]
+    result = np.zeros((len(x), y.shape[1]), np.float32)
 
     def work(share: slice) -> None:
         _floats(owned(x[share]), y, *tables, *_fields(numerics), result[share])
 
-    in_parallel(work, _shares(rows), progress)
+    in_parallel(work, _shares(len(x)), progress)
     return result
 
 

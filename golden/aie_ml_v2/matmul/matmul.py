@@ -6,8 +6,8 @@ program, so a difference between the two is never one of tiling or conversion.
 Ref: llvm-aie for the shapes; AM027, Table 7.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -33,9 +33,9 @@ from bitpath.golden.arrays.arguments import (
     member,
     one_of,
 )
-from bitpath.golden.arrays.codec import DTYPES
+from bitpath.golden.arrays.codec import DTYPES, format_of
 from bitpath.golden.arrays.parallel import Progress, cuts
-from bitpath.golden.arrays.streamed import ROWS, streamed
+from bitpath.golden.arrays.streamed import streamed
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
@@ -116,12 +116,15 @@ def matmul(
     """
     numerics = numerics_or_default(numerics)
     _checked_mode(a, b, fmt, sparse, numerics)
-    program = matmul_program(a[:ROWS], b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
+    # Of the left operand each block of rows has its own part.
+    program = matmul_program(a[:1], b, fmt=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
+
+    run = _runner(program)
 
     def multiply(rows: slice, told: Progress | None) -> np.ndarray:
-        left = _left(a[rows], program.tile, fmt, rounding, numerics) if rows.start else program.a
+        left = _left(a[rows], program.tile, fmt, rounding, numerics)
         part = replace(program, a=left, shape=(rows.stop - rows.start, b.shape[1]))
-        return result_matrix(part, run_program(part, progress=told))
+        return result_matrix(part, run(part, told))
 
     return streamed(multiply, a.shape[0], progress)
 
@@ -198,33 +201,43 @@ def run_program(program: Program, *, progress: Progress | None = None) -> np.nda
 
     `progress` is called after each block of rows with the number done and the total.
     """
+    return _runner(program)(program, progress)
+
+
+def _runner(program: Program) -> Callable[[Any, Progress | None], np.ndarray]:
+    """Return what executes this program and those with other left operands; the right one is prepared once."""
     # The compiler is loaded with the first call.
-    from bitpath.golden.aie_ml_v2.mac import fused_dot_loop
+    from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as loops
 
-    dense = not isinstance(program.b, SparseVector) and program.fmt not in INTEGER_MODES
-    blocks = program.a if isinstance(program.a, MxBlocks) else None
-    if dense and fused_dot_loop.supports(program.numerics, blocks):
-        return _run_compiled(fused_dot_loop, program, progress)
-    return _run_steps(program, progress)
+    left, right, numerics = program.a, program.b, program.numerics
+    blocks = left if isinstance(left, MxBlocks) else None
+    if isinstance(right, SparseVector) or program.fmt in INTEGER_MODES or not loops.supports(numerics, blocks):
+        return _run_steps
+    if isinstance(right, MxBlocks):
+        prepared, columns = loops.prepared_blocks(numerics, right), right.shape[1] * right.shape[2]
+        return lambda own, told: _in_tiles(own, loops.multiply_blocks(numerics, own.a, prepared, columns, told))
+    codes, fmt = loops.prepared_floats(right), format_of(right.dtype)
+    return lambda own, told: _with_specials(
+        loops.specials, own, _in_tiles(own, loops.multiply_floats(numerics, own.a, codes, fmt, told))
+    )
 
 
-def _run_compiled(loops: ModuleType, program: Program, progress: Progress | None) -> np.ndarray:
-    """Execute a program in compiled loops; tile rows and columns of floats that hold infinity or NaN step by step."""
+def _in_tiles(program: Program, result: np.ndarray) -> np.ndarray:
+    """Return accumulators [M, N] as [M/m, N/n, m, n], without a copy."""
     rows, _, columns = program.tiles
-    if isinstance(program.a, MxBlocks):
-        result = loops.multiply_blocks(program.numerics, program.a, program.b, progress)
-    else:
-        result = loops.multiply_floats(program.numerics, program.a, program.b, progress)
-    tiles = result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
-    if not isinstance(program.a, MxBlocks):
-        special_rows = loops.specials(program.a).any(axis=(1, 2, 3))
-        special_columns = loops.specials(program.b).any(axis=(0, 2, 3))
-        if special_rows.any():
-            tiles[special_rows] = _run_steps(replace(program, a=program.a[special_rows]))
-        if special_columns.any():
-            right = cast(np.ndarray, program.b)[:, special_columns]
-            tiles[:, special_columns] = _run_steps(replace(program, b=right))
-    return np.ascontiguousarray(tiles)
+    return result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
+
+
+def _with_specials(specials: Callable[[Any], np.ndarray], program: Program, tiles: np.ndarray) -> np.ndarray:
+    """Compute tile rows and columns of floats that hold infinity or NaN step by step."""
+    special_rows = specials(program.a).any(axis=(1, 2, 3))
+    special_columns = specials(program.b).any(axis=(0, 2, 3))
+    if special_rows.any():
+        tiles[special_rows] = _run_steps(replace(program, a=program.a[special_rows]))
+    if special_columns.any():
+        right = cast(np.ndarray, program.b)[:, special_columns]
+        tiles[:, special_columns] = _run_steps(replace(program, b=right))
+    return tiles
 
 
 def _run_steps(program: Program, progress: Progress | None = None) -> np.ndarray:

@@ -54,9 +54,9 @@ class MxBlocks:
 
     @property
     def element_shifts(self) -> np.ndarray:
-        """The shift of every element, int64 [..., B, 16]."""
+        """The shift of every element, int8 [..., B, 16]."""
         pairs = self.shift[..., np.newaxis] >> np.arange(MX_PAIRS, dtype=np.uint8) & 1
-        return pairs.repeat(2, axis=-1).astype(np.int64)
+        return pairs.repeat(2, axis=-1).view(np.int8)
 
     def __getitem__(self, key: Any) -> "MxBlocks":
         """Index the axes of `shape`; the axis of blocks has to stay."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
 from bitpath.golden.arrays.parallel import Progress
-from bitpath.golden.arrays.streamed import ROWS, streamed
+from bitpath.golden.arrays.streamed import streamed
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (
@@ -121,11 +121,13 @@ def matmul(
     TypeError, ValueError : as `matmul_program`.
     """
     _check_operands(a, b, fmt, dst32)
-    program = matmul_program(a[:ROWS], b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
+    # Of the left operand each block of rows has its own part.
+    program = matmul_program(a[:1], b, fmt=fmt, fidelity=fidelity, dst32=dst32, numerics=numerics)
 
     def multiply(rows: slice, told: Progress | None) -> np.ndarray:
-        left = _images(a[rows], fmt, program.numerics) if rows.start else program.left
-        part = replace(program, left=left, shape=(rows.stop - rows.start, b.shape[1]))
+        part = replace(
+            program, left=_images(a[rows], fmt, program.numerics), shape=(rows.stop - rows.start, b.shape[1])
+        )
         return result_matrix(part, run_program(part, quirk=quirk, numerics=numerics, progress=told))
 
     return streamed(multiply, a.shape[0], progress)

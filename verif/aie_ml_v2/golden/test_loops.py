@@ -122,7 +122,8 @@ def test_the_most_negative_codes(fmt, align_fraction_bits):
     a, b = (
         aie.MxBlocks(fmt, exponent[..., np.newaxis], shift[..., np.newaxis], each[:, :, np.newaxis]) for each in codes
     )
-    got = aie_lanes.multiply_blocks(numerics, a[np.newaxis], b[:, np.newaxis], None).view(np.uint32)
+    right = aie_lanes.prepared_blocks(numerics, b[:, np.newaxis])
+    got = aie_lanes.multiply_blocks(numerics, a[np.newaxis], right, size, None).view(np.uint32)
     for m in range(size):
         for n in range(size):
             code, totals = None, []
