@@ -10,13 +10,13 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, member, shown
 from bitpath.golden.arrays.codec import DTYPES, encode_array
+from bitpath.golden.arrays.parallel import cuts, in_parallel
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
 from bitpath.golden.trainium3.declarations.vector import (
     COLUMN_TILE,
     MAX_BATCH,
     MAX_HIDDEN,
     MAX_SEQUENCE,
-    ROW_TILE,
     TRAINIUM3_RMSNORM_QUANT,
     EpsPlacement,
     SumOrder,
@@ -34,8 +34,8 @@ EpsPlacementName = Literal["kernel", "golden"]
 _NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 COMPUTE = DTYPES[_NUMERICS.compute]
 """Dtype of a row between instructions."""
-_GAMMA_BATCH = 8
-"""Column tiles whose gammas are broadcast together: one for each PSUM bank."""
+ROWS_AT_ONCE = 32
+"""Rows of a core: long ones and their intermediate values fit in the L2 cache. No row sees another one."""
 
 
 @checked
@@ -66,12 +66,14 @@ def rmsnorm(
     check_gamma(gamma, hidden.shape[-1])
     eps = eps_of(eps)
     placement, order = norm_options(eps_placement, sum_order)
-    rows = hidden.reshape(-1, hidden.shape[-1])
-    tiles = [
-        normalise_tile(load_tile(rows[start : start + ROW_TILE]), gamma.reshape(1, -1), eps, placement, order)
-        for start in range(0, len(rows), ROW_TILE)
-    ]
-    return np.concatenate(tiles).reshape(hidden.shape)
+    rows, psum = hidden.reshape(-1, hidden.shape[-1]), gamma_row(gamma)
+    result = np.empty(rows.shape, COMPUTE)
+
+    def work(part: slice) -> None:
+        result[part] = normalise_tile(load_tile(rows[part]), psum, eps, placement, order)
+
+    in_parallel(work, cuts(len(rows), ROWS_AT_ONCE))
+    return result.reshape(hidden.shape)
 
 
 def load_tile(rows: np.ndarray) -> np.ndarray:
@@ -79,20 +81,19 @@ def load_tile(rows: np.ndarray) -> np.ndarray:
     return fp32.write(fp32.read(rows), COMPUTE)
 
 
+def gamma_row(gamma: np.ndarray) -> np.ndarray:
+    """Return what every row of PSUM holds of gamma [H], float32 [1, H]: a matmul by ones copies it to them (step 5)."""
+    ones, columns = np.ones((1, 1), COMPUTE), cuts(gamma.size, COLUMN_TILE)
+    return np.hstack([nc_matmul(ones, gamma.reshape(1, -1)[:, each]) for each in columns])
+
+
 def normalise_tile(
     tile: np.ndarray, gamma: np.ndarray, eps: float, placement: EpsPlacement, order: SumOrder
 ) -> np.ndarray:
-    """Normalise a tile [p, H] of bfloat16 (steps 3 to 6) with gamma [1, H]; returns bfloat16."""
-    scaled = np.empty_like(tile)
+    """Normalise a tile [p, H] of bfloat16 (steps 3 to 6) with `gamma_row`'s gamma; returns bfloat16."""
     inverse = _inverse_rms(tile, eps, placement, order)
-    cuts = [slice(start, start + COLUMN_TILE) for start in range(0, tile.shape[1], COLUMN_TILE)]
-    for batch in range(0, len(cuts), _GAMMA_BATCH):
-        columns = cuts[batch : batch + _GAMMA_BATCH]
-        # Gamma is copied to all rows as a matmul by ones (step 5), which gives float32 in PSUM.
-        banks = [nc_matmul(np.ones((1, len(tile)), COMPUTE), gamma[:, each]) for each in columns]
-        for each, bank in zip(columns, banks, strict=True):
-            scaled[:, each] = scalar_tensor_tensor(tile[:, each], "multiply", inverse, "multiply", bank, dtype=COMPUTE)
-    return scaled
+    psum = np.broadcast_to(gamma, tile.shape)
+    return scalar_tensor_tensor(tile, "multiply", inverse, "multiply", psum, dtype=COMPUTE)
 
 
 def _inverse_rms(tile: np.ndarray, eps: float, placement: EpsPlacement, order: SumOrder) -> np.ndarray:

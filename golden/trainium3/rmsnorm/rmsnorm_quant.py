@@ -14,15 +14,17 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer, member, shown
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.arrays.parallel import in_parallel
+from bitpath.golden.arrays.parallel import cuts, in_parallel
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.vector import ROW_TILE, SCALE_BYTES, TRAINIUM3_RMSNORM_QUANT, QuantType
 from bitpath.golden.trainium3.rmsnorm.rmsnorm import (
     COMPUTE,
+    ROWS_AT_ONCE,
     EpsPlacementName,
     check_gamma,
     check_hidden,
     eps_of,
+    gamma_row,
     load_tile,
     norm_options,
     normalise_tile,
@@ -55,8 +57,8 @@ def rmsnorm_quant(
 ) -> np.ndarray:
     """Normalise rows, quantise them to float8_e4m3 with maximum 240, and pack each with its dequantisation scale.
 
-    The input's outer dimensions are collapsed to rows, which are cut into shards, and those into tiles of 128. Tiles do
-    not see each other, so the number of shards changes no byte.
+    The input's outer dimensions are collapsed to rows, which the machine cuts into shards, and those into tiles of 128.
+    Rows do not see each other, so the number of shards changes no byte.
 
     A row's scale is ``max(absmax * (1/240), 1e-6)`` in FP32, and its elements are multiplied by the reciprocal; a row of
     zeros gives zeros and 1e-6. NaN, or infinity where the row is normalised, makes all elements 0x7F and the scale NaN.
@@ -92,37 +94,24 @@ def rmsnorm_quant(
     eps, lower_bound = eps_of(eps), _lower_bound_of(lower_bound)
     placement, order = norm_options(eps_placement, sum_order)
     rows = hidden.reshape(-1, hidden.shape[-1])
-    factors = None if in_scale is None else reciprocal(in_scale)  # computed once for all tiles
+    # Computed once for all tiles.
+    factors = None if in_scale is None else reciprocal(in_scale)
+    psum = None if quant_only else gamma_row(gamma)
 
-    def run_tile(first: int, last: int) -> np.ndarray:
-        tile = load_tile(rows[first:last])
-        if not quant_only:
-            tile = normalise_tile(tile, gamma.reshape(1, -1), eps, placement, order)
-        if factors is not None:
-            return _quantize_static(tile, factors[np.arange(first, last) % ROW_TILE])
-        return _quantize_row(tile, lower_bound)
-
-    # The tiles of all shards; they do not see each other.
-    starts = [
-        (start, shard.stop)
-        for shard in _shards(len(rows), shards)
-        for start in range(shard.start, shard.stop, ROW_TILE)
-    ]
+    integer("shards", shards, range(1, len(rows) + 1), f" for {len(rows)} rows")
     packed = np.empty((len(rows), hidden.shape[-1] + (SCALE_BYTES if factors is None else 0)), np.uint8)
 
-    def work(tile: tuple[int, int]) -> None:
-        first, last = tile[0], min(tile[0] + ROW_TILE, tile[1])
-        packed[first:last] = run_tile(first, last)
+    def work(part: slice) -> None:
+        tile = load_tile(rows[part])
+        if not quant_only:
+            tile = normalise_tile(tile, psum, eps, placement, order)
+        if factors is None:
+            packed[part] = _quantize_row(tile, lower_bound)
+        else:
+            packed[part] = _quantize_static(tile, factors[np.arange(part.start, part.stop) % ROW_TILE])
 
-    in_parallel(work, starts)
+    in_parallel(work, cuts(len(rows), ROWS_AT_ONCE))
     return packed.reshape(*hidden.shape[:-1], packed.shape[-1])
-
-
-def _shards(rows: int, shards: int) -> list[range]:
-    """Cut the rows into shards: the last one takes the remainder."""
-    count = integer("shards", shards, range(1, rows + 1), f" for {rows} rows")
-    nominal = rows // count
-    return [range(i * nominal, rows if i == count - 1 else (i + 1) * nominal) for i in range(count)]
 
 
 def _quantize_row(tile: np.ndarray, lower_bound: float) -> np.ndarray:
