@@ -8,12 +8,12 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix import exact
-from bitpath.golden.tensix.convert.block_floats import join_datums, split_datums
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, BfpRange
+from bitpath.verif.tensix.unpack.block_datums import join_datums, split_datums
 
 BASE = WORMHOLE.numerics
 FLUSH = replace(BASE, bfp_range=BfpRange.FLUSH, bfp_a_range=BfpRange.FLUSH)
