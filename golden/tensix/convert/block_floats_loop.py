@@ -11,11 +11,9 @@ from numba import njit
 from bitpath.golden.arrays.bits import round_magnitude
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.convert.neighbours_loop import join, pair_maxima, repeat, split
-from bitpath.golden.tensix.declarations.formats import BLOCK as DATUMS
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
 
-BLOCK = DATUMS
 STEPS = BLOCK.bit_length() - 1
 MAGNITUDE_BITS = 7
 """Magnitude bits of BFP8; the narrower formats are truncated from it."""
@@ -61,7 +59,10 @@ def _encode(word, shared, exponent_bits, magnitude_bits, to_even):
 
 @njit(forceinline=True)
 def _decode(datum, shared, exponent_bits, magnitude_bits, flushes):
-    """Convert a datum to a source word s | e8 | m10, where a magnitude of 0 with a sign is -infinity."""
+    """Convert a datum to a source word s | e8 | m10.
+
+    A magnitude of 0 with a sign becomes the pattern of -infinity, which the Matrix unit reads as a large number.
+    """
     magnitude = np.int32(datum & (1 << (magnitude_bits & 31)) - 1)
     # FP32 has the magnitude normalised: its exponent is 126 + the bits of the magnitude.
     normal = np.float32(magnitude).view(np.int32)

@@ -65,14 +65,14 @@ def early_fields(
 
 @njit(forceinline=True)
 def _truncate(word, left, dropped):
-    return np.uint32(word << (left & 31)) >> (dropped & 31) << (dropped & 31)
+    return np.uint32(word << left) >> dropped << dropped
 
 
 @njit(forceinline=True)
 def _round(word, to_even, left, dropped, sign, infinity, largest, least, flushed):
-    word = np.uint32(word << (left & 31))
+    word = np.uint32(word << left)
     magnitude = np.uint32(word & ~sign)
-    rounded = np.uint32(round_magnitude(min(magnitude, infinity), dropped, to_even) << (dropped & 31))
+    rounded = np.uint32(round_magnitude(min(magnitude, infinity), dropped, to_even) << dropped)
     nothing = (rounded < least) | (magnitude < flushed)
     return np.uint32(0) if nothing else np.uint32(word & sign | min(rounded, largest))
 
@@ -94,6 +94,7 @@ def _round_int8(word, to_even, dropped, sign, largest):
 def convert_early(words, values, early):
     """Write intermediate values of a tile of Dst words, both uint32."""
     int8, rounds, to_even, left, dropped, sign, infinity, largest, least, flushed = early
+    left, dropped = left & 31, dropped & 31
     if int8 and rounds:
         for i in range(words.shape[0]):
             values[i] = _round_int8(words[i], to_even, dropped, sign, largest)

@@ -29,7 +29,7 @@ def threshold_fields(mid_format: Format, threshold: int) -> Threshold:
 
 @njit(forceinline=True)
 def _flush(value, right, mask, least):
-    exponent = np.uint32(value >> (right & 31) & mask)
+    exponent = np.uint32(value >> right & mask)
     return np.uint32(0) if exponent < least else value
 
 
@@ -37,6 +37,7 @@ def _flush(value, right, mask, least):
 def apply_threshold(values, threshold):
     """Apply the threshold to a tile of intermediate floats."""
     right, mask, least = threshold
+    right &= 31
     if least:
         for i in range(values.shape[0]):
             values[i] = _flush(values[i], right, mask, least)

@@ -49,7 +49,7 @@ def late_fields(mid_format: Format, out_format: Format) -> Late:
 
 @njit(forceinline=True)
 def _shift(value, right, exponent, sign):
-    return (value if value & exponent else np.uint32(value & sign)) >> (right & 31)
+    return (value if value & exponent else np.uint32(value & sign)) >> right
 
 
 @njit(forceinline=True)
@@ -57,16 +57,17 @@ def _widen(value, flushes, right):
     """Convert FP16 to FP32; a zero exponent stays zero, its fraction and sign kept unless flushed."""
     zero = value & 0x7C00 == 0
     wide = np.uint32(value >> 15 << 31 | (value & 0x7FFF) << 13) + np.uint32(0 if zero else 112 << 23)
-    return (np.uint32(0) if zero & (flushes != 0) else np.uint32(wide)) >> (right & 31)
+    return (np.uint32(0) if zero & (flushes != 0) else np.uint32(wide)) >> right
 
 
 @njit(inline="always")
 def convert_late(values, late):
     """Convert a tile of intermediate floats in place."""
     narrows, widens, flushes, right, exponent, sign = late
+    right &= 31
     if narrows:
         for i in range(values.shape[0]):
-            values[i] = narrow_exponent(values[i]) >> (right & 31)
+            values[i] = narrow_exponent(values[i]) >> right
     elif widens:
         for i in range(values.shape[0]):
             values[i] = _widen(values[i], flushes, right)

@@ -5,7 +5,7 @@ import numpy as np
 from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
-from bitpath.golden.tensix.convert.block_floats_loop import BLOCK, STEPS, block_fields, encode_blocks
+from bitpath.golden.tensix.convert.block_floats_loop import STEPS, block_fields, encode_blocks
 from bitpath.golden.tensix.convert.early_conversion_loop import convert_early, early_fields
 from bitpath.golden.tensix.convert.edge_mask_loop import mask_edge
 from bitpath.golden.tensix.convert.exponent_threshold_loop import apply_threshold, threshold_fields
@@ -13,7 +13,7 @@ from bitpath.golden.tensix.convert.l1_accumulate_loop import add_to_l1
 from bitpath.golden.tensix.convert.late_conversion_loop import convert_late, late_fields
 from bitpath.golden.tensix.convert.relu_loop import apply_relu, relu_fields
 from bitpath.golden.tensix.convert.tiles_loop import SHARE, TILE, by_width, codes_of, lanes, store
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 

@@ -68,7 +68,7 @@ def _int16(datum):
 @njit(forceinline=True)
 def _place(datum, left, right, kept, exponent, sign):
     datum = datum if datum & exponent else np.uint32(datum & sign)
-    return np.uint32(datum << (left & 31)) >> (right & 31) & kept
+    return np.uint32(datum << left) >> right & kept
 
 
 @njit(forceinline=True)
@@ -81,6 +81,7 @@ def _place_short(datum):
 def to_source_words(codes, words, fields):
     """Write the register words of a tile of datums, both uint32."""
     int8, int16, magnitude, narrows, short, left, right, kept, exponent, sign = fields
+    left, right = left & 31, right & 31
     if int8:
         for i in range(words.shape[0]):
             words[i] = _int8(codes[i], magnitude)
@@ -92,7 +93,7 @@ def to_source_words(codes, words, fields):
             words[i] = _place_short(narrow_exponent(codes[i]))
     elif short:
         for i in range(words.shape[0]):
-            words[i] = _place_short(np.uint32(codes[i] << (left & 31)))
+            words[i] = _place_short(np.uint32(codes[i] << left))
     else:
         for i in range(words.shape[0]):
             words[i] = _place(codes[i], left, right, kept, exponent, sign)

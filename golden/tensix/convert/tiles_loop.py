@@ -1,7 +1,8 @@
 """Tiles of datums, uint32, between the steps of the unpackers and packers, read from L1 and written to it, compiled.
 
 A step is a loop over a tile. Steps are inlined before numba compiles them (``inline="always"``), since a function that LLVM
-inlines is also compiled alone.
+inlines is also compiled alone. They take their shifts modulo 32, which changes none of them: the compiler then knows that 32
+bits are enough, and fills the lanes of a vector with twice as many datums.
 """
 
 from typing import Any

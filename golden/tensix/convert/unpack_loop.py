@@ -4,10 +4,10 @@ import numpy as np
 
 from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
-from bitpath.golden.tensix.convert.block_floats_loop import BLOCK, STEPS, block_fields, decode_blocks
+from bitpath.golden.tensix.convert.block_floats_loop import STEPS, block_fields, decode_blocks
 from bitpath.golden.tensix.convert.source_word_loop import source_word_fields, to_source_words
 from bitpath.golden.tensix.convert.tiles_loop import SHARE, TILE, by_width, codes_of, lanes, load
-from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 
 
