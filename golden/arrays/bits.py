@@ -148,3 +148,19 @@ def shift_round(value, shift, to_nearest, up):
     whole = (one << shift) - one
     # To nearest: half a unit less one, and one more where a tie goes up. Else a unit less one, where that goes up.
     return value + ((whole >> 1) + goes_up if to_nearest else whole * goes_up) >> shift
+
+
+@njit(forceinline=True)
+def round_magnitude(magnitude, shift, to_even):
+    """Divide uint32 by ``2**shift``, 0 to 31, and round to nearest, ties to even or up; magnitude + half stays in 32 bits.
+
+    Parameters
+    ----------
+    to_even : uint32, 1 for ties to even, 0 for ties up.
+    """
+    # Operations on 32 bits fill the lanes of a vector; the mask says that no shift needs more.
+    shift &= 31
+    half = np.uint32(np.uint32(1 << shift) >> 1)
+    goes_down = np.uint32(~np.uint32(magnitude >> shift) & to_even)
+    # Without a shift nothing is discarded, and half is 0.
+    return np.uint32(np.uint32(magnitude + half - min(half, goes_down)) >> shift)

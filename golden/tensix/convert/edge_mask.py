@@ -15,7 +15,7 @@ FP16_MINUS_INFINITY = 0xFFFF
 
 
 def row_masks(mask: np.ndarray | int, datums: int) -> np.ndarray:
-    """Return the 16-bit masks of all rows, int64.
+    """Return the 16-bit masks of all rows.
 
     Raises
     ------
@@ -28,22 +28,14 @@ def row_masks(mask: np.ndarray | int, datums: int) -> np.ndarray:
         raise ValueError(f"dst must have a multiple of {COLUMNS} words with an edge_mask, not {datums}")
     if masks.shape not in ((), (rows,)):
         raise ValueError(f"edge_mask must be one mask or one for each of {rows} rows, not of shape {masks.shape}")
-    return np.broadcast_to(masks.astype(np.int64), rows)
+    return np.broadcast_to(masks, rows)
 
 
-def apply_edge_mask(
-    values: np.ndarray, masks: np.ndarray, mid_format: Format, *, minus_infinity: bool, raw: bool
-) -> np.ndarray:
-    """Keep the int64 intermediate values of the columns whose bit is set in their row's mask.
-
-    Minus infinity takes the place of the others for float formats only.
-    """
-    kept = masks[:, np.newaxis] >> np.arange(COLUMNS) & 1 == 1
-    replacement = 0
-    if minus_infinity:
-        if mid_format in EXPONENT5_FORMATS:
-            dropped = 10 - kept_fraction_bits(mid_format, raw=raw)
-            replacement = FP16_MINUS_INFINITY >> dropped << dropped
-        else:
-            replacement = FP32_MINUS_INFINITY
-    return np.where(kept.reshape(-1), values, replacement)
+def edge_replacement(mid_format: Format, *, minus_infinity: bool, raw: bool) -> int:
+    """Return the intermediate value of masked datums: 0, or minus infinity for a float format."""
+    if not minus_infinity:
+        return 0
+    if mid_format not in EXPONENT5_FORMATS:
+        return FP32_MINUS_INFINITY
+    dropped = 10 - kept_fraction_bits(mid_format, raw=raw)
+    return FP16_MINUS_INFINITY >> dropped << dropped

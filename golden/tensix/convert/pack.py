@@ -7,14 +7,13 @@ Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; 
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer, one_of
-from bitpath.golden.tensix.convert.block_floats import encode_blocks, exponent_stream_bytes, join_datums
-from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS, convert_early
-from bitpath.golden.tensix.convert.edge_mask import apply_edge_mask, row_masks
-from bitpath.golden.tensix.convert.exponent_threshold import apply_exponent_threshold, check_exponent_threshold
-from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS, add_to_l1
-from bitpath.golden.tensix.convert.relu import apply_relu, check_relu
-from bitpath.golden.tensix.convert.unpack import L1_BYTES, as_bytes, fp32_to_fp16
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
+from bitpath.golden.tensix.convert.edge_mask import edge_replacement, row_masks
+from bitpath.golden.tensix.convert.exponent_threshold import check_exponent_threshold
+from bitpath.golden.tensix.convert.l1_accumulate import ACCUMULATING_FORMATS
+from bitpath.golden.tensix.convert.relu import check_relu
+from bitpath.golden.tensix.convert.unpack import L1_BYTES, as_bytes, first_bytes
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_width, format_member, numerics_or_default
 
@@ -28,6 +27,7 @@ FLOAT_OUTPUTS = (
 )
 """L1 formats that any float intermediate converts to; FP32 does not become TF32."""
 LARGEST_DESCALE_SHIFT = 31
+NOTHING = np.empty(0, np.uint8)
 
 
 @checked
@@ -93,31 +93,35 @@ def pack(
         known = one_of(each.name for each in ACCUMULATING_FORMATS)
         raise ValueError(f"out_format must be {known} with l1, not {out_format.name}")
 
-    words = dst.astype(np.int64).reshape(-1)
-    values = convert_early(
-        numerics, words, mid_format, dst32=dst32, unsigned=unsigned, raw=raw, descale_shift=descale_shift
+    width = L1_BYTES.get(out_format, 1)
+    masks = NOTHING if edge_mask is None else row_masks(edge_mask, dst.size)
+    old = NOTHING if l1 is None else first_bytes(as_bytes("l1", l1), width * dst.size)
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.convert import pack_loop
+
+    return pack_loop.pack(
+        numerics,
+        dst,
+        mid_format,
+        out_format,
+        width,
+        masks,
+        old,
+        dst32=dst32,
+        unsigned=unsigned,
+        raw=raw,
+        descale_shift=descale_shift,
+        replacement=edge_replacement(mid_format, minus_infinity=edge_minus_infinity, raw=raw),
+        relu=relu,
+        relu_threshold=relu_threshold,
+        exponent_threshold=exponent_threshold,
     )
-    if edge_mask is not None:
-        masks = row_masks(edge_mask, dst.size)
-        values = apply_edge_mask(values, masks, mid_format, minus_infinity=edge_minus_infinity, raw=raw)
-    values = apply_relu(values, mid_format, relu, relu_threshold, unsigned=unsigned)
-    values = apply_exponent_threshold(values, mid_format, exponent_threshold)
-    if out_format in BLOCK_FLOATS:
-        return _block_bytes(numerics, values, mid_format, out_format)
-    codes = values if mid_format in INTEGERS else _convert_late(values, mid_format, out_format)
-    width = L1_BYTES[out_format]
-    if l1 is not None:
-        present = as_bytes("l1", l1)
-        if len(present) < width * len(codes):
-            raise ValueError(f"l1 must have {width * len(codes)} or more bytes, not {len(present)}")
-        old = np.ascontiguousarray(present[: width * len(codes)]).view(f"<u{width}").astype(np.int64)
-        codes = add_to_l1(numerics, old, codes, out_format)
-    return codes.astype(f"<u{width}").view(np.uint8)
 
 
 def _check(dst: np.ndarray, mid_format: Format, out_format: Format, *, dst32: bool, unsigned: bool, raw: bool) -> None:
     check_array("dst", dst, np.uint32)
-    check_width("dst", dst, 32 if dst32 else 16)
+    if not dst32:
+        check_width("dst", dst, 16)
     known = EARLY_FORMATS[dst32, raw]
     if mid_format not in known:
         names = one_of(each.name for each in known)
@@ -146,45 +150,3 @@ def _check_descale_shift(shift: int, mid_format: Format, *, raw: bool) -> int:
     if shift and (raw or mid_format is not Format.INT8):
         raise ValueError(f"descale_shift must be 0 with mid_format {mid_format.name} and raw {raw}, not {shift}")
     return shift
-
-
-def _block_bytes(numerics: TensixNumerics, values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:
-    block = BLOCK_FLOATS[out_format]
-    if block.exponent_bits == 8:
-        words = _convert_late(values, mid_format, Format.BF16)
-    else:
-        words = _convert_late(values, mid_format, Format.FP16) & ~0b111
-    exponents, datums = encode_blocks(numerics, out_format, words.reshape(-1, BLOCK))
-    stream = np.zeros(exponent_stream_bytes(len(values)), np.uint8)
-    stream[: len(exponents)] = exponents
-    return np.concatenate([stream, join_datums(block, datums)])
-
-
-def _convert_late(values: np.ndarray, mid_format: Format, out_format: Format) -> np.ndarray:
-    """Convert intermediate floats, FP16 words or FP32 words, to codes of an L1 format."""
-    if mid_format in EXPONENT5_FORMATS:
-        exponent = values >> 10 & 0x1F
-        match out_format:
-            case Format.FP16:
-                return values
-            case Format.FP8:
-                return np.where(exponent == 0, values >> 15 << 7, values >> 8)
-            case Format.BF16:
-                return np.where(exponent == 0, 0, _fp16_to_fp32(values) >> 16)
-        return _fp16_to_fp32(values)
-    match out_format:
-        case Format.FP16:
-            return fp32_to_fp16(values)
-        case Format.FP8:
-            return fp32_to_fp16(values) >> 8
-        case Format.BF16 if mid_format in (Format.FP32, Format.TF32):
-            return np.where(values >> 23 & 0xFF == 0, values >> 31 << 15, values >> 16)
-        case Format.BF16:
-            return values >> 16
-    return values
-
-
-def _fp16_to_fp32(values: np.ndarray) -> np.ndarray:
-    """Widen FP16 words to FP32 words; a zero exponent stays zero, its fraction kept."""
-    exponent = values >> 10 & 0x1F
-    return values >> 15 << 31 | np.where(exponent == 0, 0, exponent + 112) << 23 | (values & 0x3FF) << 13

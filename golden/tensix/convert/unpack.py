@@ -6,7 +6,7 @@ Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, integer, one_of
-from bitpath.golden.tensix.convert.block_floats import decode_blocks, exponent_stream_bytes, split_datums
+from bitpath.golden.tensix.convert.block_floats import exponent_stream_bytes
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import format_member, numerics_or_default
@@ -77,8 +77,11 @@ def unpack(
     if forced_exponent is not None:
         raise ValueError(f"forced_exponent must be None with in_format {in_format.name}, not {forced_exponent}")
     width = L1_BYTES[in_format]
-    words = _first_bytes(data, width * count).view(f"<u{width}").astype(np.int64)
-    return _convert(words, in_format, out_format, unsigned).astype(np.uint32)
+    data = first_bytes(data, width * count)
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.convert import unpack_loop
+
+    return unpack_loop.unpack(data, width, in_format, out_format, unsigned=unsigned)
 
 
 def as_bytes(name: str, l1: np.ndarray) -> np.ndarray:
@@ -86,13 +89,14 @@ def as_bytes(name: str, l1: np.ndarray) -> np.ndarray:
     check_array(name, l1, np.uint8, np.uint32)
     if l1.ndim != 1:
         raise ValueError(f"{name} must have one axis, not shape {l1.shape}")
-    return np.ascontiguousarray(l1.astype(l1.dtype.newbyteorder("<"))).view(np.uint8)
+    return np.ascontiguousarray(l1.astype(l1.dtype.newbyteorder("<"), copy=False)).view(np.uint8)
 
 
-def _first_bytes(data: np.ndarray, needed: int) -> np.ndarray:
+def first_bytes(data: np.ndarray, needed: int) -> np.ndarray:
+    """Return the bytes of L1 that are needed; raise ValueError for fewer."""
     if len(data) < needed:
         raise ValueError(f"l1 must have {needed} or more bytes, not {len(data)}")
-    return np.ascontiguousarray(data[:needed])
+    return data[:needed]
 
 
 def _block_floats(
@@ -105,57 +109,12 @@ def _block_floats(
         limits = range(1 << block.exponent_bits)
         forced_exponent = integer("forced_exponent", forced_exponent, limits, f" for {fmt.name}")
     start = exponent_stream_bytes(count) if forced_exponent is None else 0
-    data = _first_bytes(data, start + count * block.datum_bits // 8)
-    if forced_exponent is None:
-        exponents = data[: count // BLOCK].astype(np.int64)
-    else:
-        exponents = np.full(count // BLOCK, forced_exponent, np.int64)
-    if np.any(exponents >> block.exponent_bits):
+    data = first_bytes(data, start + count * block.datum_bits // 8)
+    blocks = count // BLOCK
+    exponents = data[:blocks] if forced_exponent is None else np.full(blocks, forced_exponent, np.uint8)
+    if exponents.max() >> block.exponent_bits:
         raise ValueError(f"l1 holds the exponent {exponents.max()}; {fmt.name} has {block.exponent_bits} exponent bits")
-    words = decode_blocks(numerics, fmt, exponents, split_datums(block, data[start:], count)).reshape(-1)
-    return (_src_of_bf16(words) if block.exponent_bits == 8 else _src_of_fp16(words)).astype(np.uint32)
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.convert import unpack_loop
 
-
-def _convert(words: np.ndarray, in_format: Format, out_format: Format, unsigned: bool) -> np.ndarray:
-    match in_format, out_format:
-        case (Format.FP32, Format.FP32) | (Format.INT32, Format.INT32):
-            return words
-        case (Format.FP32 | Format.TF32, Format.TF32):
-            return words >> 13
-        case (Format.FP32, Format.BF16):
-            denormal = words >> 23 & 0xFF == 0
-            return _src_of_bf16(np.where(denormal, words >> 31 << 15, words >> 16))
-        case (Format.FP32, Format.FP16):
-            return _src_of_fp16(fp32_to_fp16(words))
-        case (Format.BF16, _):
-            return _src_of_bf16(words)
-        case (Format.FP16, _):
-            return _src_of_fp16(words)
-        case (Format.FP8, _):
-            return _src_of_fp16(words << 8)
-        case (Format.INT16, _):
-            return words >> 15 << 18 | (words & 0xFF) << 10 | (words >> 8 & 0x7F) << 3
-    magnitude = words if unsigned else words & 0x7F
-    sign = np.zeros_like(words) if unsigned else words >> 7
-    return sign << 18 | (magnitude > 0).astype(np.int64) << 14 | magnitude
-
-
-def fp32_to_fp16(words: np.ndarray) -> np.ndarray:
-    """Convert FP32 words to FP16 words: the fraction truncated, large values all ones, small ones a zero with sign.
-
-    A value below FP16's normal range by less than one binade keeps its fraction under a zero exponent.
-    """
-    exponent = (words >> 23 & 0xFF) - 112
-    code = exponent << 10 | words >> 13 & 0x3FF
-    code = np.where(exponent < 0, 0, np.where(exponent > 31, 0x7FFF, code))
-    return words >> 31 << 15 | code
-
-
-def _src_of_bf16(words: np.ndarray) -> np.ndarray:
-    """Place BF16 words in logical Src words."""
-    return words << 3
-
-
-def _src_of_fp16(words: np.ndarray) -> np.ndarray:
-    """Place FP16 words in logical Src words."""
-    return words >> 15 << 18 | words & 0x7FFF
+    return unpack_loop.unpack_blocks(numerics, fmt, exponents, data[start:])

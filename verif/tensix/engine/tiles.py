@@ -9,11 +9,11 @@ import numpy as np
 
 from bitpath.golden.formats.catalogue import BF16, FloatFormat
 from bitpath.golden.tensix import unpack
-from bitpath.golden.tensix.convert.block_floats import join_datums
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, FACE, TILE, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.verif.tensix.dot.numbers import FLOATS
+from bitpath.verif.tensix.unpack.block_datums import join_datums
 from bitpath.verif.tensix.unpack.unpack import ALL_CONVERSIONS, Conversion
 
 DATUMS = TILE * TILE

@@ -7,9 +7,7 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.c.constants import enumerations
-from bitpath.golden.tensix.convert.block_floats import join_datums
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
-from bitpath.golden.tensix.convert.l1_accumulate import add_to_l1
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import (
@@ -24,6 +22,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE
 from bitpath.golden.tensix.matmul.host import FORMATS
 from bitpath.verif.kit.c_library import FEW, counts
+from bitpath.verif.tensix.unpack.block_datums import join_datums
 
 C = {name.removeprefix("BITPATH_TENSIX_"): number for name, number in enumerations("tensix").items()}
 ALL16 = np.arange(1 << 16, dtype=np.uint32)
@@ -221,8 +220,11 @@ def test_accumulation_in_l1(reference, fmt, count):
     new = np.choose(rng.integers(0, 3, old.shape), [new, near, rng.choice(L1_CORNERS[fmt], old.shape)])
     pairs = np.array(list(product(L1_CORNERS[fmt], repeat=2)))
     old, new = np.concatenate([old, pairs[:, 0]]), np.concatenate([new, pairs[:, 1]])
-    expected = add_to_l1(WORMHOLE.numerics, old, new, fmt)
-    assert np.array_equal(reference.array_form("add_to_l1", old, new, fmt), expected)
+    l1, dst32 = old.astype(f"<u{width // 8}").view(np.uint8), width == 32
+    # Early and late conversion change nothing.
+    expected = tensix.pack(new.astype(np.uint32), fmt, fmt, dst32=dst32, raw=not dst32, l1=l1)
+    got = reference.array_form("add_to_l1", old, new, fmt)
+    assert np.array_equal(got.astype(f"<u{width // 8}").view(np.uint8), expected)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

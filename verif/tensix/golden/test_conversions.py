@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.arrays.parallel import THREADS
 from bitpath.golden.tensix import exact
-from bitpath.golden.tensix.convert.block_floats import join_datums, split_datums
 from bitpath.golden.tensix.convert.early_conversion import EARLY_FORMATS, INTEGERS
 from bitpath.golden.tensix.convert.pack import FLOAT_OUTPUTS
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, L1_BYTES
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, BfpRange
+from bitpath.verif.tensix.unpack.block_datums import join_datums, split_datums
 
 BASE = WORMHOLE.numerics
 FLUSH = replace(BASE, bfp_range=BfpRange.FLUSH, bfp_a_range=BfpRange.FLUSH)
@@ -253,6 +254,59 @@ def test_rounding_to_10_bits_is_an_intermediate_tf32(dst32):
             assert np.array_equal(got, tensix.pack(words, "TF32", out, dst32=dst32))
     same = tensix.pack(words, "BF16", "BF16", dst32=dst32, raw=True, round_10b=True)
     assert np.array_equal(same, tensix.pack(words, "BF16", "BF16", dst32=dst32, raw=True))
+
+
+@pytest.fixture
+def several_shares(monkeypatch):
+    """Three threads with a tile or two each, the last tile unfinished."""
+    from bitpath.golden.tensix.convert import pack_loop, unpack_loop
+
+    monkeypatch.setenv(THREADS, "3")
+    for module in (pack_loop, unpack_loop):
+        monkeypatch.setattr(module, "SHARE", module.TILE)
+    return 5 * pack_loop.TILE - 48
+
+
+@pytest.mark.parametrize("out", ["FP32", "BF16", "FP8", "BFP8", "BFP4", "BFP2"])
+def test_threads_and_tiles_pack_what_rows_do(several_shares, out):
+    """With a mask for each row, and sums in L1 where the format has them."""
+    rng = np.random.default_rng(40)
+    words = rng.integers(0, 1 << 32, several_shares, np.uint32).reshape(-1, 16)
+    masks, width = rng.integers(0, 1 << 16, len(words)), L1_BYTES.get(Format[out])
+    sums = out in ("FP32", "BF16")
+    old = rng.integers(0, 256, (len(words), 16 * (width or 1)), np.uint8)
+
+    def packed(rows):
+        l1 = {"l1": old[rows].reshape(-1)} if sums else {}
+        return tensix.pack(words[rows], "FP32", out, dst32=True, edge_mask=masks[rows], **l1)
+
+    got, rows = packed(slice(None)), [packed(slice(each, each + 1)) for each in range(len(words))]
+    stream = 0 if width else -(-len(words) // 16) * 16
+    assert np.array_equal(got[stream:], np.concatenate([row[0 if width else 16 :] for row in rows]))
+    if stream:
+        assert got[:stream].tolist() == [int(row[0]) for row in rows] + [0] * (stream - len(words))
+
+
+@pytest.mark.parametrize("fmt", ["FP32", "INT16", "FP8", "BFP8", "BFP4", "BFP2"])
+def test_threads_and_tiles_unpack_what_rows_do(several_shares, fmt):
+    rng = np.random.default_rng(41)
+    bits = BLOCK_FLOATS[Format[fmt]].datum_bits if Format[fmt] in BLOCK_FLOATS else 8 * L1_BYTES[Format[fmt]]
+    stream = -(-several_shares // 256) * 16 if Format[fmt] in BLOCK_FLOATS else 0
+    l1 = rng.integers(0, 256, stream + several_shares * bits // 8, np.uint8)
+    rows = l1[stream:].reshape(-1, 2 * bits)
+    forced = [{"forced_exponent": int(each)} for each in l1[: len(rows)]] if stream else [{}] * len(rows)
+    expected = [tensix.unpack(row, fmt, fmt, count=16, **each) for row, each in zip(rows, forced, strict=True)]
+    assert np.array_equal(tensix.unpack(l1, fmt, fmt, count=several_shares), np.concatenate(expected))
+
+
+def test_l1_at_any_address():
+    """Datums of 4 bytes at addresses that are no multiple of 4, and in memory that cannot be written."""
+    l1 = np.arange(69, dtype=np.uint8)
+    l1.flags.writeable = False
+    for start in range(4):
+        assert np.array_equal(
+            tensix.unpack(l1[start:], "FP32", "FP32", count=16), l1[start : start + 64].copy().view("<u4")
+        )
 
 
 @pytest.mark.parametrize("fmt", BLOCK_FLOATS, ids=lambda each: each.name)

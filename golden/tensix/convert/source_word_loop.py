@@ -1,0 +1,99 @@
+"""The unpackers' conversion of one datum, no block float, to a register word, compiled."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bitpath.golden.tensix.convert.narrow_exponent_loop import narrow_exponent
+from bitpath.golden.tensix.declarations.formats import EXPONENT5_FORMATS, Format
+
+
+class SourceWord(NamedTuple):
+    """Fields of the conversion.
+
+    Attributes
+    ----------
+    int8, int16 : 1 for these formats.
+    magnitude : mask of an INT8's magnitude, of 7 bits or 8.
+    narrows : 1 to narrow the exponent, from FP32 to FP16.
+    short : 1 for 5 exponent bits.
+    left, right : shifts of the datum, one after the other.
+    kept : mask of the bits that remain.
+    exponent : datums without any of these bits become a zero of their sign.
+    sign : their sign bit.
+    """
+
+    int8: int = 0
+    int16: int = 0
+    magnitude: int = 0
+    narrows: int = 0
+    short: int = 0
+    left: int = 0
+    right: int = 0
+    kept: int = 0xFFFFFFFF
+    exponent: int = 0xFFFFFFFF
+    sign: int = 0
+
+
+def source_word_fields(in_format: Format, out_format: Format, *, unsigned: bool) -> SourceWord:
+    """Return the fields for a pair of `CONVERSIONS`."""
+    match in_format, out_format:
+        case Format.INT8, _:
+            return SourceWord(int8=1, magnitude=0xFF if unsigned else 0x7F)
+        case Format.INT16, _:
+            return SourceWord(int16=1)
+        case _ if out_format in EXPONENT5_FORMATS:
+            return SourceWord(short=1, narrows=in_format is Format.FP32, left=8 * (in_format is Format.FP8))
+        case _, Format.TF32:
+            return SourceWord(right=13)
+        case Format.FP32, Format.BF16:
+            return SourceWord(right=13, kept=~0b111 & 0xFFFFFFFF, exponent=0x7F800000, sign=1 << 31)
+        case Format.BF16, _:
+            return SourceWord(left=3)
+    return SourceWord()
+
+
+@njit(forceinline=True)
+def _int8(datum, magnitude):
+    own = np.uint32(datum & magnitude)
+    return np.uint32((datum & ~magnitude & 0x80) << 11) | np.uint32(own > 0) << 14 | own
+
+
+@njit(forceinline=True)
+def _int16(datum):
+    return np.uint32(datum >> 15 << 18 | (datum & 0xFF) << 10 | (datum >> 8 & 0x7F) << 3)
+
+
+@njit(forceinline=True)
+def _place(datum, left, right, kept, exponent, sign):
+    datum = datum if datum & exponent else np.uint32(datum & sign)
+    return np.uint32(datum << left) >> right & kept
+
+
+@njit(forceinline=True)
+def _place_short(datum):
+    """Place an FP16 word; its exponent has the low 5 bits of 8."""
+    return datum >> 15 << 18 | datum & 0x7FFF
+
+
+@njit(inline="always")
+def to_source_words(codes, words, fields):
+    """Write the register words of a tile of datums, both uint32."""
+    int8, int16, magnitude, narrows, short, left, right, kept, exponent, sign = fields
+    left, right = left & 31, right & 31
+    if int8:
+        for i in range(words.shape[0]):
+            words[i] = _int8(codes[i], magnitude)
+    elif int16:
+        for i in range(words.shape[0]):
+            words[i] = _int16(codes[i])
+    elif narrows:
+        for i in range(words.shape[0]):
+            words[i] = _place_short(narrow_exponent(codes[i]))
+    elif short:
+        for i in range(words.shape[0]):
+            words[i] = _place_short(np.uint32(codes[i] << left))
+    else:
+        for i in range(words.shape[0]):
+            words[i] = _place(codes[i], left, right, kept, exponent, sign)
