@@ -5,7 +5,7 @@ values, so it shows the reference itself.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
@@ -181,7 +181,7 @@ def _partial_sum_term(numerics: DotNumerics, bits: int) -> Term:
 
 def _with_exponent(each: Term, exponent: int) -> Term:
     """Return a term with an exponent to align by, which zeros and terms that are not finite lack."""
-    return replace(each, exponent=exponent) if each.value else each
+    return Term(each.kind, each.sign, each.value, exponent) if each.value else each
 
 
 def _align(numerics: DotNumerics, terms: Sequence[Term]) -> tuple[int | None, tuple[Fraction, ...]]:
