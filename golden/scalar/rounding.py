@@ -6,7 +6,9 @@ from math import ceil, floor
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Overflow, overflow_code, power_of_two
+from bitpath.golden.scalar.codec import Overflow, overflow_code, power_of_two, scaled
+
+HALF = Fraction(1, 2)
 
 
 @checked
@@ -26,22 +28,21 @@ def round_to_integer(value: Fraction, mode: Rounding) -> int:
     ------
     ValueError : SR.
     """
-    half = Fraction(1, 2)
-    sign = -1 if value < 0 else 1
+    sign = -1 if value.numerator < 0 else 1
     match mode:
         case Rounding.RNE:
             return round(value)  # Python rounds fractions half to even
         case Rounding.RNO:
-            integer = floor(value + half)
-            return integer - (integer == value + half and integer % 2 == 0)
+            integer = floor(value + HALF)
+            return integer - (integer == value + HALF and integer % 2 == 0)
         case Rounding.RNA:
-            return sign * floor(abs(value) + half)
+            return sign * floor(abs(value) + HALF)
         case Rounding.RNZ:
-            return sign * ceil(abs(value) - half)
+            return sign * ceil(abs(value) - HALF)
         case Rounding.RNU:
-            return floor(value + half)
+            return floor(value + HALF)
         case Rounding.RND:
-            return ceil(value - half)
+            return ceil(value - HALF)
         case Rounding.RTA:
             return sign * ceil(abs(value))
         case Rounding.RTZ:
@@ -55,7 +56,7 @@ def round_to_integer(value: Fraction, mode: Rounding) -> int:
 
 def shift_round(value: int, shift: int, mode: Rounding) -> int:
     """Divide by ``2**shift`` and round; a negative shift multiplies."""
-    return round_to_integer(value / power_of_two(shift), mode)
+    return round_to_integer(scaled(value, -shift), mode)
 
 
 @checked

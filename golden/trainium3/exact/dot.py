@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
+from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer, ulp
 from bitpath.golden.scalar.terms import Term, product, special_sum, term
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
@@ -190,7 +190,7 @@ def _align(numerics: DotNumerics, terms: Sequence[Term]) -> tuple[int | None, tu
     if numerics.align_fraction_bits is None or not exponents:
         return None, tuple(term.value for term in terms)
     align_exponent = max(exponents)
-    unit = Fraction(2) ** (align_exponent - numerics.align_fraction_bits)
+    unit = power_of_two(align_exponent - numerics.align_fraction_bits)
     return align_exponent, tuple(round_to_integer(t.value / unit, numerics.align_rounding) * unit for t in terms)
 
 
