@@ -14,6 +14,12 @@ from bitpath.sim.engine.results import LEFT_OUT
 _NAMES = pytest.StashKey[list[str]]()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Put simulations first: with short tests at the end of the queue, both workers end at the same time."""
+    items.sort(key=lambda item: item.get_closest_marker("simulator") is None)
+
+
 def pytest_deselected(items):
     """Keep the names, so that a report can list the parameters that did not run."""
     # `pytest --lf` passes an empty list if all collected tests failed before.

@@ -10,6 +10,7 @@ IEEE 754-2019 section 3.6; the FNUZ pair of the paper "8-bit Numerical Formats f
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from operator import index
 
 
@@ -55,31 +56,31 @@ class FloatFormat:
         """Pickle and copy a format of the catalogue as its name here, so that it stays the same object."""
         return self.name if CATALOGUE.get(self.name) is self else super().__reduce__()
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Width of a code in bits."""
         return self.signed + self.exponent_bits + self.fraction_bits
 
-    @property
+    @cached_property
     def precision(self) -> int:
         """Bits of a normal significand, the hidden one included."""
         return self.fraction_bits + 1
 
-    @property
+    @cached_property
     def exponent_mask(self) -> int:
         """The largest biased exponent, unshifted."""
         return (1 << self.exponent_bits) - 1
 
-    @property
+    @cached_property
     def fraction_mask(self) -> int:
         return (1 << self.fraction_bits) - 1
 
-    @property
+    @cached_property
     def sign_mask(self) -> int:
         """The sign bit in place; 0 in an unsigned format."""
         return self.signed << (self.exponent_bits + self.fraction_bits)
 
-    @property
+    @cached_property
     def max_code(self) -> int:
         """The code of the largest finite number."""
         all_ones = (self.exponent_mask << self.fraction_bits) | self.fraction_mask
@@ -91,32 +92,32 @@ class FloatFormat:
             case Specials.FINITE | Specials.UNSIGNED_ZERO:
                 return all_ones
 
-    @property
+    @cached_property
     def infinity_code(self) -> int | None:
         """Code of positive infinity, or None if the format has no infinity."""
         return self.exponent_mask << self.fraction_bits if self.specials is Specials.IEEE else None
 
-    @property
+    @cached_property
     def emax(self) -> int:
         """Unbiased exponent of the largest finite number."""
         return (self.max_code >> self.fraction_bits) - self.bias
 
-    @property
+    @cached_property
     def emin(self) -> int:
         """Unbiased exponent of the smallest normal number, which subnormals share."""
         return (1 if self.has_subnormals else 0) - self.bias
 
-    @property
+    @cached_property
     def max(self) -> Fraction:
         """The largest finite number, exactly."""
         significand = (self.max_code & self.fraction_mask) | (1 << self.fraction_bits)
         return significand * Fraction(2) ** (self.emax - self.fraction_bits)
 
-    @property
+    @cached_property
     def min_normal(self) -> Fraction:
         return Fraction(2) ** self.emin
 
-    @property
+    @cached_property
     def min_subnormal(self) -> Fraction:
         """The smallest positive number (the smallest normal one where there are no subnormals)."""
         return Fraction(2) ** (self.emin - self.fraction_bits) if self.has_subnormals else self.min_normal

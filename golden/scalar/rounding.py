@@ -6,7 +6,9 @@ from math import ceil, floor
 from bitpath.golden.formats.catalogue import FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Overflow, overflow_code
+from bitpath.golden.scalar.codec import Overflow, overflow_code, power_of_two, scaled
+
+HALF = Fraction(1, 2)
 
 
 @checked
@@ -14,7 +16,8 @@ def floor_log2(value: Fraction) -> int:
     """Return the exponent e with ``2**e <= |value| < 2**(e + 1)``, for a `value` other than 0."""
     numerator, denominator = abs(value.numerator), value.denominator
     guess = numerator.bit_length() - denominator.bit_length()  # exact or one too large
-    return guess if abs(value) >= Fraction(2) ** guess else guess - 1
+    reached = numerator >= denominator << guess if guess >= 0 else numerator << -guess >= denominator
+    return guess if reached else guess - 1
 
 
 @checked
@@ -25,22 +28,21 @@ def round_to_integer(value: Fraction, mode: Rounding) -> int:
     ------
     ValueError : SR.
     """
-    half = Fraction(1, 2)
-    sign = -1 if value < 0 else 1
+    sign = -1 if value.numerator < 0 else 1
     match mode:
         case Rounding.RNE:
             return round(value)  # Python rounds fractions half to even
         case Rounding.RNO:
-            integer = floor(value + half)
-            return integer - (integer == value + half and integer % 2 == 0)
+            integer = floor(value + HALF)
+            return integer - (integer == value + HALF and integer % 2 == 0)
         case Rounding.RNA:
-            return sign * floor(abs(value) + half)
+            return sign * floor(abs(value) + HALF)
         case Rounding.RNZ:
-            return sign * ceil(abs(value) - half)
+            return sign * ceil(abs(value) - HALF)
         case Rounding.RNU:
-            return floor(value + half)
+            return floor(value + HALF)
         case Rounding.RND:
-            return ceil(value - half)
+            return ceil(value - HALF)
         case Rounding.RTA:
             return sign * ceil(abs(value))
         case Rounding.RTZ:
@@ -54,14 +56,14 @@ def round_to_integer(value: Fraction, mode: Rounding) -> int:
 
 def shift_round(value: int, shift: int, mode: Rounding) -> int:
     """Divide by ``2**shift`` and round; a negative shift multiplies."""
-    return round_to_integer(value / Fraction(2) ** shift, mode)
+    return round_to_integer(scaled(value, -shift), mode)
 
 
 @checked
 def ulp(fmt: FloatFormat, value: Fraction) -> Fraction:
     """Return the distance of `fmt`'s numbers at `value`, the exponent unbounded above."""
     exponent = fmt.emin if value == 0 else max(floor_log2(value), fmt.emin)
-    return Fraction(2) ** (exponent - fmt.fraction_bits)
+    return power_of_two(exponent - fmt.fraction_bits)
 
 
 @checked
@@ -83,18 +85,18 @@ def round_to_format(
     """
     if not fmt.signed and value < fmt.min_normal:
         raise ValueError(f"value is {value}; the smallest number of {fmt.name} is {fmt.min_normal}")
-    sign = zero_sign if value == 0 else int(value < 0)
-    unit = ulp(fmt, value)
-    rounded = abs(round_to_integer(value / unit, rounding)) * unit
-    if rounded > fmt.max:
+    sign = int(value.numerator < 0) if value else zero_sign
+    exponent = max(floor_log2(value), fmt.emin) if value else fmt.emin
+    significand = abs(round_to_integer(value / power_of_two(exponent - fmt.fraction_bits), rounding))
+    if significand == 2 << fmt.fraction_bits:
+        significand, exponent = significand // 2, exponent + 1
+    if significand < 1 << fmt.fraction_bits:
+        code = significand if fmt.has_subnormals else 0
+    else:
+        code = (exponent + fmt.bias) << fmt.fraction_bits | significand & fmt.fraction_mask
+    if code > fmt.max_code:
         code = overflow_code(fmt, overflow)
         if code == fmt.nan_code:
             return code
-    elif rounded < fmt.min_normal:
-        code = int(rounded / fmt.min_subnormal)
-    else:
-        exponent = floor_log2(rounded)
-        fraction = int(rounded / Fraction(2) ** (exponent - fmt.fraction_bits)) & fmt.fraction_mask
-        code = (exponent + fmt.bias) << fmt.fraction_bits | fraction
     signed = code or fmt.specials is not Specials.UNSIGNED_ZERO
     return code | (fmt.sign_mask if sign and signed else 0)

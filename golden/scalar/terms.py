@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import prod
 
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.scalar.codec import Kind, Unpacked
+from bitpath.golden.scalar.codec import Kind, Unpacked, scaled
 from bitpath.golden.scalar.rounding import round_to_format
 
 
@@ -41,18 +41,20 @@ def product(*factors: Unpacked) -> Term:
         return Term(Kind.NAN, 0, Fraction(0))
     if Kind.INFINITY in kinds:
         return Term(Kind.INFINITY, sign, Fraction(0))
-    return Term(Kind.FINITE, sign, prod((factor.value for factor in factors), start=Fraction(1)))
+    significand = prod(factor.significand for factor in factors)
+    value = scaled(-significand if sign else significand, sum(factor.exponent for factor in factors))
+    return Term(Kind.FINITE, sign, value)
 
 
 def special_sum(terms: Sequence[Term]) -> int | None:
     """Return the FP32 code of a sum with a NaN or an infinity in it; None where all terms are finite."""
+    if all(each.kind is Kind.FINITE for each in terms):
+        return None
     kinds = {each.kind for each in terms}
     signs = {each.sign for each in terms if each.kind is Kind.INFINITY}
     if Kind.NAN in kinds or len(signs) > 1:
         return FP32.nan_code
-    if signs:
-        return FP32.infinity_code | (FP32.sign_mask if signs == {1} else 0)
-    return None
+    return FP32.infinity_code | (FP32.sign_mask if signs == {1} else 0)
 
 
 def rounded_sum(terms: Sequence[Term]) -> int:

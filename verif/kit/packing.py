@@ -24,7 +24,7 @@ def pack(shape: Any, fields: Any) -> int:
     ValueError : an unknown field, or a value that does not fit its field.
     """
     # Amaranth's own `const` takes milliseconds for a payload of many fields, and drops bits that do not fit.
-    if isinstance(fields, Integral) or not _has_fields(shape):
+    if type(fields) is int or isinstance(fields, Integral) or not _has_fields(shape):
         return _leaf(shape, fields)
     if isinstance(fields, data.Const):
         return fields.as_bits()
@@ -34,7 +34,8 @@ def pack(shape: Any, fields: Any) -> int:
         if name not in places:
             raise ValueError(f"payload has a field {name!r}, known are {', '.join(map(str, places))}")
         inner, offset = places[name]
-        word |= pack(inner, value) << offset
+        # Plain shapes are cast already.
+        word |= (_leaf if type(inner) is Shape else pack)(inner, value) << offset
     return word
 
 
@@ -65,11 +66,13 @@ def _work_out(shape: Any) -> _Places:
 
 def _leaf(shape: Any, value: Any) -> int:
     shape = Shape.cast(shape)
-    value = int(value.value if isinstance(value, Enum) else value)
-    lowest, end = (-1 << shape.width - 1, 1 << shape.width - 1) if shape.signed else (0, 1 << shape.width)
+    if type(value) is not int:
+        value = int(value.value if isinstance(value, Enum) else value)
+    count = 1 << shape.width
+    lowest, end = (-(count >> 1), count >> 1) if shape.signed else (0, count)
     if not lowest <= value < end:
         raise ValueError(f"payload is {value}, allowed are {lowest} to {end - 1}")
-    return value & (1 << shape.width) - 1
+    return value & count - 1
 
 
 def unpack(shape: Any, bits: int) -> Any:

@@ -23,6 +23,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
+from bitpath.golden.scalar.codec import power_of_two, scaled
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 
 LARGEST_EXPONENT = MX_NAN_EXPONENT - 1
@@ -47,7 +48,7 @@ class Block:
     def value(self, element: int) -> Fraction:
         """Return an element's number, whatever the exponent byte says of NaN."""
         weight = self.exponent - MX_BIAS - self.shift_of(element) + 1 - self.fmt.magnitude_bits
-        return self.codes[element] * Fraction(2) ** weight
+        return scaled(self.codes[element], weight)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _value(numerics: AieNumerics, code: int) -> Fraction:
         return Fraction(0)
     significand = fraction | 1 << FP32.fraction_bits if exponent else fraction
     sign = -1 if code & FP32.sign_mask else 1
-    return sign * significand * Fraction(2) ** (max(exponent, 1) - FP32.bias - FP32.fraction_bits)
+    return scaled(sign * significand, max(exponent, 1) - FP32.bias - FP32.fraction_bits)
 
 
 def _round(
@@ -122,7 +123,7 @@ def _round(
     shift = sum(int(shared > each) << j for j, each in enumerate(pairs))
     codes = []
     for i, value in enumerate(values):
-        last_place = Fraction(2) ** (shared - MX_BIAS - (shift >> i // 2 & 1) + 1 - fmt.magnitude_bits)
+        last_place = power_of_two(shared - MX_BIAS - (shift >> i // 2 & 1) + 1 - fmt.magnitude_bits)
         codes.append(round_to_integer(value / last_place, rounding.mode))
     return tuple(codes), shift
 

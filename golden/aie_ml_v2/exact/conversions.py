@@ -4,13 +4,11 @@ Ref: FP32 to BF16 in all rounding codes and BF16 to integers as measured on firs
 shift operand, the emulation of FP32 and its order.
 """
 
-from fractions import Fraction
-
 from bitpath.golden.aie_ml_v2.declarations.codes import F32_PIECES, F32_PRODUCTS, RoundingCode
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat, Specials
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code
+from bitpath.golden.scalar.codec import Kind, Overflow, decode, overflow_code, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 
 INT32_MAX = (1 << 31) - 1
@@ -31,7 +29,7 @@ def narrow(code: int, fmt: FloatFormat, rounding: RoundingCode, *, saturate: boo
     overflow = Overflow.SATURATE if saturate else Overflow.SPECIAL
     if x.kind is Kind.INFINITY:
         return sign | overflow_code(fmt, overflow)
-    rounded = round_to_format(x.value * Fraction(2) ** shift, fmt, rounding.mode, overflow=overflow, zero_sign=x.sign)
+    rounded = round_to_format(x.value * power_of_two(shift), fmt, rounding.mode, overflow=overflow, zero_sign=x.sign)
     # The NaN of an overflow keeps the sign.
     return rounded | sign if rounded == fmt.nan_code else rounded
 
@@ -54,7 +52,7 @@ def bf16_to_int32(code: int, shift: int) -> int:
         return INT32_MAX
     if x.kind is Kind.INFINITY:
         return -INT32_MAX - 1 if x.sign else INT32_MAX
-    integer = round_to_integer(x.value * Fraction(2) ** shift, Rounding.RTD)
+    integer = round_to_integer(x.value * power_of_two(shift), Rounding.RTD)
     return min(max(integer, -INT32_MAX - 1), INT32_MAX)
 
 

@@ -15,7 +15,7 @@ from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Kind, Unpacked, decode
+from bitpath.golden.scalar.codec import Kind, Unpacked, decode, power_of_two
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to_integer
 from bitpath.golden.scalar.terms import Term as ExactTerm
 from bitpath.golden.scalar.terms import product, special_sum, term
@@ -131,7 +131,7 @@ def trace_mx_lane(
     if numerics.mx_nan_block and MX_NAN_EXPONENT in exponents:
         terms.append(Term(Kind.NAN, 0, Fraction(0), None))
     else:
-        unit = Fraction(2) ** (sum(exponents) - 2 * MX_BIAS - 2 * (a.fmt.magnitude_bits - 1))
+        unit = power_of_two(sum(exponents) - 2 * MX_BIAS - 2 * (a.fmt.magnitude_bits - 1))
         for group in _groups(numerics, a, products):
             total = sum(group, Fraction(0))
             counts = total or (numerics.mx_zero_term and 0 not in exponents)
@@ -178,7 +178,7 @@ def _accumulators(*accumulators: tuple[int | None, bool]) -> list[Term]:
         if code is None:
             continue
         x = decode(FP32, code)
-        value = (-1) ** negate * term(x).value
+        value = -term(x).value if negate else term(x).value
         exponent = x.exponent + FP32.fraction_bits + 2 * FP32.bias + 1 if value else None
         terms.append(Term(x.kind, x.sign ^ negate, value, exponent))
     return terms
@@ -197,7 +197,8 @@ def _sum(lane: LaneTrace) -> LaneTrace:
     terms = []
     for i, each in enumerate(lane.terms):
         code = lane.numerics.align_rounding if i < count else lane.numerics.accumulator_align_rounding
-        terms.append(replace(each, aligned=round_to_integer(each.value / unit, code.mode)))
+        aligned = round_to_integer(each.value / unit, code.mode)
+        terms.append(Term(each.kind, each.sign, each.value, each.exponent, aligned))
     total = sum(each.aligned for each in terms)
     return replace(
         lane,
@@ -210,7 +211,7 @@ def _sum(lane: LaneTrace) -> LaneTrace:
 
 
 def _grid_unit(numerics: AieNumerics, exponent: int) -> Fraction:
-    return Fraction(2) ** (exponent - 2 * FP32.bias - 1 - numerics.align_fraction_bits)
+    return power_of_two(exponent - 2 * FP32.bias - 1 - numerics.align_fraction_bits)
 
 
 def _normalise(numerics: AieNumerics, value: Fraction) -> int:
@@ -218,7 +219,7 @@ def _normalise(numerics: AieNumerics, value: Fraction) -> int:
     if value == 0:
         return 0
     sign = FP32.sign_mask if value < 0 else 0
-    unit = Fraction(2) ** (floor_log2(value) - FP32.fraction_bits)
+    unit = power_of_two(floor_log2(value) - FP32.fraction_bits)
     rounded = round_to_integer(value / unit, numerics.result_rounding.mode) * unit
     if abs(rounded) < FP32.min_normal:
         return sign if numerics.flushed_zero_keeps_sign else 0

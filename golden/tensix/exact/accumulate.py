@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bitpath.golden.scalar.checked import checked
+from bitpath.golden.scalar.codec import power_of_two
 from bitpath.golden.scalar.rounding import floor_log2, round_to_integer, shift_round
 from bitpath.golden.tensix.declarations.formats import Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
@@ -94,7 +95,7 @@ def encode_dst(numerics: TensixNumerics, value: Fraction, exponent: int, style: 
         return 0
     exponent_bits, fraction_bits = dst_fields(style, dst32)
     position = floor_log2(value)
-    significand = abs(round_to_integer(value / Fraction(2) ** (position - fraction_bits), numerics.final_tie))
+    significand = abs(round_to_integer(value / power_of_two(position - fraction_bits), numerics.final_tie))
     if significand == 1 << fraction_bits + 1:
         position += 1
     biased = exponent + position

@@ -5,12 +5,12 @@ values, so it shows the reference itself.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
+from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode, power_of_two
 from bitpath.golden.scalar.rounding import round_to_format, round_to_integer, ulp
 from bitpath.golden.scalar.terms import Term, product, special_sum, term
 from bitpath.golden.trainium3.declarations.dot import DotNumerics, ScaleNan
@@ -181,7 +181,7 @@ def _partial_sum_term(numerics: DotNumerics, bits: int) -> Term:
 
 def _with_exponent(each: Term, exponent: int) -> Term:
     """Return a term with an exponent to align by, which zeros and terms that are not finite lack."""
-    return replace(each, exponent=exponent) if each.value else each
+    return Term(each.kind, each.sign, each.value, exponent) if each.value else each
 
 
 def _align(numerics: DotNumerics, terms: Sequence[Term]) -> tuple[int | None, tuple[Fraction, ...]]:
@@ -190,7 +190,7 @@ def _align(numerics: DotNumerics, terms: Sequence[Term]) -> tuple[int | None, tu
     if numerics.align_fraction_bits is None or not exponents:
         return None, tuple(term.value for term in terms)
     align_exponent = max(exponents)
-    unit = Fraction(2) ** (align_exponent - numerics.align_fraction_bits)
+    unit = power_of_two(align_exponent - numerics.align_fraction_bits)
     return align_exponent, tuple(round_to_integer(t.value / unit, numerics.align_rounding) * unit for t in terms)
 
 

@@ -6,7 +6,7 @@ from math import floor, isqrt
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Kind, Unpacked, decode
+from bitpath.golden.scalar.codec import Kind, Unpacked, decode, scaled
 from bitpath.golden.scalar.fp32 import add
 from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.trainium3.declarations.vector import ExponentialNumerics
@@ -71,7 +71,7 @@ def power(numerics: ExponentialNumerics, t: Unpacked) -> Fraction:
     # T and p are below 2, so that whatever lies outside these exponents overflows or rounds to zero as their ends do.
     n = min(max(n, numerics.result.emin - numerics.result.fraction_bits - 4), numerics.result.emax + 1)
     dropped = max(0, 2 * bits - numerics.power_bits)
-    return (power_table(numerics)[i] * p >> dropped) * Fraction(2) ** (n - 2 * bits + dropped)
+    return scaled(power_table(numerics)[i] * p >> dropped, n - 2 * bits + dropped)
 
 
 def _floor_root(value: int, square_roots: int) -> int:

@@ -5,12 +5,11 @@ Ref: ``nki.isa.quantize_mx`` reference page, NKI 0.3 and 0.5 (AWS Neuron documen
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from bitpath.golden.formats.catalogue import E2M1, E8M0, FP32, FloatFormat
 from bitpath.golden.scalar.arguments import check_length
 from bitpath.golden.scalar.checked import checked
-from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode
+from bitpath.golden.scalar.codec import Kind, Overflow, Unpacked, decode, power_of_two
 from bitpath.golden.scalar.rounding import floor_log2, round_to_format
 from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
 
@@ -37,7 +36,7 @@ def quantize_block(
     elements = [decode(source, code) for code in source_codes]
     offset = element.emax - (rule is ScaleRule.NKI05 and element is not E2M1)
     scale = max(max(_biased_fp32_exponent(x) for x in elements) - offset, 0)
-    divisor = Fraction(2) ** (scale - E8M0.bias)
+    divisor = power_of_two(scale - E8M0.bias)
     codes = []
     for x in elements:
         if x.kind is Kind.NAN:

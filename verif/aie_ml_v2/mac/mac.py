@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -52,7 +53,8 @@ def mode_of(fmt: MxFormat, numerics: AieNumerics) -> MacMode:
 
 def stream_bits(codes: Sequence[int], width: int) -> int:
     """Concatenate codes of ``width`` bits, the first lowest."""
-    return sum((code & (1 << width) - 1) << k * width for k, code in enumerate(codes))
+    mask = (1 << width) - 1
+    return sum((code & mask) << k * width for k, code in enumerate(codes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +99,6 @@ class LaneCase:
     options: MacOptions = PLAIN
 
     @property
-    def is_float(self) -> bool:
-        return self.mode in FLOATS
-
-    @property
     def element_bits(self) -> int:
         """Bits of an element of x and y."""
         if self.mode in MX_MODES:
@@ -110,16 +108,8 @@ class LaneCase:
     @property
     def unread_bits(self) -> int:
         """Mask of the bits of ``LaneOperands`` that the mode ignores."""
-        block_bytes = () if self.mode in MX_MODES else ("x_exponent", "y_exponent", "x_shift", "y_shift")
         elements = {MacMode.MX6: MX_BLOCK, MacMode.MX9: HALF}.get(self.mode) or len(self.x)
-        above = (1 << LANE_OPERAND_BITS) - (1 << elements * self.element_bits)
-        fields = {name: (1 << LANE[name].width) - 1 for name in block_bytes}
-        control = {} if self.mode in INTEGERS else {"x_signed": 1, "y_signed": 1, "shift16": 1}
-        if not self.is_float:
-            control |= {name: (1 << CONTROL[name].width) - 1 for name in ("x_format", "y_format")}
-        return pack(
-            LANE, fields | {"control": control, "x": above, "y": above, "high": int(self.mode is not MacMode.MX9)}
-        )
+        return _unread_bits(self.mode, elements * self.element_bits)
 
     def trace(self, numerics: AieNumerics) -> LaneTrace | IntegerLaneTrace:
         """Return the exact tier's trace of the lane."""
@@ -231,6 +221,18 @@ class LaneCase:
         return [control | unread | pack(LANE, fields) for fields in self.operand_fields()]
 
 
+@cache
+def _unread_bits(mode: MacMode, read: int) -> int:
+    """Return the ignored bits of a mode that reads this many bits of either side."""
+    block_bytes = () if mode in MX_MODES else ("x_exponent", "y_exponent", "x_shift", "y_shift")
+    above = (1 << LANE_OPERAND_BITS) - (1 << read)
+    fields = {name: (1 << LANE[name].width) - 1 for name in block_bytes}
+    control = {} if mode in INTEGERS else {"x_signed": 1, "y_signed": 1, "shift16": 1}
+    if mode not in FLOATS:
+        control |= {name: (1 << CONTROL[name].width) - 1 for name in ("x_format", "y_format")}
+    return pack(LANE, fields | {"control": control, "x": above, "y": above, "high": int(mode is not MacMode.MX9)})
+
+
 def lane_cases(
     mode: MacMode,
     x: np.ndarray | MxBlocks,
@@ -268,7 +270,8 @@ def half_shifts(shift: int, half: int) -> int:
 
 def padded(block: Block, mode: MacMode) -> tuple[int, ...]:
     """Return a block's codes in the mode's width; MX4's are padded with zeros below."""
-    return tuple(code << TAKEN[mode].width - block.fmt.width for code in block.codes)
+    zeros = TAKEN[mode].width - block.fmt.width
+    return tuple(code << zeros for code in block.codes)
 
 
 def block_array(blocks: Sequence[Block]) -> MxBlocks:

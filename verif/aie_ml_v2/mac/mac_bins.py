@@ -6,6 +6,7 @@ A corner that does not reach its target leaves a bin unhit.
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_NAN_EXPONENT, MX_PAIRS, MxFormat, RoundingCode
@@ -65,8 +66,13 @@ def _mx_bins(numerics: AieNumerics, fmt: MxFormat) -> Iterator[str]:
 def hits(numerics: AieNumerics, case: LaneCase, trace: LaneTrace) -> Iterator[str]:
     """Return the bins that a case hits."""
     kind = case.x.fmt if case.mode in (MacMode.MX6, MacMode.MX9) else case.mode
-    known = set(bins(numerics, kind))
+    known = _known(numerics, kind)
     return (name for name in _hits(numerics, case, trace) if name in known)
+
+
+@cache
+def _known(numerics: AieNumerics, kind: MxFormat | MacMode) -> frozenset[str]:
+    return frozenset(bins(numerics, kind))
 
 
 def _hits(numerics: AieNumerics, case: LaneCase, trace: LaneTrace) -> Iterator[str]:

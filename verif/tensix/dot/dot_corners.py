@@ -1,8 +1,10 @@
 """Directed corners of the Tensix dot product: cases for every bin of :mod:`.dot_bins`."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
+from math import prod
 from random import Random
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, PHASES, Style
@@ -27,6 +29,9 @@ from bitpath.verif.tensix.dot.dot_found import found
 
 A_FIELDS, B_FIELDS = range(16, 32), range(64, 128)
 """Fields of phase 0 with their hidden bits."""
+FIELDS = sorted(product(A_FIELDS, B_FIELDS), key=prod)
+"""Pairs of such fields, in the order of their products."""
+PRODUCTS = [*map(prod, FIELDS)]
 HALF_PLACES = 12
 """Fraction bits of a sum below half a unit of a 16-bit Dst, which keeps 10 of 23."""
 HALF_BELOW = 14
@@ -153,16 +158,22 @@ def _nearly_all_ones(numerics: TensixNumerics, rng: Random, mode: Mode) -> Itera
 
 def _fields_adding_up(rng: Random, total: int, most: int) -> list[tuple[int, int]]:
     """Return fields whose products have this sum, or none if it takes too many products."""
-    largest = max(A_FIELDS) * max(B_FIELDS)
+    smallest, largest = PRODUCTS[0], PRODUCTS[-1]
     if total > most * largest:
         return []
-    fewest, many = -(-total // largest), min(most, total // (min(A_FIELDS) * min(B_FIELDS)))
+    fewest, many = -(-total // largest), min(most, total // smallest)
     while True:
-        fields = [(rng.choice(A_FIELDS), rng.choice(B_FIELDS)) for _ in range(rng.randint(fewest, many) - 1)]
-        rest = total - sum(a * b for a, b in fields)
-        for a in A_FIELDS:
-            if rest % a == 0 and rest // a in B_FIELDS:
-                return [*fields, (a, rest // a)]
+        fields, rest = [], total
+        for left in reversed(range(rng.randint(fewest, many))):
+            # Only products that leave a possible sum for the products after them; the last must be the rest itself.
+            first = bisect_left(PRODUCTS, rest - left * largest)
+            end = bisect_right(PRODUCTS, rest - left * smallest)
+            if first == end:
+                break
+            fields.append(FIELDS[rng.randrange(first, end)])
+            rest -= prod(fields[-1])
+        else:
+            return fields
 
 
 def _units(numerics: TensixNumerics, rng: Random, mode: Mode) -> Iterator[DotCase]:

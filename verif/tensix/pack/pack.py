@@ -121,7 +121,7 @@ class PackRow:
             used = 8 * packing.row_bytes
             old = old >> used << used | row_bits(self.old, packing.datum_bits)
         upper = [0 if packing.dst32 else junk.getrandbits(16) << 16 for _ in self.words]
-        control = {name: int(value) for name, value in asdict(packing).items()}
+        control = {name: int(value) for name, value in vars(packing).items()}
         words = [word | above for word, above in zip(self.words, upper, strict=True)]
         return pack(PackRequest, {"row": words, "old": old, "masked": self.edge_mask ^ ALL_COLUMNS, "control": control})
 

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import Out
 
 from bitpath.rtl.units import UNITS, find_unit
 from bitpath.sim.engine.runner import SimulationError, build, run
+from bitpath.verif.kit.scoreboard import IMPATIENT
 
 pytestmark = pytest.mark.simulator
 
@@ -77,6 +78,6 @@ def test_a_dead_design_fails_every_test_of_its_bench(unit, alive_handshakes, tmp
     simulator = "verilator" if alive_handshakes and unit in LARGE else "icarus"
     built = build(unit, find_unit(unit).config_type(), simulator, emitter=emitter)
     with pytest.raises(SimulationError, match=re.compile(r"(\d+) of \1 tests failed")):
-        run(built, UNITS[unit].bench, seed=1, env={"BITPATH_CASES": "20"}, timeout=300)
+        run(built, UNITS[unit].bench, seed=1, env={"BITPATH_CASES": "20", IMPATIENT: "1"}, timeout=300)
     (log,) = tmp_path.rglob("run.log")
     assert "AttributeError" not in log.read_text(), "the bench failed of a missing port, not of what it saw"

@@ -6,6 +6,7 @@ import re
 import subprocess
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.dot.config import DotConfig, MapConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.engine import tools
+from bitpath.sim.engine.build import emitted_files
 from bitpath.sim.engine.ports import module_ports
 
 LARGER_ARRAYS = (8, 16, 32)
@@ -38,21 +40,22 @@ def modules(text):
 
 
 @pytest.fixture(scope="module", params=VARIANTS, ids=[name for name, _ in VARIANTS])
-def variant(request, tmp_path_factory):
-    """Return unit, configuration and emitted files."""
+def variant(request):
+    """Return unit, configuration and emitted files, which builds of the same configuration share."""
     unit, config = request.param
-    return unit, config, emit(unit, config, tmp_path_factory.mktemp(unit))
+    files = emitted_files(unit, config)
+    return unit, config, SimpleNamespace(top=files[0].stem, files=files, manifest=files[0].with_name("manifest.json"))
 
 
 @pytest.fixture(scope="module")
-def flat(variant):
+def flat(variant, tmp_path_factory):
     """Return a file with the flat wrapper around the emitted module, and the wrapper's ports."""
     unit, config, emitted = variant
     text = emitted.files[0].read_text()
     packed = port_names(text, emitted.top)
     assert set(packed) == {port.name for port in module_ports(text, emitted.top)}
     ports = flat_ports(UNITS[unit].build(config), packed)
-    file = emitted.manifest.with_name(f"{unit}.v")
+    file = tmp_path_factory.mktemp(unit) / f"{unit}.v"
     file.write_text(wrapper(unit, emitted.top, ports))
     return file, ports
 

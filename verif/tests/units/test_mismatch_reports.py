@@ -85,7 +85,7 @@ def test_the_replay_line_repeats_the_mismatch_with_a_wave(elsewhere, emitter_of,
     report = failed("element_map", "icarus", ELEMENTS, "random_tables", lambda _: emitter)
     line = report.splitlines()[-1].removeprefix("replay: ")
     # Make prints what it would run.
-    command = line.replace("make sim", f"make -n -f {ROOT}/Makefile sim")
+    command = line.replace("make sim", f"make -n --no-print-directory -f {ROOT}/Makefile sim")
     printed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
     words = shlex.split(printed.splitlines()[-1])
     monkeypatch.setenv(*next(iter(CASES.items())))

@@ -1,6 +1,7 @@
 """Bench of the element map: every FP4 code in every place through the default and other tables, FP8 untouched."""
 
 import os
+from functools import cache
 
 import cocotb
 from cocotb.triggers import Timer
@@ -27,6 +28,7 @@ LIMIT = {"timeout_time": 1, "timeout_unit": "ms"}
 ELEMENTS = {ElementFormat.E4M3FN: E4M3FN, ElementFormat.E5M2: E5M2, ElementFormat.E2M1: E2M1}
 
 
+@cache
 def faithful(fmt) -> dict:
     """The table that keeps every FP4 value, in an FP8 format."""
     value_of = {code: decode(fmt, code) for code in range(1 << fmt.width) if code & ~fmt.sign_mask <= fmt.max_code}
