@@ -22,6 +22,9 @@ deep_options = $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(QUICK)),--qu
 synth_options = $(if $(LIBERTY),--liberty "$(LIBERTY)") $(if $(CONFIG),--config "$(CONFIG)") $(cluster_options)
 explore_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(LIBERTY),--liberty "$(LIBERTY)") $(cluster_options)
 
+# Hundreds of short processes import the same modules: Python keeps them compiled, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup icarus run test test-fast test-deep sim waves lint verilog formal mutate deep coverage bench synth explore report docs check clean agree
 
