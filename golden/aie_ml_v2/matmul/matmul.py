@@ -207,9 +207,13 @@ def run_program(program: Program, *, progress: Progress | None = None) -> np.nda
 def _runner(program: Program) -> Callable[[Any, Progress | None], np.ndarray]:
     """Return what executes this program and those with other left operands; the right one is prepared once."""
     # The compiler is loaded with the first call.
+    from bitpath.golden.aie_ml_v2.convert.integer_dot_loop import multiply_integers, prepared_integers
     from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as loops
 
-    left, right, numerics = program.a, program.b, program.numerics
+    left, right, numerics, mode = program.a, program.b, program.numerics, program.mode
+    if program.fmt in INTEGER_MODES and isinstance(right, np.ndarray):
+        integers, columns = prepared_integers(mode, right), right.shape[1] * right.shape[2]
+        return lambda own, told: _in_tiles(own, multiply_integers(mode, own.a, integers, columns, told))
     blocks = left if isinstance(left, MxBlocks) else None
     if isinstance(right, SparseVector) or program.fmt in INTEGER_MODES or not loops.supports(numerics, blocks):
         return _run_steps

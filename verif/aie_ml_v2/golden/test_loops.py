@@ -9,6 +9,7 @@ from bitpath.golden import aie_ml_v2 as aie
 from bitpath.golden.aie_ml_v2 import exact
 from bitpath.golden.aie_ml_v2.convert import to_mx_loop as aie_blocks
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
+from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_SPLIT, PRESETS
 from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
 
@@ -168,3 +169,35 @@ def test_matrices(both, fmt, preset):
             options = {"fmt": fmt, "numerics": preset.numerics, "rounding": code}
             plain, fast = both(aie_lanes, lambda: aie.matmul(a, b, **options))  # noqa: B023
             assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))
+
+
+def integers(rng, bits, shape):
+    """Integers of all sizes; every third is the smallest or the largest, so that sums leave the lanes."""
+    ends = rng.choice(np.array([-(1 << bits - 1), (1 << bits - 1) - 1]), shape)
+    return np.where(rng.random(shape) < 1 / 3, ends, rng.integers(-(1 << bits - 1), 1 << bits - 1, shape))
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 2), (70, 37, 131)], ids=str)
+@pytest.mark.parametrize("mode", INTEGER_MODES.values(), ids=INTEGER_MODES)
+def test_integer_lanes(monkeypatch, mode, shape):
+    """Two threads take shares of the rows; neither they nor the blocks of columns divide the sizes."""
+    monkeypatch.setenv("BITPATH_THREADS", "2")
+    rng, (m, k, n) = np.random.default_rng(9), shape
+    a, b = integers(rng, mode.a_bits, (m, k)), integers(rng, mode.b_bits, (k, n))
+    if mode.lane_bits == 32:
+        a[0], b[:, 0] = -(1 << mode.a_bits - 1), -(1 << mode.b_bits - 1)
+    got = aie.matmul(a, b, fmt=mode.name)
+    for i, j in {(0, 0), (m - 1, n - 1), *(tuple(rng.integers((m, n)).tolist()) for _ in range(20))}:
+        code = 0
+        for start in range(0, k, mode.depth):
+            step = slice(start, start + mode.depth)
+            code = exact.integer_lane(mode, a[i, step].tolist(), b[step, j].tolist(), code)
+        assert got[i, j] == code
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_integers_of_a_program_are_checked(name):
+    program = aie.matmul_program(np.ones((2, 8), int), np.ones((8, 2), int), fmt="int8")
+    wrong = replace(program, **{name: getattr(program, name) * 128})
+    with pytest.raises(ValueError, match=f"^{name} must be -128 to 127"):
+        aie.run_program(wrong)
