@@ -8,7 +8,7 @@ Ref: llvm-aie for the shapes; AM027, Table 7.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, SPARSE_GROUP
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
 from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_sparse
+from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_dense, to_sparse
 from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
@@ -33,7 +33,7 @@ from bitpath.golden.arrays.arguments import (
     member,
     one_of,
 )
-from bitpath.golden.arrays.codec import DTYPES, format_of
+from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import Progress, cuts
 from bitpath.golden.arrays.streamed import streamed
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
@@ -211,37 +211,26 @@ def _runner(program: Program) -> Callable[[Any, Progress | None], np.ndarray]:
     from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as loops
 
     left, right, numerics, mode = program.a, program.b, program.numerics, program.mode
-    if program.fmt in INTEGER_MODES and isinstance(right, np.ndarray):
-        integers, columns = prepared_integers(mode, right), right.shape[1] * right.shape[2]
+    columns = program.tiles[2] * program.tile.n
+    if program.fmt in INTEGER_MODES:
+        # Zeros add nothing to an integer lane, so sparse integers are multiplied as dense ones.
+        integers = prepared_integers(mode, to_dense(right) if isinstance(right, SparseVector) else right)
         return lambda own, told: _in_tiles(own, multiply_integers(mode, own.a, integers, columns, told))
-    blocks = left if isinstance(left, MxBlocks) else None
-    if isinstance(right, SparseVector) or program.fmt in INTEGER_MODES or not loops.supports(numerics, blocks):
+    if not loops.supports(numerics, left if isinstance(left, MxBlocks) else None):
         return _run_steps
     if isinstance(right, MxBlocks):
-        prepared, columns = loops.prepared_blocks(numerics, right), right.shape[1] * right.shape[2]
-        return lambda own, told: _in_tiles(own, loops.multiply_blocks(numerics, own.a, prepared, columns, told))
-    codes, fmt = loops.prepared_floats(right), format_of(right.dtype)
-    return lambda own, told: _with_specials(
-        loops.specials, own, _in_tiles(own, loops.multiply_floats(numerics, own.a, codes, fmt, told))
-    )
+        blocks = loops.prepared_blocks(numerics, right)
+        return lambda own, told: _in_tiles(own, loops.multiply_blocks(numerics, own.a, blocks, columns, told))
+    floats = loops.prepared_floats(right)
+    slots = right.slots if isinstance(right, SparseVector) else right
+    tables = loops.float_tables(numerics, left.dtype, slots.dtype)
+    return lambda own, told: _in_tiles(own, loops.multiply_floats(numerics, own.a, floats, tables, told))
 
 
 def _in_tiles(program: Program, result: np.ndarray) -> np.ndarray:
     """Return accumulators [M, N] as [M/m, N/n, m, n], without a copy."""
     rows, _, columns = program.tiles
     return result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
-
-
-def _with_specials(specials: Callable[[Any], np.ndarray], program: Program, tiles: np.ndarray) -> np.ndarray:
-    """Compute tile rows and columns of floats that hold infinity or NaN step by step."""
-    special_rows = specials(program.a).any(axis=(1, 2, 3))
-    special_columns = specials(program.b).any(axis=(0, 2, 3))
-    if special_rows.any():
-        tiles[special_rows] = _run_steps(replace(program, a=program.a[special_rows]))
-    if special_columns.any():
-        right = cast(np.ndarray, program.b)[:, special_columns]
-        tiles[:, special_columns] = _run_steps(replace(program, b=right))
-    return tiles
 
 
 def _run_steps(program: Program, progress: Progress | None = None) -> np.ndarray:

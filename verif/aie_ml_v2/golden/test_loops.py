@@ -12,6 +12,8 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import INTEGER_MODES
 from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2, AIE_ML_V2_SPLIT, PRESETS
 from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as aie_lanes
+from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector
+from bitpath.golden.arrays.codec import codes_of, format_of
 
 BASE = AIE_ML_V2.numerics
 FORMATS = ("mx9", "mx6", "mx4", "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz")
@@ -201,3 +203,69 @@ def test_integers_of_a_program_are_checked(name):
     wrong = replace(program, **{name: getattr(program, name) * 128})
     with pytest.raises(ValueError, match=f"^{name} must be -128 to 127"):
         aie.run_program(wrong)
+
+
+def halved(rng, b):
+    """Keep at most two of four neighbours along K, in some groups one or none."""
+    order = np.argsort(rng.random((b.shape[0] // 4, 4, b.shape[1])), axis=1)
+    kept = order < rng.integers(0, 3, (b.shape[0] // 4, 1, b.shape[1]))
+    return np.where(kept.reshape(b.shape), b, 0).astype(b.dtype)
+
+
+def exact_sparse_lane(numerics, a, sparse, formats):
+    """The code of a lane by the scalar tier: codes of A and slots with their masks, group by group, 4 groups a step."""
+    code = None
+    for step in range(len(sparse.mask)):
+        products = [
+            pair
+            for group, mask in enumerate(sparse.mask[step].tolist())
+            for pair in exact.pairs(
+                a[step, 4 * group : 4 * group + 4].tolist(), tuple(sparse.slots[step, group].tolist()), mask
+            )
+        ]
+        x, y = ([(each, fmt) for each in side] for side, fmt in zip(zip(*products, strict=True), formats, strict=True))
+        code = exact.trace_float_lane(numerics, x, y, code).result
+    return code
+
+
+@pytest.mark.parametrize("zero_term", [False, True])
+@pytest.mark.parametrize("fmt", ["bf16", "fp16", "fp8_e4m3", "fp8_e5m2fnuz"])
+def test_sparse_lanes(fmt, zero_term):
+    """Slots of every position, some empty, some that hold a zero; numbers of A, infinite ones too, beside what B has not."""
+    rng = np.random.default_rng(10)
+    numerics = replace(BASE, float_zero_term=zero_term)
+    for kind in KINDS:
+        a, b = (each[:, :64] if each.shape[1] == 70 else halved(rng, each[:64]) for each in matrices(rng, kind))
+        if kind == "specials":
+            b[5, 3], b[20, 30] = np.where(b[5, 3] == 0, 0, -np.inf), np.where(b[20, 30] == 0, 0, np.nan)
+        if kind in ("plain", "underflow"):
+            # A step of A alone, whose exponents must not count, and an accumulator far below them.
+            b[16:], a[:, :16] = 0, a[:, :16] * np.float32(2.0**-20)
+        program = aie.matmul_program(a, b, fmt=fmt, sparse=True, numerics=numerics)
+        slots = program.b.slots.copy()
+        codes_of(slots)[rng.random(slots.shape) < 1 / 16] = 0
+        program = replace(program, b=SparseVector(slots, program.b.mask))
+        got = aie.result_matrix(program, aie.run_program(program)).view(np.uint32)
+        tile, formats = program.tile, (format_of(program.a.dtype), format_of(slots.dtype))
+        cells = {
+            (3, 0),
+            (7, 1),
+            (9, 2),
+            (0, 9),
+            (0, 3),
+            (1, 30),
+            *(divmod(int(c), 37) for c in rng.integers(481, size=20)),
+        }
+        for i, j in cells:
+            row = codes_of(program.a)[i // tile.m, :, i % tile.m]
+            column = SparseVector(*(each[:, j // tile.n, j % tile.n] for each in (codes_of(slots), program.b.mask)))
+            assert got[i, j] == exact_sparse_lane(numerics, row, column, formats)
+
+
+@pytest.mark.parametrize("mode", ["int8", "int16_64"])
+def test_sparse_integer_lanes(mode):
+    rng, row = np.random.default_rng(11), INTEGER_MODES[mode]
+    a, b = integers(rng, row.a_bits, (13, 64)), halved(rng, integers(rng, row.b_bits, (64, 37)))
+    got = aie.matmul(a, b, fmt=mode, sparse=True)
+    for i, j in np.ndindex(13, 37):
+        assert got[i, j] == exact.integer_lane(row, a[i].tolist(), b[:, j].tolist())
