@@ -1,6 +1,6 @@
 """AIE-ML v2's matrices on native products: the steps of K of every lane.
 
-Bit-identical to `aie_ml_v2.matmul.run_program` for the numerics that `supports` names.
+Bit-identical to `fused_dot` and `sparse_dot` on each step of K, for the numerics that `supports` names.
 
 Exactness. float64 holds every term, sum and power of two here. With the largest exponent E, terms are rounded to the grid
 ``2**(E - F)``, F the align_fraction_bits, of 26 at most. A product of floats is below ``2**(E + 2)`` and the sum of a block

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.convert.integers import integer_dot
 from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
@@ -234,7 +233,7 @@ def _in_tiles(program: Program, result: np.ndarray) -> np.ndarray:
 
 
 def _run_steps(program: Program, progress: Progress | None = None) -> np.ndarray:
-    """Execute a program step by step, for some tile rows at a time."""
+    """Execute a program of floats or blocks step by step, for some tile rows at a time."""
     rows, depth, columns = program.tiles
     parts = []
     for start in range(0, rows, ROW_TILES):
@@ -260,13 +259,9 @@ def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
 def _step(program: Program, a: Any, b: Any, k: int, acc: np.ndarray | None) -> np.ndarray:
     name = "fp8" if program.mode == FLOAT8 else program.fmt
     if isinstance(b, SparseVector):
-        options: dict[str, Any] = {} if program.fmt in INTEGER_MODES else {"numerics": program.numerics}
         sparse = SparseVector(b.slots[k][np.newaxis, :, np.newaxis], b.mask[k][np.newaxis, :, np.newaxis])
-        return sparse_dot(a, sparse, acc, fmt=name, **options)
-    right = b[k][np.newaxis, :, np.newaxis]
-    if program.fmt in INTEGER_MODES:
-        return integer_dot(a, right, acc, mode=program.fmt)
-    return fused_dot(a, right, acc, fmt=name, numerics=program.numerics)
+        return sparse_dot(a, sparse, acc, fmt=name, numerics=program.numerics)
+    return fused_dot(a, b[k][np.newaxis, :, np.newaxis], acc, fmt=name, numerics=program.numerics)
 
 
 def _mode(fmt: str, numerics: AieNumerics) -> Mode:
