@@ -1,6 +1,7 @@
 """AIE-ML v2's matrices on native products: the steps of K of every lane.
 
-Bit-identical to `fused_dot` and `sparse_dot` on each step of K, for the numerics that `supports` names.
+Bit-identical to `fused_dot` and `sparse_dot` on each step of K. Its own kernels round to nearest even and sum
+a block pair's products together, without loss; `fused_dot_roundings_loop` has those for other numerics.
 
 Exactness. float64 holds every term, sum and power of two here. With the largest exponent E, terms are rounded to the grid
 ``2**(E - F)``, F the align_fraction_bits, of 26 at most. A product of floats is below ``2**(E + 2)`` and the sum of a block
@@ -52,18 +53,10 @@ POWER = 0x7FF << 52
 NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
-def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
-    """Return True if the kernels implement these numerics for floats, or for blocks like these.
-
-    Alignment and result are rounded to nearest even; a block pair's products are summed first and together, without loss.
-    All other fields may be either.
-    """
+def _is_even(numerics: AieNumerics) -> bool:
+    """Return True if alignment and result are rounded to nearest even."""
     even = RoundingCode.CONV_EVEN
-    nearest = numerics.align_rounding is numerics.accumulator_align_rounding is numerics.result_rounding is even
-    if blocks is None or not nearest:
-        return nearest
-    lossless = numerics.mx_lossless_shift or blocks.fmt == MX4
-    return lossless and numerics.mx_post_add_first and not splits(numerics, blocks)
+    return numerics.align_rounding is numerics.accumulator_align_rounding is numerics.result_rounding is even
 
 
 def prepared_blocks(numerics: AieNumerics, b: MxBlocks) -> list[np.ndarray]:
@@ -77,16 +70,26 @@ def multiply_blocks(
     numerics: AieNumerics, a: MxBlocks, right: list[np.ndarray], columns: int, progress: Progress | None
 ) -> np.ndarray:
     """Return accumulators float32 [M, N] of blocks [M/m, K, m, 1] and prepared ones of N columns."""
+    # It takes pieces of this module.
+    from bitpath.golden.aie_ml_v2.mac import fused_dot_roundings_loop as roundings
+
     depth = a.shape[1]
     x = _doubled(a).swapaxes(1, 2).reshape(-1, depth, MX_BLOCK).astype(np.float32)
     # A product of doubled codes has 2 * m fraction bits.
     x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
     last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
     result = np.zeros((len(x), columns), np.float32)
+    # MX4 codes are multiplied with zeros appended below, which receive the bits of a right shift.
+    coarse = 1.0 if numerics.mx_lossless_shift or a.fmt is MX4 else 4.0
+    size = MX_BLOCK // (2 if splits(numerics, a) else 1) if numerics.mx_post_add_first else 1
+    plain = _is_even(numerics) and coarse == 1.0 and size == MX_BLOCK
 
     def work(share: slice) -> None:
         left = (owned(each[share]) for each in (x, *x_powers))
-        _blocks(*left, *right, last_place, *_fields(numerics), result[share])
+        if plain:
+            _blocks(*left, *right, last_place, *_fields(numerics), result[share])
+        else:
+            roundings.add_blocks(*left, *right, last_place, size, coarse, *roundings.fields(numerics), result[share])
 
     in_parallel(work, _shares(len(x)), progress)
     return result
@@ -130,13 +133,19 @@ def multiply_floats(
     progress: Progress | None,
 ) -> np.ndarray:
     """Return accumulators float32 [M, N] of floats [M/m, K/k, m, k] and prepared ones, with `float_tables` of both."""
+    # It takes pieces of this module.
+    from bitpath.golden.aie_ml_v2.mac import fused_dot_roundings_loop as roundings
+
     y, positions = right
     codes = codes_of(a).swapaxes(1, 2).reshape(-1, a.shape[1], a.shape[3])
     result = np.zeros((len(codes), y.shape[1]), np.float32)
 
     def work(share: slice) -> None:
         x = codes[share] if positions is None else with_empty(codes[share])
-        _floats(owned(x), y, positions, *tables, *_fields(numerics), result[share])
+        if _is_even(numerics):
+            _floats(owned(x), y, positions, *tables, *_fields(numerics), result[share])
+        else:
+            roundings.add_floats(owned(x), y, positions, *tables, *roundings.fields(numerics), result[share])
 
     in_parallel(work, _shares(len(codes)), progress)
     return result
@@ -167,7 +176,7 @@ def _shares(rows: int) -> list[slice]:
 
 
 @njit(forceinline=True)
-def _power(accumulator):
+def power_of(accumulator):
     """Return the power of two of a normal number's exponent; 0 of 0."""
     return value64(code64(accumulator) & POWER)
 
@@ -180,7 +189,7 @@ def _rounded(total, keep_sign):
 
 
 @njit(forceinline=True)
-def _write(accumulators, result):
+def write(accumulators, result):
     """Copy accumulators, all NaNs as one."""
     for m in range(result.shape[0]):
         for j in range(result.shape[1]):
@@ -219,11 +228,11 @@ def _blocks(x, x_powers, x_counts, y, y_powers, y_counts, last_place, unit, keep
                 for j in range(COLUMNS):
                     pair, accumulator = np.float64(sums[j]), np.float64(accumulators[m, j])
                     scale = power * y_powers[n, k, j]
-                    largest = max(scale if pair != 0.0 else counts * y_counts[n, k, j], _power(accumulator))
+                    largest = max(scale if pair != 0.0 else counts * y_counts[n, k, j], power_of(accumulator))
                     up = min(largest, LARGEST) * unit
                     total = (pair * (scale * last_place) + up - up) + (accumulator + up - up)
                     accumulators[m, j] = _rounded(total, keep_sign)
-        _write(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])
+        write(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])
 
 
 @kernel(fused=True)
@@ -253,11 +262,11 @@ def _floats(x, y, positions, x_values, x_powers, y_values, y_powers, unit, keep_
                     _float_step(
                         left, left_power, right, right_power, places, step, unit, keep_sign, ups, accumulators[m]
                     )
-        _write(accumulators, result[:, n : n + COLUMNS])
+        write(accumulators, result[:, n : n + COLUMNS])
 
 
 @njit(forceinline=True)
-def _left(x, places, step, i, j):
+def left_of(x, places, step, i, j):
     """Return the left operand of a product."""
     if places is None:
         return x[step, i]
@@ -268,25 +277,25 @@ def _left(x, places, step, i, j):
 def _float_step(x, x_powers, y, y_powers, places, step, unit, keep_sign, ups, accumulators):
     """Add eight products of one row to its accumulators."""
     for j in range(COLUMNS):
-        largest = _power(np.float64(accumulators[j]))
-        largest = max(largest, _left(x_powers, places, step, 0, j) * y_powers[step, 0, j])
-        largest = max(largest, _left(x_powers, places, step, 1, j) * y_powers[step, 1, j])
-        largest = max(largest, _left(x_powers, places, step, 2, j) * y_powers[step, 2, j])
-        largest = max(largest, _left(x_powers, places, step, 3, j) * y_powers[step, 3, j])
-        largest = max(largest, _left(x_powers, places, step, 4, j) * y_powers[step, 4, j])
-        largest = max(largest, _left(x_powers, places, step, 5, j) * y_powers[step, 5, j])
-        largest = max(largest, _left(x_powers, places, step, 6, j) * y_powers[step, 6, j])
-        largest = max(largest, _left(x_powers, places, step, 7, j) * y_powers[step, 7, j])
+        largest = power_of(np.float64(accumulators[j]))
+        largest = max(largest, left_of(x_powers, places, step, 0, j) * y_powers[step, 0, j])
+        largest = max(largest, left_of(x_powers, places, step, 1, j) * y_powers[step, 1, j])
+        largest = max(largest, left_of(x_powers, places, step, 2, j) * y_powers[step, 2, j])
+        largest = max(largest, left_of(x_powers, places, step, 3, j) * y_powers[step, 3, j])
+        largest = max(largest, left_of(x_powers, places, step, 4, j) * y_powers[step, 4, j])
+        largest = max(largest, left_of(x_powers, places, step, 5, j) * y_powers[step, 5, j])
+        largest = max(largest, left_of(x_powers, places, step, 6, j) * y_powers[step, 6, j])
+        largest = max(largest, left_of(x_powers, places, step, 7, j) * y_powers[step, 7, j])
         ups[j] = min(largest, LARGEST) * unit
     for j in range(COLUMNS):
         up = ups[j]
         total = np.float64(accumulators[j]) + up - up
-        total += _left(x, places, step, 0, j) * y[step, 0, j] + up - up
-        total += _left(x, places, step, 1, j) * y[step, 1, j] + up - up
-        total += _left(x, places, step, 2, j) * y[step, 2, j] + up - up
-        total += _left(x, places, step, 3, j) * y[step, 3, j] + up - up
-        total += _left(x, places, step, 4, j) * y[step, 4, j] + up - up
-        total += _left(x, places, step, 5, j) * y[step, 5, j] + up - up
-        total += _left(x, places, step, 6, j) * y[step, 6, j] + up - up
-        total += _left(x, places, step, 7, j) * y[step, 7, j] + up - up
+        total += left_of(x, places, step, 0, j) * y[step, 0, j] + up - up
+        total += left_of(x, places, step, 1, j) * y[step, 1, j] + up - up
+        total += left_of(x, places, step, 2, j) * y[step, 2, j] + up - up
+        total += left_of(x, places, step, 3, j) * y[step, 3, j] + up - up
+        total += left_of(x, places, step, 4, j) * y[step, 4, j] + up - up
+        total += left_of(x, places, step, 5, j) * y[step, 5, j] + up - up
+        total += left_of(x, places, step, 6, j) * y[step, 6, j] + up - up
+        total += left_of(x, places, step, 7, j) * y[step, 7, j] + up - up
         accumulators[j] = _rounded(total, keep_sign)

@@ -8,7 +8,7 @@ Ref: llvm-aie for the shapes; AM027, Table 7.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_dense, to_sparse
+from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, to_dense, to_sparse
 from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
@@ -40,8 +39,6 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
 FORMATS = (*MX_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
-ROW_TILES = 8
-"""Tile rows that are computed at once: enough for numpy, few enough for the cache."""
 CONVERTED_AT_ONCE = 1 << 20
 """Elements that are converted at once."""
 Operand = np.ndarray | MxBlocks | SparseVector
@@ -213,16 +210,15 @@ def _runner(program: Program) -> Callable[[Any, Progress | None], np.ndarray]:
     columns = program.tiles[2] * program.tile.n
     if program.fmt in INTEGER_MODES:
         # Zeros add nothing to an integer lane, so sparse integers are multiplied as dense ones.
-        integers = prepared_integers(mode, to_dense(right) if isinstance(right, SparseVector) else right)
+        dense = to_dense(right) if isinstance(right, SparseVector) else right
+        integers = prepared_integers(mode, cast(np.ndarray, dense))
         return lambda own, told: _in_tiles(own, multiply_integers(mode, own.a, integers, columns, told))
-    if not loops.supports(numerics, left if isinstance(left, MxBlocks) else None):
-        return _run_steps
     if isinstance(right, MxBlocks):
         blocks = loops.prepared_blocks(numerics, right)
         return lambda own, told: _in_tiles(own, loops.multiply_blocks(numerics, own.a, blocks, columns, told))
     floats = loops.prepared_floats(right)
     slots = right.slots if isinstance(right, SparseVector) else right
-    tables = loops.float_tables(numerics, left.dtype, slots.dtype)
+    tables = loops.float_tables(numerics, cast(np.ndarray, left).dtype, slots.dtype)
     return lambda own, told: _in_tiles(own, loops.multiply_floats(numerics, own.a, floats, tables, told))
 
 
@@ -232,21 +228,6 @@ def _in_tiles(program: Program, result: np.ndarray) -> np.ndarray:
     return result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
 
 
-def _run_steps(program: Program, progress: Progress | None = None) -> np.ndarray:
-    """Execute a program of floats or blocks step by step, for some tile rows at a time."""
-    rows, depth, columns = program.tiles
-    parts = []
-    for start in range(0, rows, ROW_TILES):
-        a = program.a[start : start + ROW_TILES]
-        acc = None
-        for k in range(depth):
-            acc = _step(program, a[:, k, np.newaxis, :, np.newaxis], program.b, k, acc)
-        parts.append(acc)
-        if progress is not None:
-            progress(min(start + ROW_TILES, rows), rows)
-    return np.concatenate(parts).reshape(rows, columns, program.tile.m, program.tile.n)
-
-
 @checked
 def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
     """Return accumulators [M/m, N/n, m, n] as the matrix [M, N] that they are, without padding."""
@@ -254,14 +235,6 @@ def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
     rows, columns, m, n = tiles.shape
     whole = tiles.transpose(0, 2, 1, 3).reshape(rows * m, columns * n)
     return np.ascontiguousarray(whole[: program.shape[0], : program.shape[1]])
-
-
-def _step(program: Program, a: Any, b: Any, k: int, acc: np.ndarray | None) -> np.ndarray:
-    name = "fp8" if program.mode == FLOAT8 else program.fmt
-    if isinstance(b, SparseVector):
-        sparse = SparseVector(b.slots[k][np.newaxis, :, np.newaxis], b.mask[k][np.newaxis, :, np.newaxis])
-        return sparse_dot(a, sparse, acc, fmt=name, numerics=program.numerics)
-    return fused_dot(a, b[k][np.newaxis, :, np.newaxis], acc, fmt=name, numerics=program.numerics)
 
 
 def _mode(fmt: str, numerics: AieNumerics) -> Mode:
