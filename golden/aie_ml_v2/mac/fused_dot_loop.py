@@ -28,29 +28,29 @@ from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.mac import fused_dot_roundings_loop as roundings
 from bitpath.golden.aie_ml_v2.mac.fused_dot import splits
+from bitpath.golden.aie_ml_v2.mac.fused_dot_pieces_loop import (
+    COLUMNS,
+    DEPTH,
+    ENTITIES,
+    LARGEST,
+    SHARE,
+    left_of,
+    power_of,
+    write,
+)
 from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector, slot_positions, with_empty
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.arrays.bits import code64, kernel, value64
+from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
 from bitpath.golden.arrays.parallel import Progress, cuts, in_blocks, in_parallel, owned, threads
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
-SHARE, COLUMNS = 64, 128
-"""Rows that a core takes at a time, and columns of a block: its accumulators fit in the L1 cache."""
-DEPTH = 8
-"""Products of floats that are added at once."""
-ENTITIES = 2 * DEPTH + 1
-"""Left operands of a step on sparse B: two for each slot, and the zero of empty slots."""
 STEPS = 8
 """Steps of floats whose operands are decoded at a time: the right ones fit in the L2 cache."""
 SMALLEST = (1 - 2.0**-25) * 2.0**FP32.emin
 """What lies below is rounded to less than FP32's smallest normal number, with any exponent."""
-LARGEST = 2.0**300
-"""Power of two beyond those of all numbers here: products are below 2**260."""
-POWER = 0x7FF << 52
-"""Mask of a float64's exponent field: what it leaves of a normal number is the power of two below it."""
-NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
 def _is_even(numerics: AieNumerics) -> bool:
@@ -70,9 +70,6 @@ def multiply_blocks(
     numerics: AieNumerics, a: MxBlocks, right: list[np.ndarray], columns: int, progress: Progress | None
 ) -> np.ndarray:
     """Return accumulators float32 [M, N] of blocks [M/m, K, m, 1] and prepared ones of N columns."""
-    # It takes pieces of this module.
-    from bitpath.golden.aie_ml_v2.mac import fused_dot_roundings_loop as roundings
-
     depth = a.shape[1]
     x = _doubled(a).swapaxes(1, 2).reshape(-1, depth, MX_BLOCK).astype(np.float32)
     # A product of doubled codes has 2 * m fraction bits.
@@ -133,9 +130,6 @@ def multiply_floats(
     progress: Progress | None,
 ) -> np.ndarray:
     """Return accumulators float32 [M, N] of floats [M/m, K/k, m, k] and prepared ones, with `float_tables` of both."""
-    # It takes pieces of this module.
-    from bitpath.golden.aie_ml_v2.mac import fused_dot_roundings_loop as roundings
-
     y, positions = right
     codes = codes_of(a).swapaxes(1, 2).reshape(-1, a.shape[1], a.shape[3])
     result = np.zeros((len(codes), y.shape[1]), np.float32)
@@ -176,25 +170,10 @@ def _shares(rows: int) -> list[slice]:
 
 
 @njit(forceinline=True)
-def power_of(accumulator):
-    """Return the power of two of a normal number's exponent; 0 of 0."""
-    return value64(code64(accumulator) & POWER)
-
-
-@njit(forceinline=True)
 def _rounded(total, keep_sign):
     """Return a sum on the grid as FP32."""
     flushed = np.copysign(0.0, total) if keep_sign else 0.0
     return np.float32(flushed if abs(total) < SMALLEST else total)
-
-
-@njit(forceinline=True)
-def write(accumulators, result):
-    """Copy accumulators, all NaNs as one."""
-    for m in range(result.shape[0]):
-        for j in range(result.shape[1]):
-            accumulator = accumulators[m, j]
-            result[m, j] = NAN if np.isnan(accumulator) else accumulator
 
 
 @kernel(fused=True)
@@ -263,14 +242,6 @@ def _floats(x, y, positions, x_values, x_powers, y_values, y_powers, unit, keep_
                         left, left_power, right, right_power, places, step, unit, keep_sign, ups, accumulators[m]
                     )
         write(accumulators, result[:, n : n + COLUMNS])
-
-
-@njit(forceinline=True)
-def left_of(x, places, step, i, j):
-    """Return the left operand of a product."""
-    if places is None:
-        return x[step, i]
-    return x[step, places[step, i, j]]
 
 
 @njit(forceinline=True)

@@ -13,7 +13,7 @@ from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_BLOCK, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.mac.fused_dot_loop import (
+from bitpath.golden.aie_ml_v2.mac.fused_dot_pieces_loop import (
     COLUMNS,
     DEPTH,
     ENTITIES,
