@@ -1,6 +1,7 @@
 """AIE-ML v2's matrices on native products: the steps of K of every lane.
 
-Bit-identical to `aie_ml_v2.matmul.run_program` for the numerics that `supports` names.
+Bit-identical to `fused_dot` and `sparse_dot` on each step of K. Its own kernels round to nearest even and sum
+a block pair's products together, without loss; `fused_dot_roundings_loop` has those for other numerics.
 
 Exactness. float64 holds every term, sum and power of two here. With the largest exponent E, terms are rounded to the grid
 ``2**(E - F)``, F the align_fraction_bits, of 26 at most. A product of floats is below ``2**(E + 2)`` and the sum of a block
@@ -11,6 +12,13 @@ it may be fused with that addition. Eight rounded products, or the sum of a bloc
 16 products, at most 2**20, is computed in float32, which holds every integer up to 2**24. The sum on the grid is rounded to
 FP32 once, by its conversion. Exponents are those of `AieNumerics` less 255: a product has the sum of its operands', before
 it is normalised, and an accumulator its own.
+
+Infinity and NaN. float64's products and sums of them are the lane's: 0 * infinity and infinity - infinity are NaN. `LARGEST`
+keeps the constant finite, so that nothing else becomes NaN. A NaN gets its code when the result is written.
+
+Sparse B. A slot's product takes the left entity at the slot's position; an empty slot's is 0 * 0, whatever A holds there, and
+has the exponent of two zeros, which `float_zero_term` may count. B expanded to dense would not do: its zeros would have
+products with A's infinities, and exponents of A's numbers.
 """
 
 from functools import cache
@@ -20,38 +28,35 @@ from numba import njit
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX4, MX_BLOCK, MX_NAN_EXPONENT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
+from bitpath.golden.aie_ml_v2.mac import fused_dot_roundings_loop as roundings
 from bitpath.golden.aie_ml_v2.mac.fused_dot import splits
+from bitpath.golden.aie_ml_v2.mac.fused_dot_pieces_loop import (
+    COLUMNS,
+    DEPTH,
+    ENTITIES,
+    LARGEST,
+    SHARE,
+    left_of,
+    power_of,
+    write,
+)
+from bitpath.golden.aie_ml_v2.mac.sparsity import SparseVector, slot_positions, with_empty
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
-from bitpath.golden.arrays.bits import code64, kernel, value64
+from bitpath.golden.arrays.bits import kernel
 from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
 from bitpath.golden.arrays.parallel import Progress, cuts, in_blocks, in_parallel, owned, threads
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
-SHARE, COLUMNS = 64, 128
-"""Rows that a core takes at a time, and columns of a block: its accumulators fit in the L1 cache."""
-DEPTH = 8
-"""Products of floats that are added at once."""
 STEPS = 8
 """Steps of floats whose operands are decoded at a time: the right ones fit in the L2 cache."""
 SMALLEST = (1 - 2.0**-25) * 2.0**FP32.emin
 """What lies below is rounded to less than FP32's smallest normal number, with any exponent."""
-POWER = 0x7FF << 52
-"""Mask of a float64's exponent field: what it leaves of a normal number is the power of two below it."""
-NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
-def supports(numerics: AieNumerics, blocks: MxBlocks | None) -> bool:
-    """Return True if the kernels implement these numerics for floats, or for blocks like these.
-
-    Alignment and result are rounded to nearest even; a block pair's products are summed first and together, without loss.
-    All other fields may be either.
-    """
+def _is_even(numerics: AieNumerics) -> bool:
+    """Return True if alignment and result are rounded to nearest even."""
     even = RoundingCode.CONV_EVEN
-    nearest = numerics.align_rounding is numerics.accumulator_align_rounding is numerics.result_rounding is even
-    if blocks is None or not nearest:
-        return nearest
-    lossless = numerics.mx_lossless_shift or blocks.fmt == MX4
-    return lossless and numerics.mx_post_add_first and not splits(numerics, blocks)
+    return numerics.align_rounding is numerics.accumulator_align_rounding is numerics.result_rounding is even
 
 
 def prepared_blocks(numerics: AieNumerics, b: MxBlocks) -> list[np.ndarray]:
@@ -71,10 +76,17 @@ def multiply_blocks(
     x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
     last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
     result = np.zeros((len(x), columns), np.float32)
+    # MX4 codes are multiplied with zeros appended below, which receive the bits of a right shift.
+    coarse = 1.0 if numerics.mx_lossless_shift or a.fmt is MX4 else 4.0
+    size = MX_BLOCK // (2 if splits(numerics, a) else 1) if numerics.mx_post_add_first else 1
+    plain = _is_even(numerics) and coarse == 1.0 and size == MX_BLOCK
 
     def work(share: slice) -> None:
         left = (owned(each[share]) for each in (x, *x_powers))
-        _blocks(*left, *right, last_place, *_fields(numerics), result[share])
+        if plain:
+            _blocks(*left, *right, last_place, *_fields(numerics), result[share])
+        else:
+            roundings.add_blocks(*left, *right, last_place, size, coarse, *roundings.fields(numerics), result[share])
 
     in_parallel(work, _shares(len(x)), progress)
     return result
@@ -94,29 +106,48 @@ def _powers(numerics: AieNumerics, blocks: MxBlocks) -> tuple[np.ndarray, np.nda
     return powers, np.where(exponent > 0, powers, 0.0) if numerics.mx_zero_term else np.zeros_like(powers)
 
 
-def prepared_floats(b: np.ndarray) -> np.ndarray:
-    """Return the codes [K, N] of right floats [K/8, N/n, n, 8]."""
-    return owned(codes_of(b).transpose(0, 3, 1, 2)).reshape(b.shape[0] * DEPTH, -1)
+def prepared_floats(b: np.ndarray | SparseVector) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the codes [K, N] of right floats [K/8, N/n, n, 8], and which left entity of a step multiplies each.
+
+    Of sparse ones, slots [K/16, N/n, n, 4, 2], K counts the slots. Those of dense floats have their own number: None.
+    """
+    if not isinstance(b, SparseVector):
+        return _by_rows(codes_of(b)), None
+    slots = codes_of(b.slots)
+    return _by_rows(slots.reshape(*slots.shape[:-2], -1)), _by_rows(slot_positions(b).astype(np.uint8))
+
+
+def _by_rows(steps: np.ndarray) -> np.ndarray:
+    """Return [K/8, N/n, n, 8] as [K, N]."""
+    return owned(steps.transpose(0, 3, 1, 2)).reshape(steps.shape[0] * steps.shape[3], -1)
 
 
 def multiply_floats(
-    numerics: AieNumerics, a: np.ndarray, y: np.ndarray, y_format: FloatFormat, progress: Progress | None
+    numerics: AieNumerics,
+    a: np.ndarray,
+    right: tuple[np.ndarray, np.ndarray | None],
+    tables: list[np.ndarray],
+    progress: Progress | None,
 ) -> np.ndarray:
-    """Return accumulators float32 [M, N] of finite floats [M/m, K/8, m, 8] and codes [K, N]."""
-    x = codes_of(a).swapaxes(1, 2).reshape(a.shape[0] * a.shape[2], -1)
-    tables = [*_tables(numerics, format_of(a.dtype)), *_tables(numerics, y_format)]
-    result = np.zeros((len(x), y.shape[1]), np.float32)
+    """Return accumulators float32 [M, N] of floats [M/m, K/k, m, k] and prepared ones, with `float_tables` of both."""
+    y, positions = right
+    codes = codes_of(a).swapaxes(1, 2).reshape(-1, a.shape[1], a.shape[3])
+    result = np.zeros((len(codes), y.shape[1]), np.float32)
 
     def work(share: slice) -> None:
-        _floats(owned(x[share]), y, *tables, *_fields(numerics), result[share])
+        x = codes[share] if positions is None else with_empty(codes[share])
+        if _is_even(numerics):
+            _floats(owned(x), y, positions, *tables, *_fields(numerics), result[share])
+        else:
+            roundings.add_floats(owned(x), y, positions, *tables, *roundings.fields(numerics), result[share])
 
-    in_parallel(work, _shares(len(x)), progress)
+    in_parallel(work, _shares(len(codes)), progress)
     return result
 
 
-def specials(array: np.ndarray) -> np.ndarray:
-    """Return where floats are infinite or NaN."""
-    return np.asarray(~np.isfinite(decode_array(format_of(array.dtype), codes_of(array))))
+def float_tables(numerics: AieNumerics, *dtypes: np.dtype) -> list[np.ndarray]:
+    """Return the tables of values and of powers of two of each dtype's codes."""
+    return [table for dtype in dtypes for table in _tables(numerics, format_of(dtype))]
 
 
 @cache
@@ -139,17 +170,10 @@ def _shares(rows: int) -> list[slice]:
 
 
 @njit(forceinline=True)
-def _power(accumulator):
-    """Return the power of two of a normal number's exponent; 0 of 0."""
-    return value64(code64(accumulator) & POWER)
-
-
-@njit(forceinline=True)
-def _rounded(total, accumulator, keep_sign):
-    """Return a sum on the grid as FP32; an accumulator that is not finite stays."""
+def _rounded(total, keep_sign):
+    """Return a sum on the grid as FP32."""
     flushed = np.copysign(0.0, total) if keep_sign else 0.0
-    result = np.float32(total if abs(total) >= SMALLEST else flushed)
-    return result if accumulator - accumulator == 0.0 else np.float32(accumulator)
+    return np.float32(flushed if abs(total) < SMALLEST else total)
 
 
 @kernel(fused=True)
@@ -183,64 +207,66 @@ def _blocks(x, x_powers, x_counts, y, y_powers, y_counts, last_place, unit, keep
                 for j in range(COLUMNS):
                     pair, accumulator = np.float64(sums[j]), np.float64(accumulators[m, j])
                     scale = power * y_powers[n, k, j]
-                    largest = max(scale if pair != 0.0 else counts * y_counts[n, k, j], _power(accumulator))
-                    up = largest * unit
+                    largest = max(scale if pair != 0.0 else counts * y_counts[n, k, j], power_of(accumulator))
+                    up = min(largest, LARGEST) * unit
                     total = (pair * (scale * last_place) + up - up) + (accumulator + up - up)
-                    added = _rounded(total, accumulator, keep_sign)
-                    accumulators[m, j] = NAN if np.isnan(scale) else added
-        own = result[:, n * COLUMNS : (n + 1) * COLUMNS]
-        own[:] = accumulators[:rows, : own.shape[1]]
+                    accumulators[m, j] = _rounded(total, keep_sign)
+        write(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])
 
 
 @kernel(fused=True)
-def _floats(x, y, x_values, x_powers, y_values, y_powers, unit, keep_sign, result):
-    """Codes x [M, K] and y [K, N], and the tables of their formats."""
+def _floats(x, y, positions, x_values, x_powers, y_values, y_powers, unit, keep_sign, result):
+    """Codes x [M, steps, entities], y [K, N] and their positions, and the tables of the formats."""
     accumulators, ups = np.zeros((SHARE, COLUMNS), np.float32), np.empty(COLUMNS)
-    left, left_power = np.empty((STEPS, DEPTH)), np.empty((STEPS, DEPTH))
+    left, left_power = np.empty((STEPS, ENTITIES)), np.empty((STEPS, ENTITIES))
     right, right_power = np.zeros((STEPS, DEPTH, COLUMNS)), np.zeros((STEPS, DEPTH, COLUMNS))
+    places = None if positions is None else np.zeros((STEPS, DEPTH, COLUMNS), np.int64)
     for n in range(0, y.shape[1], COLUMNS):
         accumulators[:] = 0
-        for first in range(0, y.shape[0], STEPS * DEPTH):
-            part = y[first : first + STEPS * DEPTH, n : n + COLUMNS]
+        for first in range(0, x.shape[1], STEPS):
+            part = y[first * DEPTH : (first + STEPS) * DEPTH, n : n + COLUMNS]
             for k in range(part.shape[0]):
                 for j in range(part.shape[1]):
                     right[k // DEPTH, k % DEPTH, j] = y_values[part[k, j]]
                     right_power[k // DEPTH, k % DEPTH, j] = y_powers[part[k, j]]
+                    if positions is not None:
+                        places[k // DEPTH, k % DEPTH, j] = positions[first * DEPTH + k, n + j]
             for m in range(result.shape[0]):
-                own = x[m, first : first + STEPS * DEPTH]
-                for k in range(own.shape[0]):
-                    left[k // DEPTH, k % DEPTH] = x_values[own[k]]
-                    left_power[k // DEPTH, k % DEPTH] = x_powers[own[k]]
-                for step in range(own.shape[0] // DEPTH):
-                    _float_step(left, left_power, right, right_power, step, unit, keep_sign, ups, accumulators[m])
-        out = result[:, n : n + COLUMNS]
-        out[:] = accumulators[: out.shape[0], : out.shape[1]]
+                own = x[m, first : first + STEPS]
+                for step in range(own.shape[0]):
+                    for k in range(own.shape[1]):
+                        left[step, k] = x_values[own[step, k]]
+                        left_power[step, k] = x_powers[own[step, k]]
+                for step in range(own.shape[0]):
+                    _float_step(
+                        left, left_power, right, right_power, places, step, unit, keep_sign, ups, accumulators[m]
+                    )
+        write(accumulators, result[:, n : n + COLUMNS])
 
 
 @njit(forceinline=True)
-def _float_step(x, x_powers, y, y_powers, step, unit, keep_sign, ups, accumulators):
+def _float_step(x, x_powers, y, y_powers, places, step, unit, keep_sign, ups, accumulators):
     """Add eight products of one row to its accumulators."""
     for j in range(COLUMNS):
-        largest = _power(np.float64(accumulators[j]))
-        largest = max(largest, x_powers[step, 0] * y_powers[step, 0, j])
-        largest = max(largest, x_powers[step, 1] * y_powers[step, 1, j])
-        largest = max(largest, x_powers[step, 2] * y_powers[step, 2, j])
-        largest = max(largest, x_powers[step, 3] * y_powers[step, 3, j])
-        largest = max(largest, x_powers[step, 4] * y_powers[step, 4, j])
-        largest = max(largest, x_powers[step, 5] * y_powers[step, 5, j])
-        largest = max(largest, x_powers[step, 6] * y_powers[step, 6, j])
-        largest = max(largest, x_powers[step, 7] * y_powers[step, 7, j])
-        ups[j] = largest * unit
+        largest = power_of(np.float64(accumulators[j]))
+        largest = max(largest, left_of(x_powers, places, step, 0, j) * y_powers[step, 0, j])
+        largest = max(largest, left_of(x_powers, places, step, 1, j) * y_powers[step, 1, j])
+        largest = max(largest, left_of(x_powers, places, step, 2, j) * y_powers[step, 2, j])
+        largest = max(largest, left_of(x_powers, places, step, 3, j) * y_powers[step, 3, j])
+        largest = max(largest, left_of(x_powers, places, step, 4, j) * y_powers[step, 4, j])
+        largest = max(largest, left_of(x_powers, places, step, 5, j) * y_powers[step, 5, j])
+        largest = max(largest, left_of(x_powers, places, step, 6, j) * y_powers[step, 6, j])
+        largest = max(largest, left_of(x_powers, places, step, 7, j) * y_powers[step, 7, j])
+        ups[j] = min(largest, LARGEST) * unit
     for j in range(COLUMNS):
         up = ups[j]
-        accumulator = np.float64(accumulators[j])
-        total = accumulator + up - up
-        total += x[step, 0] * y[step, 0, j] + up - up
-        total += x[step, 1] * y[step, 1, j] + up - up
-        total += x[step, 2] * y[step, 2, j] + up - up
-        total += x[step, 3] * y[step, 3, j] + up - up
-        total += x[step, 4] * y[step, 4, j] + up - up
-        total += x[step, 5] * y[step, 5, j] + up - up
-        total += x[step, 6] * y[step, 6, j] + up - up
-        total += x[step, 7] * y[step, 7, j] + up - up
-        accumulators[j] = _rounded(total, accumulator, keep_sign)
+        total = np.float64(accumulators[j]) + up - up
+        total += left_of(x, places, step, 0, j) * y[step, 0, j] + up - up
+        total += left_of(x, places, step, 1, j) * y[step, 1, j] + up - up
+        total += left_of(x, places, step, 2, j) * y[step, 2, j] + up - up
+        total += left_of(x, places, step, 3, j) * y[step, 3, j] + up - up
+        total += left_of(x, places, step, 4, j) * y[step, 4, j] + up - up
+        total += left_of(x, places, step, 5, j) * y[step, 5, j] + up - up
+        total += left_of(x, places, step, 6, j) * y[step, 6, j] + up - up
+        total += left_of(x, places, step, 7, j) * y[step, 7, j] + up - up
+        accumulators[j] = _rounded(total, keep_sign)

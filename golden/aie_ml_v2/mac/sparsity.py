@@ -164,12 +164,24 @@ def select(a: np.ndarray, sparse: SparseVector) -> np.ndarray:
     """
     check_shape("a", a, "...", sparse.mask.shape[-1] * SPARSE_GROUP, why=" for the groups of sparse")
     check_broadcast(a=a.shape[:-1], sparse=sparse.mask.shape[:-1])
-    padded = _with_empty(in_groups(a, SPARSE_GROUP))
-    positions = _POSITIONS[sparse.mask]
+    padded, positions = with_empty(a), slot_positions(sparse)
     shape = np.broadcast_shapes(padded.shape[:-1], positions.shape[:-1])
-    padded = np.broadcast_to(padded, (*shape, SPARSE_GROUP + 1))
-    positions = np.broadcast_to(positions, (*shape, SPARSE_KEPT))
-    return joined(np.take_along_axis(padded, positions, axis=-1))
+    padded = np.broadcast_to(padded, (*shape, padded.shape[-1]))
+    positions = np.broadcast_to(positions, (*shape, positions.shape[-1]))
+    return np.take_along_axis(padded, positions, axis=-1)
+
+
+def slot_positions(sparse: SparseVector) -> np.ndarray:
+    """Return which of 4 * G entities each slot holds, [..., 2 * G]; 4 * G for an empty slot."""
+    groups = sparse.mask.shape[-1]
+    own = _POSITIONS[sparse.mask]
+    first = SPARSE_GROUP * np.arange(groups)[:, np.newaxis]
+    return joined(np.where(own == _EMPTY, SPARSE_GROUP * groups, first + own))
+
+
+def with_empty(entities: np.ndarray) -> np.ndarray:
+    """Append to the last axis a zero, which empty slots hold."""
+    return np.concatenate([entities, np.zeros((*entities.shape[:-1], 1), entities.dtype)], axis=-1)
 
 
 @checked
@@ -213,12 +225,7 @@ def _take(name: str, entities: np.ndarray, held: Any) -> SparseVector:
     bits = held.reshape(groups.shape)
     mask = (bits << np.arange(SPARSE_GROUP)).sum(axis=-1).astype(np.uint8)
     _check_masks(name, mask)
-    return SparseVector(np.take_along_axis(_with_empty(groups), _POSITIONS[mask], axis=-1), mask)
-
-
-def _with_empty(groups: np.ndarray) -> np.ndarray:
-    """Append to each group a zero, which empty slots hold."""
-    return np.concatenate([groups, np.zeros((*groups.shape[:-1], 1), groups.dtype)], axis=-1)
+    return SparseVector(np.take_along_axis(with_empty(groups), _POSITIONS[mask], axis=-1), mask)
 
 
 def _check_masks(name: str, mask: np.ndarray) -> None:

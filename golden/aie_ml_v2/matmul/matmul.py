@@ -12,14 +12,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from bitpath.golden.aie_ml_v2.convert.integers import integer_dot
 from bitpath.golden.aie_ml_v2.convert.narrow import f32_to_bf16, f32_to_fp8, f32_to_fp16
 from bitpath.golden.aie_ml_v2.convert.to_mx import to_mx
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, SPARSE_GROUP, SPARSE_KEPT, RoundingCode
 from bitpath.golden.aie_ml_v2.declarations.modes import FLOAT8, FLOAT8_FORMATS, INTEGER_MODES, Mode, Shape
 from bitpath.golden.aie_ml_v2.declarations.numerics import AieNumerics
-from bitpath.golden.aie_ml_v2.mac.fused_dot import fused_dot
-from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, sparse_dot, to_sparse
+from bitpath.golden.aie_ml_v2.mac.sparsity import SPARSE_MODES, SparseVector, to_dense, to_sparse
 from bitpath.golden.aie_ml_v2.matmul.cycles import mx_mode
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.aie_ml_v2.operands.mx_blocks import MxBlocks
@@ -33,7 +31,7 @@ from bitpath.golden.arrays.arguments import (
     member,
     one_of,
 )
-from bitpath.golden.arrays.codec import DTYPES, format_of
+from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import Progress, cuts
 from bitpath.golden.arrays.streamed import streamed
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
@@ -41,8 +39,6 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
 FORMATS = (*MX_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
-ROW_TILES = 8
-"""Tile rows that are computed at once: enough for numpy, few enough for the cache."""
 CONVERTED_AT_ONCE = 1 << 20
 """Elements that are converted at once."""
 Operand = np.ndarray | MxBlocks | SparseVector
@@ -207,52 +203,29 @@ def run_program(program: Program, *, progress: Progress | None = None) -> np.nda
 def _runner(program: Program) -> Callable[[Any, Progress | None], np.ndarray]:
     """Return what executes this program and those with other left operands; the right one is prepared once."""
     # The compiler is loaded with the first call.
+    from bitpath.golden.aie_ml_v2.convert.integer_dot_loop import multiply_integers, prepared_integers
     from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as loops
 
-    left, right, numerics = program.a, program.b, program.numerics
-    blocks = left if isinstance(left, MxBlocks) else None
-    if isinstance(right, SparseVector) or program.fmt in INTEGER_MODES or not loops.supports(numerics, blocks):
-        return _run_steps
+    left, right, numerics, mode = program.a, program.b, program.numerics, program.mode
+    columns = program.tiles[2] * program.tile.n
+    if program.fmt in INTEGER_MODES:
+        # Zeros add nothing to an integer lane, so sparse integers are multiplied as dense ones.
+        dense = to_dense(right) if isinstance(right, SparseVector) else right
+        integers = prepared_integers(mode, cast(np.ndarray, dense))
+        return lambda own, told: _in_tiles(own, multiply_integers(mode, own.a, integers, columns, told))
     if isinstance(right, MxBlocks):
-        prepared, columns = loops.prepared_blocks(numerics, right), right.shape[1] * right.shape[2]
-        return lambda own, told: _in_tiles(own, loops.multiply_blocks(numerics, own.a, prepared, columns, told))
-    codes, fmt = loops.prepared_floats(right), format_of(right.dtype)
-    return lambda own, told: _with_specials(
-        loops.specials, own, _in_tiles(own, loops.multiply_floats(numerics, own.a, codes, fmt, told))
-    )
+        blocks = loops.prepared_blocks(numerics, right)
+        return lambda own, told: _in_tiles(own, loops.multiply_blocks(numerics, own.a, blocks, columns, told))
+    floats = loops.prepared_floats(right)
+    slots = right.slots if isinstance(right, SparseVector) else right
+    tables = loops.float_tables(numerics, cast(np.ndarray, left).dtype, slots.dtype)
+    return lambda own, told: _in_tiles(own, loops.multiply_floats(numerics, own.a, floats, tables, told))
 
 
 def _in_tiles(program: Program, result: np.ndarray) -> np.ndarray:
     """Return accumulators [M, N] as [M/m, N/n, m, n], without a copy."""
     rows, _, columns = program.tiles
     return result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
-
-
-def _with_specials(specials: Callable[[Any], np.ndarray], program: Program, tiles: np.ndarray) -> np.ndarray:
-    """Compute tile rows and columns of floats that hold infinity or NaN step by step."""
-    special_rows = specials(program.a).any(axis=(1, 2, 3))
-    special_columns = specials(program.b).any(axis=(0, 2, 3))
-    if special_rows.any():
-        tiles[special_rows] = _run_steps(replace(program, a=program.a[special_rows]))
-    if special_columns.any():
-        right = cast(np.ndarray, program.b)[:, special_columns]
-        tiles[:, special_columns] = _run_steps(replace(program, b=right))
-    return tiles
-
-
-def _run_steps(program: Program, progress: Progress | None = None) -> np.ndarray:
-    """Execute a program step by step, for some tile rows at a time."""
-    rows, depth, columns = program.tiles
-    parts = []
-    for start in range(0, rows, ROW_TILES):
-        a = program.a[start : start + ROW_TILES]
-        acc = None
-        for k in range(depth):
-            acc = _step(program, a[:, k, np.newaxis, :, np.newaxis], program.b, k, acc)
-        parts.append(acc)
-        if progress is not None:
-            progress(min(start + ROW_TILES, rows), rows)
-    return np.concatenate(parts).reshape(rows, columns, program.tile.m, program.tile.n)
 
 
 @checked
@@ -262,18 +235,6 @@ def result_matrix(program: Program, tiles: np.ndarray) -> np.ndarray:
     rows, columns, m, n = tiles.shape
     whole = tiles.transpose(0, 2, 1, 3).reshape(rows * m, columns * n)
     return np.ascontiguousarray(whole[: program.shape[0], : program.shape[1]])
-
-
-def _step(program: Program, a: Any, b: Any, k: int, acc: np.ndarray | None) -> np.ndarray:
-    name = "fp8" if program.mode == FLOAT8 else program.fmt
-    if isinstance(b, SparseVector):
-        options: dict[str, Any] = {} if program.fmt in INTEGER_MODES else {"numerics": program.numerics}
-        sparse = SparseVector(b.slots[k][np.newaxis, :, np.newaxis], b.mask[k][np.newaxis, :, np.newaxis])
-        return sparse_dot(a, sparse, acc, fmt=name, **options)
-    right = b[k][np.newaxis, :, np.newaxis]
-    if program.fmt in INTEGER_MODES:
-        return integer_dot(a, right, acc, mode=program.fmt)
-    return fused_dot(a, right, acc, fmt=name, numerics=program.numerics)
 
 
 def _mode(fmt: str, numerics: AieNumerics) -> Mode:
