@@ -13,7 +13,6 @@ from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate_integers
 from bitpath.golden.tensix.matrix.accumulate import accumulate as add_to_dst
-from bitpath.golden.tensix.matrix.mvmul import PRODUCT_FRACTION_BITS
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
 from bitpath.golden.tensix.operands.sources import (
     ANY_ZERO,
@@ -28,6 +27,8 @@ from bitpath.golden.tensix.operands.sources import (
 )
 
 ROWS = BLOCK_ROWS, BLOCK_ROWS
+PRODUCT_FRACTION_BITS = 10
+"""Fraction bits of a product of two fields, a value below 4."""
 SIGN = np.uint32(1 << 18)
 """Sign bit of a logical source word."""
 LARGEST_SHIFT = 12

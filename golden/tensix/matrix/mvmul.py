@@ -9,28 +9,18 @@ from math import prod
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
-from bitpath.golden.arrays.rounding import shift_round
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.matrix.accumulate import SUM_FRACTION_BITS, accumulate, accumulate_integers, dst_fields
+from bitpath.golden.tensix.matrix.accumulate import dst_fields
 from bitpath.golden.tensix.operands.arguments import check_operands, check_phase, check_words, numerics_with
 from bitpath.golden.tensix.operands.sources import (
-    ANY_ZERO,
     exponent_mask,
     exponent_offset,
-    field_a,
-    field_b,
     fraction_mask,
-    integer_field_a,
-    integer_field_b,
-    read_integers,
-    read_sources,
+    integer_mask_a,
+    integer_mask_b,
 )
 
-PRODUCT_FRACTION_BITS = 10
-"""Fraction bits of a product of two fields, a value below 4."""
-BATCH = 32
-"""Blocks computed at once: their products, 2048 a block, stay in cache."""
 ROW_BROADCAST_ROWS = (0, 2, 4, 6)
 """Dst rows that MVMUL with row broadcast adds to."""
 
@@ -150,41 +140,26 @@ def _blocks(
     srcb_format: Format | int | str | None,
     numerics: TensixNumerics,
 ) -> np.ndarray:
-    """Check the arguments and compute in batches."""
+    """Check the arguments and compute."""
     sizes = rows, COLUMNS
     style, formats, leading = check_operands(dst, src_b, src_a, sizes, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
     # The compiler is loaded with the first call.
-    from bitpath.golden.tensix.matrix import mvmul_loop
+    from bitpath.golden.tensix.matrix import mvmul_integer_loop, mvmul_loop
 
-    if style is not Style.INT8 and 0 not in leading and mvmul_loop.supports(numerics):
-        new = mvmul_loop.mvmul(
-            numerics,
-            np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
-            src_b.reshape(-1, rows, COLUMNS),
-            src_a.reshape(-1, COLUMNS, COLUMNS),
-            (_numbers(src_b.shape[:-2], leading), _numbers(src_a.shape[:-2], leading)),
-            mvmul_loop.SourceFields(**_reading(numerics, style, dst32, phase, formats)),
-            dst_fields(style, dst32),
-        )
-        return new.reshape(*leading, rows, COLUMNS)
-    flat = [
-        np.broadcast_to(each, (*leading, *each.shape[-2:])).reshape(-1, *each.shape[-2:])
-        for each in (dst, src_b, src_a)
-    ]
-    result = np.empty(flat[0].shape, np.uint32)
-    for start in range(0, len(result), BATCH):
-        d, b, a = (each[start : start + BATCH] for each in flat)
-        if style is Style.INT8:
-            fields = (
-                integer_field_b(read_integers(numerics, b), phase),
-                integer_field_a(read_integers(numerics, a), phase),
-            )
-            result[start : start + BATCH] = accumulate_integers(d, fields[0] @ fields[1])
-        else:
-            sums = dot_sums(numerics, b, a, style=style, dst32=dst32, phase=phase, formats=formats)
-            result[start : start + BATCH] = accumulate(numerics, d, sums, style=style, dst32=dst32)
-    return result.reshape(*leading, rows, COLUMNS)
+    operands = (
+        np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
+        src_b.reshape(-1, rows, COLUMNS),
+        src_a.reshape(-1, COLUMNS, COLUMNS),
+        (_numbers(src_b.shape[:-2], leading), _numbers(src_a.shape[:-2], leading)),
+    )
+    if style is Style.INT8:
+        masks = integer_mask_b(phase), integer_mask_a(phase)
+        new = mvmul_integer_loop.mvmul(*operands, masks, numerics.int8_zero_exponent_flush)
+    else:
+        reading = mvmul_loop.SourceFields(**_reading(numerics, style, dst32, phase, formats))
+        new = mvmul_loop.mvmul(numerics, *operands, reading, dst_fields(style, dst32))
+    return new.reshape(*leading, rows, COLUMNS)
 
 
 def _numbers(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
@@ -208,47 +183,3 @@ def _reading(
         "b_field": 0xF if phase & 2 else 0x7F,
         "b_left": 3 if phase & 2 else 0,
     }
-
-
-def dot_sums(
-    numerics: TensixNumerics,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    *,
-    style: Style,
-    dst32: bool,
-    phase: int,
-    formats: tuple[Format, Format],
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return each group's sum in units of 2**-23 and its exponent, int64 [n, rows, 16].
-
-    Parameters
-    ----------
-    src_b, src_a : [n, rows, 16] and [n, 16, 16] logical words.
-    formats : those of SrcA and SrcB.
-    """
-    guard, offset = numerics.product_guard_bits, exponent_offset(style, dst32, phase)
-    a, b = read_sources(numerics, src_a, style, formats[0]), read_sources(numerics, src_b, style, formats[1])
-    signed_a = a.sign * field_a(a.significand, phase)
-    signed_b = b.sign * field_b(b.significand, phase) << guard
-    b_exponent = b.exponent + offset
-    zero_exponent = max(offset, 0) if numerics.zero_terms_keep_bias else 0
-    sums = []
-    for start in range(0, COLUMNS, numerics.group):
-        k = slice(start, start + numerics.group)
-        # Terms have the shape [n, row, k, column].
-        exponent = b_exponent[:, :, k, np.newaxis] + a.exponent[:, np.newaxis, k, :]
-        product = signed_b[:, :, k, np.newaxis] * signed_a[:, np.newaxis, k, :]
-        is_zero = exponent < ANY_ZERO
-        exponent = np.where(is_zero, np.int32(zero_exponent), exponent)
-        product = np.where(is_zero, np.int32(0), product)
-        if numerics.empty_terms_in_maximum:
-            highest = exponent.max(axis=2)
-        else:
-            highest = np.where(is_zero | (product != 0), exponent, -1).max(axis=2)
-        # A product is below 2**(12 + guard): nothing is left of it after a shift of one bit more.
-        distance = np.clip(highest[:, :, np.newaxis] - exponent, 0, 13 + guard)
-        total = shift_round(product, distance, numerics.product_tie).sum(axis=2, dtype=np.int64)
-        total = np.where(highest <= 0, 0, total << SUM_FRACTION_BITS - PRODUCT_FRACTION_BITS - guard)
-        sums.append((total, np.maximum(highest, 0).astype(np.int64)))
-    return sums

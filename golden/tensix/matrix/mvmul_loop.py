@@ -1,14 +1,31 @@
 """Tensix MVMUL: 16-term dot products in one fidelity phase, added to float Dst words.
 
-Bit-identical to `tensix.mvmul` for the numerics that `supports` names.
+Words, products and sums are float64 numbers s * 2**e of a significand s and a biased exponent e, in units of a product's
+last place. Products have 12 bits, a group's sum 29, Dst 24, and the total 30. One code rounds all ties::
 
-Exactness. Words are biased exponents e and significands; here they are float64 numbers s * 2**e, and so are their products,
-of 12 bits, and Dst. To round a number t onto a grid 2**q, 1.5 * 2**52 * 2**q is added and taken away again: the addition
-rounds to nearest even, once, for its result has its last place there. Ties away from zero come of t * (1 + d) in place of
-t, and ties to plus infinity of t + abs(t) * d: with a d below the last place of t relative to its size, a tie becomes more
-than one, and nothing else crosses one. Fields of SrcA come with this factor. Sums of a group's products on its grid, of 29
-bits at most, are exact in any order, as is that of Dst and the addends. A result is rounded at last in its code: half of
-its last place is added, and what lies below falls away.
+    x = t * away + abs(t) * up                    moves a tie of t
+    g = x + c - c,  c = 1.5 * 2**52 * q           rounds x to the grid q, ties to even
+    w = (code64(abs(x)) + half + last) >> below   rounds abs(x) to a Dst word of `below` bits less
+
+    tie    away        up       half                    last
+    RNE    1           0        2**(below - 1) - 1      the last bit that remains
+    RNA    1 + 2**-32  0        2**(below - 1)          0
+    RNU    1           2**-32   2**(below - 1)          0
+
+For w, RNA needs no step, and `away` is 1.
+
+Proof of x. A tie is half-way between two results, which are q apart. Let u be the smaller of q / 2 and the last place of t:
+t and all ties are multiples of u. The step is below u, because t has at most 30 bits and is below 2**30 * q. So a t that is
+a tie leaves it in the direction of the step, and no other t reaches a tie. x is rounded to 53 bits, but 2**-32 * t is above
+the last place of a float64 t, and t and the next multiple of u are float64 numbers: x stays between them.
+
+Proof of g. The addition of c rounds once, to nearest even, since the result's last place is q. The subtraction is exact.
+
+Proof of w. Without a step, `half` rounds a tie of abs(x) up: away from zero. RNU's step moves a negative tie towards zero,
+so that half does not reach the next word. RNE's half and last bit round a tie up from an odd word only. A carry goes on into
+the exponent.
+
+Sums are exact in any order. Fields of SrcA have the factor `away`: 5 + 32 bits times 7 bits of SrcB are exact.
 """
 
 from typing import NamedTuple
@@ -29,13 +46,15 @@ OCTET = 8
 """Products that are summed at a time."""
 PRODUCT_FRACTION_BITS, SUM_FRACTION_BITS, NARROW_FRACTION_BITS = 10, 23, 10
 """Fraction bits of a product, of an addend, and of an addend rounded for a 16-bit Dst."""
-SUM_UNIT, PRODUCT_UNIT = 2.0**-SUM_FRACTION_BITS, 2.0**-PRODUCT_FRACTION_BITS
-AWAY = 1 + 2.0**-26
-"""Moves a tie of products, of 12 bits, and of Dst, of 24 bits, away from zero."""
-UP = 2.0**-32
-"""Moves a tie of sums, of 29 bits, up."""
+STEP = 2.0**-32
+STEPS = {Rounding.RNE: (1.0, 0.0), Rounding.RNA: (1 + STEP, 0.0), Rounding.RNU: (1.0, STEP)}
+"""`away` and `up` by tie."""
 ON_GRID = 1.5 * 2.0**52
-"""Rounds to nearest even where it is added, times the grid, and taken away."""
+"""c of the grid 1."""
+BIAS = 1023 + PRODUCT_FRACTION_BITS
+"""Exponent field of a float64 number less that of its Dst word."""
+QUIRK = -(2.0 ** (4 + PRODUCT_FRACTION_BITS))
+"""-1.0, four binades up."""
 
 
 class SourceFields(NamedTuple):
@@ -59,13 +78,6 @@ class SourceFields(NamedTuple):
     b_right: int
     b_field: int
     b_left: int
-
-
-def supports(numerics: TensixNumerics) -> bool:
-    """Return True if the kernel implements these numerics: the ties of the presets, any values of the other fields."""
-    return numerics.sum_tie is Rounding.RNU and (
-        numerics.product_tie is numerics.dst_tie is numerics.final_tie is Rounding.RNA
-    )
 
 
 def mvmul(
@@ -94,10 +106,13 @@ def mvmul(
     is_dst32 = dst_fields[1] == SUM_FRACTION_BITS
     fields = [np.int32(each) for each in (*reading, numerics.group, numerics.product_guard_bits)]
     fields += [np.int32(numerics.empty_terms_in_maximum)]
-    last = [not is_dst32 and numerics.pre_round, is_dst32 and numerics.minus_one_quirk, *dst_fields]
+    away, up = STEPS[numerics.product_tie]
+    ties = away, up > 0.0, (*STEPS[numerics.sum_tie], *STEPS[numerics.dst_tie], STEPS[numerics.final_tie][1])
+    flags = not is_dst32 and numerics.pre_round, is_dst32 and numerics.minus_one_quirk
+    last = [np.int64(each) for each in (*flags, *dst_fields, numerics.final_tie is Rounding.RNE)]
 
     def work(part: slice) -> None:
-        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields, *map(np.int64, last))
+        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields, *ties, *last)
 
     in_parallel(work, shares(len(dst), BLOCKS))
     return result
@@ -110,9 +125,9 @@ def _power(exponent):
 
 
 @njit(forceinline=True)
-def _rounded(value, grid):
-    """Round a number onto a grid, a power of two, to nearest even."""
-    return value + ON_GRID * grid - ON_GRID * grid
+def _rounded(value, c, away, up):
+    """Move a tie, and round to the grid of `c`."""
+    return value * away + abs(value) * up + c - c
 
 
 @njit(forceinline=True)
@@ -137,7 +152,7 @@ def _read(
 def _mvmul(
     dst, src_b, src_a, which_b, which_a, result,
     offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, group, guard, empty_terms,
-    narrow, quirk, exponent_bits, fraction_bits,
+    away, goes_up, steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
 ):  # fmt: skip
     rows, groups, octets = dst.shape[1] // COLUMNS, COLUMNS // group, max(COLUMNS // OCTET, COLUMNS // group)
     zero_power, unit = _power(zero_exponent), ON_GRID * _power(-guard)
@@ -154,7 +169,7 @@ def _mvmul(
             for k in range(COLUMNS):
                 out = a[k // OCTET, k % OCTET], a_powers[k // OCTET, k % OCTET], a_least[k // group]
                 own = src_a[which_a[block], k]
-                _read(own, *out, 0, zero_power, exponent_mask, a_mask, a_right, 0x1F, 0, empty_terms, AWAY)
+                _read(own, *out, 0, zero_power, exponent_mask, a_mask, a_right, 0x1F, 0, empty_terms, away)
         if block == 0 or which_b[block] != which_b[block - 1]:
             for row in range(rows):
                 own, out = src_b[which_b[block], row], (b[row], b_powers[row], b_least)
@@ -169,26 +184,31 @@ def _mvmul(
                         least = max(least, b_least[k])
                     least_by_groups[row, number] = least
         for row in range(rows):
-            _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, combined, highest, sums)
+            # Each call is compiled for its own constant.
+            if goes_up:
+                _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, True, combined, highest, sums)
+            else:
+                _products(a, a_powers, a_least, b, b_powers, least_by_groups, row, unit, False, combined, highest, sums)
         if group > OCTET:
             sums[0] += sums[1]
-        _add(dst[block], sums[:groups], highest[:groups], result[block], narrow, quirk, exponent_bits, fraction_bits)
+        own = sums[:groups], highest[:groups], result[block]
+        _add(dst[block], *own, steps, narrow, quirk, exponent_bits, fraction_bits, to_even)
 
 
 @njit(forceinline=True)
-def _products(a, a_powers, a_least, b, b_powers, b_least, row, unit, combined, highest, sums):
+def _products(a, a_powers, a_least, b, b_powers, b_least, row, unit, goes_up, combined, highest, sums):
     """Write the sums of a row's octets and the largest powers of two of its groups."""
     octets, groups = b.shape[1] // OCTET, a_least.shape[0]
     operands = a, a_powers, b, b_powers
     for octet in range(octets):
         own, number = octet * 2 // octets, octet * groups // octets
-        _multiply(*operands, own, row, octet, unit, a_least, number, b_least[row, number], highest, sums)
+        _multiply(*operands, own, row, octet, unit, goes_up, a_least, number, b_least[row, number], highest, sums)
     if groups == 1:
         # Both octets' products are aligned to the largest exponent of all.
         for i in range(COLUMNS):
             combined[0, i] = max(highest[0, row * COLUMNS + i], highest[1, row * COLUMNS + i])
         for octet in range(octets):
-            _multiply(*operands, octet, row, octet, unit, combined, 0, 0.0, highest, sums)
+            _multiply(*operands, octet, row, octet, unit, goes_up, combined, 0, 0.0, highest, sums)
 
 
 @njit(forceinline=True)
@@ -199,7 +219,7 @@ def _spread(row):
 
 
 @njit(forceinline=True, fastmath={"contract"})
-def _multiply(a, a_powers, b, b_powers, own, row, octet, unit, least, number, row_least, highest, sums):
+def _multiply(a, a_powers, b, b_powers, own, row, octet, unit, goes_up, least, number, row_least, highest, sums):
     """Write the sums of eight products of a row and octet `own` of SrcA, and the largest powers of two among them.
 
     The powers are at least those in `least[number]` and `row_least`. Scalars are read before the loop, so that it is
@@ -217,12 +237,18 @@ def _multiply(a, a_powers, b, b_powers, own, row, octet, unit, least, number, ro
         m0 = max(m0, m1)
         most = max(m0, m2)
         up = most * unit
-        s0 = (a[own, 0, i] * b0 + up - up) + (a[own, 1, i] * b1 + up - up)
-        s1 = (a[own, 2, i] * b2 + up - up) + (a[own, 3, i] * b3 + up - up)
-        s2 = (a[own, 4, i] * b4 + up - up) + (a[own, 5, i] * b5 + up - up)
-        s3 = (a[own, 6, i] * b6 + up - up) + (a[own, 7, i] * b7 + up - up)
+        s0 = _aligned(a[own, 0, i] * b0, goes_up, up) + _aligned(a[own, 1, i] * b1, goes_up, up)
+        s1 = _aligned(a[own, 2, i] * b2, goes_up, up) + _aligned(a[own, 3, i] * b3, goes_up, up)
+        s2 = _aligned(a[own, 4, i] * b4, goes_up, up) + _aligned(a[own, 5, i] * b5, goes_up, up)
+        s3 = _aligned(a[own, 6, i] * b6, goes_up, up) + _aligned(a[own, 7, i] * b7, goes_up, up)
         highest[octet, row * COLUMNS + i] = most
         sums[octet, row * COLUMNS + i] = (s0 + s1) + (s2 + s3)
+
+
+@njit(forceinline=True, fastmath={"contract"})
+def _aligned(product, goes_up, up):
+    """Round a product to the grid of `up`; `goes_up` moves a tie up."""
+    return (product + abs(product) * STEP if goes_up else product) + up - up
 
 
 @njit(forceinline=True)
@@ -232,14 +258,18 @@ def _eight(b, row, k):
     return *low, b[row, k + 4], b[row, k + 5], b[row, k + 6], b[row, k + 7]
 
 
-@kernel
-def _add(dst, sums, highest, result, narrow, quirk, exponent_bits, fraction_bits):
+@kernel(fused=True)
+def _add(dst, sums, highest, result, steps, narrow, quirk, exponent_bits, fraction_bits, to_even):
     """Add sums of products, and the powers of two of their exponents, [groups, datums], to Dst words."""
     size = dst.shape[0]
     powers, totals = np.empty(size), np.empty(size)
     below, infinity = np.int64(52 - fraction_bits), np.int64((1 << exponent_bits) - 1)
-    sign_bit = exponent_bits + fraction_bits
-    unit = _power(-NARROW_FRACTION_BITS if narrow else -SUM_FRACTION_BITS)
+    sign_bit, half = exponent_bits + fraction_bits, (np.int64(1) << below - 1) - to_even
+    lowest, smallest = np.int64(BIAS) << fraction_bits, np.int64(1) << fraction_bits
+    largest = np.int64(0x7FFF) if exponent_bits == 5 else infinity << fraction_bits
+    sum_away, sum_up, dst_away, dst_up, final_up = steps
+    unit = _power(PRODUCT_FRACTION_BITS - (NARROW_FRACTION_BITS if narrow else SUM_FRACTION_BITS))
+    first, second = ON_GRID * _power(PRODUCT_FRACTION_BITS - SUM_FRACTION_BITS), ON_GRID * unit
     for i in range(size):
         powers[i] = _power(np.int64(dst[i]) >> fraction_bits & infinity)
     for group in range(sums.shape[0]):
@@ -249,24 +279,21 @@ def _add(dst, sums, highest, result, narrow, quirk, exponent_bits, fraction_bits
     for i in range(size):
         word = np.int64(dst[i])
         exponent = word >> fraction_bits & infinity
-        code = (exponent + 1023 << 52) | (word & (1 << fraction_bits) - 1) << below | (word >> sign_bit & 1) << 63
+        code = (exponent + BIAS << 52) | (word & (1 << fraction_bits) - 1) << below | word >> sign_bit << 63
         value = value64(code) if exponent else 0.0
-        totals[i] = _rounded(_rounded(value * AWAY, powers[i] * SUM_UNIT) * AWAY, powers[i] * unit)
+        value = _rounded(value, powers[i] * first, dst_away, dst_up)
+        totals[i] = _rounded(value, powers[i] * second, dst_away, dst_up)
     for group in range(sums.shape[0]):
         own, values = highest[group], sums[group]
         for i in range(size):
             # A group whose exponents are all 0 or below is 0.
-            addend = values[i] * PRODUCT_UNIT if own[i] > 1.0 else 0.0
-            addend = _rounded(addend + abs(addend) * UP, powers[i] * SUM_UNIT)
-            totals[i] += _rounded(addend + abs(addend) * UP, powers[i] * unit)
+            addend = values[i] if own[i] > 1.0 else 0.0
+            addend = _rounded(addend, powers[i] * first, sum_away, sum_up)
+            totals[i] += _rounded(addend, powers[i] * second, sum_away, sum_up)
     for i in range(size):
         # The quirk: -1 unit becomes -1.0, four binades up.
-        total = -16.0 * powers[i] if (quirk != 0) & (totals[i] == -powers[i] * unit) else totals[i]
-        # Half of the last place is added to the magnitude's code; a carry goes on into the exponent.
-        code = (code64(abs(total)) + (np.int64(1) << below - 1) >> below) - (1023 << fraction_bits)
-        if exponent_bits == 5:
-            code = np.int64(0x7FFF) if code >> fraction_bits > infinity else code
-        else:
-            code = infinity << fraction_bits if code >> fraction_bits >= infinity else code
-        nothing = (total == 0.0) | (code >> fraction_bits <= 0)
-        result[i] = 0 if nothing else code | np.int64(total < 0.0) << sign_bit
+        total = QUIRK * powers[i] if (quirk != 0) & (totals[i] == -powers[i] * unit) else totals[i]
+        code = code64(abs(total + abs(total) * final_up))
+        code = (code + half + (code >> below & to_even) >> below) - lowest
+        # A total of 0 has a code below 0.
+        result[i] = 0 if code < smallest else min(code, largest) | np.int64(total < 0.0) << sign_bit

@@ -80,11 +80,21 @@ def read_integers(numerics: TensixNumerics, words: np.ndarray) -> np.ndarray:
     return np.where(words >> 18 == 1, -magnitude, magnitude)
 
 
+def integer_mask_a(phase: int) -> int:
+    """Return the bits of SrcA's integer magnitudes that a phase multiplies: 4..0 or 7..5."""
+    return 0x1F if phase & 1 else 0xE0
+
+
+def integer_mask_b(phase: int) -> int:
+    """Return the bits of SrcB's integer magnitudes that a phase multiplies: 3..0 or 9..4."""
+    return 0xF if phase & 2 else 0x3F0
+
+
 def integer_field_a(values: np.ndarray, phase: int) -> np.ndarray:
-    """Return SrcA's integers reduced to the bits that a phase multiplies, in place: 4..0 or 7..5."""
-    return np.sign(values) * (np.abs(values) & (0x1F if phase & 1 else 0xE0))
+    """Return SrcA's integers reduced to the bits that a phase multiplies, in place."""
+    return np.sign(values) * (np.abs(values) & integer_mask_a(phase))
 
 
 def integer_field_b(values: np.ndarray, phase: int) -> np.ndarray:
-    """Return SrcB's integers reduced to the bits that a phase multiplies, in place: 3..0 or 9..4."""
-    return np.sign(values) * (np.abs(values) & (0xF if phase & 2 else 0x3F0))
+    """Return SrcB's integers reduced to the bits that a phase multiplies, in place."""
+    return np.sign(values) * (np.abs(values) & integer_mask_b(phase))

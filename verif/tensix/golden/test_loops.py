@@ -1,4 +1,4 @@
-"""Compiled loops of Tensix equal the exact twins and numpy bit for bit."""
+"""Compiled loops of Tensix equal the exact twins bit for bit."""
 
 from dataclasses import replace
 from itertools import product
@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.formats.rounding import Rounding
 from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Style
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE, Masking
-from bitpath.golden.tensix.exact import trace_dot16
-from bitpath.golden.tensix.matrix import mvmul_loop as tensix_dot
+from bitpath.golden.tensix.declarations.numerics import TIES, WORMHOLE, Masking
+from bitpath.golden.tensix.matrix import mvmul_integer_loop, mvmul_loop
+from bitpath.verif.tensix.golden.scalar_dot import scalar_dot
 
 BASE = WORMHOLE.numerics
+TIE_FIELDS = ("product_tie", "sum_tie", "dst_tie", "final_tie")
 KINDS = ("near", "anything", "zeros", "ties", "cancelling")
 
 
@@ -39,56 +39,94 @@ def operands(rng, kind, style, dst32, blocks, rows=8):
     return d, words(rng, kind, (blocks, rows, 16), *source), words(rng, kind, (blocks, 16, 16), *source)
 
 
+def assert_exact(got, numerics, d, b, a, indices, **options):
+    """Compare datums of blocks, by block, row and column, with the exact twin."""
+    formats = dict.fromkeys(("srca_format", "srcb_format"), STYLE_OWN_FORMAT[options["style"]])
+    for block, row, column in indices:
+        scalars = int(d[block, row, column]), b[block, row].tolist(), a[block, :, column].tolist()
+        assert got[block, row, column] == scalar_dot(numerics, *scalars, **options, **formats)
+
+
+def some(rng, blocks, count):
+    return rng.integers(0, (blocks, 8, 16), (count, 3)).tolist()
+
+
 @pytest.mark.parametrize("dst32", [True, False], ids=["dst32", "dst16"])
 @pytest.mark.parametrize("style", [Style.BF16, Style.FP16, Style.TF32], ids=lambda style: style.value)
 @pytest.mark.parametrize("kind", KINDS)
-def test_mvmul(both, kind, style, dst32):
-    """Every phase; some datums by the scalar tier too."""
+def test_mvmul(kind, style, dst32):
     rng = np.random.default_rng(KINDS.index(kind))
     for phase in range(4):
         d, b, a = operands(rng, kind, style, dst32, 6)
-        plain, fast = both(tensix_dot, lambda: tensix.mvmul(d, b, a, style=style, dst32=dst32, phase=phase))  # noqa: B023
-        assert np.array_equal(plain, fast)
-        own = {"srca_format": STYLE_OWN_FORMAT[style], "srcb_format": STYLE_OWN_FORMAT[style]}
-        for block, row, column in ((0, 1, 2), (5, 7, 15)):
-            sides = b[block, row].tolist(), a[block, :, column].tolist()
-            options = {"style": style, "dst32": dst32, "phase": phase} | own
-            assert fast[block, row, column] == trace_dot16(BASE, int(d[block, row, column]), *sides, **options).result
+        options = {"style": style, "dst32": dst32, "phase": phase}
+        assert_exact(tensix.mvmul(d, b, a, **options), BASE, d, b, a, some(rng, 6, 25), **options)
 
 
 @pytest.mark.parametrize(
-    ("changes", "supported"),
+    "changes",
     [
-        ({}, True),
-        ({"minus_one_quirk": False}, True),
-        ({"masking": Masking.SRCA_STYLE}, True),
-        ({"group": 4}, True),
-        ({"group": 16, "product_guard_bits": 13}, True),
-        ({"pre_round": False}, True),
-        ({"empty_terms_in_maximum": False}, True),
-        ({"zero_terms_keep_bias": False}, True),
-        ({"product_tie": Rounding.RNE}, False),
-        ({"sum_tie": Rounding.RNA}, False),
-        ({"dst_tie": Rounding.RNU}, False),
-        ({"final_tie": Rounding.RNE}, False),
+        {"minus_one_quirk": False},
+        {"masking": Masking.SRCA_STYLE},
+        {"group": 4},
+        {"group": 16, "product_guard_bits": 13},
+        {"pre_round": False},
+        {"empty_terms_in_maximum": False},
+        {"zero_terms_keep_bias": False},
     ],
-    ids=lambda value: next(iter(value), "preset") if isinstance(value, dict) else "",
+    ids=lambda changes: next(iter(changes)),
 )
-def test_fields_of_the_numerics(monkeypatch, both, changes, supported):
-    """The kernel leaves other cases to numpy; the bits are numpy's either way."""
-    rng = np.random.default_rng(9)
-    numerics = replace(BASE, **changes)
-    assert tensix_dot.supports(numerics) is supported
+def test_fields_of_the_numerics(changes):
+    rng, numerics = np.random.default_rng(9), replace(BASE, **changes)
     for kind, style, dst32 in product(("near", "zeros", "cancelling"), (Style.BF16, Style.FP16), (True, False)):
         d, b, a = operands(rng, kind, style, dst32, 4)
-        calls = []
-        kernel = tensix_dot.mvmul
-        with monkeypatch.context() as patch:
-            patch.setattr(tensix_dot, "mvmul", lambda *given: calls.append(1) or kernel(*given))  # noqa: B023
-            arguments = {"style": style, "dst32": dst32, "phase": 0, "numerics": numerics}
-            plain, fast = both(tensix_dot, lambda: tensix.mvmul(d, b, a, **arguments))  # noqa: B023
-        assert np.array_equal(plain, fast)
-        assert len(calls) == supported
+        options = {"style": style, "dst32": dst32, "phase": 0}
+        got = tensix.mvmul(d, b, a, numerics=numerics, **options)
+        assert_exact(got, numerics, d, b, a, some(rng, 4, 25), **options)
+
+
+@pytest.mark.parametrize(
+    "shape", [{"group": 8}, {"group": 4}, {"group": 16, "product_guard_bits": 13}], ids=["8", "4", "16"]
+)
+@pytest.mark.parametrize("place", TIE_FIELDS)
+def test_ties(place, shape):
+    """Every tie at each place, with every tie at the other places; datums that depend on the tie are compared first."""
+    rng = np.random.default_rng(TIE_FIELDS.index(place))
+    apart = np.zeros(len(TIES), int)
+    for others, kind, dst32 in product(TIES, ("near", "ties", "cancelling"), (True, False)):
+        style = Style.FP16 if kind == "near" else Style.TF32
+        d, b, a = operands(rng, kind, style, dst32, 48)
+        options = {"style": style, "dst32": dst32, "phase": 3 if kind == "ties" else 0}
+        base = replace(BASE, **shape, **dict.fromkeys(TIE_FIELDS, others))
+        results = [tensix.mvmul(d, b, a, numerics=replace(base, **{place: tie}), **options) for tie in TIES]
+        pairs = [(results[i] != results[i - 1]) for i in range(len(TIES))]
+        apart += [int(each.sum()) for each in pairs]
+        indices = [*(index for each in pairs for index in np.argwhere(each)[:4].tolist()), *some(rng, 48, 3)]
+        for tie, got in zip(TIES, results, strict=True):
+            assert_exact(got, replace(base, **{place: tie}), d, b, a, indices, **options)
+    assert apart.all(), f"{place}: datums that tell two ties apart: {apart}"
+
+
+@pytest.mark.parametrize("flush", [True, False], ids=["flush", "keep"])
+def test_integers(flush):
+    """Every phase; a third of the Dst words is near saturation, and a third of the sources has the exponent field 0."""
+    rng, numerics = np.random.default_rng(13), replace(BASE, int8_zero_exponent_flush=flush)
+    saturated = 0
+    for phase in range(4):
+        d = rng.integers(0, 1 << 32, (6, 8, 16)).astype(np.uint32)
+        d = np.where(rng.random(d.shape) < 1 / 3, d | 0x7FFFF000, d)
+        d[0, 0] = [0, 1 << 31] * 8
+        b, a = (
+            rng.choice([0, 1, 16], shape) << 10 | rng.integers(0, 1 << 10, shape) | rng.integers(0, 2, shape) << 18
+            for shape in ((6, 8, 16), (6, 16, 16))
+        )
+        b, a = b.astype(np.uint32), a.astype(np.uint32)
+        b[1], a[1] = 16 << 10 | 0x3FF, 1 << 18 | 16 << 10 | 0x3FF
+        options = {"style": Style.INT8, "dst32": True, "phase": phase}
+        got = tensix.mvmul(d, b, a, numerics=numerics, **options)
+        indices = [*product((0, 1), (0,), range(16)), *some(rng, 6, 100)]
+        assert_exact(got, numerics, d, b, a, indices, **options)
+        saturated += np.count_nonzero(got[2:] & 0x7FFFFFFF == 0x7FFFFFFF)
+    assert saturated > 100
 
 
 def test_the_quirk_is_met():
@@ -103,34 +141,29 @@ def test_the_quirk_is_met():
     assert tensix.mvmul(dst, b, a, quirk=False, **options)[0, 0] == 1 << 31 | (127 - 23) << 23
 
 
-def test_leading_axes_broadcast(both):
+@pytest.mark.parametrize("style", [Style.BF16, Style.INT8], ids=lambda style: style.value)
+def test_leading_axes_broadcast(style):
     rng = np.random.default_rng(10)
-    d, b, a = operands(rng, "near", Style.BF16, True, 6)
+    d, b, a = operands(rng, "near", style, True, 6)
     d, b, a = d.reshape(2, 3, 8, 16), b[:2, np.newaxis], a[:3]
-    for shape in (d, d[0, 0]):
-        plain, fast = both(tensix_dot, lambda: tensix.mvmul(shape, b, a, style="BF16", dst32=True, phase=1))  # noqa: B023
-        assert np.array_equal(plain, fast)
-    pooled = both(tensix_dot, lambda: tensix.gapool(d[0], b[:1, 0], a, style="BF16", dst32=True))
-    assert np.array_equal(*pooled)
+    options = {"style": style, "dst32": True}
+    got, one = tensix.mvmul(d, b, a, phase=1, **options), tensix.mvmul(d[0, 0], b, a, phase=1, **options)
+    pooled = tensix.gapool(d[0], b[:1, 0], a, **options)
+    for i, j in product(range(2), range(3)):
+        assert np.array_equal(got[i, j], tensix.mvmul(d[i, j], b[i, 0], a[j], phase=1, **options))
+        assert np.array_equal(one[i, j], tensix.mvmul(d[0, 0], b[i, 0], a[j], phase=1, **options))
+        assert np.array_equal(pooled[j], tensix.gapool(d[0, j], b[0, 0], a[j], **options))
+    assert tensix.mvmul(d[:0], b[:1], a, phase=1, **options).shape == (0, 3, 8, 16)
 
 
-def test_blocks_on_two_threads(monkeypatch, both):
+@pytest.mark.parametrize(("loop", "style"), [(mvmul_loop, Style.BF16), (mvmul_integer_loop, Style.INT8)])
+def test_blocks_on_two_threads(monkeypatch, loop, style):
+    d, b, a = operands(np.random.default_rng(12), "near", style, True, 5)
+    options = {"style": style, "dst32": True, "phase": 0}
+    whole = tensix.mvmul(d, b, a, **options)
     monkeypatch.setenv("BITPATH_THREADS", "2")
-    monkeypatch.setattr(tensix_dot, "BLOCKS", 2)
-    sizes, kernel = [], tensix_dot._mvmul
-    monkeypatch.setattr(tensix_dot, "_mvmul", lambda dst, *rest: sizes.append(len(dst)) or kernel(dst, *rest))
-    d, b, a = operands(np.random.default_rng(12), "near", Style.BF16, True, 5)
-    assert np.array_equal(*both(tensix_dot, lambda: tensix.mvmul(d, b, a, style="BF16", dst32=True, phase=0)))
+    monkeypatch.setattr(loop, "BLOCKS", 2)
+    sizes, kernel = [], loop._mvmul
+    monkeypatch.setattr(loop, "_mvmul", lambda dst, *rest: sizes.append(len(dst)) or kernel(dst, *rest))
+    assert np.array_equal(tensix.mvmul(d, b, a, **options), whole)
     assert sorted(sizes) == [1, 4]
-
-
-@pytest.mark.parametrize("fmt", ["bf16", "fp16", "bfp8", "int8"])
-def test_matrices(both, fmt):
-    rng = np.random.default_rng(11)
-    shapes = (40, 70), (70, 33)
-    a, b = (
-        rng.integers(-127, 128, shape) if fmt == "int8" else rng.standard_normal(shape, dtype=np.float32)
-        for shape in shapes
-    )
-    plain, fast = both(tensix_dot, lambda: tensix.matmul(a, b, fmt=fmt, fidelity="HiFi2"))
-    assert np.array_equal(plain.view(np.uint32), fast.view(np.uint32))

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from bitpath.golden.formats import catalogue as formats
-from bitpath.golden.tensix.matrix import mvmul_loop
 from bitpath.verif.kit.code_mutants import mutated, named_test
 from bitpath.verif.kit.testplan import file_of
 
@@ -27,9 +26,7 @@ def run(bug, mutant):
 
 
 @pytest.mark.parametrize(("bug", "mutant"), MUTANTS)
-def test_a_mutant_that_brings_the_bug_back_dies(bug, mutant, monkeypatch):
-    # MVMUL's compiled loops duplicate the mutated code.
-    monkeypatch.setattr(mvmul_loop, "supports", lambda numerics: False)
+def test_a_mutant_that_brings_the_bug_back_dies(bug, mutant):
     run(bug, mutant)
     with mutated(mutant["target"], mutant["old"], mutant["new"]), pytest.raises(AssertionError):
         run(bug, mutant)

@@ -1,0 +1,77 @@
+"""Tensix MVMUL in style INT8: 16-term dot products of one fidelity phase, added to INT32 Dst words.
+
+Fields have at most 10 bits, so a sum of 16 products is below 2**24 and exact in int32; so is its sum with Dst in int64.
+"""
+
+import numpy as np
+from numba import njit
+
+from bitpath.golden.arrays.bits import kernel
+from bitpath.golden.arrays.parallel import in_parallel, owned, shares
+from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
+
+COLUMNS = WORD_COLUMNS
+BLOCKS = 128
+"""Fewest blocks for a thread of their own."""
+INT32_MAX = (1 << 31) - 1
+
+
+def mvmul(
+    dst: np.ndarray,
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    which: tuple[np.ndarray, np.ndarray],
+    masks: tuple[int, int],
+    flush: bool,
+) -> np.ndarray:
+    """Return the new Dst words, uint32 [n, rows * 16].
+
+    Parameters
+    ----------
+    dst : uint32 [n, rows * 16].
+    src_b, src_a : logical words, uint32 [m, rows, 16] and [l, 16, 16].
+    which : for each of the n blocks, the numbers of its SrcB and its SrcA.
+    masks : magnitude bits of SrcB and SrcA that the phase multiplies.
+    flush : True if a word whose exponent field is 0 is 0.
+    """
+    operands = [owned(each) for each in (src_b, src_a)]
+    numbers = [owned(each) for each in which]
+    dst = owned(dst)
+    result = np.empty(dst.shape, np.uint32)
+    fields = [np.int32(each) for each in (*masks, flush)]
+
+    def work(part: slice) -> None:
+        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields)
+
+    in_parallel(work, shares(len(dst), BLOCKS))
+    return result
+
+
+@njit(forceinline=True)
+def _read(words, fields, mask, flush):
+    """Write the signed fields of source words."""
+    for i in range(COLUMNS):
+        word = np.int32(words[i])
+        field = 0 if (flush != 0) & (word >> 10 & 0xFF == 0) else word & mask
+        fields[i] = -field if word >> 18 else field
+
+
+@kernel
+def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, flush):
+    rows = dst.shape[1] // COLUMNS
+    b, a, sums = np.empty(COLUMNS, np.int32), np.empty((COLUMNS, COLUMNS), np.int32), np.empty(COLUMNS, np.int32)
+    for block in range(dst.shape[0]):
+        if block == 0 or which_a[block] != which_a[block - 1]:
+            for k in range(COLUMNS):
+                _read(src_a[which_a[block], k], a[k], a_mask, flush)
+        for row in range(rows):
+            _read(src_b[which_b[block], row], b, b_mask, flush)
+            sums[:] = 0
+            for k in range(COLUMNS):
+                for i in range(COLUMNS):
+                    sums[i] += b[k] * a[k, i]
+            for i in range(COLUMNS):
+                word = np.int64(dst[block, row * COLUMNS + i])
+                magnitude = word & INT32_MAX
+                total = (-magnitude if word >> 31 else magnitude) + sums[i]
+                result[block, row * COLUMNS + i] = min(abs(total), INT32_MAX) | np.int64(total < 0) << 31
