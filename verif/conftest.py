@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -88,19 +87,6 @@ def replay(kat):
         return run(build(unit, config, "verilator"), f"bitpath.verif.{bench}", env=variables, **checks)
 
     return play
-
-
-@pytest.fixture
-def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType, Callable[[], Any]], tuple[Any, Any]]:
-    """Run a call in numpy and in the compiled loops of a module, which its `supports` selects; return both results."""
-
-    def compute(loops: ModuleType, call: Callable[[], Any]) -> tuple[Any, Any]:
-        compiled = call()
-        with monkeypatch.context() as patch:
-            patch.setattr(loops, "supports", lambda *given: False)
-            return call(), compiled
-
-    return compute
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """Golden in C: a header, a source and a DPI package of a machine, for UVM benches and C++ simulators.
 
 The C is written by hand in the files beside this one, from the same specification as the exact twins. It is not
-translated from golden: the compiled loops need float64 and cover the presets' common fields only, the numpy forms need
-arrays, and the exact twins unbounded integers, so that a translator would be larger than the C. The C knows formats and
-numerics by the names of the declarations; `export` writes their values in front of it. ``verif/MACHINE/golden/test_c.py``
-holds it to golden bit for bit. Golden itself never runs it.
+translated from golden: the vectorised forms need arrays and float64, and the exact twins unbounded integers, so that a
+translator would be larger than the C. The C knows formats and numerics by the names of the declarations; `export` writes
+their values in front of it. ``verif/MACHINE/golden/test_c.py`` holds it to golden bit for bit. Golden itself never runs it.
 
 C99 without host floats, allocation, dependencies and undefined behaviour; it is C++ too. 32-bit int is assumed.
 """
