@@ -6,20 +6,20 @@ import numpy as np
 
 from bitpath.golden.arrays.parallel import Progress, cuts
 
-ROWS = 512
-"""Rows of a block: a multiple of every machine's tile."""
+ROWS = 2048
+"""Most rows of a block: a multiple of every machine's tile."""
 Multiply = Callable[[slice, Progress | None], np.ndarray]
 """Multiplies some rows of the left operand; a slice of the rows, and what is told of the progress."""
 
 
-def streamed(multiply: Multiply, rows: int, progress: Progress | None = None) -> np.ndarray:
-    """Return the results of all rows, one block below the other; up to ROWS rows are one block.
+def streamed(multiply: Multiply, rows: int, most: int, progress: Progress | None = None) -> np.ndarray:
+    """Return the results of all rows, one block below the other; up to `most` rows are one block.
 
     `progress` is told what `multiply` tells of a single block; of several, the rows done and all of them.
     """
-    if rows <= ROWS:
+    if rows <= most:
         return multiply(slice(0, rows), progress)
-    first, *others = cuts(rows, ROWS)
+    first, *others = cuts(rows, most)
     block = multiply(first, _within(first, rows, progress))
     result = np.empty((rows, *block.shape[1:]), block.dtype)
     result[first] = block

@@ -39,6 +39,8 @@ from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
 """Formats of floats by the names that `matmul` and the command line take."""
 FORMATS = (*MX_FORMATS, *FLOAT_FORMATS, *INTEGER_MODES)
+ROWS = 512
+"""Rows of a block of a large product: its operands take more memory than those of other machines."""
 CONVERTED_AT_ONCE = 1 << 20
 """Elements that are converted at once."""
 Operand = np.ndarray | MxBlocks | SparseVector
@@ -103,7 +105,7 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int64 for integers.
 
-    Parameters are those of `matmul_program`; `progress` is `run_program`'s; with more than `streamed.ROWS` rows it is told
+    Parameters are those of `matmul_program`; `progress` is `run_program`'s; with more than ROWS rows it is told
     the rows done and all of them.
 
     Raises
@@ -122,7 +124,7 @@ def matmul(
         part = replace(program, a=left, shape=(rows.stop - rows.start, b.shape[1]))
         return result_matrix(part, run(part, told))
 
-    return streamed(multiply, a.shape[0], progress)
+    return streamed(multiply, a.shape[0], ROWS, progress)
 
 
 @checked

@@ -14,7 +14,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_contraction, check_shape, checked
 from bitpath.golden.arrays.parallel import Progress
-from bitpath.golden.arrays.streamed import streamed
+from bitpath.golden.arrays.streamed import ROWS, streamed
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, TILE_PASS, Fidelity
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matmul.host import (
@@ -130,7 +130,7 @@ def matmul(
         )
         return result_matrix(part, run_program(part, quirk=quirk, numerics=numerics, progress=told))
 
-    return streamed(multiply, a.shape[0], progress)
+    return streamed(multiply, a.shape[0], ROWS, progress)
 
 
 @checked

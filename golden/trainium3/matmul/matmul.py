@@ -20,7 +20,7 @@ from bitpath.golden.arrays.arguments import (
 )
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, mapped
-from bitpath.golden.arrays.streamed import streamed
+from bitpath.golden.arrays.streamed import ROWS, streamed
 from bitpath.golden.formats.blocks import MX_FORMATS
 from bitpath.golden.formats.catalogue import BF16
 from bitpath.golden.trainium3.declarations.dot import DotNumerics
@@ -98,7 +98,7 @@ def matmul(
         program = tile_program(_quantized(_stationary(a[rows]), a_format, scale_rule, k_order), moving)
         return run_program(program, numerics=numerics, progress=told)[: rows.stop - rows.start]
 
-    return streamed(multiply, a.shape[0], progress)
+    return streamed(multiply, a.shape[0], ROWS, progress)
 
 
 @checked

@@ -34,7 +34,7 @@ EpsPlacementName = Literal["kernel", "golden"]
 _NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 COMPUTE = DTYPES[_NUMERICS.compute]
 """Dtype of a row between instructions."""
-ROWS_AT_ONCE = 32
+ROWS_AT_ONCE = 64
 """Rows of a core: long ones and their intermediate values fit in the L2 cache. No row sees another one."""
 
 
