@@ -20,7 +20,7 @@ Public = TypeVar("Public", bound=Callable[..., Any])
 Check = Callable[[str, Any], Any]
 """Returns an argument, given its name and value, converted; raises TypeError or ValueError."""
 _PASSED = 64
-"""Records that a check remembers: an instance is checked once if calls alternate between this many."""
+"""Most records that a check remembers; it does not check these again."""
 _PLURALS = {
     int: "integers",
     bool: "flags",
@@ -77,7 +77,7 @@ def checked(public: Public) -> Public:
 
 
 def _passing(annotation: Any) -> type | None:
-    """Return the type whose instances all pass as they are, or None; a call is not worth its time for them."""
+    """Return the type whose instances need no check, or None."""
     passes = isinstance(annotation, type) and (annotation in _CHECKS or issubclass(annotation, Enum))
     return annotation if passes else None
 

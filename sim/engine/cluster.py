@@ -195,11 +195,14 @@ def _client(cluster: Cluster, pieces: int) -> Iterator[Any]:
 def _connected(address: str) -> Any:
     from distributed import Client
 
+    client = None
     try:
         client = Client(address, timeout=WORKER_SECONDS)
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except OSError:
         # Dask's timeouts are OSErrors too.
+        if client is not None:
+            client.close()
         raise SimulationError(f"--scheduler: {address} does not answer, or has no worker") from None
     return client
 

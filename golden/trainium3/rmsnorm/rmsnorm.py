@@ -35,7 +35,7 @@ _NUMERICS = TRAINIUM3_RMSNORM_QUANT.numerics
 COMPUTE = DTYPES[_NUMERICS.compute]
 """Dtype of a row between instructions."""
 ROWS_AT_ONCE = 64
-"""Rows of a core: long ones and their intermediate values fit in the L2 cache. No row sees another one."""
+"""Rows that a core computes at once: with fewer, numpy's calls take longer than its loops. No row depends on another."""
 
 
 @checked

@@ -58,7 +58,7 @@ def rmsnorm_quant(
     """Normalise rows, quantise them to float8_e4m3 with maximum 240, and pack each with its dequantisation scale.
 
     The input's outer dimensions are collapsed to rows, which the machine cuts into shards, and those into tiles of 128.
-    Rows do not see each other, so the number of shards changes no byte.
+    No row depends on another, so the number of shards changes no byte.
 
     A row's scale is ``max(absmax * (1/240), 1e-6)`` in FP32, and its elements are multiplied by the reciprocal; a row of
     zeros gives zeros and 1e-6. NaN, or infinity where the row is normalised, makes all elements 0x7F and the scale NaN.

@@ -178,6 +178,17 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(bitpath, monkeypatch, add
     assert (got, err.splitlines()[-1]) == (status, f"bitpath: {says}")
 
 
+def test_a_scheduler_without_a_worker_is_the_same_sentence(elsewhere, monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
+    with (
+        LocalCluster(n_workers=0, **cluster.LOCAL) as own,
+        pytest.raises(SimulationError, match="does not answer, or has no worker"),
+    ):
+        next(finished([Piece(0, "a", print, ())], Cluster(own.scheduler_address)))
+
+
 def test_local_workers_are_not_asked_for_beside_a_scheduler(bitpath):
     status, _, err = bitpath("explore", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2")
     assert (status, err) == (2, "bitpath: --scheduler and --workers go one at a time\n")
