@@ -51,7 +51,7 @@ TRAINIUM3 = Machine(
     name="trainium3",
     matmul=trainium3.matmul,
     explain=trainium3_explain.explain_output,
-    # QuantizeMX makes FP8 only: with "mxfp4" the weights alone have it.
+    # The vendor documents FP8 as QuantizeMX's result, so with "mxfp4" the weights alone have FP4.
     formats={
         "mxfp8_e4m3": {"a_format": "mxfp8_e4m3", "b_format": "mxfp8_e4m3"},
         "mxfp8_e5m2": {"a_format": "mxfp8_e5m2", "b_format": "mxfp8_e5m2"},

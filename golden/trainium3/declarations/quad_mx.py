@@ -36,8 +36,8 @@ TILE_SIZES = (32, 64, 128)
 class ScaleRule(Enum):
     """How quantize_mx derives a block's scale from E, the largest biased FP32 exponent in it."""
 
-    OCP = "ocp"  # E - emax: floor(log2 amax) - emax, saturating
-    NKI05 = "nki05"  # E - (emax - 1): the scale twice as large, as documented since NKI 0.5
+    OCP = "ocp"  # E - emax: floor(log2 amax) - emax, saturating; for programs compiled before NKI 0.5
+    NKI05 = "nki05"  # E - (emax - 1): the scale twice as large, from NKI 0.5 on; E2M1 keeps emax
 
 
 class AccumulateFlag(IntFlag):
@@ -67,7 +67,10 @@ TRAINIUM3_QUAD_MX = preset(
     align_rounding=(Rounding.RTZ, chosen("no effect on an exact sum")),
     accumulator_rounding=(
         Rounding.RNE,
-        inferred("DD's device log: 71 of 72 values equal the round-to-nearest-even golden"),
+        inferred(
+            "DD's device log, which prints BF16: 71 of 72 values equal golden with nearest even here and in the BF16 write; the "
+            "72nd is one BF16 unit off, which an alignment or a slip in the log would explain"
+        ),
     ),
     element_subnormals=(
         True,
@@ -119,7 +122,7 @@ CHOICES = choices(
             "IEEE 754 rule for round to nearest"
         ),
         "PSUM adds in FP32 with RNE; a BF16 result is rounded a second time, just before the write": documented(
-            "ARCH3, BF16 Matmul Results in PSUM"
+            "ARCH3, BF16 Matmul Results in PSUM; DD's device log: to nearest even, not stochastically (chance 5e-10)"
         ),
         "Stochastic rounding adds 16 given bits below the BF16 fraction and truncates; infinity and NaN pass": chosen(
             "ARCH3 names the mode, nothing describes it"
@@ -132,6 +135,18 @@ CHOICES = choices(
         ),
         "quantize_mx rounds elements RNE and saturates to the largest finite code, infinity too; NaN becomes +NaN": inferred(
             "the vendor's CPU golden"
+        ),
+        "quantize_mx to E2M1 turns NaN into +6, the largest code; the block's scale is 2**126, as for infinity": chosen(
+            "E2M1 has no NaN and no document says; 6 * 2**126 is beyond FP32, while ml_dtypes' -0 would hide the NaN"
+        ),
+        "quantize_mx takes E2M1, with an emax of 2 under both scale rules": inferred(
+            "nki-library's test utilities; ISA quantize_mx names e5m2 and e4m3fn as destinations"
+        ),
+        "scale_rule ocp (emax 8 and 15) is for programs compiled before NKI 0.5, and the default here": documented(
+            "ISA quantize_mx, NKI 0.3; OCP MX 6.3. No published measurement shows which rule silicon follows"
+        ),
+        "scale_rule nki05 (emax 7 and 14) is NKI's from 0.5 on": documented(
+            "ISA quantize_mx, NKI 0.5; nki-library's test utilities: the compiler's default. Not seen on silicon either"
         ),
     }
 )

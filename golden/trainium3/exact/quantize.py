@@ -22,15 +22,11 @@ def quantize_block(
 
     The scale code is max(E - offset, 0), with E the largest biased FP32 exponent among the elements and offset the
     element's emax (NKI05: one less, except for E2M1 with offset 2). Every element is divided by the stored scale,
-    rounded RNE and saturated.
+    rounded RNE and saturated. NaN becomes the element's NaN, or the largest positive number where it has none.
 
     Returns
     -------
     element codes, and the E8M0 code of the scale.
-
-    Raises
-    ------
-    ValueError : a NaN, with an element format that has no NaN.
     """
     check_length("source_codes", source_codes)
     elements = [decode(source, code) for code in source_codes]
@@ -40,9 +36,7 @@ def quantize_block(
     codes = []
     for x in elements:
         if x.kind is Kind.NAN:
-            if element.nan_code is None:
-                raise ValueError(f"source_codes hold NaN, which {element.name} cannot express")
-            codes.append(element.nan_code)
+            codes.append(element.max_code if element.nan_code is None else element.nan_code)
         elif x.kind is Kind.INFINITY:
             codes.append(element.max_code | (element.sign_mask if x.sign else 0))
         else:

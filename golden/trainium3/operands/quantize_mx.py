@@ -12,7 +12,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, checked, dtype_of, member
 from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, format_of
-from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, FP16, FP32, FloatFormat
+from bitpath.golden.formats.catalogue import BF16, E2M1, E8M0, FP16, FP32, FloatFormat
 from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
 from bitpath.golden.trainium3.operands.layout import MX_DTYPES, check_partitions
 
@@ -26,18 +26,19 @@ def quantize_mx(
     """Quantise a tile as VectorE's QuantizeMX does.
 
     A block is 8 consecutive partitions by 4 columns (one x4 word). Its scale code is max(E - offset, 0), with E the
-    largest biased FP32 exponent in the block and offset the element's emax under "ocp", one less under "nki05". Elements
-    are divided by the scale that is stored, rounded RNE and saturated, infinity too; NaN becomes +NaN.
+    largest biased FP32 exponent in the block. The offset is the element's emax under "ocp"; under "nki05" it is one less,
+    except for E2M1, whose offset is 2 under both. Elements are divided by the scale that is stored, rounded RNE and
+    saturated, infinity too; NaN becomes +NaN, or +6 in E2M1, which has no NaN.
 
     Parameters
     ----------
     src : [P, F] bfloat16 or float16; P is 32, 64, 96 or 128 and F a multiple of 4.
-    dtype : float8_e4m3fn or float8_e5m2.
-    scale_rule : "ocp" or "nki05".
+    dtype : float8_e4m3fn, float8_e5m2 or float4_e2m1fn.
+    scale_rule : "ocp", for programs compiled before NKI 0.5; or "nki05", the compiler's default from NKI 0.5 on.
 
     Returns
     -------
-    data [P, F] of `dtype`, element i of the x4 word f at column 4f + i; scale [P/8, F/4] uint8, E8M0.
+    data [P, F] of `dtype`, element i of the x4 word f at column 4f + i (`pack_x4` makes the words); scale [P/8, F/4] uint8, E8M0.
 
     Raises
     ------
@@ -45,8 +46,8 @@ def quantize_mx(
     """
     check_array("src", src, DTYPES[BF16], DTYPES[FP16])
     _check_tile("src", src)
-    dtype = dtype_of("dtype", dtype, DTYPES[E4M3FN], DTYPES[E5M2])
-    return _quantize(src, format_of(dtype), member("scale_rule", scale_rule, ScaleRule))
+    fmt = format_of(dtype_of("dtype", dtype, *MX_DTYPES))
+    return _quantize(src, fmt, member("scale_rule", scale_rule, ScaleRule))
 
 
 @checked
@@ -59,8 +60,8 @@ def quantize_offline(
     ----------
     x : [P, F] bfloat16, float16, float32 or float64, else as `quantize_mx`. It is rounded once, to the element: not to
         bfloat16 first. A float64 beyond FP32's range counts as E = 254, and saturates.
-    dtype : float8_e4m3fn, float8_e5m2 or float4_e2m1fn. For the last the offset is 2 under both rules, and NaN is an error.
-    scale_rule : "ocp" or "nki05".
+    dtype : float8_e4m3fn, float8_e5m2 or float4_e2m1fn. For the last NaN is an error, which a host can report.
+    scale_rule : as `quantize_mx`.
 
     Returns
     -------
@@ -72,8 +73,11 @@ def quantize_offline(
     """
     check_array("x", x, DTYPES[BF16], DTYPES[FP16], DTYPES[FP32], np.float64)
     _check_tile("x", x)
-    dtype = dtype_of("dtype", dtype, *MX_DTYPES)
-    return _quantize(x, format_of(dtype), member("scale_rule", scale_rule, ScaleRule))
+    fmt = format_of(dtype_of("dtype", dtype, *MX_DTYPES))
+    with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
+        if fmt.nan_code is None and np.isnan(x).any():
+            raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
+    return _quantize(x, fmt, member("scale_rule", scale_rule, ScaleRule))
 
 
 @checked
@@ -98,9 +102,6 @@ def dequantize(data: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 def _quantize(x: np.ndarray, fmt: FloatFormat, rule: ScaleRule) -> tuple[np.ndarray, np.ndarray]:
     offset = fmt.emax - (rule is ScaleRule.NKI05 and fmt is not E2M1)
-    with np.errstate(invalid="ignore"):  # a signalling NaN raises the flag
-        if fmt.nan_code is None and np.isnan(x).any():
-            raise ValueError(f"x holds NaN, which {DTYPES[fmt]} cannot express")
     # The compiler is loaded with the first call.
     from bitpath.golden.trainium3.operands import quantize_mx_loop
 

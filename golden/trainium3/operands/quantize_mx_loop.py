@@ -23,12 +23,12 @@ def quantize(x: np.ndarray, fmt: FloatFormat, offset: int) -> tuple[np.ndarray, 
 
     Parameters
     ----------
-    x : bfloat16, float16, float32 or float64 [P, F], without NaN where the format has none.
+    x : bfloat16, float16, float32 or float64 [P, F]; NaN becomes the largest code where the format has none.
     offset : from the largest biased exponent of a block to its scale.
     """
     elements = np.empty(x.shape, np.uint8)
     scale = np.empty((x.shape[0] // SCALE_PARTITIONS, x.shape[1] // X4), np.uint8)
-    nan = 0 if fmt.nan_code is None else fmt.nan_code
+    nan = fmt.max_code if fmt.nan_code is None else fmt.nan_code
     fields = [
         np.int64(each) for each in (offset, fmt.fraction_bits, fmt.emin, fmt.bias, fmt.max_code, fmt.sign_mask, nan)
     ]

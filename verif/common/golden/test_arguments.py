@@ -59,7 +59,7 @@ def test_no_array(function, name, value, shown):
 @pytest.mark.parametrize(
     ("function", "name", "allowed"),
     [
-        ("quantize_mx", "dtype", "float8_e4m3fn or float8_e5m2"),
+        ("quantize_mx", "dtype", "float8_e4m3fn, float8_e5m2 or float4_e2m1fn"),
         ("quantize_offline", "dtype", "float8_e4m3fn, float8_e5m2 or float4_e2m1fn"),
         ("unpack_x4", "dtype", "float8_e4m3fn, float8_e5m2 or float4_e2m1fn"),
         ("nc_matmul_mx", "dst_dtype", "float32 or bfloat16"),
